@@ -23,6 +23,7 @@ from shared.coordination.presence import Presence
 from shared.coordination.throttle import Throttle
 from shared.helpdesk.configured import configured_lookup
 from shared.helpdesk.lookup import HelpdeskLookup
+from shared.process.outbound import Outbound
 from shared.process.settings import Settings
 from shared.store.tables.database import Database
 from shared.store.transaction import Store
@@ -105,6 +106,7 @@ def bootstrap(settings: Settings, installation: str, *, concurrency: int) -> Wor
         Throttle(redis, settings.rate_limit).wait if settings.rate_limit else None,
         allow_link_local=settings.allow_link_local,
         meter=meter,
+        outbound=Outbound.of(settings),
     )
     completion = Completion(store, lookup, Pause(redis, HELPDESK_KEY), settings.helpdesk_wait)
     service = SyncService(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
@@ -60,18 +60,28 @@ class Desk:
     @cached_property
     def connector(self) -> Connector:
         """The way to the tracker, at the rate limit of all workers."""
-        from shared.connection.connector import Connector
         from shared.coordination.throttle import Throttle
 
         throttle = Throttle(self.redis, self.settings.rate_limit).wait if self.settings.rate_limit else None
-        return Connector(self.store, self.vault, throttle, allow_link_local=self.settings.allow_link_local)
+        return self._connector(throttle)
 
     @cached_property
     def checks(self) -> Connector:
         """The way to the tracker for checks, which wait for no rate limit: they must say that it is the cause."""
-        from shared.connection.connector import Connector
+        return self._connector(None)
 
-        return Connector(self.store, self.vault, allow_link_local=self.settings.allow_link_local)
+    def _connector(self, throttle: Callable[[], None] | None) -> Connector:
+        from shared.connection.connector import Connector
+        from shared.process.outbound import Outbound
+
+        settings = self.settings
+        return Connector(
+            self.store,
+            self.vault,
+            throttle,
+            allow_link_local=settings.allow_link_local,
+            outbound=Outbound.of(settings),
+        )
 
     @cached_property
     def project_forms(self) -> ProjectForms:

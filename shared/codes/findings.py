@@ -82,6 +82,7 @@ class Finding(Code):
     TRACKER_NOT_SET_UP = "tracker_not_set_up"
     NOT_A_TRACKER = "not_a_tracker"
     TRACKER_NOT_USABLE = "tracker_not_usable"
+    TRACKER_NOT_REACHED = "tracker_not_reached"
     KEY_OF_ADMINISTRATOR = "key_of_administrator"
     KEY_NOT_KNOWN = "key_not_known"
     KEY_NOT_ADMINISTRATOR = "key_not_administrator"

@@ -79,10 +79,10 @@ class Invalid(Code):
     FERNET_KEY_EXPECTED = "fernet_key_expected"
     TOKEN_TOO_SHORT = "token_too_short"  # noqa: S105 (a code)
     NETWORK_OF_EVERYBODY = "network_of_everybody"
+    CERTIFICATES_EXPECTED = "certificates_expected"
+    PROXY_EXPECTED = "proxy_expected"
     HOST_AND_PORT_EXPECTED = "host_and_port_expected"
     ORIGIN_EXPECTED = "origin_expected"
-    PROXY_EXPECTED = "proxy_expected"
-    FILE_EXPECTED = "file_expected"
     DATABASE_URL_EXPECTED = "database_url_expected"
     REDIS_URL_EXPECTED = "redis_url_expected"
     SENTINELS_EXPECTED = "sentinels_expected"

@@ -9,6 +9,7 @@ from shared.codes.refusals import Refusal
 from shared.connection.vault import Vault
 from shared.errors import SettingsError
 from shared.events.config import PluginConfig
+from shared.process.outbound import DIRECT, Outbound
 from shared.store.transaction import Store, Transaction
 from shared.tracker.client import Target, TrackerClient
 from shared.tracker.meter import Meter
@@ -23,6 +24,7 @@ class Connector:
         throttle: called before each call to the tracker; waits where a rate limit asks for it.
         allow_link_local: whether the tracker may be at a link-local or cloud-metadata address.
         meter: counts the calls.
+        outbound: which authorities are trusted, and by which proxy the tracker is called.
     """
 
     def __init__(
@@ -33,12 +35,14 @@ class Connector:
         *,
         allow_link_local: bool = False,
         meter: Meter | None = None,
+        outbound: Outbound = DIRECT,
     ) -> None:
         self._store = store
         self._vault = vault
         self._throttle = throttle
         self._allow_link_local = allow_link_local
         self._meter = meter
+        self._outbound = outbound
         self._lock = threading.Lock()
         self._made_of: tuple[object, ...] | None = None
         self._client: TrackerClient | None = None
@@ -68,7 +72,12 @@ class Connector:
             if self._client is None or made_of != self._made_of:
                 key = self._vault.decrypt(encrypted)
                 target = Target(
-                    base_url, key, config.header_prefix, config.verify_tls, self._allow_link_local
+                    base_url,
+                    key,
+                    config.header_prefix,
+                    config.verify_tls,
+                    self._allow_link_local,
+                    self._outbound,
                 )
                 self._client = TrackerClient(target, throttle=self._throttle, meter=self._meter)
                 self._made_of = made_of

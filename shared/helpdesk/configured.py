@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from shared.helpdesk.lookup import HelpdeskLookup
+from shared.process.outbound import Outbound
 from shared.process.settings import Settings
 
 
@@ -11,7 +12,6 @@ def configured_lookup(settings: Settings) -> HelpdeskLookup | None:
     if settings.glpi_api_url is None:
         return None
     from shared.helpdesk.glpi import GlpiAccess, GlpiLookup
-    from shared.process.outbound import configured_outbound
 
     assert settings.glpi_api_client_secret is not None  # noqa: S101 (the settings are validated)
     assert settings.glpi_api_password is not None  # noqa: S101
@@ -22,6 +22,6 @@ def configured_lookup(settings: Settings) -> HelpdeskLookup | None:
             settings.glpi_api_client_secret,
             settings.glpi_api_user or "",
             settings.glpi_api_password,
-            configured_outbound(settings),
+            outbound=Outbound.of(settings),
         )
     )

@@ -11,7 +11,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
@@ -21,7 +21,8 @@ from shared.codes.faults import HelpdeskFault
 from shared.errors import InvalidEvent
 from shared.events.event import parse_event
 from shared.helpdesk.lookup import Changed, HelpdeskRefused, HelpdeskUnreachable
-from shared.process.outbound import Outbound, OutOfTime, Unanswered
+from shared.process.bounded import OutOfTime, Unanswered, bounded_call
+from shared.process.outbound import DIRECT, Outbound
 from shared.values.ids import is_id
 
 CALL_S = 5.0
@@ -44,7 +45,7 @@ class GlpiAccess:
         url: GLPI's own address, such as https://glpi.example.org.
         client_id, client_secret: of an OAuth client with the grant `password` and the scope `api`.
         user, password: of a user who may read tickets, ticket tasks and users of every entity.
-        outbound: makes the calls.
+        outbound: which authorities are trusted, and by which proxy it is called.
         cache_s: seconds for which an answer about a person or a ticket is used again.
     """
 
@@ -53,8 +54,8 @@ class GlpiAccess:
     client_secret: SecretStr
     user: str
     password: SecretStr
-    outbound: Outbound = field(default_factory=Outbound)
     cache_s: float = 600.0
+    outbound: Outbound = DIRECT
 
 
 class GlpiLookup:
@@ -246,8 +247,8 @@ class GlpiLookup:
     def _call(self, method: str, path: str, **options: Any) -> tuple[int, Any]:
         """Make one call, bounded in time and size as a whole; return its status and its JSON, None where it is none."""
         try:
-            status, content = self._access.outbound.call(
-                method, self._api + path, within=CALL_S, most=LARGEST_ANSWER, **options
+            status, content = bounded_call(
+                self._access.outbound, method, self._api + path, within=CALL_S, most=LARGEST_ANSWER, **options
             )
         except OutOfTime:
             raise HelpdeskUnreachable(HelpdeskFault.HELPDESK_TOO_SLOW(method=method, path=path)) from None

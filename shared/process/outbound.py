@@ -1,189 +1,236 @@
-"""One HTTP call to a server that is not the tracker (GLPI's API, an OpenID provider), which ends as a whole.
+"""How other servers are reached: whose certificates are trusted, by which proxy, and in words why one is not reached.
 
-The library's time-outs bound single waits, so an answer that trickles, its headers too, could last for ever. So a call
-is made in a thread of its own, and what it connected is shut when the time is over. Nothing is taken from the
-environment: no proxy, no .netrc, no list of authorities; the settings may name them. Redirects are not followed.
+For whatever speaks to Redmine, GLPI and an OpenID provider, however it speaks HTTP.
 """
 
 from __future__ import annotations
 
+import base64
+import errno
 import socket
-import threading
-from contextlib import suppress
+import ssl
+from collections.abc import Iterator
 from dataclasses import dataclass
-from queue import Empty, SimpleQueue
-from typing import Any
+from pathlib import Path
+from typing import TYPE_CHECKING
+from urllib.parse import SplitResult, unquote, urlsplit
 
-import requests
-from requests.adapters import HTTPAdapter
+import certifi
+from pydantic import SecretStr
 
-from shared.process.settings import Settings
+from shared.codes.coded import Coded
+from shared.codes.faults import Detail
 
-PIECE = 64 * 1024
+if TYPE_CHECKING:
+    from shared.process.settings import Settings
+
+LOOKED_AT_S = 2.0
+"""How long a server has to show a certificate that was refused."""
+
+LARGEST_HEAD = 16 * 1024
+EXPIRED, EARLY, OTHER_NAMES = 10, 9, (62, 64)
+UNKNOWN_AUTHORITY = (2, 18, 19, 20, 21)
+"""OpenSSL's numbers (X509_V_ERR_…) of why a certificate is refused."""
+
+NO_SUCH_NAME = (socket.EAI_NONAME, getattr(socket, "EAI_NODATA", socket.EAI_NONAME))
+NO_ROUTE = (errno.ENETUNREACH, errno.EHOSTUNREACH)
 
 
-class Unanswered(Exception):
-    """There is no whole answer.
+class ProxyRefused(OSError):
+    """The proxy does not connect to the server.
 
     Args:
-        error: the kind of error, without a word of the other side.
+        proxy: its host and port.
+        status: what it answered.
     """
 
-    def __init__(self, error: str) -> None:
-        self.error = error
-        super().__init__(error)
+    def __init__(self, proxy: str, status: str) -> None:
+        self.proxy, self.status = proxy, status
+        super().__init__(f"{proxy} answered {status}")
 
 
-class OutOfTime(Unanswered):
-    """There is none in time."""
-
-
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Outbound:
-    """Makes calls.
+    """How other servers are reached.
 
     Attributes:
-        proxy: the address of a proxy that they go through.
-        authorities: a PEM file of those whose word for a certificate is taken, in place of Mozilla's list.
+        ca_file: certificates of authorities that are trusted beside the system's.
+        proxy: address of an HTTP proxy, with its user and password if it wants them.
+        no_proxy: hosts that are called without it; one that begins with a dot stands for all below it.
     """
 
-    proxy: str | None = None
-    authorities: str | None = None
+    ca_file: str | None = None
+    proxy: SecretStr | None = None
+    no_proxy: tuple[str, ...] = ()
 
-    def call(
-        self, method: str, address: str, *, within: float, most: int, **options: Any
-    ) -> tuple[int, bytes | None]:
-        """Make one call.
+    @classmethod
+    def of(cls, settings: Settings) -> Outbound:
+        """Return what the settings say of it."""
+        return cls(settings.ca_file, settings.proxy_url, settings.no_proxy)
+
+    def tls(self, *, verify: bool = True) -> ssl.SSLContext:
+        """Return how a server's certificate is checked.
 
         Args:
-            method: HTTP method.
-            address: what is asked.
-            within: seconds for all of it, from the look-up of the name to the last byte.
-            most: bytes of an answer's body.
-            options: as requests takes them.
-
-        Returns:
-            Status and body; None in place of a body that is larger.
-
-        Raises:
-            OutOfTime: it took too long.
-            Unanswered: it failed otherwise.
+            verify: whether it is at all.
         """
-        wire = _Wire()
-        done: SimpleQueue[tuple[int, bytes | None] | Exception] = SimpleQueue()
+        context = ssl.create_default_context(cafile=None if _has_authorities() else certifi.where())
+        if self.ca_file:
+            context.load_verify_locations(cafile=self.ca_file)
+        context.set_alpn_protocols(["http/1.1"])
+        if not verify:
+            context.check_hostname = False
+            context.verify_mode = ssl.CERT_NONE
+        return context
 
-        def make() -> None:
-            try:
-                done.put(self._made(wire, method, address, within, most, options))
-            except Exception as failure:  # noqa: BLE001 (whatever a library raises over what another server says)
-                done.put(failure)
-            finally:
-                wire.close()
+    def proxy_for(self, host: str) -> SplitResult | None:
+        """Return the proxy by which a host is called; None: it is called directly."""
+        if self.proxy is None or any(
+            host == one.removeprefix(".") or (one.startswith(".") and host.endswith(one))
+            for one in self.no_proxy
+        ):
+            return None
+        return urlsplit(self.proxy.get_secret_value())
 
-        threading.Thread(target=make, name="outbound", daemon=True).start()
+
+DIRECT = Outbound()
+"""Without a proxy, and with the system's authorities alone."""
+
+
+def _has_authorities() -> bool:
+    """Tell whether this machine has a list of authorities, or SSL_CERT_FILE or SSL_CERT_DIR names one."""
+    paths = ssl.get_default_verify_paths()
+    directory = Path(paths.capath) if paths.capath else None
+    return bool(paths.cafile) or (directory is not None and directory.is_dir() and any(directory.iterdir()))
+
+
+def authorization(proxy: SplitResult) -> str | None:
+    """Return the header Proxy-Authorization for a proxy; None: it wants none."""
+    if proxy.username is None:
+        return None
+    pair = f"{unquote(proxy.username)}:{unquote(proxy.password or '')}"
+    return f"Basic {base64.b64encode(pair.encode()).decode()}"
+
+
+def tunnel(sock: socket.socket, proxy: SplitResult, host: str, port: int) -> None:
+    """Have a proxy connect to a server; the socket has its own time-out.
+
+    Args:
+        sock: connected to the proxy.
+        proxy: the proxy.
+        host: the server.
+        port: likewise.
+
+    Raises:
+        ProxyRefused: it does not.
+        OSError: it does not answer.
+    """
+    named = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+    lines = [f"CONNECT {named} HTTP/1.1", f"Host: {named}"]
+    if (said := authorization(proxy)) is not None:
+        lines.append(f"Proxy-Authorization: {said}")
+    sock.sendall("\r\n".join([*lines, "", ""]).encode("latin-1"))
+    head = b""
+    while b"\r\n\r\n" not in head:
+        piece = sock.recv(1)  # what follows is the server's
+        if not piece or len(head) > LARGEST_HEAD:
+            raise ProxyRefused(f"{proxy.hostname}:{proxy.port}", "nothing")
+        head += piece
+    status = head.split(b" ", 2)[1:2]
+    if status != [b"200"]:
+        answered = status[0].decode("latin-1")[:3] if status else "nothing"
+        raise ProxyRefused(f"{proxy.hostname}:{proxy.port}", answered)
+
+
+def why_unreachable(error: BaseException, address: str, outbound: Outbound) -> Coded | None:
+    """Return in words why a server was not reached: its host and the cause.
+
+    Args:
+        error: what was raised, by whichever library.
+        address: the server's.
+        outbound: how it was called.
+
+    Returns:
+        None: it is none of the causes that have words.
+    """
+    parts = urlsplit(address)
+    host, port = parts.hostname or "", parts.port or (443 if parts.scheme == "https" else 80)
+    proxy = outbound.proxy_for(host)
+    at = (proxy.hostname or "", proxy.port or 3128) if proxy else (host, port)
+    for one in _causes(error):
+        if isinstance(one, ssl.SSLCertVerificationError):
+            return _of_certificate(one, host, port, outbound)
+        if isinstance(one, ProxyRefused):
+            return Detail.PROXY_REFUSED(proxy=one.proxy, host=host, status=one.status)
+        if isinstance(one, ssl.SSLError):
+            return Detail.TLS_FAILED(host=host, error=getattr(one, "reason", None) or type(one).__name__)
+        if isinstance(one, socket.gaierror):
+            code = Detail.NAME_UNKNOWN if one.errno in NO_SUCH_NAME else Detail.NAME_NOT_RESOLVED
+            return code(host=at[0])
+        if isinstance(one, ConnectionRefusedError):
+            return Detail.CONNECTION_REFUSED(host=at[0], port=at[1])
+        if isinstance(one, TimeoutError):
+            return Detail.NOT_CONNECTED_IN_TIME(host=at[0], port=at[1])
+        if isinstance(one, OSError) and one.errno in NO_ROUTE:
+            return Detail.NO_ROUTE(host=at[0])
+    return None
+
+
+def _causes(error: BaseException) -> Iterator[BaseException]:
+    """Yield an error and whatever it was made of: libraries wrap what the system says several times."""
+    seen: list[BaseException] = []
+    waiting = [error]
+    while waiting:
+        one = waiting.pop(0)
+        if one in seen:
+            continue
+        seen.append(one)
+        yield one
+        inner = (*one.args, getattr(one, "reason", None), one.__cause__, one.__context__)
+        waiting += [each for each in inner if isinstance(each, BaseException)]
+
+
+def _of_certificate(error: ssl.SSLCertVerificationError, host: str, port: int, outbound: Outbound) -> Coded:
+    code = getattr(error, "verify_code", 0)
+    if code in UNKNOWN_AUTHORITY:
+        return Detail.CERTIFICATE_OF_UNKNOWN_AUTHORITY(host=host)
+    if code not in (EXPIRED, EARLY, *OTHER_NAMES):
+        return Detail.CERTIFICATE_REFUSED(host=host, error=getattr(error, "verify_message", "?"))
+    shown = _certificate(host, port, outbound)
+    if code in OTHER_NAMES:
+        return Detail.CERTIFICATE_OF_ANOTHER(host=host, names=shown.names if shown else None)
+    if code == EXPIRED:
+        return Detail.CERTIFICATE_EXPIRED(host=host, date=shown.ends if shown else None)
+    return Detail.CERTIFICATE_NOT_YET_VALID(host=host, date=shown.begins if shown else None)
+
+
+@dataclass(frozen=True, slots=True)
+class _Shown:
+    """What a certificate says."""
+
+    begins: str
+    ends: str
+    names: list[str] | None
+
+
+def _certificate(host: str, port: int, outbound: Outbound) -> _Shown | None:
+    """Look at the certificate that a server shows; nothing is sent to it. None: it shows none now."""
+    from cryptography import x509
+
+    proxy = outbound.proxy_for(host)
+    at = (proxy.hostname or "", proxy.port or 3128) if proxy else (host, port)
+    try:
+        with socket.create_connection(at, timeout=LOOKED_AT_S) as sock:
+            if proxy:
+                tunnel(sock, proxy, host, port)
+            with outbound.tls(verify=False).wrap_socket(sock, server_hostname=host) as secured:
+                shown = x509.load_der_x509_certificate(secured.getpeercert(binary_form=True) or b"")
         try:
-            answer = done.get(timeout=within)
-        except Empty:
-            raise OutOfTime("Timeout") from None
-        finally:
-            wire.cut()
-        if isinstance(answer, requests.Timeout):
-            raise OutOfTime("Timeout")
-        if isinstance(answer, Exception):
-            raise Unanswered(type(answer).__name__)
-        return answer
-
-    def _made(
-        self, wire: _Wire, method: str, address: str, within: float, most: int, options: dict[str, Any]
-    ) -> tuple[int, bytes | None]:
-        with requests.Session() as session:
-            session.trust_env = False
-            session.verify = self.authorities or True
-            if self.proxy:
-                session.proxies = {"http": self.proxy, "https": self.proxy}
-            for scheme in ("http://", "https://"):
-                session.mount(scheme, _Adapter(wire))
-            with session.request(
-                method, address, timeout=within, allow_redirects=False, stream=True, **options
-            ) as answer:
-                content = bytearray()
-                for piece in answer.iter_content(PIECE):
-                    content += piece
-                    if len(content) > most:
-                        return answer.status_code, None
-                return answer.status_code, bytes(content)
-
-
-def configured_outbound(settings: Settings) -> Outbound:
-    """Return what makes calls as the settings say."""
-    proxy = settings.outbound_proxy
-    return Outbound(proxy.get_secret_value() if proxy else None, settings.outbound_authorities)
-
-
-class _Wire:
-    """What a call has connected; it can be cut from another thread."""
-
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._connections: list[Any] = []
-        self._sockets: list[socket.socket] = []
-        self._is_cut = False
-
-    def keep(self, connection: Any, connected: socket.socket) -> socket.socket:
-        """Remember a connection, and its socket as one of our own: TLS takes the other one over."""
-        self._connections.append(connection)
-        with self._lock:
-            if self._is_cut:
-                connected.close()
-                raise TimeoutError
-            self._sockets.append(connected.dup())
-        return connected
-
-    def close(self) -> None:
-        """Close the connections: the library would leave that to chance."""
-        for one in self._connections:
-            one.close()
-
-    def cut(self) -> None:
-        """End whatever waits for it; what is connected from now on is closed at once."""
-        with self._lock:
-            self._is_cut = True
-            for one in self._sockets:
-                with suppress(OSError):
-                    one.shutdown(socket.SHUT_RDWR)
-                one.close()
-            self._sockets.clear()
-
-
-class _Adapter(HTTPAdapter):
-    """Has the connections of a call kept where they can be cut."""
-
-    def __init__(self, wire: _Wire) -> None:
-        self._wire = wire
-        super().__init__()
-
-    def init_poolmanager(self, *arguments: Any, **options: Any) -> None:
-        """Keep what is connected directly."""
-        super().init_poolmanager(*arguments, **options)
-        _keep(self.poolmanager, self._wire)
-
-    def proxy_manager_for(self, *arguments: Any, **options: Any) -> Any:
-        """Keep what is connected to a proxy."""
-        manager: Any = super().proxy_manager_for(*arguments, **options)
-        _keep(manager, self._wire)
-        return manager
-
-
-def _keep(manager: Any, wire: _Wire) -> None:
-    """Have a manager's pools make connections that the wire knows from their first moment, before TLS."""
-    manager.pool_classes_by_scheme = {
-        scheme: type("Pool", (pool,), {"ConnectionCls": _kept(pool.ConnectionCls, wire)})
-        for scheme, pool in manager.pool_classes_by_scheme.items()
-    }
-
-
-def _kept(kind: Any, wire: _Wire) -> type:
-    def new_conn(self: Any) -> socket.socket:
-        return wire.keep(self, kind._new_conn(self))
-
-    return type("Connection", (kind,), {"_new_conn": new_conn})
+            named = shown.extensions.get_extension_for_class(x509.SubjectAlternativeName).value
+            names = [str(one.value) for one in named]
+        except x509.ExtensionNotFound:
+            names = []
+    except (OSError, ValueError):
+        return None
+    begins, ends = shown.not_valid_before_utc, shown.not_valid_after_utc
+    return _Shown(f"{begins:%Y-%m-%d %H:%M} UTC", f"{ends:%Y-%m-%d %H:%M} UTC", names or None)

@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import ssl
 from base64 import urlsafe_b64decode
 from collections.abc import Mapping
 from ipaddress import IPv4Network, IPv6Network
@@ -115,21 +116,6 @@ class Settings(BaseSettings):
         default=None, description="A GLPI user who may read the tickets, tasks and users of every entity"
     )
     glpi_api_password: SecretStr | None = Field(default=None, description="That user's password")
-    outbound_proxy: SecretStr | None = Field(
-        default=None,
-        description=(
-            "Proxy through which GLPI's API and the OpenID provider are asked, such as "
-            "`http://proxy.example.org:3128`. None: they are asked directly; what the environment says of "
-            "proxies is not used"
-        ),
-    )
-    outbound_authorities: str | None = Field(
-        default=None,
-        description=(
-            "PEM file of the certificate authorities that GLPI's API and the OpenID provider are checked by, "
-            "such as `/etc/ssl/certs/ca-certificates.crt`. None: those that Mozilla lists"
-        ),
-    )
     helpdesk_wait: float = Field(
         default=3600,
         ge=0,
@@ -236,6 +222,27 @@ class Settings(BaseSettings):
             "other"
         ),
     )
+    ca_file: str | None = Field(
+        default=None,
+        description=(
+            "File with certificates (PEM) of authorities of your own, trusted beside the system's list for the "
+            "tracker, GLPI and the OpenID provider. SSL_CERT_FILE, as OpenSSL has it, replaces the system's list"
+        ),
+    )
+    proxy_url: SecretStr | None = Field(
+        default=None,
+        description=(
+            "HTTP proxy through which the tracker, GLPI and the OpenID provider are called, such as "
+            "`http://proxy.example.org:3128` or `http://USER:PASSWORD@proxy.example.org:3128`. HTTPS_PROXY and its "
+            "like in the environment are not used"
+        ),
+    )
+    no_proxy: Annotated[tuple[str, ...], NoDecode] = Field(
+        default=(),
+        description=(
+            "Comma-separated hosts that are called without PROXY_URL; `.example.org` stands for every host below it"
+        ),
+    )
     allow_link_local: bool = Field(
         default=False,
         description=(
@@ -297,6 +304,7 @@ class Settings(BaseSettings):
         "glpi_webhook_secrets",
         "console_tokens",
         "trusted_proxies",
+        "no_proxy",
         mode="before",
     )
     @classmethod
@@ -310,9 +318,9 @@ class Settings(BaseSettings):
         "glpi_api_client_secret",
         "glpi_api_password",
         "oidc_client_secret",
-        "outbound_proxy",
-        "outbound_authorities",
         "sentry_dsn",
+        "ca_file",
+        "proxy_url",
         mode="before",
     )
     @classmethod
@@ -326,6 +334,24 @@ class Settings(BaseSettings):
             return json.loads(value or "{}") if isinstance(value, str) else value
         except ValueError:
             raise Unfit(Invalid.ROLES_EXPECTED(example='{"desk-admins": "administrator"}')) from None
+
+    @field_validator("ca_file")
+    @classmethod
+    def _certificates(cls, file: str | None) -> str | None:
+        if file is not None:
+            try:
+                ssl.create_default_context(cafile=file)
+            except (OSError, ValueError):  # none of which says more
+                raise Unfit(Invalid.CERTIFICATES_EXPECTED()) from None
+        return file
+
+    @field_validator("proxy_url")
+    @classmethod
+    def _proxy(cls, url: SecretStr | None) -> SecretStr | None:
+        parts = parts_of(url.get_secret_value()) if url else None
+        if url and (parts is None or parts.scheme != "http" or not parts.hostname or parts.path.strip("/")):
+            raise Unfit(Invalid.PROXY_EXPECTED())
+        return url
 
     @field_validator("secret_keys")
     @classmethod
@@ -400,21 +426,6 @@ class Settings(BaseSettings):
         if sentinels(text) is None and text.startswith("sentinel:"):
             raise Unfit(Invalid.SENTINELS_EXPECTED())
         return url
-
-    @field_validator("outbound_proxy")
-    @classmethod
-    def _proxy(cls, url: SecretStr | None) -> SecretStr | None:
-        parts = parts_of(url.get_secret_value()) if url else None
-        if url and (parts is None or parts.scheme not in ("http", "https") or not parts.hostname):
-            raise Unfit(Invalid.PROXY_EXPECTED())
-        return url
-
-    @field_validator("outbound_authorities")
-    @classmethod
-    def _readable(cls, path: str | None) -> str | None:
-        if path and not os.access(path, os.R_OK):
-            raise Unfit(Invalid.FILE_EXPECTED())
-        return path
 
     @model_validator(mode="after")
     def _leases(self) -> Settings:
@@ -491,7 +502,7 @@ def _with_files(environ: Mapping[str, str]) -> dict[str, str]:
         if not variable.upper().startswith(PREFIX):
             continue
         name = variable.upper().removeprefix(PREFIX)
-        if name.endswith("_FILE"):
+        if name.endswith("_FILE") and name.lower() not in Settings.model_fields:
             name = name.removesuffix("_FILE")
             try:
                 value = Path(value).read_text(encoding="utf-8").strip()

@@ -34,6 +34,18 @@ SENTENCES: Table = {
     Fault.OPENNESS_UNKNOWN: "{refusal}; whether the tracker is open is not known: {because}",
     Fault.OWN_FAULT: "a fault of deskbridge ({error}); please report it",
     Detail.NO_CONNECTION: "no connection ({error})",
+    Detail.NAME_UNKNOWN: "the name {host} does not exist",
+    Detail.NAME_NOT_RESOLVED: "the name {host} cannot be looked up at the moment",
+    Detail.CONNECTION_REFUSED: "{host} refuses connections on port {port}",
+    Detail.NOT_CONNECTED_IN_TIME: "{host} does not answer on port {port}",
+    Detail.NO_ROUTE: "there is no route to {host}",
+    Detail.PROXY_REFUSED: "the proxy {proxy} does not connect to {host}: it answered {status}",
+    Detail.TLS_FAILED: "{host} does not speak TLS as it should ({error})",
+    Detail.CERTIFICATE_EXPIRED: "the certificate of {host} expired[ on {date}]",
+    Detail.CERTIFICATE_NOT_YET_VALID: "the certificate of {host} is not valid yet[, but from {date}]",
+    Detail.CERTIFICATE_OF_UNKNOWN_AUTHORITY: "the certificate of {host} is of an authority that is not trusted here",
+    Detail.CERTIFICATE_OF_ANOTHER: "the certificate that {host} shows is not for this name[ but for {names}]",
+    Detail.CERTIFICATE_REFUSED: "the certificate of {host} is refused: {error}",
     Detail.ADDRESS_FORBIDDEN: "base_url leads to {address} (DESKBRIDGE_ALLOW_LINK_LOCAL=1 allows it)",
     Detail.TIME_OUT: "no answer within 5 s",
     Detail.CONNECTION_LOST: "the connection was lost before the whole answer came ({error})",
@@ -85,4 +97,21 @@ SENTENCES: Table = {
     HelpdeskFault.HELPDESK_SIGN_IN_REFUSED: "{method} {path}: {status}[ {error}]",
     HelpdeskFault.HELPDESK_TOO_SLOW: "{method} {path}: too slow or too large",
     HelpdeskFault.HELPDESK_CALL_FAILED: "{method} {path}: {error}",
+}
+
+WHY: Table = {
+    Detail.NAME_UNKNOWN: "correct the address, or have the name put into the DNS again",
+    Detail.NAME_NOT_RESOLVED: "check the DNS server of this machine (/etc/resolv.conf)",
+    Detail.CONNECTION_REFUSED: "check that its web server runs, and the port of the address",
+    Detail.NOT_CONNECTED_IN_TIME: "check that it runs, and that no firewall is in between",
+    Detail.NO_ROUTE: "check the network of this machine",
+    Detail.PROXY_REFUSED: "have the proxy let this machine through, or put the host into DESKBRIDGE_NO_PROXY",
+    Detail.TLS_FAILED: "check that the address has the right port, and that its server speaks TLS 1.2 or later",
+    Detail.CERTIFICATE_EXPIRED: "renew it on that server",
+    Detail.CERTIFICATE_NOT_YET_VALID: "check the clock of this machine, and the certificate on that server",
+    Detail.CERTIFICATE_OF_UNKNOWN_AUTHORITY: (
+        "set DESKBRIDGE_CA_FILE to a file with the certificate of its authority, in every process, and restart them"
+    ),
+    Detail.CERTIFICATE_OF_ANOTHER: "use a name in the address that the certificate has, or have one made for this name",
+    Detail.CERTIFICATE_REFUSED: "renew it on that server",
 }

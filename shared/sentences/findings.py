@@ -135,6 +135,7 @@ SENTENCES: Table = {
         "what answers at {base_url} is not the tracker's API: GET /users.json answered {status}"
     ),
     Finding.TRACKER_NOT_USABLE: "{problem}",
+    Finding.TRACKER_NOT_REACHED: "{problem}",
     Finding.KEY_OF_ADMINISTRATOR: "the API key is an administrator's, and the REST API is on",
     Finding.KEY_NOT_KNOWN: "the tracker does not know the API key: it was changed, or its owner is locked",
     Finding.KEY_NOT_ADMINISTRATOR: "the API key is {login}'s, who is no administrator of the tracker",

@@ -84,10 +84,10 @@ SENTENCES: Table = {
     Invalid.NETWORK_OF_EVERYBODY: (
         "a network of all addresses would let everybody name an address of their choice"
     ),
+    Invalid.CERTIFICATES_EXPECTED: "expected a file with certificates (PEM) that can be read",
+    Invalid.PROXY_EXPECTED: "expected http://HOST:PORT, or http://USER:PASSWORD@HOST:PORT",
     Invalid.HOST_AND_PORT_EXPECTED: "expected HOST:PORT, such as 127.0.0.1:9101",
     Invalid.ORIGIN_EXPECTED: "expected an address without a path, such as https://deskbridge.example.org",
-    Invalid.PROXY_EXPECTED: "expected the address of a proxy, such as http://proxy.example.org:3128",
-    Invalid.FILE_EXPECTED: "expected a file that can be read",
     Invalid.DATABASE_URL_EXPECTED: "expected postgresql+psycopg2://USER@HOST/DATABASE or sqlite:///FILE",
     Invalid.REDIS_URL_EXPECTED: "expected redis://HOST:PORT/NUMBER",
     Invalid.SENTINELS_EXPECTED: "expected redis+sentinel://HOST:PORT,HOST:PORT/NUMBER?master=NAME",

@@ -44,6 +44,7 @@ WHY: Table = {
     Written.AS_WRITTEN: "[{why}]",
     **authors.WHY,
     **steps.WHY,
+    **faults.WHY,
     **hints.WHY,
     **findings.WHY,
     **refusals.WHY,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ssl
 import threading
 import time
 import zlib
@@ -14,7 +13,6 @@ from http import HTTPStatus
 from typing import Any, Literal
 from urllib.parse import quote, urlencode, urlsplit
 
-import certifi
 from pydantic import SecretStr
 
 from shared.codes.coded import Coded
@@ -32,6 +30,7 @@ from shared.errors import (
     TrackerUnreachable,
 )
 from shared.process.alive import alive
+from shared.process.outbound import DIRECT, Outbound, why_unreachable
 from shared.telemetry import metrics, tracing
 from shared.telemetry.logs import get_logger
 from shared.tracker.answers import Answer, RawAnswer, is_foreign, raw_answer, read_answer, refused_on_the_way
@@ -86,6 +85,7 @@ class Target:
         header_prefix: header dialect: X-<prefix>-API-Key, X-<prefix>-Switch-User.
         verify_tls: whether its certificate is checked.
         allow_link_local: whether it may be at a link-local or cloud-metadata address.
+        outbound: which authorities are trusted, and by which proxy it is called.
     """
 
     base_url: str
@@ -93,6 +93,7 @@ class Target:
     header_prefix: Literal["Tracker", "Redmine"] = "Redmine"
     verify_tls: bool = True
     allow_link_local: bool = False
+    outbound: Outbound = DIRECT
 
 
 class Exchange:
@@ -203,7 +204,9 @@ class TrackerClient:
         self._kept = deque[Connection]()
         self._address = urlsplit(target.base_url)
         self._base_path = quote(self._address.path, safe=IN_A_PATH)
-        self._tls = _tls(verify=target.verify_tls) if self._address.scheme == "https" else None
+        is_https = self._address.scheme == "https"
+        self._tls = target.outbound.tls(verify=target.verify_tls) if is_https else None
+        self._proxy = target.outbound.proxy_for(self._address.hostname or "")
 
     def call(
         self,
@@ -415,7 +418,7 @@ class TrackerClient:
             status = str(answer[0])
         except (OSError, ValueError, zlib.error) as error:
             # the library's exception may hold the key, so it is not chained
-            raise _failure(watch, method, path, type(error).__name__) from None
+            raise self._failure(watch, method, path, error) from None
         else:
             return answer
         finally:
@@ -428,12 +431,24 @@ class TrackerClient:
             tracing.called(operation, status or unanswered, seconds)
             alive()
 
+    def _failure(self, watch: Watch, method: str, path: str, error: Exception) -> TrackerError:
+        """Return the error of a call that got no answer; the library's class says less than what was sent."""
+        name = type(error).__name__
+        if watch.forbidden:
+            return TrackerUnreachable(method, path, detail=Detail.ADDRESS_FORBIDDEN(address=watch.forbidden))
+        if not watch.sent:
+            why = why_unreachable(error, self.target.base_url, self.target.outbound)
+            return TrackerUnreachable(method, path, detail=why or Detail.NO_CONNECTION(error=name))
+        return OutcomeUnknown(
+            method, path, detail=Detail.TIME_OUT() if watch.is_over else Detail.CONNECTION_LOST(error=name)
+        )
+
     def _take_connection(self, *, writing: bool) -> Connection:
         """Return the connection that was used last and is not in use; a write trusts none that was idle long."""
         try:
             connection = self._kept.pop()
         except IndexError:
-            return Connection(self._address, self._tls)
+            return Connection(self._address, self._tls, self._proxy)
         if writing and connection.idle > IDLE_S:
             connection.close()
         return connection
@@ -464,23 +479,3 @@ def _tell_refusal(method: str, path: str, status: int, expected: Collection[int]
 def is_header(login: str) -> bool:
     """Tell whether a login can be sent as a header: one line, without blanks around it, of no great length."""
     return 0 < len(login) <= LONGEST_LOGIN and login == login.strip(" ") and not NOT_IN_A_HEADER.search(login)
-
-
-def _failure(watch: Watch, method: str, path: str, name: str) -> TrackerError:
-    """Return the error of a call that got no answer; the library's class says less than what was sent."""
-    if watch.forbidden:
-        return TrackerUnreachable(method, path, detail=Detail.ADDRESS_FORBIDDEN(address=watch.forbidden))
-    if not watch.sent:
-        return TrackerUnreachable(method, path, detail=Detail.NO_CONNECTION(error=name))
-    return OutcomeUnknown(
-        method, path, detail=Detail.TIME_OUT() if watch.is_over else Detail.CONNECTION_LOST(error=name)
-    )
-
-
-def _tls(*, verify: bool) -> ssl.SSLContext:
-    context = ssl.create_default_context(cafile=certifi.where())
-    context.set_alpn_protocols(["http/1.1"])
-    if not verify:
-        context.check_hostname = False
-        context.verify_mode = ssl.CERT_NONE
-    return context

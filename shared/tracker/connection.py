@@ -21,6 +21,7 @@ from typing import Any
 from urllib.parse import SplitResult
 
 from shared.codes.coded import Coded
+from shared.process.outbound import authorization, tunnel
 from shared.tracker.wire import Answers, request
 from shared.values.addresses import why_forbidden
 
@@ -88,9 +89,13 @@ class Connection:
     Args:
         address: the tracker's.
         tls: how its certificate is checked, where it speaks TLS.
+        proxy: the proxy by which it is called; None: directly.
     """
 
-    def __init__(self, address: SplitResult, tls: ssl.SSLContext | None) -> None:
+    def __init__(
+        self, address: SplitResult, tls: ssl.SSLContext | None, proxy: SplitResult | None = None
+    ) -> None:
+        self._proxy = proxy
         self.host, self.port = address.hostname or "", address.port or PORTS[address.scheme]
         self._has_usual_port = self.port == PORTS[address.scheme]
         self._tls = tls
@@ -125,7 +130,7 @@ class Connection:
             OSError, ValueError, zlib.error: there is no whole answer; `watch` knows more.
         """
         with self._closed_by_an_error():
-            whole = request(method, url, self._named, headers, body)
+            whole = self._request(method, url, headers, body)
             sock = self._connected(watch)
             self._begin(watch, sock, whole)
             return self._finish(watch, sock)
@@ -150,7 +155,18 @@ class Connection:
     ) -> None:
         """Send a request on the connection that is there, as far as that goes without waiting; as for `exchange`."""
         with self._closed_by_an_error():
-            self._begin(watch, self._socket, request(method, url, self._named, headers, body))
+            self._begin(watch, self._socket, self._request(method, url, headers, body))
+
+    def _request(
+        self, method: str, url: str, headers: Mapping[str, str | bytes], body: bytes | None
+    ) -> bytes:
+        """Return a request as it is sent: a proxy that reads it is given the whole address, and who we are."""
+        if self._proxy is None or self._tls is not None:
+            return request(method, url, self._named, headers, body)
+        whole = f"http://{self._named.decode('ascii')}{url}"
+        if (said := authorization(self._proxy)) is not None:
+            headers = {**headers, "Proxy-Authorization": said}
+        return request(method, whole, self._named, headers, body)
 
     @property
     def has_sent(self) -> bool:
@@ -246,7 +262,10 @@ class Connection:
             OSError: none could be connected to.
         """
         error = OSError("no address")
-        addresses = _resolve(self.host, self.port, watch.left())
+        host, port = self.host, self.port
+        if self._proxy is not None:  # which looks up the name itself
+            host, port = self._proxy.hostname or "", self._proxy.port or 3128
+        addresses = _resolve(host, port, watch.left())
         if not all(watch.admits(str(address[0])) for *_, address in addresses):
             raise OSError("an address that may not be connected to")
         for tried, (*kind, _, address) in enumerate(addresses):
@@ -265,6 +284,8 @@ class Connection:
         if self._tls is None:
             return connected
         connected.settimeout(watch.left())  # Python's, for the whole handshake
+        if self._proxy is not None:
+            tunnel(connected, self._proxy, self.host, self.port)
         return self._tls.wrap_socket(connected, server_hostname=self.host)
 
 

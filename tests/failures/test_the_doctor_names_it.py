@@ -15,6 +15,7 @@ from deploy.embedded.ports import free_port
 from deploy.sandbox.tracker.seed import user_key
 from producer.admin.doctor.finding import RECORDS
 from producer.admin.people.people import map_user
+from shared.codes.faults import Detail
 from shared.codes.findings import Finding
 from shared.connection.connector import Connector
 from shared.connection.vault import Vault
@@ -178,7 +179,7 @@ FAILURES = [
     Failure(
         "nothing listens at base_url",
         configure(base_url=f"http://127.0.0.1:{free_port()}"),
-        Finding.TRACKER_NOT_USABLE, "check that it runs", ("REST",),
+        Detail.CONNECTION_REFUSED, "check that its web server runs", ("REST",),
     ),
     Failure(
         "the tracker answers 500",

@@ -9,8 +9,12 @@ import time
 from pathlib import Path
 
 import pytest
+from pydantic import SecretStr
 
-from shared.process.outbound import Outbound, OutOfTime, Unanswered
+from shared.codes.coded import Coded
+from shared.codes.faults import Detail
+from shared.process.bounded import OutOfTime, Unanswered, bounded_call
+from shared.process.outbound import Outbound
 from tests.integration.conftest import tls_context
 from tests.support.wire import WireServer, answer, saying, trickle
 
@@ -22,7 +26,7 @@ __all__ = ["tls_context"]
 
 
 def call(address: str, outbound: Outbound | None = None, **options: object) -> tuple[int, bytes | None]:
-    return (outbound or Outbound()).call("GET", address, within=WITHIN_S, most=1000, **options)
+    return bounded_call(outbound or Outbound(), "GET", address, within=WITHIN_S, most=1000, **options)
 
 
 def ends_in_time(address: str) -> None:
@@ -121,8 +125,9 @@ def test_a_redirect_is_not_followed() -> None:
 def test_what_cannot_be_asked_is_told_by_its_kind(address: str) -> None:
     with pytest.raises(Unanswered) as failed:
         call(address)
-    assert failed.value.error in {
-        "ConnectionError",
+    error = failed.value.error
+    assert (error if isinstance(error, str) else error.code) in {
+        Detail.CONNECTION_REFUSED,
         "InvalidSchema",
         "InvalidURL",
         "MissingSchema",
@@ -147,7 +152,7 @@ def test_proxies_passwords_and_authorities_of_the_environment_are_not_used(
 
 def test_a_proxy_that_the_settings_name_is_gone_through() -> None:
     with WireServer(saying(answer(b"by the proxy"))) as proxy:
-        through = Outbound(proxy=proxy.url)
+        through = Outbound(proxy=SecretStr(proxy.url))
         assert call("http://glpi.example.org/api", through) == (200, b"by the proxy")
         assert proxy.requests[0].startswith(b"GET http://glpi.example.org/api HTTP/1.1\r\n")
 
@@ -158,7 +163,7 @@ def test_a_proxy_that_the_settings_name_is_gone_through() -> None:
     with WireServer(script) as proxy:
         began = time.monotonic()
         with pytest.raises(OutOfTime):
-            call("https://login.example.org/", Outbound(proxy=proxy.url))
+            call("https://login.example.org/", Outbound(proxy=SecretStr(proxy.url)))
         assert time.monotonic() - began < BOUND_S
         proxy.wait_for_the_end_of_the_newest()
         assert proxy.requests[0].startswith(b"CONNECT login.example.org:443 ")
@@ -167,13 +172,14 @@ def test_a_proxy_that_the_settings_name_is_gone_through() -> None:
 def test_a_certificate_that_nobody_vouches_for_is_refused(tls_context: ssl.SSLContext) -> None:
     with WireServer(saying(answer()), tls_context) as server:
         with pytest.raises(Unanswered) as refused:
-            Outbound().call("GET", server.url, within=10, most=1000)
-        assert refused.value.error == "SSLError"
+            bounded_call(Outbound(), "GET", server.url, within=10, most=1000)
+        assert isinstance(refused.value.error, Coded)
+        assert refused.value.error.code == Detail.CERTIFICATE_OF_UNKNOWN_AUTHORITY
 
 
 def test_authorities_that_the_settings_name_vouch_for_a_certificate(
     tls_context: ssl.SSLContext, tmp_path: Path
 ) -> None:
     with WireServer(saying(answer()), tls_context) as server:
-        trusting = Outbound(authorities=str(tmp_path / "server.pem"))
-        assert trusting.call("GET", server.url, within=10, most=1000) == (200, b"{}")
+        trusting = Outbound(ca_file=str(tmp_path / "server.pem"))
+        assert bounded_call(trusting, "GET", server.url, within=10, most=1000) == (200, b"{}")

@@ -7,10 +7,12 @@ import re
 from pathlib import Path
 from typing import Any
 
+import certifi
 import pytest
 from sqlalchemy import make_url
 
 from shared.errors import SettingsError
+from shared.process.outbound import Outbound
 from shared.process.settings import Settings, load_settings
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -26,7 +28,6 @@ SECRETS = {
     "CONSOLE_URL": "https://deskbridge.example.org",
     "CHANGES_DAYS": "30",
     "OIDC_CLIENT_SECRET": "hidden-word",
-    "OUTBOUND_PROXY": "http://desk:hidden-word@proxy.example.org:3128",
     "TRUSTED_PROXIES": "192.0.2.1,2001:db8::/32",
 }
 
@@ -147,11 +148,12 @@ def test_the_helpdesk_s_api_is_named_whole_or_not_at_all() -> None:
 def test_every_variable_can_come_from_a_file(name: str, tmp_path: Path) -> None:
     values = {**SECRETS, "SWEEP_INTERVAL": "3", "LOCK_LEASE": "70", "CLAIM_LEASE": "5", "SETTLING_TIME": "2",
               "METADATA_INTERVAL": "60", "RETENTION_DAYS": "2", "RATE_LIMIT": "4", "LOG_FORMAT": "json",
-              "ALLOW_UNSIGNED": "1", "EVENT_LIMIT": "50", "ALLOW_LINK_LOCAL": "1", "HELPDESK_WAIT": "9",
+              "ALLOW_UNSIGNED": "1", "EVENT_LIMIT": "50", "CA_FILE": certifi.where(),
+              "PROXY_URL": "http://me:hidden-word@proxy:3128", "NO_PROXY": "tracker,.internal",
+              "ALLOW_LINK_LOCAL": "1", "HELPDESK_WAIT": "9",
               "MONITOR_LISTEN": "127.0.0.1:9101", "HEARTBEAT_PATH": "/run/beat", "CORRECT_AUTHORS": "1",
               "OTLP_ENDPOINT": "http://127.0.0.1:4318", "SENTRY_DSN": "https://hidden-word@sentry.example.org/1",
-              "OUTBOUND_PROXY": "http://hidden-word@proxy.example.org:3128",
-              "OUTBOUND_AUTHORITIES": __file__, **GLPI_API, **OIDC}  # fmt: skip
+              **GLPI_API, **OIDC}  # fmt: skip
     file = tmp_path / name
     file.write_text(f"{values[name.upper()]}\n")
     others = (
@@ -169,6 +171,22 @@ def test_a_secret_whose_file_is_empty_is_none(name: str, tmp_path: Path) -> None
     file = tmp_path / name
     file.write_text("\n")
     assert getattr(loaded(**{f"{name.upper()}_FILE": str(file)}), name) is None
+
+
+def test_a_file_of_authorities_and_a_proxy_are_looked_at_where_they_are_set(tmp_path: Path) -> None:
+    none = tmp_path / "none.pem"
+    none.write_text("nothing")
+    for wrong in (str(none), str(tmp_path / "missing")):
+        assert "DESKBRIDGE_CA_FILE" in refusal(CA_FILE=wrong)
+    for wrong in ("proxy:3128", "https://proxy:3128", "http://proxy/path"):
+        assert "DESKBRIDGE_PROXY_URL" in refusal(PROXY_URL=wrong)
+    found = Outbound.of(loaded(PROXY_URL="http://proxy:3128", NO_PROXY="tracker,.internal"))
+    assert [found.proxy_for(one) is None for one in ("tracker", "a.internal", "internal", "other")] == [
+        True,
+        True,
+        True,
+        False,
+    ]
 
 
 def test_a_file_that_cannot_be_read_is_named_by_its_variable(tmp_path: Path) -> None:
@@ -200,10 +218,10 @@ WRONG: list[tuple[str, str]] = [
     ("BROKER_URL", "redis+sentinel://hidden-word/0"),
     ("BROKER_URL", "sentinel://hidden-word/0"),
     ("ALLOW_UNSIGNED", "hidden-word"),
-    ("OUTBOUND_PROXY", "hidden-word"),
-    ("OUTBOUND_PROXY", "socks5://hidden-word:1080"),
-    ("OUTBOUND_PROXY", "http://hidden-word:port"),
-    ("OUTBOUND_AUTHORITIES", "/nowhere/hidden-word"),
+    ("PROXY_URL", "hidden-word"),
+    ("PROXY_URL", "socks5://hidden-word:1080"),
+    ("PROXY_URL", "http://hidden-word:port"),
+    ("CA_FILE", "/nowhere/hidden-word"),
     ("LOG_FORMAT", "hidden-word"),
     *((name, value)
       for name in ("SWEEP_INTERVAL", "LOCK_LEASE", "CLAIM_LEASE", "METADATA_INTERVAL", "RETENTION_DAYS")

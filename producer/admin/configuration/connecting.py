@@ -17,6 +17,7 @@ from shared.codes.invalid import Invalid, faulty
 from shared.codes.refusals import Refusal
 from shared.errors import SettingsError, TrackerError
 from shared.events.config import PluginConfig
+from shared.process.outbound import Outbound
 from shared.tracker.client import MYSELF, Target, TrackerClient
 
 
@@ -62,7 +63,12 @@ def try_connection(desk: Desk, wanted: PluginConfig, typed_key: str) -> Tested:
     else:
         raise SettingsError(faulty(Refusal.CONFIG_NOT_VALID, [("api_key", Invalid.KEY_NEEDED())]))
     target = Target(
-        wanted.base_url, key, wanted.header_prefix, wanted.verify_tls, desk.settings.allow_link_local
+        wanted.base_url,
+        key,
+        wanted.header_prefix,
+        wanted.verify_tls,
+        desk.settings.allow_link_local,
+        Outbound.of(desk.settings),
     )
     client = TrackerClient(target)
     installation = replace(Installation.of(desk), connect=lambda: (wanted, client))

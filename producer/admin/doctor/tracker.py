@@ -13,6 +13,7 @@ from shared.codes.faults import Detail
 from shared.codes.findings import Finding
 from shared.errors import ImpersonationRefused, SettingsError, TrackerClosed, TrackerError
 from shared.refusals.judging import names_of
+from shared.sentences.render import because
 from shared.store.configuration.links import Link
 from shared.store.configuration.metadata import Entry, MetadataKind
 from shared.tracker.client import USERS, TrackerClient
@@ -56,6 +57,9 @@ def connection(installation: Installation) -> Iterator[CheckResult]:
 def _why_not_usable(error: TrackerError, base_url: str | None) -> Coded:
     if error.status == NOT_FOUND:
         return Finding.NOT_A_TRACKER(base_url=base_url, status=error.status)
+    detail = error.coded.params.get("detail")
+    if isinstance(detail, Coded) and because(detail):  # which says the step itself
+        return Finding.TRACKER_NOT_REACHED(problem=detail)
     return Finding.TRACKER_NOT_USABLE(problem=error.coded)
 
 

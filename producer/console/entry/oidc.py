@@ -26,7 +26,8 @@ from producer.admin.records.rights import Right
 from shared.codes.refusals import Refusal
 from shared.connection.vault import Vault
 from shared.errors import BridgeError, SettingsError
-from shared.process.outbound import Outbound, Unanswered, configured_outbound
+from shared.process.bounded import Unanswered, bounded_call
+from shared.process.outbound import Outbound
 from shared.process.settings import Settings
 from shared.telemetry.logs import get_logger
 from shared.values.validation import parts_of
@@ -98,7 +99,7 @@ class SingleSignOn:
 
     def __init__(self, settings: Settings, vault: Vault) -> None:
         self._settings, self._vault = settings, vault
-        self._outbound = configured_outbound(settings)
+        self._outbound = Outbound.of(settings)
         self._found: tuple[float, dict[str, Any]] | None = None
         if not self.is_on:
             return
@@ -286,7 +287,8 @@ def _json(outbound: Outbound, method: str, address: str, **more: Any) -> dict[st
     if not AT_ONCE.acquire(blocking=False):
         raise TooBusy(Refusal.SIGN_IN_BUSY())
     try:
-        status, content = outbound.call(
+        status, content = bounded_call(
+            outbound,
             method,
             address,
             within=PATIENCE_S,

@@ -77,8 +77,8 @@ def test_the_producer_starts_in_an_environment_that_it_shares_with_the_worker(
         "GLPI_API_CLIENT_SECRET_FILE": "/run/secrets/none-of-the-producers",
         "GLPI_API_USER": "deskbridge",
         "GLPI_API_PASSWORD": "hidden-word",
-        "OUTBOUND_PROXY": "http://desk:hidden-word@proxy.example.org",
-        "OUTBOUND_AUTHORITIES": "/root/none-of-the-producers",
+        "PROXY_URL": "http://desk:hidden-word@proxy.example.org",
+        "CA_FILE": "/root/none-of-the-producers",
         "SECRET_KEYS": "hidden-word",
         "OIDC_CLIENT_SECRET": "hidden-word",
     }
