@@ -20,6 +20,7 @@ from shared.coordination.installation import InstallationUnknown, Whose
 from shared.coordination.presence import WORKER, is_there
 from shared.coordination.throttle import forget_turns
 from shared.errors import BridgeError, SettingsError
+from shared.monitoring.clocks import OwnClock
 from shared.monitoring.standing import StandingCollector
 from shared.process.settings import Settings
 from shared.store.tables.database import Database
@@ -86,7 +87,7 @@ def work(settings: Settings, concurrency: int) -> int:
     seen.update(_needed(worker))
     working.append(worker)
     threading.Thread(target=_take_ahead, args=(worker,), daemon=True, name="ahead").start()
-    worker.presence.keep_marking(WORKER)
+    worker.presence.keep_marking(WORKER, OwnClock(worker.store.database).ahead_s)
     log.info("started", concurrency=concurrency)
     threading.Thread(target=_sweep_without_beat, args=(worker,), daemon=True, name="sweep").start()
     threading.Thread(target=_keep_up_without_beat, args=(worker,), daemon=True, name="upkeep").start()

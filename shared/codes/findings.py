@@ -44,6 +44,8 @@ class Finding(Code):
     CONSOLE_NOT_USED = "console_not_used"
     CLOCKS_AGREE = "clocks_agree"
     CLOCKS_DIFFER = "clocks_differ"
+    WORKER_CLOCK_AHEAD = "worker_clock_ahead"
+    WORKER_CLOCK_BEHIND = "worker_clock_behind"
 
     API_KEY_STORED = "api_key_stored"
     API_KEY_MISSING = "api_key_missing"

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 import threading
 import time
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
@@ -29,6 +31,8 @@ KEPT_S = 86400 * 7
 MARKED_EVERY_S = 10
 MOST_READ = 20
 WORKER, BEAT, CONSOLE = "worker", "beat", "console"
+CLOCK = ":clock"
+"""After a kind's key: how far the clocks of its processes are ahead."""
 INSTALLATION = re.compile("[0-9a-f]{1,32}")
 
 
@@ -38,10 +42,12 @@ class ProcessSign:
 
     Attributes:
         seconds: how long ago.
+        ahead_s: how far its machine's clock is ahead of the database's; None: it did not say.
     """
 
     process: Process
     seconds: float
+    ahead_s: float | None = None
 
 
 class Presence:
@@ -54,12 +60,13 @@ class Presence:
     def __init__(self, redis: Redis) -> None:
         self._redis = redis
 
-    def mark(self, kind: str, process: Process | None = None) -> None:
+    def mark(self, kind: str, process: Process | None = None, ahead_s: float | None = None) -> None:
         """Say that a process is alive now, by Redis' own clock.
 
         Args:
             kind: what it is.
             process: this one by default.
+            ahead_s: how far its machine's clock is ahead of the database's; None: it is not known.
         """
         name, at = json.dumps((process or Process.here()).told(), sort_keys=True), now(self._redis)
         seen = {self._key(kind): name}
@@ -70,20 +77,28 @@ class Presence:
                 pipe.zadd(key, {member: at})
                 pipe.zremrangebyscore(key, "-inf", at - KEPT_S)
                 pipe.expire(key, KEPT_S)
+            if ahead_s is not None:
+                pipe.zadd(self._key(kind) + CLOCK, {name: ahead_s})
+                pipe.expire(self._key(kind) + CLOCK, KEPT_S)
             pipe.execute()
 
     def _key(self, kind: str) -> str:
         """Return where signs of a kind are: a beat serves every installation of its Redis, and belongs to none."""
         return KEY + kind if kind == BEAT else key_of(self._redis, KEY + kind)
 
-    def keep_marking(self, kind: str) -> None:
-        """Leave a sign of life every few seconds from a thread of its own, for as long as the process lives."""
+    def keep_marking(self, kind: str, ahead_s: Callable[[], float | None] = lambda: None) -> None:
+        """Leave a sign of life every few seconds from a thread of its own, for as long as the process lives.
+
+        Args:
+            kind: what the process is.
+            ahead_s: returns how far the machine's clock is ahead of the database's; None: it is not known.
+        """
         process = Process.here()
 
         def mark() -> None:
             while True:
                 with suppress(RedisError):  # it says so itself where that matters
-                    self.mark(kind, process)
+                    self.mark(kind, process, ahead_s())
                 time.sleep(MARKED_EVERY_S)
 
         threading.Thread(target=mark, daemon=True, name="presence").start()
@@ -97,8 +112,21 @@ class Presence:
         return self._seen(self._key(kind))
 
     def _seen(self, key: str) -> list[ProcessSign]:
-        signs = [(_process(name), seconds) for name, seconds in self._latest(key, KEPT_S)]
-        return [ProcessSign(process, seconds) for process, seconds in signs if process]
+        latest = self._latest(key, KEPT_S)
+        ahead = self._ahead(key, [name for name, _ in latest])
+        signs = [(_process(name), seconds, ahead.get(name)) for name, seconds in latest]
+        return [ProcessSign(process, seconds, off) for process, seconds, off in signs if process]
+
+    def _ahead(self, key: str, names: list[bytes]) -> dict[bytes, float]:
+        try:
+            found: Any = self._redis.zmscore(key + CLOCK, names) if names else []  # type: ignore[arg-type]
+        except ResponseError:
+            return {}
+        return {
+            name: off
+            for name, off in zip(names, found, strict=True)
+            if off is not None and math.isfinite(off)
+        }
 
     def _latest(self, key: str, within_s: float) -> list[tuple[bytes, float]]:
         """Return the members of a key that were seen lately, each with how long ago, the latest first."""

@@ -24,6 +24,7 @@ from shared.telemetry import metrics
 
 FRESH_S = 5.0
 """However many ask, it is looked up so rarely."""
+ALIVE_S = 30.0
 PATIENCE_S = 2.0
 """Who asks while somebody else looks waits no longer than that."""
 
@@ -73,6 +74,7 @@ class StandingCollector(Collector):
             found = turns(self._redis)
             yield _gauge(metrics.RATE_WAIT, found.wait_s if found else 0.0)
             yield from self._call_limit()
+            yield from self._clocks()
             reachable.add_metric(["redis"], 1)
         except RedisError:
             reachable.add_metric(["redis"], 0)
@@ -102,6 +104,15 @@ class StandingCollector(Collector):
             if age is not None:
                 seen.add_metric([process], age)
         return why, paused is not None
+
+    def _clocks(self) -> Iterator[GaugeMetricFamily]:
+        off = [
+            abs(one.ahead_s)
+            for one in Presence(self._redis).seen(WORKER)
+            if one.ahead_s is not None and one.seconds <= ALIVE_S
+        ]
+        if off:
+            yield _gauge(metrics.CLOCK_OFF, max(off))
 
     def _call_limit(self) -> Iterator[GaugeMetricFamily]:
         if limit := CallLimit(self._redis).current():

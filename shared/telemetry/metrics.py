@@ -184,6 +184,10 @@ CALL_GAIN = Looked(
     "deskbridge_tracker_call_gain_ratio",
     "How many times as much twice as many calls at once did, when it was tried last; 1 = no more",
 )
+CLOCK_OFF = Looked(
+    "deskbridge_worker_clock_offset_seconds",
+    "How far the clock of a worker's machine is off the database's, of the one that is furthest off",
+)
 LAST_SEEN = Looked(
     "deskbridge_last_seen_age_seconds", "Since any process of the kind gave a sign of life", ("process",)
 )
@@ -202,6 +206,7 @@ LOOKED_UP = (
     RATE_WAIT,
     CALL_LIMIT,
     CALL_GAIN,
+    CLOCK_OFF,
     LAST_SEEN,
 )
 

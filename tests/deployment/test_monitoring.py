@@ -65,6 +65,7 @@ CASES = {
     "DeskbridgePaused": gauge("paused", 1, 0, code="tracker_away"),
     "DeskbridgeEventsWait": gauge("oldest_due_age_seconds", 400, 200),
     "DeskbridgeRateLimitHoldsBack": gauge("rate_limit_wait_seconds", 100, 5),
+    "DeskbridgeWorkerClockOff": gauge("worker_clock_offset_seconds", 600, 1),
     "DeskbridgeEventsFailed": gauge("events_failed", 1, 0, code="tracker_rejected"),
     "DeskbridgeHeld": gauge("held", 2),
     "DeskbridgeDeliveriesParked": gauge("deliveries_parked", 1),

@@ -13,7 +13,7 @@ from shared.coordination.keys import INSTALLATIONS
 from shared.coordination.locks import make_redis
 from shared.coordination.presence import WORKER, Presence
 from shared.coordination.throttle import Throttle, forget_turns
-from tests.failures.stage import Shown, Stage, staged
+from tests.failures.stage import Act, Shown, Stage, staged
 from tests.integration.console.pages import Visitor
 from tests.support.events import task, task_event
 
@@ -34,7 +34,22 @@ def another_installation(stage: Stage) -> None:
     other.close()
 
 
+def clock(ahead_s: float) -> Act:
+    """Have the worker say how far its machine's clock is ahead of the database's."""
+    return lambda stage: Presence(stage.bridge.redis).mark(WORKER, ahead_s=ahead_s)
+
+
 FAILURES = [
+    Shown(
+        "a worker's clock is ten minutes ahead",
+        clock(600), Finding.WORKER_CLOCK_AHEAD, "let NTP set the clock of", ("no sign of life",), clock(0.1),
+        overview="is 600 s ahead of the database's",
+    ),
+    Shown(
+        "a worker's clock is ten minutes behind",
+        clock(-600), Finding.WORKER_CLOCK_BEHIND, "let NTP set the clock of", ("no sign of life",), clock(-0.1),
+        overview="is 600 s behind the database's",
+    ),
     Shown(
         "another installation uses the same Redis database",
         another_installation, Finding.OTHERS_IN_REDIS, "a Redis database of its own", ("no sign of life",),

@@ -18,7 +18,12 @@ LOCAL: tuple[Check, ...] = (setup.metadata, setup.text_formatting, *work.CHECKS,
 """What the database and the helpdesk tell."""
 LIVE: tuple[Check, ...] = (*tracker.CHECKS, *setup.CHECKS, *templates.CHECKS)
 """What only the tracker can confirm."""
-AT_A_GLANCE: tuple[Check, ...] = (services.writes, services.others, services.rate_limit)
+AT_A_GLANCE: tuple[Check, ...] = (
+    services.writes,
+    services.others,
+    services.worker_clocks,
+    services.rate_limit,
+)
 """What the first page of the console looks at as well, beside what it has in its own words."""
 
 

@@ -233,7 +233,8 @@ def _last(seen: Sequence[ProcessSign | Producer]) -> dict[str, float]:
 
 
 def clocks(installation: Installation) -> Iterator[CheckResult]:
-    """The clocks of this machine, the database and the tracker agree."""
+    """The clocks of this machine, the database, the workers' machines and the tracker agree."""
+    yield from worker_clocks(installation)
     with installation.store.transaction() as tx:
         clocks = [(Named.THE_DATABASE, tx.now(), datetime.now(UTC))]
     clocks += [(Named.THE_TRACKER, theirs, ours) for theirs, ours in installation.tracker_clocks[-1:]]
@@ -246,3 +247,18 @@ def clocks(installation: Installation) -> Iterator[CheckResult]:
         yield warning("clock", differ)
     else:
         yield ok("clock", Finding.CLOCKS_AGREE(seconds=CLOCK_WARNING_S, machines=[one() for one in apart]))
+
+
+def worker_clocks(installation: Installation) -> Iterator[CheckResult]:
+    """The clock of each machine with a worker is the database's."""
+    try:
+        workers = Presence(installation.redis).seen(WORKER)
+    except RedisError:
+        return
+    by_host = {one.process.host: one.ahead_s for one in reversed(workers) if one.seconds <= ALIVE_S}
+    for host, ahead_s in by_host.items():
+        if ahead_s is None or abs(ahead_s) <= CLOCK_WARNING_S:
+            continue
+        code = Finding.WORKER_CLOCK_AHEAD if ahead_s > 0 else Finding.WORKER_CLOCK_BEHIND
+        result = failure if abs(ahead_s) > CLOCK_FAILURE_S else warning
+        yield result("clock", code(host=host, seconds=abs(ahead_s)))

@@ -356,6 +356,8 @@ NAMED: Mapping[str, Iterable[Code]] = {
         Named.THE_DATABASE,
         Named.THE_TRACKER,
         Finding.CLOCKS_DIFFER,
+        Finding.WORKER_CLOCK_AHEAD,
+        Finding.WORKER_CLOCK_BEHIND,
         Arrival.FROM_THE_FUTURE,
     ),
     "KB-SERVICE-008": (

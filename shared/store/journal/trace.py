@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from functools import cache
 from typing import Any, cast
 
-from sqlalchemy import Table, delete, insert, select
+from sqlalchemy import Float, Table, delete, func, insert, literal_column, select
 from sqlalchemy.orm import Session
 
 from shared.codes.coded import Coded, to_json
@@ -23,6 +23,7 @@ APPENDED = Rows(
         name: STEPS.c[name].type
         for name in ("ticket_id", "task_id", "at", "what", "why", "code", "params", "call")
     }
+    | {"age": Float()}
 )
 
 
@@ -52,6 +53,7 @@ class Trace:
         """Append steps in their order."""
         if not steps:
             return
+        here = datetime.now(UTC)
         rows = (
             {
                 "ticket_id": step.ticket_id,
@@ -62,6 +64,7 @@ class Trace:
                 "code": str(step.coded.code),
                 "params": to_json(step.coded.params),
                 "call": step.call,
+                "age": (here - step.at).total_seconds(),
             }
             for step in steps
         )
@@ -83,6 +86,13 @@ class Trace:
 
 @cache
 def _appending(*, postgresql: bool) -> Any:
-    """Return the statement that appends steps; made once."""
+    """Return the statement that appends steps; made once.
+
+    PostgreSQL's clock tells when something happened: a worker's own may be wrong, and would put it before what it
+    followed. SQLite has the clock of the one machine.
+    """
     given = APPENDED.table(postgresql=postgresql)
-    return insert(STEPS).from_select(list(given.c.keys()), select(given))
+    values: dict[str, Any] = {name: given.c[name] for name in given.c.keys() if name != "age"}  # noqa: SIM118 (no mapping)
+    if postgresql:
+        values["at"] = func.clock_timestamp() - given.c.age * literal_column("interval '1 second'")
+    return insert(STEPS).from_select(list(values), select(*values.values()))

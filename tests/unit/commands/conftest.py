@@ -124,6 +124,6 @@ def shell(
 
     monkeypatch.setattr("shared.coordination.doorbell.Doorbell.ring", ring)
     redis = FakeRedis()
-    monkeypatch.setattr("shared.coordination.locks.make_redis", lambda _settings: redis)
+    monkeypatch.setattr("shared.coordination.locks.make_redis", lambda *_: redis)
     yield Shell(Store(database), rung)
     database.close()
