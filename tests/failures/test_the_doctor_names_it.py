@@ -17,6 +17,7 @@ from producer.admin.doctor.finding import RECORDS
 from producer.admin.people.people import map_user
 from shared.codes.faults import Detail
 from shared.codes.findings import Finding
+from shared.codes.refusals import Refusal
 from shared.connection.connector import Connector
 from shared.connection.vault import Vault
 from shared.coordination.presence import BEAT, CONSOLE, WORKER, Presence
@@ -257,6 +258,11 @@ FAILURES = [
         "config set default_priority_id", ("closed",), configure(default_priority_id=2),
     ),
     Failure(
+        "the default priority was switched off",
+        both(configure(default_priority_id=2), patch("priorities", 2, active=False)), Refusal.ID_SWITCHED_OFF, "config set default_priority_id", ("failure",),
+        patch("priorities", 2, active=True),
+    ),
+    Failure(
         "the default issue type was deleted",
         both(configure(default_tracker_id=3), patch("projects", 1, tracker_ids=[1]), remove("issue_types", 3)),
         Finding.CONFIG_ID_UNKNOWN, "config set default_tracker_id", ("closed",), configure(default_tracker_id=1),
@@ -359,6 +365,15 @@ def test_the_doctor_names_the_cause_and_the_next_step(stage: Stage, failure: Fai
         failure.repair(stage)
     if failure.repair is not Failure.__dataclass_fields__["repair"].default:
         assert failure.code not in stage.doctor().codes, "repaired, it is well again at once"
+
+
+def test_a_default_priority_that_is_switched_off_is_a_warning_since_all_is_forwarded(stage: Stage) -> None:
+    configure(default_priority_id=2)(stage)
+    patch("priorities", 2, active=False)(stage)
+    found = {one.status for one in stage.findings() if one.found.code == Finding.CONFIG_ID_UNKNOWN}
+    assert found == {"warning"}
+    assert stage.work() == EventState.DONE
+    patch("priorities", 2, active=True)(stage)
 
 
 @pytest.mark.stand_in

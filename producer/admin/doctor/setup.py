@@ -10,6 +10,7 @@ from producer.admin.doctor.installation import Installation
 from producer.admin.people.people import Mapped, confirm_people, user_map
 from shared.codes.coded import Coded
 from shared.codes.findings import Finding, Named
+from shared.codes.refusals import Refusal
 from shared.errors import NotFound, SettingsError
 from shared.events.config import PluginConfig
 from shared.metadata.confirming import OF_SPEC, confirm
@@ -18,6 +19,8 @@ from shared.store.configuration.metadata import MetadataKind
 INTERVALS_MISSED = 3
 MOST_NAMED = 10
 MOST_COUNTED = 1000
+TAKEN_ALL_THE_SAME = ("default_priority_id",)
+"""What the tracker takes also if it is switched off: so everything is forwarded."""
 
 
 def api_key(installation: Installation) -> Iterator[CheckResult]:
@@ -69,7 +72,9 @@ def ids(installation: Installation) -> Iterator[CheckResult]:
             faults["default_watcher_ids"] = fault
     checks = {"default_role_id": "role", "default_activity_id": "activity"}
     for name, fault in faults.items():
-        yield failure(checks.get(name, "ids"), Finding.CONFIG_ID_UNKNOWN(name=name, problem=fault))
+        is_taken = name in TAKEN_ALL_THE_SAME and fault.code == Refusal.ID_SWITCHED_OFF
+        found = Finding.CONFIG_ID_UNKNOWN(name=name, problem=fault)
+        yield (warning if is_taken else failure)(checks.get(name, "ids"), found)
     if not faults.keys() - checks.keys():
         yield ok("ids", Finding.CONFIG_IDS_KNOWN())
     yield from _left_out(config, faults)
