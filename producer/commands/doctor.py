@@ -85,7 +85,9 @@ def _tell(findings: list[CheckResult]) -> None:
     from shared.codes.findings import Finding
 
     out = console()
-    blind = [one for one in findings if one.found.code == Finding.NOT_LOOKED_AT]
+    blind = [
+        one for one in findings if one.found.code in (Finding.NOT_LOOKED_AT, Finding.NOT_REACHED_IN_TIME)
+    ]
     for one in findings:
         if one in blind[1:]:
             continue

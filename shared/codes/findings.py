@@ -81,6 +81,7 @@ class Finding(Code):
     FORMATTING_NOT_SET = "formatting_not_set"
 
     TRACKER_ANSWERS = "tracker_answers"
+    TRACKER_SLOW = "tracker_slow"
     TRACKER_NOT_SET_UP = "tracker_not_set_up"
     NOT_A_TRACKER = "not_a_tracker"
     TRACKER_NOT_USABLE = "tracker_not_usable"
@@ -102,6 +103,7 @@ class Finding(Code):
     MODULES_ENABLED = "modules_enabled"
     MODULES_MISSING = "modules_missing"
     NOT_LOOKED_AT = "not_looked_at"
+    NOT_REACHED_IN_TIME = "not_reached_in_time"
     LINKED_PROJECT_CLOSED = "linked_project_closed"
     LINKED_PROJECT_ARCHIVED = "linked_project_archived"
     LINKED_PROJECT_GONE = "linked_project_gone"

@@ -132,6 +132,7 @@ SENTENCES: Table = {
         "{count} helpdesk users are locked on the tracker: {people}; the administrator acts for them",
     ),
     Finding.TRACKER_ANSWERS: "{base_url} answers",
+    Finding.TRACKER_SLOW: "{base_url} took {seconds:.1f} s for an answer; after 5 s a call is given up",
     Finding.TRACKER_NOT_SET_UP: "{problem}",
     Finding.NOT_A_TRACKER: (
         "what answers at {base_url} is not the tracker's API: GET /users.json answered {status}"
@@ -161,6 +162,7 @@ SENTENCES: Table = {
     ),
     Finding.MODULES_MISSING: "tracker project {project_id}[ ({project_name})] lacks {modules}",
     Finding.NOT_LOOKED_AT: "not looked at: what it needs is not there",
+    Finding.NOT_REACHED_IN_TIME: "not reached: the tracker's answers took longer than {seconds:g} s in all",
     Finding.LINKED_PROJECT_CLOSED: "tracker project {project_id}[ ({project_name})] ({link}) is closed",
     Finding.LINKED_PROJECT_ARCHIVED: "tracker project {project_id}[ ({project_name})] ({link}) is archived",
     Finding.LINKED_PROJECT_GONE: (
@@ -361,6 +363,8 @@ WHY: Table = {
     Finding.METADATA_NOT_READ: SYNC,
     Finding.NOTHING_LINKED: "`deskbridge link entity ID TRACKER_PROJECT_ID`",
     Finding.LINKS_NOT_ALL_READ: "`deskbridge doctor --all` looks at each, however long the tracker takes",
+    Finding.NOT_REACHED_IN_TIME: "`deskbridge doctor --all` looks at each, however long the tracker takes",
+    Finding.TRACKER_SLOW: "look for what slows the tracker down: its processors, its memory, its database",
     Finding.NOT_LOOKED_AT: "fix what fails, then run `deskbridge doctor` again",
     Finding.CATEGORY_GONE: "`deskbridge link {kind} {id} {project_id} --category …`, or `--no-category`",
     Finding.CATEGORY_ASSIGNEE_LOCKED: (

@@ -11,6 +11,9 @@ import pytest
 from sqlalchemy import event
 
 from deploy.sandbox.tracker.control import StandIn
+from producer.admin.doctor import tracker
+from producer.admin.doctor.examination import examine
+from shared.codes.findings import Finding
 from shared.connection.connector import Connector
 from shared.connection.vault import Vault
 from shared.metadata.synchronisation import sync_metadata
@@ -57,3 +60,22 @@ def test_the_doctor_is_bounded_in_calls_statements_and_time(
     assert made <= calls, made
     assert len(statements) <= STATEMENTS, len(statements)
     assert worked <= seconds / 2, f"{worked:.1f} s of processor time, {took:.1f} s in all"
+
+
+@pytest.mark.stand_in
+def test_with_a_slow_tracker_the_doctor_ends_in_time_and_names_what_it_did_not_reach(
+    stage: Stage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tracker, "SLOW_S", 0.2)
+    stage.stand_in.fault("delay", method="GET", seconds=0.3)
+    patient = stage.installation()
+    patient.limit_s = 0.8
+    began = time.monotonic()
+    found = {one.check: one for one in examine(patient)}
+    assert time.monotonic() - began < 3
+    assert found["tracker"].found.code == Finding.TRACKER_SLOW
+    assert "0.3 s for an answer" in found["tracker"].what
+    assert found["links"].found.code == Finding.NOT_REACHED_IN_TIME
+    assert "deskbridge doctor --all" in found["links"].todo
+    assert found["pending"].status == "ok", "what the tracker is not needed for is looked at all the same"
+    stage.stand_in.clear_faults()

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import threading
+import time
 from collections.abc import Callable, Generator, Iterator
 from contextlib import suppress
+from contextvars import copy_context
+from queue import Empty, SimpleQueue
 
 from producer.admin.doctor import helpdesk, live, services, setup, templates, tracker, work
 from producer.admin.doctor.finding import RECORDS, CheckResult, Status, unknown
@@ -42,7 +46,8 @@ def examine(installation: Installation) -> Iterator[CheckResult]:
         yield result
     for check in RECORDS:
         if check not in well:
-            yield unknown(check, Finding.NOT_LOOKED_AT())
+            late = Finding.NOT_REACHED_IN_TIME(seconds=installation.limit_s)
+            yield unknown(check, late if installation.is_late else Finding.NOT_LOOKED_AT())
 
 
 def _examine(installation: Installation) -> Iterator[CheckResult]:
@@ -58,13 +63,50 @@ def _examine(installation: Installation) -> Iterator[CheckResult]:
         return
     yield from services.producer(installation)
     yield from setup.api_key(installation)
-    yield from tracker.connection(installation)
+    yield from _in_time(_of_the_tracker, installation)
     yield from services.clocks(installation)
-    if installation.is_tracker_open:
-        yield from live.read(installation)
-    for check in (*(LIVE if installation.projects is not None else ()), *LOCAL):
+    for check in LOCAL:
         with suppress(BridgeError):
             yield from check(installation)
+
+
+def _of_the_tracker(installation: Installation) -> Iterator[CheckResult]:
+    yield from tracker.connection(installation)
+    if installation.is_tracker_open:
+        yield from live.read(installation)
+    for check in LIVE if installation.projects is not None else ():
+        with suppress(BridgeError):
+            yield from check(installation)
+
+
+def _in_time(check: Check, installation: Installation) -> Iterator[CheckResult]:
+    """Yield what a check finds within the time that the tracker is given; the rest of it is left to its thread."""
+    if installation.patience_s is None:
+        yield from check(installation)
+        return
+    found: SimpleQueue[CheckResult | BaseException | None] = SimpleQueue()
+
+    def look() -> None:
+        try:
+            for result in check(installation):
+                found.put(result)
+            found.put(None)
+        except BaseException as fault:  # noqa: BLE001 (raised where it is waited for)
+            found.put(fault)
+
+    until = time.monotonic() + installation.limit_s
+    threading.Thread(target=copy_context().run, args=(look,), daemon=True, name="doctor").start()
+    while True:
+        try:
+            result = found.get(timeout=max(0.0, until - time.monotonic()))
+        except Empty:
+            installation.is_late = True
+            return
+        if result is None:
+            return
+        if isinstance(result, BaseException):
+            raise result
+        yield result
 
 
 def at_a_glance(installation: Installation) -> list[CheckResult]:

@@ -31,6 +31,8 @@ class Installation:
         projects: the linked tracker projects as they are now, where the time sufficed; None: they could not be read.
         well: whether each check that was made found all well.
         locked: the tracker's locked users.
+        limit_s: for how long the tracker is asked at all, in seconds.
+        is_late: whether that did not suffice.
         patience_s: for how long linked projects are asked about, in seconds; None: for as long as it takes.
     """
 
@@ -46,6 +48,8 @@ class Installation:
     well: dict[str, bool] = field(default_factory=dict)
     locked: list[TrackerPerson] = field(default_factory=list)
     patience_s: float | None = 5.0
+    limit_s: float = 9.0
+    is_late: bool = False
 
     @classmethod
     def of(cls, desk: Desk) -> Self:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import secrets
+import time
 from collections.abc import Collection, Iterator
 from datetime import UTC, datetime
 
@@ -22,6 +23,8 @@ from shared.tracker.projects import ProjectNow, Standing
 
 MODULES = ("issue_tracking", "time_tracking")
 NOT_FOUND = 404
+SLOW_S = 2.0
+"""An answer that takes longer is told: a call is given up after five seconds."""
 GONE = {
     Standing.CLOSED: Finding.LINKED_PROJECT_CLOSED,
     Standing.ARCHIVED: Finding.LINKED_PROJECT_ARCHIVED,
@@ -36,6 +39,7 @@ def connection(installation: Installation) -> Iterator[CheckResult]:
     except SettingsError as missing:
         yield failure("tracker", Finding.TRACKER_NOT_SET_UP(problem=missing.coded))
         return
+    began = time.monotonic()
     try:
         answer = client.call("GET", USERS, params={"limit": PAGE_SIZE, "offset": 0})
     except TrackerClosed as closed:
@@ -44,10 +48,14 @@ def connection(installation: Installation) -> Iterator[CheckResult]:
     except TrackerError as error:
         yield failure("tracker", _why_not_usable(error, config.base_url))
     else:
+        took = time.monotonic()
         installation.is_tracker_open = True
         if answer.at:
             installation.tracker_clocks.append((answer.at, datetime.now(UTC)))
-        yield ok("tracker", Finding.TRACKER_ANSWERS(base_url=config.base_url))
+        if (seconds := took - began) > SLOW_S:
+            yield warning("tracker", Finding.TRACKER_SLOW(base_url=config.base_url, seconds=seconds))
+        else:
+            yield ok("tracker", Finding.TRACKER_ANSWERS(base_url=config.base_url))
         yield ok("administrator", Finding.KEY_OF_ADMINISTRATOR())
         yield from _impersonation(client)
     finally:

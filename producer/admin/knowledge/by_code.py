@@ -176,6 +176,7 @@ NAMED: Mapping[str, Iterable[Code]] = {
         Detail.REDIRECT_NOT_FOLLOWED,
         Detail.ROW_WITHOUT_ID,
         Finding.TRACKER_ANSWERS,
+        Finding.TRACKER_SLOW,
         Finding.TRACKER_NOT_SET_UP,
         Finding.TRACKER_NOT_USABLE,
         Finding.TRACKER_NOT_REACHED,
