@@ -28,6 +28,7 @@ from shared.process.settings import Settings
 from shared.store.tables.database import Database
 from shared.store.transaction import Store
 from shared.tracker.meter import Meter
+from worker.ability import Ability
 from worker.sweep import Sweep
 from worker.sync.completion import Completion
 from worker.sync.coordinator import ANSWERS, ASKING, OTHERS, CallerThreads, Coordinator
@@ -48,6 +49,7 @@ class Worker:
         coordinator: works on the tickets that messages name.
         limiter: keeps it to its share of the calls.
         stopping: set once the process is to end.
+        ability: whether it can open the stored API key.
     """
 
     app: Celery
@@ -65,6 +67,7 @@ class Worker:
     coordinator: Coordinator
     limiter: Limiter
     stopping: threading.Event
+    ability: Ability
 
     def still_due(self, ticket_ids: list[int]) -> list[int]:
         """Return those of some tickets of which an event is due; all of them where the database does not tell.
@@ -109,8 +112,18 @@ def bootstrap(settings: Settings, installation: str, *, concurrency: int) -> Wor
         outbound=Outbound.of(settings),
     )
     completion = Completion(store, lookup, Pause(redis, HELPDESK_KEY), settings.helpdesk_wait)
+    stopping, presence = threading.Event(), Presence(redis)
+    ability = Ability(presence, connector.connect, stopping)
     service = SyncService(
-        store, settings, locks, pause, connector.connect, doorbell.ring, completion, lambda: limiter.limit
+        store,
+        settings,
+        locks,
+        pause,
+        connector.connect,
+        doorbell.ring,
+        completion,
+        lambda: limiter.limit,
+        unable=ability.lose,
     )
     coordinator = Coordinator(
         service.way, CallerThreads(concurrency), _give_up, limiter, is_limited=settings.rate_limit > 0
@@ -122,11 +135,12 @@ def bootstrap(settings: Settings, installation: str, *, concurrency: int) -> Wor
         redis=redis,
         locks=locks,
         pause=pause,
-        presence=Presence(redis),
+        presence=presence,
+        ability=ability,
         watchdog=Watchdog(lambda: coordinator.is_at_work),
         coordinator=coordinator,
         limiter=limiter,
-        stopping=threading.Event(),
+        stopping=stopping,
         connector=connector,
         lookup=lookup,
         service=service,

@@ -99,7 +99,7 @@ def _take_ahead(worker: Worker) -> None:
     """Look for tickets that are to go ahead, as long as others wait; else each is done as soon as it is rung."""
     ahead = Ahead(worker.redis)
     while not worker.stopping.wait(AHEAD_LOOKED_FOR_EVERY_S):
-        if worker.coordinator.is_at_work and worker.limiter.share:
+        if worker.ability.is_able and worker.coordinator.is_at_work and worker.limiter.share:
             with suppress(RedisError):  # they are rung as well
                 worker.coordinator.take_ahead(ahead.take())
 

@@ -27,7 +27,7 @@ def register(app: Celery, worker: Worker) -> None:
 
     def take(ring: Mapping[str, Any]) -> bool:
         """Hand tickets over, unless it is to be waited for."""
-        if "if_due" in ring:
+        if "if_due" in ring or not worker.ability.is_able:
             return False
         with worker.watchdog.at_work():
             tickets = [ring["ticket_id"], *ring.get("others", ())]
@@ -49,6 +49,9 @@ def register(app: Celery, worker: Worker) -> None:
         with worker.watchdog.at_work():
             named = (ticket_id, *(others if isinstance(others, Sequence) else ()))
             tickets = [one for one in named if is_id(one)]
+            if not worker.ability.wait():
+                worker.service.ring(tickets)
+                return
             if if_due is True:
                 tickets = worker.still_due(tickets)
             if left := worker.coordinator.take(tickets, read_of_tickets(traces, tickets)):

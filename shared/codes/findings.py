@@ -35,6 +35,7 @@ class Finding(Code):
     BROKER_UNREACHABLE = "broker_unreachable"
     WORKER_ALIVE = "worker_alive"
     NO_WORKER = "no_worker"
+    WORKER_CANNOT_OPEN_KEY = "worker_cannot_open_key"
     BEAT_ALIVE = "beat_alive"
     NO_BEAT = "no_beat"
     PRODUCER_ALIVE = "producer_alive"

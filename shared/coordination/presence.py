@@ -31,6 +31,8 @@ KEPT_S = 86400 * 7
 MARKED_EVERY_S = 10
 MOST_READ = 20
 WORKER, BEAT, CONSOLE = "worker", "beat", "console"
+UNABLE = ":unable"
+"""After a kind's key: which of its processes cannot open the stored API key."""
 CLOCK = ":clock"
 """After a kind's key: how far the clocks of its processes are ahead."""
 INSTALLATION = re.compile("[0-9a-f]{1,32}")
@@ -85,6 +87,26 @@ class Presence:
     def _key(self, kind: str) -> str:
         """Return where signs of a kind are: a beat serves every installation of its Redis, and belongs to none."""
         return KEY + kind if kind == BEAT else key_of(self._redis, KEY + kind)
+
+    def mark_unable(self, kind: str) -> None:
+        """Say that this process is alive and cannot open the stored API key."""
+        name, at = json.dumps(Process.here().told(), sort_keys=True), now(self._redis)
+        with self._redis.pipeline(transaction=False) as pipe:
+            pipe.zadd(self._key(kind) + UNABLE, {name: at})
+            pipe.expire(self._key(kind) + UNABLE, KEPT_S)
+            pipe.execute()
+
+    def able(self, kind: str) -> None:
+        """Say that this process can open it again."""
+        mine = Process.here()
+        for member, _ in self._latest(self._key(kind) + UNABLE, KEPT_S):
+            process = _process(member)
+            if process and (process.host, process.pid) == (mine.host, mine.pid):
+                self._redis.zrem(self._key(kind) + UNABLE, member)
+
+    def unable(self, kind: str) -> list[ProcessSign]:
+        """Return the processes of a kind that could not open it when they said so last, the latest first."""
+        return self._seen(self._key(kind) + UNABLE)
 
     def keep_marking(self, kind: str, ahead_s: Callable[[], float | None] = lambda: None) -> None:
         """Leave a sign of life every few seconds from a thread of its own, for as long as the process lives.

@@ -52,6 +52,10 @@ SENTENCES: Table = {
     Finding.BROKER_UNREACHABLE: "cannot be used: no event is processed",
     Finding.WORKER_ALIVE: ALIVE,
     Finding.NO_WORKER: "no sign of life[ for {seconds:.0f} s]: nothing is sent",
+    Finding.WORKER_CANNOT_OPEN_KEY: (
+        "a worker on {host} (process {pid}) cannot open the stored API key with its DESKBRIDGE_SECRET_KEYS, and takes "
+        "no tickets"
+    ),
     Finding.BEAT_ALIVE: ALIVE,
     Finding.NO_BEAT: (
         "no sign of life[ for {seconds:.0f} s]: workers sweep without it, but the metadata is not refreshed"
@@ -332,6 +336,7 @@ WHY: Table = {
     ),
     Finding.BROKER_UNREACHABLE: "check that it runs, and DESKBRIDGE_BROKER_URL",
     Finding.NO_WORKER: "start `deskbridge worker`",
+    Finding.WORKER_CANNOT_OPEN_KEY: "restart it with the DESKBRIDGE_SECRET_KEYS of the others and of this command",
     Finding.NO_BEAT: "start `deskbridge beat` (it needs DESKBRIDGE_REDIS_URL, too)",
     Finding.NO_PRODUCER: (
         "start `deskbridge producer`; where it runs, look at its log, and run what `deskbridge grants` prints"

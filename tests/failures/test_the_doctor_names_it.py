@@ -85,6 +85,12 @@ def worker_of_another_key(stage: Stage) -> None:
     own_key(stage)
 
 
+def restarted(stage: Stage) -> None:
+    """Start the worker again with the right environment."""
+    Presence(stage.bridge.redis).able(WORKER)
+    stage.replay()
+
+
 def roomy_redis(stage: Stage) -> None:
     stage.bridge.redis.config_set("maxmemory", 0)
 
@@ -259,7 +265,8 @@ FAILURES = [
     ),
     Failure(
         "the default priority was switched off",
-        both(configure(default_priority_id=2), patch("priorities", 2, active=False)), Refusal.ID_SWITCHED_OFF, "config set default_priority_id", ("failure",),
+        both(configure(default_priority_id=2), patch("priorities", 2, active=False)), Refusal.ID_SWITCHED_OFF,
+        "config set default_priority_id", ("does not work",),
         patch("priorities", 2, active=True),
     ),
     Failure(
@@ -326,8 +333,8 @@ FAILURES = [
     ),
     Failure(
         "a worker has another encryption key than the command line",
-        worker_of_another_key, Finding.WORKER_SET_UP_OTHERWISE, "give every worker the environment", ("keeps running",),
-        lambda stage: stage.replay(),
+        worker_of_another_key, Finding.WORKER_CANNOT_OPEN_KEY, "with the DESKBRIDGE_SECRET_KEYS of the others",
+        ("keeps running", "set-api-key"), restarted,
     ),
     Failure(
         "Redis was given a password",

@@ -17,6 +17,7 @@ from shared.connection.vault import Vault
 from shared.coordination.installation import Whose
 from shared.coordination.locks import Locks, make_redis
 from shared.coordination.pause import HELPDESK_KEY, Pause
+from shared.coordination.presence import WORKER, Presence
 from shared.events.config import PluginConfig
 from shared.events.event import parse_delivery
 from shared.helpdesk.lookup import HelpdeskLookup
@@ -124,6 +125,7 @@ class Bridge:
             Connector(self.store, vault).connect,
             self._ring,
             Completion(self.store, lookup, Pause(self.redis, HELPDESK_KEY), self.settings.helpdesk_wait),
+            unable=lambda _why: Presence(self.redis).mark_unable(WORKER),
         )
         if not is_new:
             fill(self.store, base_url, api_key)

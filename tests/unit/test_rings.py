@@ -71,6 +71,7 @@ class Begun:
             coordinator=self.coordinator,
             service=SimpleNamespace(ring=self.rung.extend),
             watchdog=SimpleNamespace(at_work=nullcontext),
+            ability=SimpleNamespace(is_able=True, wait=lambda: True),
             still_due=lambda ticket_ids: [one for one in ticket_ids if one != DONE],
         )
         register(app, worker)  # type: ignore[arg-type]

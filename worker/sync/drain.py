@@ -51,6 +51,7 @@ class Collaborators:
         call_limit: returns how many calls are made at once, and why no more; None: there is no limit.
         kept: what was read before and was not changed since.
         unclear_answers: those of all tickets of the process.
+        unable: told that this process cannot open the stored API key, which others may; None: that stops everybody.
     """
 
     store: Store
@@ -63,6 +64,7 @@ class Collaborators:
     call_limit: Callable[[], Limit | None] = lambda: None
     kept: Kept = field(default_factory=Kept)
     unclear_answers: UnclearAnswers = field(default_factory=UnclearAnswers)
+    unable: Callable[[Coded], None] | None = None
 
 
 @dataclass

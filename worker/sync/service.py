@@ -12,7 +12,9 @@ from typing import Self
 from redis.exceptions import RedisError
 from sqlalchemy.exc import SQLAlchemyError
 
+from shared.codes.coded import Coded
 from shared.codes.faults import Fault
+from shared.codes.refusals import Refusal
 from shared.coordination.locks import HeldLock, Locks, of_ticket
 from shared.coordination.pause import Pause, Permit
 from shared.errors import BridgeError, LockBusy, SettingsError, TrackerBusy, TrackerOutage
@@ -139,6 +141,9 @@ class SyncService(Collaborators):
             log.info("the tracker answers again; everything goes on")
 
     def _begin_pause(self, ticket_id: int, outage: BridgeError) -> Waiting:
+        if self.unable is not None and outage.coded.code == Refusal.API_KEY_NOT_OPENED:
+            self.unable(outage.coded)  # by this process's keys; another one may have the right ones
+            return self._leave_to_others(ticket_id, outage.coded)
         seconds = None
         if isinstance(outage, TrackerBusy):
             seconds = outage.retry_after
@@ -155,6 +160,12 @@ class SyncService(Collaborators):
             until = tx.now() + timedelta(seconds=left + AFTER_PAUSE_S)
             tx.journal.wait_due(ticket_id, until, outage.coded)
         return Waiting(outage.coded, until=until)
+
+    def _leave_to_others(self, ticket_id: int, why: Coded) -> Waiting:
+        with self.store.transaction() as tx:
+            until = tx.now() + timedelta(seconds=AFTER_PAUSE_S)
+            tx.journal.wait_due(ticket_id, until, why)
+        return Waiting(why, until=until)
 
     def _put_off(self, ticket_id: int, fault: Exception) -> Waiting:
         """Try a ticket again later that made our own code fail; after many tries its events are `failed`."""

@@ -24,6 +24,7 @@ LIVE: tuple[Check, ...] = (*tracker.CHECKS, *setup.CHECKS, *templates.CHECKS)
 """What only the tracker can confirm."""
 AT_A_GLANCE: tuple[Check, ...] = (
     services.writes,
+    services.unable,
     services.others,
     services.worker_clocks,
     services.rate_limit,

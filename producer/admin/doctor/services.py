@@ -173,12 +173,26 @@ def processes(installation: Installation) -> Iterator[CheckResult]:
     yield _alive("worker", workers, Finding.WORKER_ALIVE) or failure(
         "worker", Finding.NO_WORKER(**_last(workers))
     )
+    yield from unable(installation)
     yield _alive("beat", beats, Finding.BEAT_ALIVE) or warning("beat", Finding.NO_BEAT(**_last(beats)))
     if consoles:
         missing = warning("console", Finding.NO_CONSOLE(**_last(consoles)))
         yield _alive("console", consoles, Finding.CONSOLE_ALIVE) or missing
     else:
         yield ok("console", Finding.CONSOLE_NOT_USED())
+
+
+def unable(installation: Installation) -> Iterator[CheckResult]:
+    """Each worker that is alive can open the stored API key; if none can, nothing is sent."""
+    presence = Presence(installation.redis)
+    try:
+        alive = [one for one in presence.seen(WORKER) if one.seconds <= ALIVE_S]
+        found = [one for one in presence.unable(WORKER) if one.seconds <= ALIVE_S]
+    except RedisError:
+        return
+    for one in found:
+        result = failure if len(found) >= len(alive) else warning
+        yield result("worker", Finding.WORKER_CANNOT_OPEN_KEY(host=one.process.host, pid=one.process.pid))
 
 
 def calls(installation: Installation) -> Iterator[CheckResult]:

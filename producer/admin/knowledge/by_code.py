@@ -347,6 +347,7 @@ NAMED: Mapping[str, Iterable[Code]] = {
         Reason.WORKER_AWAITED,
         Finding.WORKER_ALIVE,
         Finding.NO_WORKER,
+        Finding.WORKER_CANNOT_OPEN_KEY,
     ),
     "KB-SERVICE-006": (
         Finding.BEAT_ALIVE,

@@ -1,0 +1,71 @@
+"""Whether this worker can open the stored API key: one with other SECRET_KEYS takes no tickets, and stops no other."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from contextlib import suppress
+
+from redis.exceptions import RedisError
+from sqlalchemy.exc import SQLAlchemyError
+
+from shared.codes.coded import Coded
+from shared.coordination.presence import WORKER, Presence
+from shared.errors import SettingsError
+from shared.telemetry.logs import get_logger, reason_fields
+
+LOOKED_AT_EVERY_S = 5.0
+log = get_logger("worker")
+
+
+class Ability:
+    """Notes that the key cannot be opened, says so with a sign of life, and looks until it can.
+
+    Args:
+        presence: where that is said.
+        look: opens the key; raises a SettingsError if it cannot be opened.
+        stopping: set once the process is to end.
+    """
+
+    def __init__(self, presence: Presence, look: Callable[[], object], stopping: threading.Event) -> None:
+        self._presence, self._look, self._stopping = presence, look, stopping
+        self._able, self._change = threading.Event(), threading.Lock()
+        self._able.set()
+
+    @property
+    def is_able(self) -> bool:
+        """Whether the key can be opened, as far as is known."""
+        return self._able.is_set()
+
+    def lose(self, why: Coded) -> None:
+        """Take no more tickets until the key can be opened.
+
+        Args:
+            why: what kept it from being opened.
+        """
+        with self._change:
+            if not self._able.is_set():
+                return
+            self._able.clear()
+        log.error("this worker takes no tickets until it can open the API key", **reason_fields(why))
+        threading.Thread(target=self._look_until_able, daemon=True, name="ability").start()
+
+    def wait(self) -> bool:
+        """Wait until the key can be opened; False: the process is to end before that."""
+        while not self._able.wait(1.0):
+            if self._stopping.is_set():
+                return False
+        return True
+
+    def _look_until_able(self) -> None:
+        while not self._stopping.is_set():
+            with suppress(RedisError):
+                self._presence.mark_unable(WORKER)
+            with suppress(SettingsError, SQLAlchemyError, RedisError):
+                self._look()
+                break
+            self._stopping.wait(LOOKED_AT_EVERY_S)
+        with suppress(RedisError):
+            self._presence.able(WORKER)
+        self._able.set()
+        log.info("this worker can open the API key again, and goes on")
