@@ -83,7 +83,11 @@ def work(settings: Settings, concurrency: int) -> int:
     threading.Thread(target=_end_where_stuck, args=(worker,), daemon=True, name="stuck").start()
     # what Celery prints when it is told to stop
     celery.apps.worker.safe_say = lambda text, *_: log.info(str(text).strip())
-    registry.register(StandingCollector(worker.redis, worker.store, lambda: backlog(worker.app)))
+    registry.register(
+        StandingCollector(
+            worker.redis, worker.store, lambda: backlog(worker.app), settings.quiet_hours * 3600
+        )
+    )
     seen.update(_needed(worker))
     working.append(worker)
     threading.Thread(target=_take_ahead, args=(worker,), daemon=True, name="ahead").start()

@@ -28,7 +28,9 @@ class Monitoring:
     """
 
     def __init__(self, desk: Desk) -> None:
-        shown = metrics.registry("console", StandingCollector(desk.redis, desk.store))
+        shown = metrics.registry(
+            "console", StandingCollector(desk.redis, desk.store, quiet_s=desk.settings.quiet_hours * 3600)
+        )
         self._needed = FreshLook(
             {"database": lambda: desk.store.database.takes_writes(), "redis": lambda: is_there(desk.redis)}
         )

@@ -36,6 +36,7 @@ class StandingCollector(Collector):
         redis: connection with its own time-outs.
         store: None: this process does not use the database.
         backlog: returns how many rings wait.
+        quiet_s: after how long without an event that is told; None: it is not.
     """
 
     def __init__(
@@ -43,7 +44,9 @@ class StandingCollector(Collector):
         redis: Redis,
         store: Store | None = None,
         backlog: Callable[[], int] | None = None,
+        quiet_s: float | None = None,
     ) -> None:
+        self._quiet_s = quiet_s
         self._redis, self._store, self._backlog = redis, store, backlog
         self._looking = threading.Lock()
         self._seen: list[GaugeMetricFamily] = []
@@ -75,6 +78,7 @@ class StandingCollector(Collector):
             yield _gauge(metrics.RATE_WAIT, found.wait_s if found else 0.0)
             yield from self._call_limit()
             yield from self._clocks()
+            yield _gauge(metrics.INSTALLATIONS, len(Presence(self._redis).installations()))
             reachable.add_metric(["redis"], 1)
         except RedisError:
             reachable.add_metric(["redis"], 0)
@@ -90,6 +94,8 @@ class StandingCollector(Collector):
                 reachable.add_metric(["database"], int(self._store.database.takes_writes()))
             except SQLAlchemyError:
                 reachable.add_metric(["database"], 0)
+        if self._quiet_s is not None:
+            yield _gauge(metrics.QUIET, self._quiet_s)
         yield seen
         yield reachable
 
@@ -135,7 +141,9 @@ class StandingCollector(Collector):
             def age(moment: datetime | None) -> float:
                 return max(0.0, (now - moment).total_seconds()) if moment else 0.0
 
+            newest = tx.journal.newest_received()
             return [
+                *([_gauge(metrics.LAST_EVENT, age(newest))] if newest else []),
                 _gauge(metrics.PENDING, waiting.count),
                 _gauge(metrics.OLDEST_PENDING, age(waiting.oldest)),
                 _gauge(metrics.OLDEST_DUE, 0.0 if paused else age(waiting.oldest_due)),

@@ -184,6 +184,14 @@ class Settings(BaseSettings):
             "hosts that replace the header or append to it"
         ),
     )
+    quiet_hours: float = Field(
+        default=24,
+        gt=0,
+        description=(
+            "Hours without any event after which doctor, console and an alert ask whether the helpdesk still "
+            "sends; set more if its weekends are quiet"
+        ),
+    )
     sweep_interval: float = Field(
         default=10,
         gt=0,

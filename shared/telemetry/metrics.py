@@ -153,6 +153,11 @@ PENDING = Looked("deskbridge_events_pending", "Events that wait")
 OLDEST_PENDING = Looked(
     "deskbridge_oldest_pending_age_seconds", "How long the oldest of them has waited, 0 = none waits"
 )
+LAST_EVENT = Looked("deskbridge_last_event_age_seconds", "Since an event came in last; none has: left out")
+QUIET = Looked("deskbridge_quiet_limit_seconds", "QUIET_HOURS: after so long without an event an alert fires")
+INSTALLATIONS = Looked(
+    "deskbridge_installations", "Installations that were seen in this Redis database within a week"
+)
 OLDEST_DUE = Looked(
     "deskbridge_oldest_due_age_seconds",
     "How long the oldest has waited for a worker, 0 while paused",
@@ -195,6 +200,9 @@ LOOKED_UP = (
     REACHABLE,
     PENDING,
     OLDEST_PENDING,
+    LAST_EVENT,
+    QUIET,
+    INSTALLATIONS,
     OLDEST_DUE,
     FAILED,
     PARKED,

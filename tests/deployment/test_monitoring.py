@@ -66,6 +66,11 @@ CASES = {
     "DeskbridgeEventsWait": gauge("oldest_due_age_seconds", 400, 200),
     "DeskbridgeRateLimitHoldsBack": gauge("rate_limit_wait_seconds", 100, 5),
     "DeskbridgeWorkerClockOff": gauge("worker_clock_offset_seconds", 600, 1),
+    "DeskbridgeSilent": Case(
+        ("deskbridge_last_event_age_seconds|90000x90", "deskbridge_quiet_limit_seconds|86400x90"),
+        ("deskbridge_last_event_age_seconds|80000x90", "deskbridge_quiet_limit_seconds|86400x90"),
+    ),
+    "DeskbridgeSharesRedis": gauge("installations", 2, 1),
     "DeskbridgeEventsFailed": gauge("events_failed", 1, 0, code="tracker_rejected"),
     "DeskbridgeHeld": gauge("held", 2),
     "DeskbridgeDeliveriesParked": gauge("deliveries_parked", 1),

@@ -18,8 +18,8 @@ from producer.admin.doctor.finding import RECORDS, CheckResult, finding_json
 from producer.admin.doctor.installation import Installation
 from producer.admin.knowledge.by_code import BY_CODE
 from producer.admin.looking.story import trace_json, trace_ticket
-from producer.admin.looking.waiting import with_reasons
 from producer.admin.showing.shapes import event_json
+from producer.admin.showing.waiting import with_reasons
 from shared.codes.coded import Code
 from shared.codes.findings import Finding
 from shared.connection.connector import Connector
@@ -65,7 +65,8 @@ def _objects(document: Any) -> Iterator[dict[str, Any]]:
 
 def _texts(document: Any) -> Iterator[str]:
     if isinstance(document, dict):
-        yield from (document[name] for name in ("what", "why", "todo", "reason") if document.get(name))
+        found = (document.get(name) for name in ("what", "why", "todo", "reason"))
+        yield from (one for one in found if one and isinstance(one, str))
     for one in _below(document):
         yield from _texts(one)
 

@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import pytest
+from sqlalchemy import update
 
 from producer.admin.desk import Desk
 from producer.admin.doctor.examination import examine
 from producer.admin.doctor.installation import Installation
+from shared.codes.deliveries import Undelivered
 from shared.codes.findings import Finding
 from shared.codes.reasons import Reason
 from shared.coordination.keys import INSTALLATIONS
 from shared.coordination.locks import make_redis
 from shared.coordination.presence import WORKER, Presence
 from shared.coordination.throttle import Throttle, forget_turns
+from shared.process.itself import Process
+from shared.store.tables.models import JournalEvent
+from shared.store.tables.types import clock as clock_of_database
 from tests.failures.stage import Act, Shown, Stage, staged
 from tests.integration.console.pages import Visitor
 from tests.support.events import task, task_event
@@ -39,7 +44,35 @@ def clock(ahead_s: float) -> Act:
     return lambda stage: Presence(stage.bridge.redis).mark(WORKER, ahead_s=ahead_s)
 
 
+def quiet(stage: Stage) -> None:
+    """Let the newest event be three days old."""
+    stage.work()
+    with stage.bridge.store.database.transaction() as session:
+        session.execute(update(JournalEvent).values(received_at=clock_of_database(-3 * 86400)))
+
+
+def refuse(since: int) -> Act:
+    """Have the producer say what it refused three days ago, and how many of it since it accepted a delivery."""
+    why = Undelivered.SECRET_UNKNOWN()
+
+    def act(stage: Stage) -> None:
+        told = {"code": str(why.code), "params": {}, "seconds": 3 * 86400.0, "count": 4, "since": since}
+        with stage.bridge.store.transaction() as tx:
+            tx.producers.mark("here:8080", Process.here(), [{**told, "addresses": ["10.0.0.7 (4)"]}])
+
+    return act
+
+
 FAILURES = [
+    Shown(
+        "nothing has come in for three days",
+        quiet, Finding.LAST_EVENT, "Look at what it has queued", (), lambda stage: stage.work(),
+        overview="the last event came in",
+    ),
+    Shown(
+        "the secret was changed on one side, and no delivery was accepted since",
+        refuse(4), Finding.DELIVERIES_REFUSED, "the same secret", (), refuse(0), overview="refused 4 deliveries",
+    ),
     Shown(
         "a worker's clock is ten minutes ahead",
         clock(600), Finding.WORKER_CLOCK_AHEAD, "let NTP set the clock of", ("no sign of life",), clock(0.1),

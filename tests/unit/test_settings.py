@@ -147,7 +147,8 @@ def test_the_helpdesk_s_api_is_named_whole_or_not_at_all() -> None:
 @pytest.mark.parametrize("name", sorted(Settings.model_fields))
 def test_every_variable_can_come_from_a_file(name: str, tmp_path: Path) -> None:
     values = {**SECRETS, "SWEEP_INTERVAL": "3", "LOCK_LEASE": "70", "CLAIM_LEASE": "5", "SETTLING_TIME": "2",
-              "METADATA_INTERVAL": "60", "RETENTION_DAYS": "2", "RATE_LIMIT": "4", "LOG_FORMAT": "json",
+              "METADATA_INTERVAL": "60", "RETENTION_DAYS": "2", "QUIET_HOURS": "60", "RATE_LIMIT": "4",
+              "LOG_FORMAT": "json",
               "ALLOW_UNSIGNED": "1", "EVENT_LIMIT": "50", "CA_FILE": certifi.where(),
               "PROXY_URL": "http://me:hidden-word@proxy:3128", "NO_PROXY": "tracker,.internal",
               "ALLOW_LINK_LOCAL": "1", "HELPDESK_WAIT": "9",

@@ -28,6 +28,8 @@ AT_A_GLANCE: tuple[Check, ...] = (
     services.others,
     services.worker_clocks,
     services.rate_limit,
+    helpdesk.refused,
+    helpdesk.silence,
 )
 """What the first page of the console looks at as well, beside what it has in its own words."""
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 
 from redis.exceptions import OutOfMemoryError, RedisError, ResponseError
-from sqlalchemy.exc import DBAPIError, SQLAlchemyError
+from sqlalchemy.exc import SQLAlchemyError
 
 from producer.admin.doctor import redis_health as health
 from producer.admin.doctor.finding import CheckResult, failure, ok, warning
@@ -17,8 +17,9 @@ from shared.codes.findings import Finding, Named
 from shared.coordination.call_limit import CallLimit
 from shared.coordination.presence import BEAT, CONSOLE, WORKER, Presence, ProcessSign
 from shared.coordination.throttle import turns
-from shared.errors import SettingsError, first_line
+from shared.errors import SettingsError
 from shared.store.journal.producers import Producer
+from shared.store.tables.database import words_of
 from shared.store.tables.schema import HEAD, require_current
 
 CLOCK_WARNING_S = 5.0
@@ -94,8 +95,7 @@ def writes(installation: Installation) -> Iterator[CheckResult]:
 
 def _cause(error: SQLAlchemyError) -> str:
     """Return the driver's own first line: a missing database or a wrong password is not a server that is down."""
-    told = error.orig if isinstance(error, DBAPIError) and error.orig else error
-    return first_line(told)[:LONGEST_ERROR]
+    return words_of(error)[:LONGEST_ERROR]
 
 
 def _kind(installation: Installation) -> str:

@@ -10,7 +10,7 @@ from redis.exceptions import RedisError
 
 from producer.admin.doctor.finding import CheckResult, failure, ok, warning
 from producer.admin.doctor.installation import Installation
-from producer.admin.looking.waiting import obstacle
+from producer.admin.showing.waiting import obstacle
 from shared.codes.coded import Coded, Written
 from shared.codes.findings import Finding
 from shared.codes.hints import Hint

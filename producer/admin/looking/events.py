@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from producer.admin.desk import Desk
-from producer.admin.looking.waiting import with_reasons
 from producer.admin.records.event_search import Group, Wanted
 from producer.admin.records.transaction import Store
+from producer.admin.showing.waiting import with_reasons
 from shared.codes.coded import Coded
 from shared.store.tables.models import EventState, JournalEvent
 

@@ -10,9 +10,9 @@ from typing import Any
 
 from redis import Redis
 
-from producer.admin.looking.waiting import is_silent, obstacle
 from producer.admin.records.transaction import Store, Transaction
 from producer.admin.showing.shapes import Shape, reason_json
+from producer.admin.showing.waiting import is_silent, obstacle
 from shared.codes.coded import Coded, coded_json
 from shared.codes.refusals import Refusal
 from shared.codes.steps import Arrival

@@ -12,8 +12,8 @@ from starlette.responses import Response
 
 from producer.admin.catching_up.replay import REPLAYABLE, replay_matching
 from producer.admin.looking.events import event_page
-from producer.admin.looking.waiting import with_reasons
 from producer.admin.records.event_search import Wanted
+from producer.admin.showing.waiting import with_reasons
 from producer.console.drawing.fixing import fix
 from producer.console.drawing.view import address
 from producer.console.entry.answers import AtDesk

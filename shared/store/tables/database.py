@@ -55,6 +55,12 @@ CREATE TEMPORARY TABLE room ON COMMIT DROP AS SELECT repeat('x', 1000) AS fillin
 """
 
 
+def words_of(error: BaseException) -> str:
+    """Return what an error of the database says, in the database's own words and one line; else what kind it is."""
+    told = error.orig if isinstance(error, DBAPIError) and error.orig else error
+    return first_line(told)[:LONGEST_WORDS]
+
+
 def is_held_by_others(error: BaseException) -> bool:
     """Tell whether a statement failed because somebody else holds what it needs: it may be repeated."""
     cause = error.orig if isinstance(error, DBAPIError) else None
@@ -121,6 +127,8 @@ class Hindrance:
     kind: Literal["standby", "read only", "full", "file"]
     error: str
 
+
+LONGEST_WORDS = 200
 
 OVERFLOW = 4
 """Connections beyond those that are kept, at most: a server has a hundred for all processes."""
