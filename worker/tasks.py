@@ -11,7 +11,7 @@ from redis.exceptions import RedisError
 from sqlalchemy.exc import SQLAlchemyError
 
 from shared.coordination.doorbell import PRUNE, SWEEP, SYNC_METADATA, SYNC_TICKET
-from shared.store.tables.database import words_of
+from shared.store.tables.database import words_for_the_log
 from shared.telemetry.logs import get_logger
 from shared.telemetry.traceparent import read_of_tickets
 from shared.values.ids import is_id
@@ -79,4 +79,6 @@ def left_to_the_sweep(**about: object) -> Iterator[None]:
     try:
         yield
     except (SQLAlchemyError, RedisError) as error:
-        log.warning("put off until the next sweep", error=type(error).__name__, said=words_of(error), **about)
+        log.warning(
+            "put off until the next sweep", error=type(error).__name__, said=words_for_the_log(error), **about
+        )

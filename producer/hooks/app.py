@@ -47,7 +47,7 @@ from shared.errors import BadSignature, SettingsError
 from shared.events.event import Delivery
 from shared.process.settings import Settings
 from shared.store.journal.journal import Accepted
-from shared.store.tables.database import Database, words_of
+from shared.store.tables.database import Database, words_for_the_log
 from shared.store.tables.models import ReconciliationMark
 from shared.telemetry import metrics, traceparent, tracing
 from shared.telemetry.logs import get_logger, reason_fields
@@ -365,7 +365,7 @@ def _as_unwritable() -> Iterator[None]:
     try:
         yield
     except SQLAlchemyError as error:
-        log.error("the journal cannot be written", error=type(error).__name__, said=words_of(error))
+        log.error("the journal cannot be written", error=type(error).__name__, said=words_for_the_log(error))
         raise _unwritable("send it again") from None
 
 

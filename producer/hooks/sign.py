@@ -11,7 +11,7 @@ from producer.hooks.refused import Refused
 from producer.hooks.spool import Spools
 from producer.hooks.store import Store
 from shared.process.itself import Process
-from shared.store.tables.database import words_of
+from shared.store.tables.database import words_for_the_log
 from shared.telemetry.logs import get_logger
 
 log = get_logger("producer")
@@ -61,7 +61,7 @@ class SignOfLife:
                 log.warning(
                     "no sign of life: is the database up, and was `deskbridge grants` run since the upgrade?",
                     error=type(error).__name__,
-                    said=words_of(error),
+                    said=words_for_the_log(error),
                 )
             self._fails = True
         else:

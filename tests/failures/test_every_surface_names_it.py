@@ -53,10 +53,16 @@ def quiet(stage: Stage) -> None:
 
 def refuse(since: int) -> Act:
     """Have the producer say what it refused three days ago, and how many of it since it accepted a delivery."""
-    why = Undelivered.SECRET_UNKNOWN()
+    why = Undelivered.SECRET_UNKNOWN(setting="DESKBRIDGE_WEBHOOK_SECRETS")
 
     def act(stage: Stage) -> None:
-        told = {"code": str(why.code), "params": {}, "seconds": 3 * 86400.0, "count": 4, "since": since}
+        told = {
+            "code": str(why.code),
+            "params": dict(why.params),
+            "seconds": 3 * 86400.0,
+            "count": 4,
+            "since": since,
+        }
         with stage.bridge.store.transaction() as tx:
             tx.producers.mark("here:8080", Process.here(), [{**told, "addresses": ["10.0.0.7 (4)"]}])
 

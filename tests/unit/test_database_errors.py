@@ -60,6 +60,21 @@ def test_the_worker_logs_the_kind_only(caplog: pytest.LogCaptureFixture) -> None
     assert "hidden-word" not in f"{logged} {caplog.text}"
 
 
+@pytest.mark.parametrize(
+    ("code", "is_said"), [("53100", True), ("25006", True), ("23505", False), ("22P02", False)]
+)
+def test_what_the_database_says_of_itself_is_logged_and_of_a_row_is_not(code: str, is_said: bool) -> None:
+    class Told(Exception):
+        pgcode = code
+
+    error = OperationalError(
+        "INSERT INTO journal …", {}, Told("could not extend file: No space left on device")
+    )
+    with structlog.testing.capture_logs() as logged, left_to_the_sweep():
+        raise error
+    assert ("No space left on device" in f"{logged}") == is_said
+
+
 def test_errors_carry_no_parameters(tmp_path: Any) -> None:
     database = Database(f"sqlite:///{tmp_path}/x.sqlite3")
     with pytest.raises(OperationalError) as failure, database.transaction() as session:

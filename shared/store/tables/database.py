@@ -61,6 +61,15 @@ def words_of(error: BaseException) -> str:
     return first_line(told)[:LONGEST_WORDS]
 
 
+def words_for_the_log(error: BaseException) -> str | None:
+    """Return what the database says of itself: no room, no writes; None: it may quote what people wrote."""
+    cause = error.orig if isinstance(error, DBAPIError) else None
+    is_of_itself = str(getattr(cause, "pgcode", None))[:2] in OF_ITSELF or (
+        (_sqlite_code(cause) & 0xFF) in SQLITE_KINDS
+    )
+    return words_of(error) if is_of_itself else None
+
+
 def is_held_by_others(error: BaseException) -> bool:
     """Tell whether a statement failed because somebody else holds what it needs: it may be repeated."""
     cause = error.orig if isinstance(error, DBAPIError) else None
@@ -129,6 +138,8 @@ class Hindrance:
 
 
 LONGEST_WORDS = 200
+OF_ITSELF = ("08", "25", "28", "53", "57", "58")
+"""How PostgreSQL's codes begin of what is the matter with the server, and not with what a statement holds."""
 
 OVERFLOW = 4
 """Connections beyond those that are kept, at most: a server has a hundred for all processes."""
