@@ -14,6 +14,7 @@ from producer.admin.doctor.installation import Installation
 from shared.codes.findings import Finding
 from shared.connection.connector import Connector
 from shared.connection.vault import Vault
+from shared.coordination.installation import Whose
 from shared.coordination.locks import make_redis
 from shared.sentences.render import because, sentence
 from tests.support.bridge import Bridge
@@ -71,7 +72,7 @@ def test_the_doctor_repeats_what_redis_says_and_names_the_step(
     vault = Vault(settings.secret_keys)
     connect = Connector(bridge.store, vault).connect
     with kind(refusing_server).in_force():
-        redis = make_redis(settings)
+        redis = make_redis(settings, Whose(bridge.store.database))
         found = list(examine(Installation(settings, bridge.store, redis, vault, connect, lambda: True)))
         redis.close()
     (of_redis,) = [one for one in found if one.check == "redis"]
