@@ -173,7 +173,7 @@ class Producer:
                 delivered = await run_in_threadpool(deliveries, body, webhook_id)
             else:
                 delivered = deliveries(body, webhook_id)
-            if not delivered:  # somebody tries whether this address and this secret are right
+            if not delivered:  # the sender tries its address and secret
                 return JSONResponse({"accepted": []}, 202)
             if trace:
                 delivered = [replace(one, traceparent=trace) for one in delivered]

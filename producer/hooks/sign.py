@@ -55,7 +55,7 @@ class SignOfLife:
         """Write the row."""
         try:
             with self._store.transaction() as tx:
-                tx.producers.mark(self._name, self._process, self._refused.told(), self._spools.told())
+                tx.producers.mark(self._name, self._process, self._refused.told(), self._spools.report())
         except SQLAlchemyError as error:
             if not self._fails:
                 log.warning(

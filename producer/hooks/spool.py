@@ -28,7 +28,7 @@ class Spools:
         """Keep what a request says of its sender's spool; one that says nothing, or nonsense, changes nothing.
 
         Args:
-            secret: by which of the secrets the request was signed, from 0: so several helpdesks are told apart. The
+            secret: by which of the secrets the request was signed, from 0: so several helpdesks are kept apart. The
                 header itself is not signed: nothing but what is shown rests on it.
             header: the request's header `HEADER`.
         """
@@ -48,7 +48,7 @@ class Spools:
         with self._lock:
             self._last[secret] = (time.monotonic(), said)
 
-    def told(self) -> list[dict[str, Any]]:
+    def report(self) -> list[dict[str, Any]]:
         """Return it as plain JSON, with the seconds since."""
         now = time.monotonic()
         with self._lock:

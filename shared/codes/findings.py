@@ -138,7 +138,7 @@ class Finding(Code):
     NOTHING_REFUSED = "nothing_refused"
     DELIVERIES_REFUSED = "deliveries_refused"
     NOTHING_PARKED = "nothing_parked"
-    QUEUE_NOT_TOLD = "queue_not_told"
+    QUEUE_UNKNOWN = "queue_unknown"
     EVENTS_PARKED = "events_parked"
     NOTHING_UNLINKED = "nothing_unlinked"
     TICKETS_UNLINKED = "tickets_unlinked"

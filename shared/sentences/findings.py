@@ -231,7 +231,7 @@ SENTENCES: Table = {
         "the producer on {host} refused {count} deliveries since {since}[ ({after} since it accepted one)], the last "
         "{minutes:.0f} min ago, from {addresses}: {why}",
     ),
-    Finding.QUEUE_NOT_TOLD: "no plugin of GLPI has reported what it keeps",
+    Finding.QUEUE_UNKNOWN: "no plugin in GLPI has said lately what it keeps",
     Finding.NOTHING_PARKED: (
         "{minutes:.0f} min ago the plugin's queue in GLPI had {waiting} more events to send, and none that was refused"
     ),

@@ -98,7 +98,7 @@ def queue(installation: Installation) -> Iterator[CheckResult]:
                 finding = Finding.EVENTS_PARKED if what["count"] else Finding.NOTHING_PARKED
                 said[secret] = (seconds, finding(**what))
     if not said:
-        yield ok("queue", Finding.QUEUE_NOT_TOLD())
+        yield ok("queue", Finding.QUEUE_UNKNOWN())
     for _, found in said.values():
         yield (warning if found.code == Finding.EVENTS_PARKED else ok)("queue", found)
 

@@ -55,7 +55,7 @@ NAMED: Mapping[str, Iterable[Code]] = {
         Finding.NOTHING_REFUSED,
         Finding.DELIVERIES_REFUSED,
         Finding.NOTHING_PARKED,
-        Finding.QUEUE_NOT_TOLD,
+        Finding.QUEUE_UNKNOWN,
         Finding.EVENTS_PARKED,
         Refusal.EVENT_NOT_VALID,
         Refusal.EVENTS_NOT_SENT,

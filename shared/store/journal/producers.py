@@ -25,7 +25,7 @@ class Producer:
     Attributes:
         seconds: how long ago.
         refused: what it refused since it was started, as it wrote that.
-        spools: what senders said last of what they keep beside their events, likewise.
+        spools: what senders said last of what they keep beside their events, as it wrote that.
     """
 
     process: Process

@@ -17,6 +17,7 @@ from producer.admin.records.transaction import Store
 from producer.hooks.refused import MOST_ADDRESSES, Refused
 from producer.hooks.sign import SignOfLife
 from shared.codes.deliveries import Undelivered
+from shared.codes.findings import Finding
 from shared.process.itself import Process
 from tests.integration.producer.conftest import Run, RunningProducer
 from tests.support.events import task_event
@@ -46,9 +47,10 @@ def queued(producer: RunningProducer, spool: str) -> CheckResult:
     until = time.monotonic() + 60
     while time.monotonic() < until:
         for one in queue(Asked(producer.store)):  # type: ignore[arg-type]
-            return one
+            if one.found.code != Finding.QUEUE_UNKNOWN:
+                return one
         time.sleep(0.05)
-    raise AssertionError("nothing is told of the queue")
+    raise AssertionError("the doctor says nothing of the queue")
 
 
 def soon(producer: RunningProducer, code: str) -> dict[str, Any]:
@@ -125,11 +127,9 @@ def test_the_doctor_names_the_tickets_of_which_the_plugin_has_parked_something(r
     assert "Send everything now" in found.todo
 
 
-def test_a_queue_without_anything_parked_is_well_and_one_that_nothing_is_known_of_says_nothing(
-    run: Run,
-) -> None:
+def test_a_queue_without_anything_parked_is_well_and_so_is_one_that_nothing_is_known_of(run: Run) -> None:
     producer = run()
-    assert list(queue(Asked(producer.store))) == []  # type: ignore[arg-type]
+    assert all(one.status is Status.OK for one in queue(Asked(producer.store)))  # type: ignore[arg-type]
     found = queued(producer, "waiting=3, parked=0")
     assert (found.status, "3 more events" in found.what) == (Status.OK, True)
     assert told(producer.store)[0].status is Status.OK, "it is no refused delivery"

@@ -64,7 +64,7 @@ final class TicketTab extends CommonGLPI
     }
 
     /**
-     * @return Outcome what deskbridge knows of a ticket; `error` where it cannot be told
+     * @return Outcome what deskbridge knows of a ticket; `error` if that is not known now
      */
     public static function read(Settings $settings, int $ticket, Http $http): array
     {
@@ -96,7 +96,7 @@ final class TicketTab extends CommonGLPI
 
     /**
      * @param array<string, mixed> $known
-     * @return array<string, mixed>|null null: whoever looks may not see this task
+     * @return array<string, mixed>|null null: the reader may not see this task
      */
     private static function task(array $known): ?array
     {
