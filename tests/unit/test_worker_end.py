@@ -10,6 +10,7 @@ from types import SimpleNamespace
 from typing import Any, cast
 from unittest.mock import MagicMock
 
+import celery.apps.worker
 import pytest
 from celery import Celery
 from celery.signals import worker_shutting_down
@@ -146,6 +147,7 @@ def test_a_worker_looks_whether_it_is_stuck(
     for beside in ("drop_strange_keys", "monitored", "_sweep_without_beat", "_keep_up_without_beat"):
         monkeypatch.setattr(f"worker.process.{beside}", lambda *_: None)
     monkeypatch.setattr("worker.process._installation", lambda _settings: "5ac1")
+    monkeypatch.setattr("celery.apps.worker.safe_say", celery.apps.worker.safe_say)  # put back at its end
     monkeypatch.setattr("worker.process.run_celery", lambda *_, **__: 0 if ends.wait(60) else 1)
     assert work(settings, 1) == 0
 
