@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import pytest
 from sqlalchemy import update
 
 from producer.admin.desk import Desk
@@ -11,9 +10,10 @@ from producer.admin.doctor.installation import Installation
 from shared.codes.deliveries import Undelivered
 from shared.codes.findings import Finding
 from shared.codes.reasons import Reason
-from shared.coordination.keys import INSTALLATIONS
+from shared.coordination.keys import INSTALLATIONS, key_of
 from shared.coordination.locks import make_redis
 from shared.coordination.presence import WORKER, Presence
+from shared.coordination.throttle import KEY as TURNS
 from shared.coordination.throttle import Throttle, forget_turns
 from shared.process.itself import Process
 from shared.store.tables.models import JournalEvent
@@ -129,12 +129,12 @@ def test_every_surface_names_the_cause(stage: Stage, pages: Visitor, failure: Sh
         assert WELL in pages.open("/console")
 
 
-def test_the_doctor_takes_no_turns(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_doctor_takes_no_turns(stage: Stage) -> None:
     """With the environment of the workers it would hang at the very limit that it is to name."""
-    waited: list[float] = []
-    monkeypatch.setattr("shared.coordination.throttle.wait_alive", waited.append)
     slow_turns(stage)
+    key = key_of(stage.bridge.redis, TURNS)
+    before = stage.bridge.redis.get(key)
     settings = stage.bridge.settings.model_copy(update={"rate_limit": 0.01})
     found = list(examine(Installation.of(Desk(settings, stage.bridge.store))))
-    assert waited == []
+    assert stage.bridge.redis.get(key) == before, "the next turn is as far ahead as it was"
     assert Finding.RATE_LIMIT_LOW in {one.found.code for one in found}
