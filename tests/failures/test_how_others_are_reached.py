@@ -48,7 +48,8 @@ def tracker(stage: Stage, **settings: Any) -> CheckResult:
     """Return what the doctor finds of the tracker, with settings of the environment."""
     changed = stage.bridge.settings.model_copy(update=settings)
     desk = Desk(changed, stage.bridge.store)
-    return next(one for one in examine(Installation.of(desk)) if one.check == "tracker")
+    found = list(examine(Installation.of(desk)))  # to its end: it asks in a thread of its own
+    return next(one for one in found if one.check == "tracker")
 
 
 def cause(found: CheckResult) -> str:

@@ -163,7 +163,7 @@ def project_activities(_: Bridge, stand_in: StandIn) -> None:
             configure(base_url=f"http://127.0.0.1:{free_port()}"),
             "tracker",
             "failure",
-            Finding.TRACKER_NOT_USABLE,
+            Finding.TRACKER_NOT_REACHED,
         ),
         (lambda _, s: s.fault("status_before", status=500), "tracker", "failure", Finding.TRACKER_NOT_USABLE),
         (key("0" * 40), "administrator", "failure", Finding.KEY_NOT_KNOWN),
