@@ -140,7 +140,7 @@ def test_without_its_database_the_process_is_healthy_but_not_ready(
 ) -> None:
     from shared.store.tables.database import Database
 
-    monkeypatch.setattr(Database, "ping", lambda _self: False)
+    monkeypatch.setattr(Database, "takes_writes", lambda _self: False)
     assert producer.get("/healthz").status_code == 200
     deadline = time.monotonic() + 30
     while (ready := producer.get("/readyz")).status_code != 503:
