@@ -24,16 +24,15 @@ LOCAL: tuple[Check, ...] = (setup.metadata, setup.text_formatting, *work.CHECKS,
 """What the database and the helpdesk tell."""
 LIVE: tuple[Check, ...] = (*tracker.CHECKS, *setup.CHECKS, *templates.CHECKS)
 """What only the tracker can confirm."""
-AT_A_GLANCE: tuple[Check, ...] = (
-    services.writes,
+AT_A_GLANCE: tuple[Check, ...] = (services.writes, helpdesk.refused, helpdesk.silence)
+"""What the first page of the console looks at as well, beside what it has in its own words."""
+AT_A_GLANCE_IN_REDIS: tuple[Check, ...] = (
     services.unable,
     services.others,
     services.worker_clocks,
     services.rate_limit,
-    helpdesk.refused,
-    helpdesk.silence,
 )
-"""What the first page of the console looks at as well, beside what it has in its own words."""
+"""Likewise, of what Redis holds: each waits for one that does not answer."""
 
 
 def examine(installation: Installation) -> Iterator[CheckResult]:
@@ -114,14 +113,15 @@ def _in_time(check: Check, installation: Installation) -> Iterator[CheckResult]:
         yield result
 
 
-def at_a_glance(installation: Installation) -> list[CheckResult]:
+def at_a_glance(installation: Installation, *, asks_redis: bool = True) -> list[CheckResult]:
     """Return what is not well of what can be seen at any time: no call is made, and little is looked up.
 
     Args:
         installation: the installation.
+        asks_redis: whether Redis is asked, too.
     """
     found: list[CheckResult] = []
-    for check in AT_A_GLANCE:
+    for check in (*AT_A_GLANCE, *(AT_A_GLANCE_IN_REDIS if asks_redis else ())):
         with suppress(SQLAlchemyError):  # which the first of them names
             found += check(installation)
     return [one for one in found if one.status is not Status.OK]

@@ -29,7 +29,7 @@ def overview(request: Request, desk: AtDesk) -> Response:
         found=found,
         hours=hours,
         most=max([count for _, count, _ in hours] + [1]),
-        notable=at_a_glance(Installation.of(desk)),
+        notable=at_a_glance(Installation.of(desk), asks_redis=found.signs is not None),
         fix=fix,
         lasting=lasting,
     )

@@ -343,6 +343,6 @@ def test_a_monitor_needs_no_token_and_is_told_no_name(console: Console, bridge: 
 def test_without_its_database_the_console_lives_and_is_not_ready(
     console: Console, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("shared.store.tables.database.Database.ping", lambda _self: False)
+    monkeypatch.setattr("shared.store.tables.database.Database.takes_writes", lambda _self: False)
     assert console.ask("GET", "/livez", token=None).status_code == 200
     assert console.ask("GET", "/readyz", token=None).status_code == 503

@@ -186,12 +186,12 @@ def test_of_one_address_whoever_sends_makes_no_room_for_those_who_trickle() -> N
 def test_many_who_ask_whether_it_is_ready_delay_nobody(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     looks, go_on = [], threading.Event()
 
-    def ping(_self: Database) -> bool:
+    def takes_writes(_self: Database) -> bool:
         looks.append(1)
         return go_on.wait(60)
 
     producer = run()
-    monkeypatch.setattr(Database, "ping", ping)
+    monkeypatch.setattr(Database, "takes_writes", takes_writes)
     monkeypatch.setattr(readiness, "FRESH_S", 600.0)  # for whoever asks late
     with ThreadPoolExecutor(60) as threads:
         url = f"{producer.base_url}/readyz"
