@@ -17,6 +17,7 @@ from producer.admin.records.rights import Right
 from producer.admin.records.transaction import Store
 from producer.console.app import create_console
 from producer.console.pages import settings
+from shared.coordination.keys import key_of
 from shared.coordination.locks import PREFIX, Locks
 from shared.metadata.synchronisation import LOCK, under_way
 from shared.tracker.answers import Answer
@@ -134,11 +135,12 @@ def test_a_reading_that_fails_later_says_why(
 
 
 def test_nonsense_in_redis_about_a_reading_is_no_fault(visitor: Visitor, bridge: Bridge) -> None:
+    key = key_of(bridge.redis, f"{PREFIX}{LOCK}:progress")
     for nonsense in ("{", "[]", '"x"', '{"what": 5, "so_far": "x", "total": -1}', "{}"):
-        bridge.redis.set(f"{PREFIX}{LOCK}:progress", nonsense, px=60000)
+        bridge.redis.set(key, nonsense, px=60000)
         visitor.open("/console/settings")
     assert "It is being read now." in visitor.open("/console/settings")
-    bridge.redis.set(f"{PREFIX}{LOCK}:progress", "{}")
+    bridge.redis.set(key, "{}")
     visitor.open("/console/settings")
     assert "It is being read now." not in visitor.open("/console/settings"), "ours all have an end"
 
