@@ -107,6 +107,13 @@ class RealRedmine:
                     stored = str(int(value) if isinstance(value, bool) else value)
                     insert = f"INSERT INTO settings (name, value, updated_on) VALUES (?, ?, {NOW})"
                     execute(insert, (setting, stored))
+            if "closed_moves" in values:
+                transitions = "FROM {}workflows WHERE type = 'WorkflowTransition'"
+                execute("DELETE " + transitions.format(""), ())
+                execute("INSERT INTO workflows SELECT * " + transitions.format("saved."), ())
+                for move in values.pop("closed_moves"):
+                    moved = "DELETE FROM workflows WHERE old_status_id = ? AND new_status_id = ?"
+                    execute(moved, tuple(move))
             if "rest_enabled" in values:
                 on = str(int(values.pop("rest_enabled")))
                 execute(

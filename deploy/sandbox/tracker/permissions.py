@@ -165,7 +165,24 @@ def visible_project_ids(tracker: Tracker, user: User, permission: str) -> set[in
 
 
 def allowed_statuses(tracker: Tracker, user: User, issue: Issue) -> set[int]:
-    """Ids of the statuses that a user may give an issue, with its present one; none where no move is open."""
+    """Ids of the statuses that a user may give an issue, with its present one; none where no move is open.
+
+    The administrator may make every move that some role may make. An issue with open subtasks is not closed.
+    """
+    found = _moves(tracker, user, issue)
+    found -= {after for before, after in tracker.settings.closed_moves if before == issue.status_id}
+    found |= {issue.status_id} if found else set()
+    if any(not tracker.statuses[one.status_id].is_closed for one in children(tracker, issue)):
+        found = {one for one in found if not tracker.statuses[one].is_closed}
+    return found
+
+
+def children(tracker: Tracker, issue: Issue) -> list[Issue]:
+    """The subtasks of an issue."""
+    return [tracker.issues[number] for number in sorted(tracker.below_issue.get(issue.id, ()))]
+
+
+def _moves(tracker: Tracker, user: User, issue: Issue) -> set[int]:
     if user.admin:
         return set(tracker.statuses)
     project = tracker.projects[issue.project_id]
@@ -175,4 +192,4 @@ def allowed_statuses(tracker: Tracker, user: User, issue: Issue) -> set[int]:
             return set(tracker.statuses)
         moves = {DEVELOPER_ROLE: DEVELOPER_MOVES, REPORTER_ROLE: REPORTER_MOVES}.get(role_id, {})
         found |= moves.get(issue.status_id, set())
-    return found | {issue.status_id} if found else found
+    return found

@@ -125,6 +125,15 @@ def issue(call: Call) -> Answer:
     include = call.query.get("include", "").split(",")
     if "journals" in include:
         shown["journals"] = [_journal(call, number, entry) for number, entry in enumerate(row.journals, 1)]
+    if "children" in include and (below := may.children(tracker, row)):
+        shown["children"] = [
+            {
+                "id": one.id,
+                "tracker": views.named(tracker.issue_types[one.tracker_id]),
+                "subject": one.subject,
+            }
+            for one in below
+        ]
     project = tracker.projects[row.project_id]
     if "watchers" in include and may.allowed(tracker, call.user, "view_issue_watchers", project):
         shown["watchers"] = [views.named(tracker.users[n]) for n in row.watchers]

@@ -205,6 +205,7 @@ class Settings:
         future_dates: Off: no time is taken on days to come.
         max_hours_per_day: Hours one user may log on one day; 0 means no limit.
         required_custom_fields: Ids of custom fields that must have a value on creation.
+        closed_moves: Pairs of status ids, before and after: no role may make this transition.
         null_is_500: On: U+0000 in a text answers 500, as on PostgreSQL.
         clock_offset: Seconds that the tracker's clock runs ahead of this machine's.
         date_header: Send a Date header.
@@ -226,6 +227,7 @@ class Settings:
     future_dates: bool = True
     max_hours_per_day: float = 999.0
     required_custom_fields: list[int] = field(default_factory=list)
+    closed_moves: list[list[int]] = field(default_factory=list)
     null_is_500: bool = False
     clock_offset: float = 0.0
     date_header: bool = True

@@ -79,6 +79,9 @@ class Tracker:
         self.member_projects: dict[int, set[int]] = defaultdict(set)
         for row in self.memberships.values():
             self.member_projects[row.user_id].add(row.project_id)
+        self.below_issue: dict[int, set[int]] = defaultdict(set)
+        for issue in self.issues.values():
+            self._index_issue(issue)
         self.entries_of_issue: dict[int, list[int]] = defaultdict(list)
         self.hours_of_day: dict[tuple[int, str], float] = defaultdict(float)
         for entry in self.time_entries.values():
@@ -104,6 +107,7 @@ class Tracker:
         """Insert an issue."""
         issue.committed = time.monotonic()
         self.issues[issue.id] = issue
+        self._index_issue(issue)
         self.changes += 1
 
     def add_project(self, project: Project) -> None:
@@ -135,11 +139,13 @@ class Tracker:
 
     def delete_issue(self, issue_id: int) -> None:
         """Delete an issue, those below it, and their time entries."""
-        for row in [one for one in self.issues.values() if one.parent_id == issue_id]:
-            self.delete_issue(row.id)
+        for below in list(self.below_issue.pop(issue_id, ())):
+            self.delete_issue(below)
         for entry_id in list(self.entries_of_issue.get(issue_id, ())):
             self.delete_time_entry(entry_id)
-        del self.issues[issue_id]
+        parent_id = self.issues.pop(issue_id).parent_id
+        if parent_id in self.below_issue:
+            self.below_issue[parent_id].discard(issue_id)
         self.changes += 1
 
     def forget_work(self) -> None:
@@ -187,6 +193,10 @@ class Tracker:
                 self.delete_membership(row_id)
             del self.projects[gone.id]
         self.changes += 1
+
+    def _index_issue(self, issue: Issue) -> None:
+        if issue.parent_id is not None:
+            self.below_issue[issue.parent_id].add(issue.id)
 
     def _index_entry(self, entry: TimeEntry) -> None:
         self.hours_of_day[entry.user_id, entry.spent_on] += entry.hours
