@@ -131,6 +131,8 @@ class Finding(Code):
     EVENTS_FIXED = "events_fixed"
     AUTHORS_RIGHT = "authors_right"
     AUTHORS_WRONG = "authors_wrong"
+    STATUSES_GIVEN = "statuses_given"
+    STATUSES_NOT_GIVEN = "statuses_not_given"
     FIELDS_TAKEN = "fields_taken"
     FIELDS_NOT_TAKEN = "fields_not_taken"
     NO_EVENT_YET = "no_event_yet"

@@ -78,6 +78,20 @@ SENTENCES: Table = {
     Detail.ROW_WITHOUT_ID: "a row has no id or name",
     Detail.NO_USERS: "no users at all, not even the key's own",
     Detail.STATUS_NOT_THERE: "it has no status {tracker_status_id} (see status_map)",
+    Detail.STATUS_NOT_TAKEN: (
+        "the tracker answered 204, but issue #{issue_id} still has the status {kept}: no change from there to {wanted} "
+        "is allowed[, only to {choices}][ and {more} more]. Allow it for some role (Administration, Workflow), or "
+        "change status_map; then replay"
+    ),
+    Detail.STATUS_HINDERED: (
+        "the tracker answered 204, but issue #{issue_id} still has the status {kept}: it cannot become {wanted} before "
+        "its subtasks and the issues that block it are closed (#{tracker_ids:, #}). Close them, then replay"
+    ),
+    Detail.STATUS_TAKEN_BACK: (
+        "the tracker answered 204, but issue #{issue_id} has the status {kept}, though a role may change it to "
+        "{wanted}: the status is read-only (Administration, Workflow, Fields permissions), or it was changed again at "
+        "once. Look there, then replay"
+    ),
     Detail.TEMPORARY_UNCLEAR: "the dry run needs a temporary {kind:word}, and no clear answer came to its creation",
     Detail.UNCLEAR_TOO_OFTEN: "no clear answer, many times over",
     Detail.KEY_IS_UNKNOWN: (

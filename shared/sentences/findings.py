@@ -217,6 +217,11 @@ SENTENCES: Table = {
         "{count} issue or time entry has another author than was meant",
         "{count} issues or time entries have another author than was meant",
     ),
+    Finding.STATUSES_GIVEN: "the tracker refused no status",
+    Finding.STATUSES_NOT_GIVEN: Plural(
+        "{count} issue has another status than its ticket (ticket {tickets}): {cause}",
+        "{count} issues have another status than their tickets (the newest: tickets {tickets}): {cause}",
+    ),
     Finding.FIELDS_TAKEN: "the tracker took every field of the issues of the last {days} days",
     Finding.FIELDS_NOT_TAKEN: Plural(
         "{count} issue of the last {days} days has other values than were sent (ticket {tickets})",
@@ -425,6 +430,7 @@ WHY: Table = {
     Finding.EVENTS_FIXED: "`deskbridge replay --state failed --code {code}`",
     Finding.EVENTS_FAILED: "`deskbridge events --state failed`, fix the cause, `deskbridge replay --state failed`",
     Finding.AUTHORS_WRONG: "`deskbridge misattributed`",
+    Finding.STATUSES_NOT_GIVEN: "fix it, then `deskbridge replay {events: }`",
     Finding.FIELDS_NOT_TAKEN: (
         "`deskbridge trace {ticket_id}` names the fields; let a role set them on the tracker, or send them no more"
     ),

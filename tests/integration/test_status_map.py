@@ -36,7 +36,7 @@ def given_in_vain(bridge: Bridge) -> int:
     assert bridge.forward(task_event()) == ["done"]
     (event_id,) = bridge.receive(ticket_event(1, of_ticket=ticket(status=5)))
     bridge.sync()
-    assert bridge.event(event_id).state == "done"
+    assert bridge.event(event_id).state == "failed"
     return event_id
 
 

@@ -34,6 +34,7 @@ from worker.sync.completion import Completion
 from worker.sync.kept import Kept, Known
 from worker.sync.outages import UnclearAnswers
 from worker.sync.retry import backoff
+from worker.sync.transitions import Transitions
 
 log = get_logger("sync")
 T = TypeVar("T")
@@ -52,6 +53,7 @@ class Collaborators:
         kept: what was read before and was not changed since.
         unclear_answers: those of all tickets of the process.
         unable: told that this process cannot open the stored API key, which others may; None: that stops everybody.
+        transitions: those of statuses that need not be read back, of the process.
     """
 
     store: Store
@@ -65,6 +67,7 @@ class Collaborators:
     kept: Kept = field(default_factory=Kept)
     unclear_answers: UnclearAnswers = field(default_factory=UnclearAnswers)
     unable: Callable[[Coded], None] | None = None
+    transitions: Transitions = field(default_factory=Transitions)
 
 
 @dataclass
@@ -85,7 +88,7 @@ class Drain:
         about: what each line says of the events; lines are written also where many tickets' drains are carried out.
         began_at: when it began (monotonic seconds).
         basis: how often what is sent is built from had been changed when the drain began (`Configs.basis`).
-        call_limit, unclear_answers: as in `Collaborators`.
+        call_limit, unclear_answers, transitions: as in `Collaborators`.
     """
 
     ticket_id: int
@@ -110,6 +113,7 @@ class Drain:
     basis: int | None = None
     call_limit: Callable[[], Limit | None] = lambda: None
     unclear_answers: UnclearAnswers = field(default_factory=UnclearAnswers)
+    transitions: Transitions = field(default_factory=Transitions)
 
     @property
     def lists(self) -> TrackerLists:

@@ -9,10 +9,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import timedelta
 from functools import partial
-from typing import Any
 
 from shared.codes.coded import Coded
-from shared.codes.faults import Detail
 from shared.codes.reasons import Reason
 from shared.codes.steps import What
 from shared.errors import NotYet, OutcomeUnknown, TrackerRejected
@@ -21,7 +19,7 @@ from shared.store.transaction import Transaction
 from shared.telemetry import metrics
 from worker.sync.actions import begin
 from worker.sync.drain import Drain
-from worker.sync.probes import call_as_administrator, found_gone
+from worker.sync.probes import call_as_administrator, found_gone, read_issue
 from worker.sync.results import Created
 from worker.sync.retry import is_exhausted
 from worker.sync.work import Work
@@ -56,7 +54,7 @@ async def give_fields(run: Drain, work: Work, issue: Created) -> list[str]:
     left, because = list(body["issue"]), None
     try:
         await begin(call_as_administrator, run, "PUT", path, body, run.may_send)
-        left = not_taken(body, await begin(_read, run, path))
+        left = not_taken(body, await begin(read_issue, run, issue.tracker_id))
     except TrackerRejected as rejection:
         gone = await begin(found_gone, run, issue.tracker_id) if rejection.status == 404 else None
         if gone:
@@ -90,12 +88,3 @@ async def _conclude(
 
 def _done(ticket_id: int, left: Sequence[str], tx: Transaction) -> None:
     tx.statuses.fields_done(ticket_id, left)
-
-
-def _read(run: Drain, path: str) -> dict[str, Any]:
-    """Return an issue as the tracker has it now."""
-    found = run.lists.get(path).data
-    issue = found.get("issue") if isinstance(found, dict) else None
-    if not isinstance(issue, dict):
-        raise OutcomeUnknown("GET", path, detail=Detail.NO_OBJECT(kind="ticket"))
-    return issue

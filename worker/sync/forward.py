@@ -175,6 +175,7 @@ class Load(Stored[tuple[Drain, Loaded]]):
                 basis=basis,
                 call_limit=using.call_limit,
                 unclear_answers=using.unclear_answers,
+                transitions=using.transitions,
             )
             if isinstance(work, Work):
                 run.people.update(work.people)

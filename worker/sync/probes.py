@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection
+from typing import Any
 
-from shared.codes.faults import Fault
+from shared.codes.faults import Detail, Fault
 from shared.codes.kinds import Kind
 from shared.errors import NotYet, OutcomeUnknown, TrackerRejected
 from shared.events.payloads import Body
@@ -51,6 +52,26 @@ def call_as_administrator(
     except OutcomeUnknown as unclear:
         raise NotYet(Fault.OPENNESS_UNKNOWN(refusal=refusal.coded, because=unclear.coded)) from None
     return run.tracker.call(method, path, body=body, before_send=before_send, observe=run.observe)
+
+
+def read_issue(run: Drain, issue_id: int, include: str | None = None) -> dict[str, Any]:
+    """Return an issue as the tracker has it now.
+
+    Args:
+        run: the drain.
+        issue_id: the issue.
+        include: what more of it than its fields.
+
+    Raises:
+        OutcomeUnknown: the answer names no issue.
+        TrackerError: as any call.
+    """
+    path = f"/issues/{issue_id}.json"
+    found = run.lists.get(path, {"include": include} if include else None).data
+    issue = found.get("issue") if isinstance(found, dict) else None
+    if not isinstance(issue, dict):
+        raise OutcomeUnknown("GET", path, detail=Detail.NO_OBJECT(kind=Kind.TICKET))
+    return issue
 
 
 def found_gone(run: Drain, issue_id: int) -> Waiting | None:

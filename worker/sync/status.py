@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from functools import partial
-from typing import Self
+from typing import Any, Self
 
 from shared.bodies.contexts import About
 from shared.codes.coded import Coded
@@ -15,23 +15,27 @@ from shared.codes.reasons import Reason
 from shared.codes.steps import What
 from shared.errors import NotYet, OutcomeUnknown, TrackerError, TrackerFailing, TrackerRejected
 from shared.events.payloads import Body, status_body
+from shared.metadata.confirming import some_of
 from shared.metadata.synchronisation import refresh
-from shared.store.configuration.metadata import MetadataKind
+from shared.refusals.judging import whole
+from shared.store.configuration.metadata import Entry, MetadataKind
 from shared.store.journal.tickets import Desired
 from shared.store.transaction import Transaction
 from shared.templating.operations import Operation
+from shared.values.ids import id_in
 from worker.sync.actions import apart, begin
 from worker.sync.bodies import body_for, built
 from worker.sync.drain import Drain, Stored
-from worker.sync.probes import call_as_administrator, found_gone
+from worker.sync.probes import call_as_administrator, found_gone, read_issue
 from worker.sync.refusals import explained
 from worker.sync.results import Created, Result, Sent, Skipped, Waiting
 from worker.sync.retry import is_exhausted
+from worker.sync.transitions import Transition
 from worker.sync.work import Work
 
 
 async def give_status(run: Drain, work: Work, issue: Created) -> Result:
-    """Give the tracker the newest status, as the administrator, who may make any transition.
+    """Give the tracker the newest status, as the administrator, who may make any transition that some role may make.
 
     Args:
         run: the drain.
@@ -39,7 +43,8 @@ async def give_status(run: Drain, work: Work, issue: Created) -> Result:
         issue: the linked issue.
 
     Raises:
-        TrackerRejected: the tracker refused it for good, has no such status, or never gave a clear answer.
+        TrackerRejected: the tracker refused it for good, has no such status, did not take it, or never gave a clear
+            answer.
         Outdated, LockBusy: nothing was sent; see `Drain.may_send`.
         TrackerError: an outage.
     """
@@ -72,6 +77,7 @@ async def _given(run: Drain, work: Work, issue: Created) -> Result:
         raise TrackerRejected("PUT", path, detail=Detail.STATUS_NOT_THERE(tracker_status_id=status_id))
     try:
         await begin(call_as_administrator, run, "PUT", path, body, run.may_send)
+        ignored = await begin(_ignored, run, work, issue, whole(status_id))
     except OutcomeUnknown as unclear:
         if is_exhausted(state.status_attempts + 1):
             detail = Detail.UNCLEAR_TOO_OFTEN()
@@ -85,6 +91,8 @@ async def _given(run: Drain, work: Work, issue: Created) -> Result:
         raise await begin(
             explained, run, Operation.ISSUE_UPDATE_STATUS, body, issue.project_id, rejection
         ) from None
+    if ignored:
+        raise ignored
     told, done = (
         (What.UPDATE_GIVEN, Reason.ISSUE_UPDATED)
         if status_id is None
@@ -95,6 +103,77 @@ async def _given(run: Drain, work: Work, issue: Created) -> Result:
     run.note(told(**now, status=status, event_id=event_id))
     await Given(run, state, run.config.status_map.get(status, status_id))
     return Sent(done(**now))
+
+
+def _ignored(run: Drain, work: Work, issue: Created, wanted: int | None) -> TrackerRejected | None:
+    """Return what says that the tracker did not take a status to whose PUT it answered well; None: it took it.
+
+    The issue is read back where the tracker was not seen to make the transition within the hour.
+
+    Raises:
+        TrackerError: it could not be read.
+    """
+    transition = _transition(run, work, issue, wanted)
+    if wanted is None or (transition and run.transitions.is_known(transition)):
+        return None
+    found = read_issue(run, issue.tracker_id, "allowed_statuses,children,relations")
+    if id_in(found.get("status")) == wanted:
+        if transition:
+            run.transitions.note(transition)
+        return None
+    with run.store.transaction() as tx:
+        known = tx.metadata.get(MetadataKind.STATUS, wanted)
+    ignored = TrackerRejected("PUT", f"/issues/{issue.tracker_id}.json", status=204)
+    ignored.coded = _why_ignored(issue.tracker_id, found, wanted, known)
+    return ignored
+
+
+def _why_ignored(issue_id: int, found: dict[str, Any], wanted: int, known: Entry | None) -> Coded:
+    """Return why an issue has not the status that it was given, as far as the issue tells."""
+    about = {
+        "issue_id": issue_id,
+        "kept": _named(found.get("status")),
+        "wanted": str(known or wanted),
+    }
+    allowed = [one for one in _dicts(found, "allowed_statuses") if id_in(one) != id_in(found.get("status"))]
+    if wanted in map(id_in, allowed):
+        return Detail.STATUS_TAKEN_BACK(**about)
+    before = [id_in(one) for one in _dicts(found, "children")]
+    before += [
+        one.get("issue_id")
+        for one in _dicts(found, "relations")
+        if one.get("relation_type") == "blocks" and one.get("issue_id") != issue_id
+    ]
+    closes = known is not None and known.details.get("is_closed")
+    if closes and before and not any(one.get("is_closed") for one in allowed):
+        return Detail.STATUS_HINDERED(**about, tracker_ids=before)
+    return Detail.STATUS_NOT_TAKEN(**about, **some_of([_named(one) for one in allowed]))
+
+
+def _dicts(found: dict[str, Any], name: str) -> list[dict[str, Any]]:
+    listed = found.get(name)
+    return [one for one in listed if isinstance(one, dict)] if isinstance(listed, list) else []
+
+
+def _transition(run: Drain, work: Work, issue: Created, wanted: int | None) -> Transition | None:
+    """Return the transition to a status; None: the issue type that was sent, or the status before, is not known."""
+    state, row = work.state, work.issue_row
+    is_before_known = state.given_event_id is None or state.given_status_id is not None
+    if wanted is None or not is_before_known:
+        return None
+    if issue.now and Operation.ISSUE_CREATE not in run.templates:
+        sent: object = run.config.default_tracker_id
+    elif row is not None and row.body is not None and row.tracker_id == issue.tracker_id:
+        sent = row.body["issue"].get("tracker_id")
+    else:
+        return None
+    return Transition(issue.project_id, str(sent), state.given_status_id, wanted)
+
+
+def _named(reference: object) -> str:
+    """Return id and name of a status in the tracker's answer."""
+    name = reference.get("name") if isinstance(reference, dict) else None
+    return f"{id_in(reference)} ({name})"
 
 
 @dataclass(frozen=True)

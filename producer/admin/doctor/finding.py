@@ -43,6 +43,7 @@ RECORDS = {
     "failed": "KB-WORK-003",
     "recovery": "KB-WORK-004",
     "authors": "KB-WORK-005",
+    "issue statuses": "KB-SETUP-004",
     "fields": "KB-WORK-007",
     "helpdesk events": "KB-HELPDESK-001",
     "deliveries": "KB-HELPDESK-002",

@@ -160,6 +160,22 @@ def authors(installation: Installation) -> Iterator[CheckResult]:
         yield ok("authors", Finding.AUTHORS_RIGHT())
 
 
+def issue_statuses(installation: Installation) -> Iterator[CheckResult]:
+    """The tracker took every status; one that was due without an event is in no list of events."""
+    with installation.store.transaction() as tx:
+        count, newest = tx.statuses.not_given(MOST_NAMED)
+    if not count:
+        yield ok("issue statuses", Finding.STATUSES_GIVEN())
+        return
+    about = {
+        "count": count,
+        "tickets": [ticket_id for ticket_id, _, _ in newest],
+        "events": [event_id for _, event_id, _ in newest],
+        "cause": _cause(newest[0][2]),
+    }
+    yield warning("issue statuses", Finding.STATUSES_NOT_GIVEN(**about))
+
+
 def fields(installation: Installation) -> Iterator[CheckResult]:
     """The tracker has new issues as they were sent."""
     with installation.store.transaction() as tx:
@@ -190,4 +206,4 @@ def _paused(installation: Installation) -> Coded | None:
     return paused.reason if paused else None
 
 
-CHECKS = (pending, held, failed, authors, fields, recovery)
+CHECKS = (pending, held, failed, authors, issue_statuses, fields, recovery)

@@ -14,6 +14,7 @@ from producer.admin.records.transaction import Store, Transaction
 from producer.admin.showing.shapes import Shape, reason_json
 from producer.admin.showing.waiting import is_silent, obstacle
 from shared.codes.coded import Coded, coded_json
+from shared.codes.reasons import Reason
 from shared.codes.refusals import Refusal
 from shared.codes.steps import Arrival
 from shared.errors import NotFound
@@ -123,9 +124,17 @@ class TicketTrace:
         return self.hindered_by if is_silent(row) else row.coded
 
     @property
+    def refused_status(self) -> Coded | None:
+        """Why the tracker has not the newest status; None where nothing refused it."""
+        why = self.state.status_coded if self.state and not self.state.status_due else None
+        return why if why and why.code == Reason.STATUS_REFUSED else None
+
+    @property
     def replayable(self) -> list[int]:
-        """The events that a person may replay: those that failed, or else the last one where it was skipped."""
+        """The events that a person may replay: those that failed, or whose status did, or else a last one skipped."""
         failed = [row.id for row in self.open_events if row.state == EventState.FAILED]
+        if self.refused_status and self.state and self.state.event_id not in failed:
+            failed.append(self.state.event_id)
         last = self.last_event
         return failed or ([last.id] if last and last.state == EventState.SKIPPED else [])
 

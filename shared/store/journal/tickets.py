@@ -32,6 +32,7 @@ from sqlalchemy.dialects import postgresql
 from sqlalchemy.orm import Session
 
 from shared.codes.coded import Code, Coded
+from shared.codes.reasons import Reason
 from shared.events.event import Event
 from shared.sentences.render import sentence
 from shared.store.journal.due import Due
@@ -40,6 +41,7 @@ from shared.store.tables.explained import is_sentence, keeping, kept, texts_of
 from shared.store.tables.models import (
     FIELDS_DUE,
     FIELDS_KEPT,
+    STATUS_DROPPED,
     JournalEvent,
     LedgerState,
     TicketIssueLink,
@@ -352,6 +354,20 @@ class TicketStates:
             TicketState.status_reason_text.in_(texts_of(code)),
         )
         return [(ticket_id, snapshot) for ticket_id, snapshot in self._session.execute(statement)]
+
+    def not_given(self, limit: int) -> tuple[int, list[tuple[int, int, Coded | None]]]:
+        """Return of how many tickets' issues the tracker did not take the status, and some of these tickets.
+
+        Returns:
+            The count, and of the newest the ticket, the event whose replay has the status given again, and why.
+        """
+        state = TicketState
+        refused = (text(STATUS_DROPPED), state.status_reason_text == Reason.STATUS_REFUSED)
+        count = self._session.scalar(select(func.count()).select_from(state).where(*refused))
+        why = (state.status_reason_text, state.status_code, state.status_params)
+        newest = select(state.ticket_id, state.event_id, *why).where(*refused).order_by(state.event_id.desc())
+        found = self._session.execute(newest.limit(limit))
+        return count or 0, [(ticket_id, event_id, kept(*reason)) for ticket_id, event_id, *reason in found]
 
     def give(self, ticket_ids: Sequence[int]) -> None:
         """Make the status of some tickets due now, with all its attempts before it."""

@@ -19,6 +19,7 @@ HAS_ENDED = "ended_at IS NOT NULL"
 GONE: ColumnElement[str] = literal_column("'gone'")
 """`LedgerState.GONE`, said literally as the index of live rows says it: who plans once knows no parameter's value."""
 
+STATUS_DROPPED = "status_dropped"
 FIELDS_DUE, FIELDS_KEPT = "fields_due IS NOT NULL", "fields_kept IS NOT NULL"
 OPEN_ROWS = "state <> 'linked'"
 
@@ -107,7 +108,11 @@ class TicketState(Base):
             Index(
                 f"ix_ticket_state_{name}", "ticket_id", sqlite_where=text(some), postgresql_where=text(some)
             )
-            for name, some in (("fields_due", FIELDS_DUE), ("fields_kept", FIELDS_KEPT))
+            for name, some in (
+                ("fields_due", FIELDS_DUE),
+                ("fields_kept", FIELDS_KEPT),
+                ("status_dropped", STATUS_DROPPED),
+            )
         ),
     )
 

@@ -24,7 +24,7 @@ from tests.helpdesks.recorded_requests import recorded
 from tests.integration.console.conftest import ComeIn, Console
 from tests.integration.console.pages import PASSWORD, SAME_ORIGIN, Visitor
 from tests.support.bridge import Bridge
-from tests.support.events import task, task_event, ticket
+from tests.support.events import task, task_event, ticket, ticket_event
 from tests.support.ledger import entries, ours
 
 NASTY = "<script>alert(1)</script>\u202e\"'&"
@@ -528,3 +528,23 @@ def test_the_settings_ask_for_the_text_formatting_until_it_is_chosen(come_in: Co
     with bridge.store.transaction() as tx:
         assert tx.configs.get()[0].text_formatting == "plain"
     assert asking not in administrator.open("/console/settings")
+
+
+@pytest.mark.parametrize("with_event", [True, False])
+def test_a_status_that_the_tracker_did_not_take_is_said_on_the_ticket_s_page_and_given_by_its_button(
+    bridge: Bridge, stand_in: StandIn, visitor: Visitor, with_event: bool
+) -> None:
+    stand_in.settings(closed_moves=[[2, 3]] if with_event else [[1, 2]])
+    assert bridge.forward(task_event()) == ["done"]
+    if with_event:
+        assert bridge.forward(ticket_event(1, of_ticket=ticket(status=5))) == ["failed"]
+    page = visitor.open("/console/tickets/4711")
+    assert "Everything is on the tracker" not in page
+    assert "then replay" in page
+    assert "#status_map" in visitor.page, "one of the two ways out is a setting"
+    assert visitor.page.count("/tickets/4711/replay") == 1
+    stand_in.settings(closed_moves=[])
+    visitor.do("/console/tickets/4711/replay")
+    bridge.sync()
+    assert "Everything is on the tracker" in visitor.open("/console/tickets/4711")
+    assert ours(stand_in)[0]["status"] in ((3, "Resolved") if with_event else (2, "In Progress"))
