@@ -42,7 +42,9 @@ def hints(operation: Operation, payload: dict[str, Any], known: Known) -> list[E
     return [hint for rule in RULES[operation] for hint in rule(fields, known)]
 
 
-def explain(operation: Operation, payload: dict[str, Any], known: Known, status: int) -> list[Explanation]:
+def explain(
+    operation: Operation, payload: dict[str, Any], known: Known, status: int, *, said: bool = False
+) -> list[Explanation]:
     """Return what explains an answer.
 
     Args:
@@ -51,6 +53,7 @@ def explain(operation: Operation, payload: dict[str, Any], known: Known, status:
         known: the cache, of the payload's project.
         status: the answer's HTTP status. For a success: what the tracker ignores, or was not asked because a dry
             run replaces it. For a 422 that nothing explains: guesses, codes that begin with `maybe_`.
+        said: whether the tracker itself said why; beside that, a guess stands only where it was checked.
     """
     found = hints(operation, payload, known)
     if status < 300:
@@ -58,9 +61,10 @@ def explain(operation: Operation, payload: dict[str, Any], known: Known, status:
     if status != 422 or any(one.record != IGNORED for one in found):
         return found
     fields, guess = payload.get(operation.top_key), GUESSES.get(operation)
-    if guess is not None and isinstance(fields, dict):
-        return [*found, *guess(fields, known)]
-    return [*found, Explanation("", Hint.NO_REASON_GIVEN())]
+    guessed = list(guess(fields, known)) if guess is not None and isinstance(fields, dict) else []
+    if said:
+        return [*found, *(one for one in guessed if one.checked)]
+    return [*found, *(guessed or [Explanation("", Hint.NO_REASON_GIVEN())])]
 
 
 def ignored(operation: Operation, payload: dict[str, Any], answer: Any) -> list[Explanation]:

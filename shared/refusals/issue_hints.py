@@ -168,12 +168,12 @@ UPDATE: tuple[Rule, ...] = (project_now, amounts, some_status, status)
 def guesses(fields: Fields, known: Known) -> Iterator[Explanation]:
     """What may be wrong with a new issue that the cache cannot tell."""
     if not blank(fields.get("watcher_user_ids")):
-        yield Explanation("issue.watcher_user_ids", Hint.MAYBE_WATCHER_LOCKED())
+        yield Explanation("issue.watcher_user_ids", Hint.MAYBE_WATCHER_LOCKED(), checked=False)
     if not blank(fields.get("assigned_to_id")):
-        yield Explanation("issue.assigned_to_id", Hint.MAYBE_ASSIGNEE_NOT_MEMBER())
+        yield Explanation("issue.assigned_to_id", Hint.MAYBE_ASSIGNEE_NOT_MEMBER(), checked=False)
     if not blank(fields.get("fixed_version_id")):
-        yield Explanation("issue.fixed_version_id", Hint.MAYBE_VERSION_NOT_USABLE())
+        yield Explanation("issue.fixed_version_id", Hint.MAYBE_VERSION_NOT_USABLE(), checked=False)
     if not blank(fields.get("parent_issue_id")):
-        yield Explanation("issue.parent_issue_id", Hint.MAYBE_PARENT_ISSUE_NOT_USABLE())
+        yield Explanation("issue.parent_issue_id", Hint.MAYBE_PARENT_ISSUE_NOT_USABLE(), checked=False)
     if known.project_now is None:
-        yield Explanation("issue.project_id", Hint.MAYBE_PROJECT_CLOSED())
+        yield Explanation("issue.project_id", Hint.MAYBE_PROJECT_CLOSED(), checked=False)

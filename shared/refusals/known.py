@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from datetime import date
 
 from shared.codes.coded import Coded
 from shared.codes.faults import Detail
@@ -24,10 +25,12 @@ class Explanation:
     Attributes:
         field: where in the payload, such as `issue.category_id`; empty: the payload as a whole.
         why: what is wrong and what would be right.
+        checked: whether it was looked at; else it is one of several things that would explain the refusal.
     """
 
     field: str
     why: Coded
+    checked: bool = True
 
     @property
     def record(self) -> str:
@@ -55,6 +58,8 @@ class Known:
         custom_fields: of issues, time entries and projects.
         users: active users, id to login.
         project_now: the project as it was read a moment ago; None: it was not.
+        is_issue_closed: whether the issue of a time entry was closed a moment ago; None: it was not looked.
+        today: the day in UTC.
     """
 
     tracker_project_id: int | None = None
@@ -68,6 +73,8 @@ class Known:
     custom_fields: Entries = field(default_factory=dict)
     users: Mapping[int, str] = field(default_factory=dict)
     project_now: ProjectNow | None = None
+    is_issue_closed: bool | None = None
+    today: date | None = None
 
 
 def known_of(tx: Transaction, tracker_project_id: int | None) -> Known:
@@ -96,4 +103,5 @@ def known_of(tx: Transaction, tracker_project_id: int | None) -> Known:
         categories=categories,
         custom_fields=found[MetadataKind.CUSTOM_FIELD],
         users=tx.people.logins(),
+        today=tx.now().date(),
     )

@@ -21,6 +21,7 @@ from shared.refusals.known import Entries, Explanation, Known
 from shared.tracker.projects import Standing
 
 MOST_HOURS = 999
+HOURS_OF_A_DAY = 24
 HALF_A_MINUTE = 30 / 3600  # from here on no supported version rounds to 0; 5.0 takes 18 s
 
 
@@ -110,15 +111,16 @@ def time_guesses(fields: Fields, known: Known) -> Iterator[Explanation]:
         yield Explanation("time_entry.comments", Hint.MAYBE_COMMENT_REQUIRED())
     if spent is not None and 0 <= spent < HALF_A_MINUTE:
         yield Explanation("time_entry.hours", Hint.MAYBE_HOURS_ROUND_TO_ZERO())
-    if known.project_now is not None:
+    if known.is_issue_closed:
         yield Explanation("time_entry.issue_id", Hint.MAYBE_ISSUE_CLOSED())
-    else:
+    if known.project_now is None:
         if project is None or "activity_ids" not in project.details:
-            yield Explanation("time_entry.activity_id", Hint.MAYBE_ACTIVITY_NOT_ENABLED())
-        yield Explanation("time_entry.issue_id", Hint.MAYBE_NO_TIME_TRACKING())
-    if is_date(fields.get("spent_on")):
-        yield Explanation("time_entry.spent_on", Hint.MAYBE_DAY_NOT_OPEN(day=fields["spent_on"]))
-    if spent is not None and spent > 0:
+            yield Explanation("time_entry.activity_id", Hint.MAYBE_ACTIVITY_NOT_ENABLED(), checked=False)
+        yield Explanation("time_entry.issue_id", Hint.MAYBE_NO_TIME_TRACKING(), checked=False)
+    day = fields.get("spent_on")
+    if known.today and is_date(day) and str(day).strip() > known.today.isoformat():
+        yield Explanation("time_entry.spent_on", Hint.MAYBE_DAY_NOT_OPEN(day=day))
+    if spent is not None and spent > HOURS_OF_A_DAY:
         yield Explanation("time_entry.hours", Hint.MAYBE_TOO_MANY_HOURS_IN_A_DAY())
 
 
@@ -156,8 +158,8 @@ def parent(fields: Fields, known: Known) -> Iterator[Explanation]:
 def project_guesses(fields: Fields, _known: Known) -> Iterator[Explanation]:
     """What may be wrong with a new project that the cache cannot tell."""
     if not blank(fields.get("parent_id")):
-        yield Explanation("project.parent_id", Hint.MAYBE_PARENT_PROJECT_CLOSED())
-    yield Explanation("project.identifier", Hint.MAYBE_IDENTIFIER_OF_ARCHIVED())
+        yield Explanation("project.parent_id", Hint.MAYBE_PARENT_PROJECT_CLOSED(), checked=False)
+    yield Explanation("project.identifier", Hint.MAYBE_IDENTIFIER_OF_ARCHIVED(), checked=False)
 
 
 def roles(fields: Fields, known: Known) -> Iterator[Explanation]:
@@ -179,7 +181,7 @@ def member(fields: Fields, known: Known) -> Iterator[Explanation]:
 
 def member_guesses(_fields: Fields, _known: Known) -> Iterator[Explanation]:
     """What may be wrong with a membership that the cache cannot tell."""
-    yield Explanation("membership.user_id", Hint.MAYBE_ALREADY_MEMBER())
+    yield Explanation("membership.user_id", Hint.MAYBE_ALREADY_MEMBER(), checked=False)
 
 
 TIME_ENTRY: tuple[Rule, ...] = (time_project, activity, hours, comment, day)

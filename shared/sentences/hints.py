@@ -53,7 +53,7 @@ SENTENCES: Table = {
     Hint.TIME_PROJECT_ABSENT: ABSENT,
     Hint.NO_TIME_TRACKING: f"tracker project {PROJECT} lacks the module time_tracking; enable it in its settings",
     Hint.MAYBE_ISSUE_CLOSED: (
-        "possibly the issue is closed, and the tracker takes no time on closed issues (Redmine 6.1)"
+        "the issue is closed, and Redmine 6.1 takes no time on closed issues if its settings say so"
     ),
     Hint.MAYBE_NO_TIME_TRACKING: "possibly the project lacks the module time_tracking, or has since been closed"
     " (Redmine 6.1: or the issue)",
@@ -69,14 +69,14 @@ SENTENCES: Table = {
         "possibly the activity is not enabled in this project (not checked; see project_activities)"
     ),
     Hint.COMMENT_TOO_LONG: "the comment has {length} characters; the maximum is {most}",
-    Hint.MAYBE_COMMENT_REQUIRED: "possibly the tracker requires a comment",
+    Hint.MAYBE_COMMENT_REQUIRED: "the comment is empty, and the tracker requires one if its settings say so",
     Hint.NO_HOURS_GIVEN: "no hours are sent",
     Hint.HOURS_OUT_OF_RANGE: "{hours} h: the tracker accepts 0 to {most}, or less where its settings say so",
     Hint.MAYBE_HOURS_ROUND_TO_ZERO: "possibly the tracker refuses hours that it rounds to 0"
     " (Redmine 5.0: below 18 s; 6.0 and 6.1: below 30 s)",
-    Hint.MAYBE_TOO_MANY_HOURS_IN_A_DAY: "possibly more hours than the tracker accepts for one person in a day",
+    Hint.MAYBE_TOO_MANY_HOURS_IN_A_DAY: "these are more hours than a day has; the tracker may limit them to one day's",
     Hint.MAYBE_DAY_NOT_OPEN: (
-        "possibly the tracker takes no time on {day}: a day in the future, or of a period that is closed; "
+        "{day} is in the future, and the tracker takes no time on days to come if its settings say so; "
         "`deskbridge config set spent_on=omit` books hours on the day on which they are sent"
     ),
     Hint.PROJECT_NAME_EMPTY: "the name is empty",

@@ -8,6 +8,7 @@ import pytest
 
 from deploy.sandbox.tracker import permissions as may
 from deploy.sandbox.tracker.control import StandIn
+from shared.codes.coded import codes_in
 from shared.codes.hints import Hint
 from shared.codes.kinds import Kind
 from shared.codes.reasons import Reason
@@ -83,12 +84,21 @@ def test_hours_are_on_the_day_on_which_they_are_sent_where_that_is_set(scene: Sc
     assert [one["spent_on"] for one in scene.entries()] != [DAY]
 
 
+def hints_of(scene: Scene) -> set[str]:
+    """Return what an event's reason says beside the tracker's own words."""
+    coded = scene.bridge.event(scene.event_id).coded
+    assert coded
+    return {code for code in codes_in(coded) if code in {str(one) for one in Hint}}
+
+
 def test_a_day_that_the_tracker_refuses_fails_with_its_words_and_a_hint(scene: Scene) -> None:
     scene.server.settings(future_dates=False)
     assert scene.forward(date="2090-01-01") == "failed"
     assert "Cannot log time on a future date" in scene.reason
     assert scene.told(What.PERHAPS_REFUSED_FOR)
-    assert Hint.MAYBE_DAY_NOT_OPEN in str(scene.bridge.event(scene.event_id).params)
+    assert hints_of(scene) == {Hint.MAYBE_DAY_NOT_OPEN}, (
+        "no word of closed issues, or of more hours than a day takes"
+    )
     assert scene.entries() == []
 
 
@@ -98,6 +108,7 @@ def test_more_hours_than_a_day_takes_are_in_nobody_elses_name(scene: Scene) -> N
     assert scene.forward(date=DAY, actiontime=5 * 3600) == "done"
     assert scene.forward(1, task_id=513, date=DAY, actiontime=4 * 3600) == "failed"
     assert "Cannot log more than 8:00 hours" in scene.reason
+    assert hints_of(scene) == set(), "the tracker's words say it all"
     assert "a role" not in scene.reason
     assert scene.told(What.REFUSED_FOR_CONTENT)
     assert [one["hours"] for one in scene.entries()] == [5.0]

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
+from shared.errors import TrackerRejected
 from shared.metadata.synchronisation import refresh, refresh_categories, refresh_people
 from shared.refusals.judging import blank
 from shared.refusals.known import Known, known_of
@@ -47,5 +48,19 @@ def known_now(
     refresh(
         store, lists, *KINDS[operation]
     )  # it asks whether the tracker is open, too: a REST API that is off is 403
+    is_closed = (
+        _is_closed(lists, fields["issue_id"]) if "issue_id" in named and isinstance(fields, dict) else None
+    )
     with store.transaction() as tx:
-        return replace(known_of(tx, project_id), project_now=project)
+        return replace(known_of(tx, project_id), project_now=project, is_issue_closed=is_closed)
+
+
+def _is_closed(lists: TrackerLists, issue_id: object) -> bool | None:
+    """Tell whether an issue is closed; None: the tracker does not show it."""
+    try:
+        found = lists.get(f"/issues/{issue_id}.json").data
+    except TrackerRejected:
+        return None
+    issue = found.get("issue") if isinstance(found, dict) else None
+    status = issue.get("status") if isinstance(issue, dict) else None
+    return status.get("is_closed") is True if isinstance(status, dict) else None

@@ -34,7 +34,8 @@ def explained(
         task_id: the ticket task that it is about.
     """
     known = _known(run, operation, body, project_id)
-    found = [one for one in explain(operation, body, known, refusal.status or 422) if one.record != IGNORED]
+    why = explain(operation, body, known, refusal.status or 422, said=bool(refusal.errors))
+    found = [one for one in why if one.record != IGNORED]
     for hint in found:
         told = What.PERHAPS_REFUSED_FOR(field=hint.field, problem=hint.why, record=hint.record)
         run.warn(told, task_id=task_id)

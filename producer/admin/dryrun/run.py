@@ -29,6 +29,7 @@ from shared.refusals.known import Explanation, Known, known_of
 from shared.templating.catalogue import catalogue_for
 from shared.templating.engine import Engine, Rendering
 from shared.templating.operations import CustomField, Operation
+from shared.tracker.answers import messages
 
 NO_ISSUE_YET = 1
 """Stands for the temporary issue while a template is only checked against its context."""
@@ -146,7 +147,8 @@ def _hints(operation: Operation, tried: Tried, known: Known) -> list[Explanation
     if tried.answer is None:
         return []
     payload = tried.rendering.payload
-    found = explain(operation, payload, known, tried.answer.status)
+    said = bool(messages(tried.answer.body.encode()))
+    found = explain(operation, payload, known, tried.answer.status, said=said)
     told = {one.field for one in found}
     more = ignored(operation, payload, json_in(tried.answer)) if tried.ok else []
     return found + [one for one in more if one.field not in told]

@@ -141,7 +141,8 @@ class Trial:
         hints: list[Explanation] = []
         if thing.refused:
             creating = Operation.ISSUE_CREATE if kind is ObjectKind.ISSUE else Operation.PROJECT_CREATE
-            hints = explain(creating, body, self.known, thing.answer.status)
+            said = bool(messages(thing.answer.body.encode()))
+            hints = explain(creating, body, self.known, thing.answer.status, said=said)
         return DryRunRefused(
             Refusal.TEMPORARY_REFUSED(
                 kind=str(kind),

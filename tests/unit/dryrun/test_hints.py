@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
+from datetime import date, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,7 @@ from shared.store.configuration.metadata import Entry, MetadataKind
 from shared.templating.operations import OPERATIONS, Operation
 from shared.tracker.projects import ProjectNow, Standing
 
+TODAY = date(2026, 11, 26)
 KNOWLEDGE = Path(__file__).resolve().parents[3] / "producer" / "admin" / "knowledge" / "records"
 ISSUE, TIME = Operation.ISSUE_CREATE, Operation.TIME_ENTRY_CREATE
 STATUS, PROJECT, MEMBER = (
@@ -178,6 +180,31 @@ def test_a_refusal_that_nothing_explains_gets_guesses_that_say_so(operation: Ope
     assert all(one.why.code.startswith("maybe_") or one.why.code == Hint.NO_REASON_GIVEN for one in guesses)
 
 
+@pytest.mark.parametrize("operation", OPERATIONS)
+def test_beside_the_tracker_s_own_words_nothing_is_guessed(operation: Operation) -> None:
+    sent = payload(operation, {"watcher_user_ids": [5], "parent_id": 1, "spent_on": str(TODAY)})
+    now = replace(KNOWN, project_now=ProjectNow(1, Standing.ACTIVE, activities={9: "x"}), today=TODAY)
+    for known in (KNOWN, now, replace(now, is_issue_closed=False)):
+        assert explain(operation, sent, known, 422, said=True) == []
+
+
+@pytest.mark.parametrize(
+    ("changes", "known", "code"),
+    [
+        ({}, {"is_issue_closed": True}, Hint.MAYBE_ISSUE_CLOSED),
+        ({"spent_on": str(TODAY + timedelta(days=1))}, {"today": TODAY}, Hint.MAYBE_DAY_NOT_OPEN),
+        ({"hours": 24.5}, {}, Hint.MAYBE_TOO_MANY_HOURS_IN_A_DAY),
+        ({"comments": " "}, {}, Hint.MAYBE_COMMENT_REQUIRED),
+        ({"hours": 0.001}, {}, Hint.MAYBE_HOURS_ROUND_TO_ZERO),
+    ],
+)
+def test_what_was_looked_at_is_said_beside_them(
+    changes: dict[str, Any], known: dict[str, Any], code: Hint
+) -> None:
+    told = explain(TIME, payload(TIME, changes), replace(KNOWN, **known), 422, said=True)
+    assert [one.why.code for one in told] == [code]
+
+
 def test_a_refusal_that_is_explained_gets_no_guesses() -> None:
     sent = payload(TIME, {"activity_id": 10, "comments": ""})
     assert [one.record for one in explain(TIME, sent, KNOWN, 422)] == [records.ACTIVITY]
@@ -279,8 +306,9 @@ def test_every_hint_has_a_record_and_comes_up() -> None:
     }
     for operation in OPERATIONS:
         sent = payload(operation, {**maybe, "comments": "", "hours": 0.001})
-        known = Known() if operation is TIME else KNOWN
+        known = Known(is_issue_closed=True, today=TODAY) if operation is TIME else KNOWN
         refused |= {one.why.code for one in explain(operation, sent, known, 422)}
+    refused |= {one.why.code for one in explain(TIME, payload(TIME, {"hours": 25}), KNOWN, 422)}
     sent = payload(ISSUE, {"status_id": 2, "custom_fields": [{"id": 99, "value": "x"}]})
     answer = {"issue": {"status": {"id": 1}, "custom_fields": []}}
     refused |= {one.why.code for one in ignored(ISSUE, sent, answer)}
