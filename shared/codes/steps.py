@@ -24,6 +24,7 @@ class What(Code):
     # on whose behalf
     SENT_AS_ADMINISTRATOR = "sent_as_administrator"
     PERSON_NOT_ACTIVE = "person_not_active"
+    PERSON_DELETED = "person_deleted"
     REFUSED_TO_ANYBODY = "refused_to_anybody"
     REFUSED_FOR_CONTENT = "refused_for_content"
     BOOKED_TO_PERSON = "booked_to_person"

@@ -25,6 +25,7 @@ SENTENCES: Table = {
     What.BOOKED_TO_PERSON: "Sent as the administrator, to be booked to {login}",
     What.ISSUE_MOVED: "Issue #{issue_id} is in tracker project {tracker_project_id} now",
     What.PERSON_NOT_ACTIVE: "{login} is no active user of the tracker; asked as the administrator",
+    What.PERSON_DELETED: "{login} was deleted on the tracker; asked as the administrator",
     What.REFUSED_TO_ANYBODY: "The tracker refused it to {login} and to the administrator alike",
     What.LOGIN_CHANGED: "{before} is {login} now",
     What.MADE_MEMBER: "{login} was made a member of tracker project {tracker_project_id}",
@@ -102,7 +103,8 @@ WHY: Table = {
     What.REPLAYED_FOR_LINK: "{link} was linked to tracker project {tracker_project_id}",
     What.SENT_AS_ADMINISTRATOR: "{match}",
     What.REPEATED_AS_ADMINISTRATOR: (
-        "{because}. Give {login} a role in tracker project {tracker_project_id} that may do it."
+        "{because}[. Give {login} a role in tracker project {tracker_project_id} that may do it]"
+        "[. Role {roles} lacks the right *{right}*: allow it (Administration, Roles and permissions)]"
     ),
     What.REFUSED_FOR_CONTENT: (
         "{because}. {login} has the right to create it, so it is not repeated in another name."
@@ -112,6 +114,7 @@ WHY: Table = {
     What.PERSON_NOT_ACTIVE: (
         "{because}. Unlock {login} on the tracker, or say who it is with `deskbridge map-user`."
     ),
+    What.PERSON_DELETED: "{because}. Say who it is with `deskbridge map-user`.",
     What.REFUSED_TO_ANYBODY: "{because}. The rights of {login} are not the cause.",
     What.LOGIN_CHANGED: "the tracker did not know the login any more",
     What.MADE_MEMBER: "the tracker lets only members work in a private project",

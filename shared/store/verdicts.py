@@ -312,13 +312,14 @@ class Verdicts:
         match = self.tx.people.match(user, administrators=self.config.match_administrators)
         named = (row.body or {}).get(self.kind.wire_name, {}).get("user_id")
         meant = match.person.tracker_user_id if match.person else None
-        if user is None or found.author_id in (None, named, meant):
+        if found.author_id in (None, named, meant):
             return
-        wrong = (
-            Misattribution.FOUND_AS_ANOTHERS(login=match.person.login)
-            if match.person
-            else Misattribution.NOT_MATCHED(match=match.why)
-        )
+        if match.person:
+            wrong = Misattribution.FOUND_AS_ANOTHERS(login=match.person.login)
+        elif user:
+            wrong = Misattribution.NOT_MATCHED(match=match.why)
+        else:
+            wrong = Misattribution.NOBODY_NAMED()
         self.tx.misattributed.put(self.kind, row.key, row.ticket_id, found.tracker_id, wrong)
 
     def _ask_again(self, row: LedgerRow, reason: Coded, ended: Collection[EventState] = ENDED_WELL) -> bool:

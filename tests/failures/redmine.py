@@ -31,6 +31,14 @@ SETTINGS = {
     "future_dates": "timelog_accept_future_dates",
 }
 BELONGING = {
+    "users": (
+        "DELETE FROM member_roles WHERE member_id IN (SELECT id FROM members WHERE user_id = ?)",
+        "DELETE FROM members WHERE user_id = ?",
+        "DELETE FROM email_addresses WHERE user_id = ?",
+        "DELETE FROM tokens WHERE user_id = ?",
+        "UPDATE issues SET author_id = (SELECT id FROM users WHERE type = 'AnonymousUser') WHERE author_id = ?",
+        "UPDATE time_entries SET user_id = (SELECT id FROM users WHERE type = 'AnonymousUser') WHERE user_id = ?",
+    ),
     "roles": (
         "DELETE FROM members WHERE id IN (SELECT member_id FROM member_roles WHERE role_id = ?)",
         "DELETE FROM member_roles WHERE role_id = ?",

@@ -57,10 +57,14 @@ def test_hours_of_somebody_whom_the_tracker_does_not_know_are_listed_with_what_w
     assert "map-user" in wrong.todo
 
 
-def test_where_nobody_is_named_nobody_is_missed(bridge: Bridge) -> None:
+def test_what_names_nobody_is_listed_as_sent_in_the_administrators_name(bridge: Bridge) -> None:
     event = task_event(of_ticket=ticket(technician=None), of_task=task(user=None))
-    assert bridge.forward(event) == ["done"]
-    assert listed(bridge) == []
+    assert ended(bridge, event) == Reason.TIME_LOGGED_AS_ANOTHER
+    assert listed(bridge) == [
+        (Kind.TICKET_TASK, 512, Misattribution.NOBODY_NAMED),
+        (Kind.TICKET, 4711, Misattribution.NOBODY_NAMED),
+    ]
+    assert all("GLPI" in one.todo for one in misattributed(bridge.store))
 
 
 def test_somebody_who_is_refused_is_listed_for_issue_and_hours(bridge: Bridge, stand_in: StandIn) -> None:
@@ -68,7 +72,7 @@ def test_somebody_who_is_refused_is_listed_for_issue_and_hours(bridge: Bridge, s
     assert ended(bridge, task_event()) == Reason.TIME_LOGGED_AS_ANOTHER
     assert listed(bridge) == [
         (Kind.TICKET_TASK, 512, Misattribution.NOT_MATCHED),
-        (Kind.TICKET, 4711, Misattribution.PERSON_REFUSED),
+        (Kind.TICKET, 4711, Misattribution.PERSON_NOT_ACTIVE),
     ]
 
 

@@ -29,7 +29,7 @@ from worker.sync.actions import begin
 from worker.sync.bodies import body_for
 from worker.sync.drain import Drain
 from worker.sync.probes import call_as_administrator
-from worker.sync.rights import Rights, rights_of
+from worker.sync.rights import Found, Rights, is_deleted, rights_of
 
 MEMBERSHIP_MAY_HELP = (403, 422)
 IS_MEMBER = (422,)
@@ -51,7 +51,7 @@ class Sender:
         is_member: whether the person's membership is known.
         administrators: tracker user ids that a call as the administrator may end with; empty: not known.
         tried: how often this was tried before.
-        refused: why the administrator acted in the person's place.
+        wrong: why the administrator acted in the person's place, and what would change that.
     """
 
     run: Drain
@@ -60,9 +60,9 @@ class Sender:
     is_member: bool = False
     administrators: tuple[int, ...] = ()
     tried: int = 0
-    refused: Coded | None = None
+    wrong: Coded | None = None
     _ensured_now: bool = False
-    _rights: Rights | None = None
+    _found: Found | None = None
 
     @property
     def project_id(self) -> int:
@@ -132,18 +132,12 @@ class Sender:
             return self._as_person(self.person, method, path, body, before_send, begun)
         except ImpersonationRefused as refusal:
             refused = refusal
-        if self._rights is Rights.UNSEEING:
+        if refused.status == RIGHTS_OR_CONTENT and self._rights is Rights.UNSEEING:
             return self._in_their_name(self.person, method, path, body, before_send, refused)
-        self.refused = refused.coded
         metrics.AS_ADMINISTRATOR.labels(code=str(refused.coded.code)).inc()
         if refused.status in MEMBERSHIP_MAY_HELP:
             self._look_for_reasons(self.person)
-        if refused.status == NOBODY:
-            told = What.PERSON_NOT_ACTIVE(login=self.person.login, because=refused.coded)
-        else:
-            told = What.REPEATED_AS_ADMINISTRATOR(
-                login=self.person.login, tracker_project_id=self.project_id, because=refused.coded
-            )
+        told, self.wrong = self._why_refused(self.person, refused)
         try:
             return call_as_administrator(self.run, method, path, body, before_send)
         except TrackerRejected:
@@ -157,15 +151,40 @@ class Sender:
         """Return why the author of an answer is another than was meant; None where nobody else was."""
         person = self.person
         if person is None:
-            named = self.match.why.code != Matching.NOBODY_NAMED
-            return Misattribution.NOT_MATCHED(match=self.match.why) if named else None
+            is_named = self.match.why.code != Matching.NOBODY_NAMED
+            return (
+                Misattribution.NOT_MATCHED(match=self.match.why)
+                if is_named
+                else Misattribution.NOBODY_NAMED()
+            )
         if author_id in (person.tracker_user_id, None):
             return None
-        if self.refused is None:
-            return Misattribution.SWITCH_IGNORED(login=person.login)
-        return Misattribution.PERSON_REFUSED(
-            login=person.login, tracker_project_id=self.project_id, because=self.refused
-        )
+        return self.wrong or Misattribution.SWITCH_IGNORED(login=person.login)
+
+    @property
+    def _rights(self) -> Rights | None:
+        return self._found.rights if self._found else None
+
+    def _why_refused(self, person: TrackerPerson, refusal: ImpersonationRefused) -> tuple[Coded, Coded]:
+        """Return what the trace says of a person's refusal, and of what then has another author.
+
+        Raises:
+            TrackerError: an outage.
+        """
+        about: dict[str, object] = {"login": person.login, "because": refusal.coded}
+        if refusal.status == NOBODY:
+            with suppress(OutcomeUnknown):
+                if is_deleted(self.run, person):
+                    return What.PERSON_DELETED(**about), Misattribution.PERSON_DELETED(**about)
+            return What.PERSON_NOT_ACTIVE(**about), Misattribution.PERSON_NOT_ACTIVE(**about)
+        if self._found is None:
+            with suppress(OutcomeUnknown, TrackerRejected):
+                self._found = rights_of(self.run, person, person.login, self.project_id, self.about.issue_id)
+        if self._found and self._found.rights is Rights.NOT_MEMBER:
+            about["tracker_project_id"] = self.project_id
+        elif self._found and self._found.rights is Rights.LACKING:
+            about |= {"roles": list(self._found.roles), "right": self._found.right}
+        return What.REPEATED_AS_ADMINISTRATOR(**about), Misattribution.PERSON_REFUSED(**about)
 
     def _as_person(
         self,
@@ -231,7 +250,7 @@ class Sender:
         if refusal.status != RIGHTS_OR_CONTENT:
             return
         try:
-            self._rights = rights_of(self.run, person, login, self.project_id, self.about.issue_id)
+            self._found = rights_of(self.run, person, login, self.project_id, self.about.issue_id)
         except (OutcomeUnknown, TrackerRejected) as unclear:
             self._not_yet(Fault.RIGHTS_UNKNOWN(login=login, because=unclear.coded))
         if self._rights is Rights.ENOUGH:

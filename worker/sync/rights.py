@@ -5,13 +5,14 @@ The tracker answers 422 to somebody who may not, and to what it does not take, i
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from enum import Enum, auto
-from typing import Any
+from typing import Any, NamedTuple
 
 from shared.codes.faults import Detail
 from shared.errors import ImpersonationRefused, OutcomeUnknown, TrackerRejected
 from shared.store.configuration.people import TrackerPerson
-from shared.values.ids import id_in, is_id
+from shared.values.ids import id_in
 from worker.sync.drain import Drain
 
 
@@ -27,7 +28,25 @@ class Rights(Enum):
     """May log time in the project, and does not see the issue."""
 
 
-def rights_of(run: Drain, person: TrackerPerson, login: str, project_id: int, issue_id: int | None) -> Rights:
+RIGHT_TO = {"add_issues": "Add issues", "log_time": "Log spent time"}
+"""Names of rights, as the tracker's administrators see them."""
+
+
+class Found(NamedTuple):
+    """What was found of a person's rights.
+
+    Attributes:
+        rights: what the person may do.
+        roles: names of the roles that the person has in the project.
+        right: the name of the right that is needed.
+    """
+
+    rights: Rights
+    roles: Sequence[str]
+    right: str
+
+
+def rights_of(run: Drain, person: TrackerPerson, login: str, project_id: int, issue_id: int | None) -> Found:
     """Return what a person may do.
 
     Args:
@@ -45,22 +64,38 @@ def rights_of(run: Drain, person: TrackerPerson, login: str, project_id: int, is
     user = found.get("user") if isinstance(found, dict) else None
     if not isinstance(user, dict):
         raise OutcomeUnknown("GET", path, detail=Detail.NO_LIST(name="memberships"))
-    if user.get("admin") is True:
-        return Rights.ENOUGH
-    roles = [
-        id_in(role)
+    needed = "add_issues" if issue_id is None else "log_time"
+    roles = {
+        role_id: str(role.get("name"))
         for membership in _dicts(user.get("memberships"))
         if id_in(membership.get("project")) == project_id
         for role in _dicts(membership.get("roles"))
-    ]
-    if not roles:
-        return Rights.NOT_MEMBER
-    needed = "add_issues" if issue_id is None else "log_time"
-    if not any(is_id(role_id) and needed in _permissions(run, role_id) for role_id in roles):
-        return Rights.LACKING
-    if issue_id is not None and not _sees(run, login, issue_id):
-        return Rights.UNSEEING
-    return Rights.ENOUGH
+        if (role_id := id_in(role)) is not None
+    }
+    if user.get("admin") is True:
+        rights = Rights.ENOUGH
+    elif not roles:
+        rights = Rights.NOT_MEMBER
+    elif not any(needed in _permissions(run, role_id) for role_id in roles):
+        rights = Rights.LACKING
+    elif issue_id is not None and not _sees(run, login, issue_id):
+        rights = Rights.UNSEEING
+    else:
+        rights = Rights.ENOUGH
+    return Found(rights, list(roles.values()), RIGHT_TO[needed])
+
+
+def is_deleted(run: Drain, person: TrackerPerson) -> bool:
+    """Tell whether a person, whose login no active user has, was deleted: one who is locked is still there.
+
+    Raises:
+        TrackerError: an outage, or no clear answer.
+    """
+    try:
+        run.lists.get(f"/users/{person.tracker_user_id}.json")
+    except TrackerRejected as refused:
+        return refused.status == 404
+    return False
 
 
 def _permissions(run: Drain, role_id: int) -> frozenset[str]:

@@ -113,6 +113,7 @@ NAMED: Mapping[str, Iterable[Code]] = {
         Finding.MATCHES_WAIT,
         What.SENT_AS_ADMINISTRATOR,
         What.PERSON_NOT_ACTIVE,
+        What.PERSON_DELETED,
     ),
     "KB-TEMPLATE-001": (
         Fault.TEMPLATE_FAULTY,
