@@ -77,7 +77,10 @@ async def _given(run: Drain, work: Work, issue: Created) -> Result:
         raise TrackerRejected("PUT", path, detail=Detail.STATUS_NOT_THERE(tracker_status_id=status_id))
     try:
         await begin(call_as_administrator, run, "PUT", path, body, run.may_send)
-        ignored = await begin(_ignored, run, work, issue, whole(status_id))
+        wanted, ignored = whole(status_id), None
+        transition = _transition(run, work, issue, wanted)
+        if wanted is not None and not (transition and run.transitions.is_known(transition)):
+            ignored = await begin(_ignored, run, issue.tracker_id, wanted, transition)
     except OutcomeUnknown as unclear:
         if is_exhausted(state.status_attempts + 1):
             detail = Detail.UNCLEAR_TOO_OFTEN()
@@ -105,26 +108,21 @@ async def _given(run: Drain, work: Work, issue: Created) -> Result:
     return Sent(done(**now))
 
 
-def _ignored(run: Drain, work: Work, issue: Created, wanted: int | None) -> TrackerRejected | None:
+def _ignored(run: Drain, issue_id: int, wanted: int, transition: Transition | None) -> TrackerRejected | None:
     """Return what says that the tracker did not take a status to whose PUT it answered well; None: it took it.
 
-    The issue is read back where the tracker was not seen to make the transition within the hour.
-
     Raises:
-        TrackerError: it could not be read.
+        TrackerError: the issue could not be read back.
     """
-    transition = _transition(run, work, issue, wanted)
-    if wanted is None or (transition and run.transitions.is_known(transition)):
-        return None
-    found = read_issue(run, issue.tracker_id, "allowed_statuses,children,relations")
+    found = read_issue(run, issue_id, "allowed_statuses,children,relations")
     if id_in(found.get("status")) == wanted:
         if transition:
             run.transitions.note(transition)
         return None
     with run.store.transaction() as tx:
         known = tx.metadata.get(MetadataKind.STATUS, wanted)
-    ignored = TrackerRejected("PUT", f"/issues/{issue.tracker_id}.json", status=204)
-    ignored.coded = _why_ignored(issue.tracker_id, found, wanted, known)
+    ignored = TrackerRejected("PUT", f"/issues/{issue_id}.json", status=204)
+    ignored.coded = _why_ignored(issue_id, found, wanted, known)
     return ignored
 
 
