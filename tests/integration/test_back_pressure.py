@@ -11,7 +11,7 @@ import pytest
 from deploy.embedded.ports import HOST, free_port
 from deploy.sandbox.tracker.control import StandIn
 from shared.codes.coded import written
-from shared.coordination.pause import FIRST_PAUSE_S, KEY, Pause
+from shared.coordination.pause import FIRST_PAUSE_S, Pause
 from tests.bench.backpressure import measure
 from tests.support.bridge import Bridge
 from tests.support.events import task_event
@@ -50,10 +50,10 @@ def test_nobody_else_probes_before_the_next_pause_has_begun(
     begin, was_probed = Pause.begin, []
 
     def note(pause: Pause, reason: str, seconds: float | None = None) -> object:
-        was_probed.append(bridge.redis.exists(f"{KEY}:probe"))
+        was_probed.append(bridge.redis.exists(f"{pause.key}:probe"))
         return begin(pause, written(reason), seconds)
 
     monkeypatch.setattr(Pause, "begin", note)
     bridge.service.sync(4711)
     assert was_probed == [1]
-    assert not bridge.redis.exists(f"{KEY}:probe")
+    assert not bridge.redis.exists(f"{bridge.pause.key}:probe")
