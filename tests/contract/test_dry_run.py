@@ -12,6 +12,7 @@ from pydantic import SecretStr
 from producer.admin.dryrun.results import DryRunRefused
 from producer.admin.dryrun.run import DryRuns
 from producer.admin.records.transaction import Store
+from shared.codes.hints import Hint
 from shared.dryrun.cleanup import clean_up
 from shared.events.config import PluginConfig
 from shared.metadata.synchronisation import sync_metadata
@@ -188,10 +189,10 @@ def test_what_the_tracker_ignores_is_told_although_it_took_the_payload(runs: Dry
     }  # fmt: skip
 
 
-def test_time_on_a_project_without_the_module_is_guessed(runs: DryRuns) -> None:
+def test_time_on_a_project_without_the_module_is_named(runs: DryRuns) -> None:
     told = dry_run(runs, TIME, tracker_project_id=int(Project.NO_TIME))
     assert told.status == 422
-    assert records.NO_TIME_ENTRIES in {one.record for one in told.hints}
+    assert [one.why.code for one in told.hints] == [Hint.NO_TIME_TRACKING]
 
 
 def test_in_a_closed_project_there_is_no_temporary_issue(runs: DryRuns, tracker: Tracker) -> None:

@@ -11,8 +11,9 @@ so that nobody's own is touched.
 from __future__ import annotations
 
 import time
+from contextlib import suppress
 from copy import deepcopy
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from producer.admin.dryrun.results import DryRun, DryRunRefused, Left
@@ -23,6 +24,7 @@ from shared.codes.changes import Did
 from shared.codes.refusals import Refusal
 from shared.dryrun.cleanup import SETTLING_S
 from shared.dryrun.objects import Bench, json_in
+from shared.errors import TrackerError
 from shared.metadata.synchronisation import Connect
 from shared.refusals.hints import explain, ignored
 from shared.refusals.known import Explanation, Known, known_of
@@ -30,7 +32,10 @@ from shared.templating.catalogue import catalogue_for
 from shared.templating.engine import Engine, Rendering
 from shared.templating.operations import CustomField, Operation
 from shared.tracker.answers import messages
+from shared.tracker.lists import TrackerLists
+from shared.tracker.projects import project_now
 
+REFUSED = 422
 NO_ISSUE_YET = 1
 """Stands for the temporary issue while a template is only checked against its context."""
 
@@ -107,6 +112,9 @@ class DryRuns:
             tx.changes.note(Did.DRY_RUN_MADE(operation=operation))
         try:
             tried = Trial(operation, rendering, render, project_id, config, bench, known).carry_out()
+            if project_id and tried.answer and tried.answer.status == REFUSED:
+                with suppress(TrackerError):
+                    known = replace(known, project_now=project_now(TrackerLists(client).get, project_id))
         finally:
             client.close()
         return self._told(tried, bench, _hints(operation, tried, known), started)
