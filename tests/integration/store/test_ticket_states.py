@@ -11,6 +11,7 @@ import pytest
 from producer.admin.records.transaction import Store, Transaction
 from shared.codes.coded import written
 from shared.codes.kinds import Kind
+from shared.codes.reasons import Reason
 from shared.events.event import stored_event
 from shared.store.journal.tickets import Desired
 from shared.store.ledger.ledger import Claim
@@ -122,6 +123,20 @@ def test_a_dropped_status_is_not_tried_again_until_a_newer_one(store: Store, app
     assert (state(store).status_due, state(store).status_reason) == (False, "refused")
     found = fold(store, [second.event_id])
     assert (found.status_due, found.status_reason, found.status_attempts) == (True, None, 0)
+
+
+def test_a_status_that_was_refused_is_counted_until_it_is_given(store: Store, append: Append) -> None:
+    (one,) = append(titled(0, "a"))
+    fold(store, [one.event_id])
+    why = Reason.STATUS_REFUSED(because=written("so it is"))
+    with store.transaction() as tx:
+        assert tx.statuses.not_given(10) == (0, [])
+        tx.statuses.dropped(4711, one.event_id, Reason.NO_LINK())
+        assert tx.statuses.not_given(10) == (0, []), "nobody refused it"
+        tx.statuses.dropped(4711, one.event_id, why)
+        assert tx.statuses.not_given(10) == (1, [(4711, one.event_id, why)])
+        tx.statuses.given_all([(4711, one.event_id, 3)])
+        assert tx.statuses.not_given(10) == (0, [])
 
 
 def test_the_sweep_finds_linked_tickets_whose_status_is_due_now(store: Store, append: Append) -> None:
