@@ -1,0 +1,10 @@
+"""A ticket's desired state is read by the places of its columns."""
+
+from __future__ import annotations
+
+from shared.store.journal.tickets import TICKETS, Desired
+
+
+def test_every_field_stands_where_its_column_does() -> None:
+    columns = [column.name for column in TICKETS.columns]
+    assert [name.replace("status_text", "status_reason") for name in Desired._fields] == columns
