@@ -75,6 +75,7 @@ def link(
     A ticket goes to the project of its helpdesk project, else to that of exactly its entity (not of a parent's),
     else nowhere: its events are skipped, and can be replayed once there is a link.
     """
+    from producer.admin.projects.links import lacking_modules
     from shared.store.configuration.links import Link, LinkKind
 
     check_helpdesk_id(kind, helpdesk_id)
@@ -84,7 +85,12 @@ def link(
     wanted = Link(LinkKind(kind), helpdesk_id, tracker_project_id, category)
     with open_desk() as desk:
         made = desk.project_forms.link(wanted, replay=replay, keep_category=keep)
+        lacking = lacking_modules(desk.connector.connect, tracker_project_id)
     linked = made.linked
+    if lacking:
+        warn(
+            f"Redmine project {tracker_project_id} lacks {' and '.join(lacking)}: enable it in the project's settings"
+        )
     if not linked.confirmed:
         warn(
             f"tracker project {tracker_project_id} is accepted without a check, since no metadata of the tracker "

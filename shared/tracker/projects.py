@@ -15,6 +15,8 @@ from shared.values.ids import is_id
 MODULES, ACTIVITIES, CATEGORIES = "enabled_modules", "time_entry_activities", "issue_categories"
 ISSUE_TYPES = "trackers"
 INCLUDE = (MODULES, ACTIVITIES, CATEGORIES)
+NEEDED_MODULES = ("issue_tracking", "time_tracking")
+"""Without them no issue is created in a project, or no time is logged."""
 PROJECTS = "/projects.json"
 ACTIVE, CLOSED, ARCHIVED = 1, 5, 9
 

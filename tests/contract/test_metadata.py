@@ -15,6 +15,7 @@ from producer.admin.desk import Desk
 from producer.admin.doctor.examination import examine
 from producer.admin.doctor.finding import Status
 from producer.admin.doctor.installation import Installation
+from producer.admin.projects.links import lacking_modules
 from producer.admin.projects.project_forms import FormRefused, ProjectForm
 from producer.admin.records.transaction import Store
 from shared.codes.invalid import Invalid
@@ -157,6 +158,11 @@ def test_the_doctor_finds_a_configured_tracker_well(desk: Desk) -> None:
     with desk.store.transaction() as tx:
         tx.links.put(Link(LinkKind.ENTITY, 4, seed.Project.NO_TIME, None))
     assert "lacks time_tracking" in {one.check: one.what for one in examine(installation)}["modules"]
+
+
+def test_a_link_to_a_project_without_time_tracking_is_noticed(desk: Desk) -> None:
+    assert lacking_modules(desk.connector.connect, seed.Project.NO_TIME) == ["time_tracking"]
+    assert lacking_modules(desk.connector.connect, seed.Project.SUPPORT) == []
 
 
 def test_a_project_without_the_issue_module_refuses_its_categories_and_spoils_nothing(

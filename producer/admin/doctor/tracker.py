@@ -19,9 +19,8 @@ from shared.store.configuration.links import Link
 from shared.store.configuration.metadata import Entry, MetadataKind
 from shared.tracker.client import USERS, TrackerClient
 from shared.tracker.lists import PAGE_SIZE
-from shared.tracker.projects import ProjectNow, Standing
+from shared.tracker.projects import NEEDED_MODULES, ProjectNow, Standing
 
-MODULES = ("issue_tracking", "time_tracking")
 NOT_FOUND = 404
 SLOW_S = 2.0
 """An answer that takes longer is told: a call is given up after five seconds."""
@@ -185,7 +184,9 @@ def _usable(project: ProjectNow, activity_id: int | None) -> list[CheckResult]:
     if project.standing is not Standing.ACTIVE:
         return []
     found: list[CheckResult] = []
-    missing = [module for module in MODULES if project.modules is not None and module not in project.modules]
+    missing = [
+        module for module in NEEDED_MODULES if project.modules is not None and module not in project.modules
+    ]
     if missing:
         found.append(failure("modules", Finding.MODULES_MISSING(**project.named, modules=missing)))
     usable = project.activities

@@ -21,7 +21,7 @@ from shared.store.configuration.metadata import MetadataKind
 from shared.store.journal.tickets import AT_ONCE
 from shared.store.journal.trace import Step
 from shared.tracker.lists import TrackerLists
-from shared.tracker.projects import ProjectNow, Standing, project_now
+from shared.tracker.projects import NEEDED_MODULES, ProjectNow, Standing, project_now
 
 NOT_CACHED = {
     Standing.CLOSED: Refusal.PROJECT_CLOSED_NOW,
@@ -154,6 +154,18 @@ def _now(connect: Connect, project_id: int) -> ProjectNow | None:
     except BridgeError:
         return None
     return project
+
+
+def lacking_modules(connect: Connect, project_id: int) -> list[str]:
+    """Return which modules a tracker project lacks that issues and time entries need; none if it cannot be asked.
+
+    Args:
+        connect: returns the tracker.
+        project_id: the tracker project.
+    """
+    project = _now(connect, project_id)
+    enabled = project.modules if project else None
+    return [] if enabled is None else [one for one in NEEDED_MODULES if one not in enabled]
 
 
 def put_link(tx: Transaction, link: Link, *, keep_category: bool = False) -> Linked:
