@@ -124,7 +124,7 @@ def test_after_the_agreed_time_it_goes_without_and_says_what_was_missing(
     api.down = True
     (event_id,) = asking.receive(done_task())
     asking.sync()
-    began_to_wait(asking, event_id, seconds_ago=59)
+    began_to_wait(asking, event_id, seconds_ago=45)
     helpdesk_is_tried_again(asking)
     assert asking.event(event_id).state == "pending"
     began_to_wait(asking, event_id, seconds_ago=61)
