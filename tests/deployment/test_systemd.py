@@ -200,7 +200,7 @@ def test_the_package_holds_what_it_should_and_belongs_to_root(package: Path, doc
     assert not [name for name, mode in modes.items() if mode[0] != "l" and ("s" in mode or mode[8] == "w")]
     places = (
         *("/opt/deskbridge/", "/etc/deskbridge/", "/usr/sbin/deskbridge", "/usr/share/doc/deskbridge/"),
-        *("/usr/lib/systemd/system/", "/usr/lib/sysusers.d/"),
+        *("/usr/lib/systemd/system/", "/usr/lib/sysusers.d/", "/usr/share/deskbridge/"),
     )
     assert not [name for name in modes if name[-1] != "/" and not name.startswith(places)]
     assert {mode for name, mode in modes.items() if name.startswith("/etc/deskbridge/")} == {
