@@ -64,12 +64,12 @@ def send(
         str | None,
         typer.Option(
             metavar="ADDRESS",
-            help="With --sample: for whom it acts; by default for nobody, as the API key's user.",
+            help="With --sample: the person to act for; by default none, so that the API user acts.",
             show_default=False,
         ),
     ] = None,
     wait: Annotated[
-        float, typer.Option(metavar="SECONDS", min=0, help="With --sample: how long it is waited for.")
+        float, typer.Option(metavar="SECONDS", min=0, help="With --sample: how long to wait.")
     ] = 30.0,
     clean_up: Annotated[
         bool, typer.Option("--clean-up", help="With --sample: only remove what earlier ones have left.")
@@ -81,7 +81,7 @@ def send(
     Nothing is sent where a line is faulty. Sending a file twice changes nothing.
 
     --sample needs no file: it sends a ticket with a finished task, whose ids no helpdesk gives, shows the issue, the
-    time entry and the status, and removes them from the tracker and from deskbridge. Exit code 1 if it did not end so.
+    time entry and the status, and removes them from the tracker and from deskbridge. Exits with 1 if one of them is missing.
     """
     from producer.commands.sending import NotSent, ProducerClient, read_events
 

@@ -136,7 +136,7 @@ def test_what_cannot_be_asked_is_told_by_its_kind(address: str) -> None:
 
 
 @pytest.mark.promise("SEC-75")
-def test_proxies_passwords_and_authorities_of_the_environment_are_not_used(
+def test_proxies_and_passwords_of_the_environment_are_not_used(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     for name in ("HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy"):
