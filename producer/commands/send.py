@@ -81,7 +81,8 @@ def send(
     Nothing is sent where a line is faulty. Sending a file twice changes nothing.
 
     --sample needs no file: it sends a ticket with a finished task, whose ids no helpdesk gives, shows the issue, the
-    time entry and the status, and removes them from the tracker and from deskbridge. Exits with 1 if one of them is missing.
+    time entry and the status, and removes them from the tracker and from deskbridge. Exits with 1 if one of them is
+    missing.
     """
     from producer.commands.sending import NotSent, ProducerClient, read_events
 
