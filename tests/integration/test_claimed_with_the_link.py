@@ -21,9 +21,9 @@ from shared.store.tables.models import LedgerState
 from tests.support.bridge import Bridge
 from tests.support.events import BOB, task, task_event, ticket
 from tests.support.ledger import entries, ours, row
-from tests.support.ways import going_on, kill, way_up_to
-from worker.sync.actions import Way, drive
-from worker.sync.creation import Attempt, Call, Claim, Link, LinkAndClaim
+from tests.support.ways import going_on, is_creation, kill, up_to, way_up_to
+from worker.sync.actions import Action, Way, drive
+from worker.sync.creation import Attempt, Claim, Link, LinkAndClaim
 from worker.sync.results import Created, Waiting
 from worker.sync.wanted import TimeEntryCreation
 
@@ -77,22 +77,9 @@ def test_both_are_committed_together(desk: Bridge, stand_in: StandIn) -> None:
     assert row(desk, Kind.TICKET_TASK, SECOND).issue_id == created.tracker_id == ours(stand_in)[1]["id"]
 
 
-def test_what_was_answered_is_recorded_though_nothing_begins_any_more(
-    desk: Bridge, stand_in: StandIn
-) -> None:
-    """A pause began, or the process is to end, between the answer and the link."""
-    with up_to_the_link(desk) as (way, _):
-        link = way.throw(NotBegun(Fault.WORKER_ENDS()))
-        assert isinstance(link, Link)
-        assert isinstance(way.send(link.carry_out()), Claim)
-        drive(way, NotBegun(Fault.WORKER_ENDS()))
-    assert row(desk, Kind.TICKET, SECOND).state == LedgerState.LINKED
-    assert_forwarded_once(desk, stand_in)
-
-
 def test_what_was_claimed_and_may_not_be_sent_any_more_is_free_again(desk: Bridge, stand_in: StandIn) -> None:
     with up_to_the_link(desk) as (way, action):
-        assert isinstance(way.send(together(desk, action)), Call)
+        assert is_creation(up_to(way, way.send(together(desk, action)), is_creation))
         drive(way, NotBegun(Fault.WORKER_ENDS()))
     assert states(desk) == (LedgerState.LINKED, LedgerState.FREE)
     assert_forwarded_once(desk, stand_in)
@@ -102,7 +89,7 @@ def test_what_was_claimed_and_whose_lease_ran_out_unsent_is_made_another_time(
     desk: Bridge, stand_in: StandIn
 ) -> None:
     with up_to_the_link(desk) as (way, action):
-        assert isinstance(way.send(together(desk, action)), Call)
+        assert is_creation(up_to(way, way.send(together(desk, action)), is_creation))
         drive(way, LeaseOver(Fault.LEASE_RAN_OUT()))
     assert states(desk) == (LedgerState.LINKED, LedgerState.FREE)
     desk.hurry()
@@ -207,11 +194,13 @@ def test_what_needs_more_than_the_link_is_claimed_after_it(
     """What may wait, ask the tracker or take long does so once the answer is recorded."""
     needing(desk)
     asked, way = list[type](), desk.service.way(SECOND)
+
+    def note(step: Action[Any]) -> bool:
+        asked.append(type(step))
+        return False
+
     with pytest.raises(StopIteration):
-        action = way.send(None)
-        while True:
-            asked.append(type(action))
-            action = way.send(action.carry_out())
+        up_to(way, way.send(None), note)
     assert Link in asked
     assert LinkAndClaim not in asked
     assert_forwarded_once(desk, stand_in)

@@ -29,12 +29,12 @@ def test_rounds_that_ran_out_do_not_hold_what_was_linked_meanwhile(
     stand_in.fault("status_before", method="GET", path="/issues.json", status=500, count=1)
     real = reconcile._another_round
 
-    def linked_meanwhile(run: Any, kind: Kind, alike: Any, failure: Any) -> None:
+    def linked_meanwhile(*about: Any) -> Any:
         with (
             bridge.store.transaction() as tx
         ):  # the creator was stopped and continues: its 201 was there all along
             assert tx.issues.link(4711, 1, 6, 5, written("created by event 1"))
-        real(run, kind, alike, failure)
+        return real(*about)
 
     with monkeypatch.context() as patched:
         patched.setattr(reconcile, "_another_round", linked_meanwhile)

@@ -42,10 +42,9 @@ def test_whatever_is_done_on_the_tracker_is_a_sign_of_life(
     sign = Sign()
     sign.at = 0.0
     with WireServer(saying(*answers)) as server:
-        client = TrackerClient(Target(server.url, SecretStr("key")), throttle=lambda: None)
+        throttle = (lambda: None) if do is take_a_turn else None
+        client = TrackerClient(Target(server.url, SecretStr("key")), throttle=throttle)
         with watched(sign):
-            if do is not take_a_turn:
-                client.use_turn()
             do(client)
         client.close()
     assert sign.at > 0.0

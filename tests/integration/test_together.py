@@ -35,8 +35,8 @@ from tests.support.ledger import entries, ours, row, stopped
 from tests.support.statements import listening
 from tests.support.together import drive_together
 from tests.support.waiting import until
-from tests.support.ways import going_on
-from worker.sync.actions import Way, drive
+from tests.support.ways import going_on, up_to
+from worker.sync.actions import Action, Way, drive
 from worker.sync.bodies import choose_body
 from worker.sync.coordinator import CallerThreads, Coordinator
 from worker.sync.creation import Attempt, Claim, Link, LinkAndClaim
@@ -226,14 +226,15 @@ def test_of_two_that_ask_for_one_row_at_the_same_moment_one_is_given_what_it_ask
 
 
 def to_its_claim(way: Way[Any]) -> Claim | LinkAndClaim:
-    """Carry out what a ticket's way asks for, up to the claim of its time entry, by itself or with its issue's link."""
-    action = way.send(None)
-    while True:
-        claim = action.claim if isinstance(action, LinkAndClaim) else action
-        if isinstance(claim, Claim) and claim.creation.kind is Kind.TICKET_TASK:
-            assert isinstance(action, Claim | LinkAndClaim)
-            return action
-        action = way.send(action.carry_out())
+    """Carry out a ticket's workflow up to the claim of its time entry, by itself or with its issue's link."""
+
+    def is_claim(step: Action[Any]) -> bool:
+        claim = step.claim if isinstance(step, LinkAndClaim) else step
+        return isinstance(claim, Claim) and claim.creation.kind is Kind.TICKET_TASK
+
+    found = up_to(way, way.send(None), is_claim)
+    assert isinstance(found, Claim | LinkAndClaim)
+    return found
 
 
 @pytest.mark.parametrize("is_lost", [False, True])

@@ -20,10 +20,9 @@ from shared.store.tables.models import LedgerState
 from tests.support.bridge import STATUS_MAP, Bridge
 from tests.support.events import task_event, ticket, ticket_event
 from tests.support.ledger import entries, ours, row, stopped
+from tests.support.ways import is_admission, is_creation, is_start, way_until
 from worker.sync.actions import Action, drive
 from worker.sync.coordinator import CallerThreads, Coordinator
-from worker.sync.creation import Call
-from worker.sync.service import Enter
 
 PATIENCE_S = 60.0
 Said = tuple[str, str]
@@ -170,16 +169,15 @@ def test_every_request_begins_something(
     asked = list[Said]()
     steps = walked(scene(bridge, stand_in, asked), stand_in, asked)
     asking = [(action, made) for action, made in steps if made]
-    assert [made for action, made in asking if not action.begins] == []
-    assert expected in [one for action, made in asking for one in made if action.begins]
+    assert [made for action, made in asking if not is_start(action)] == []
+    assert expected in [one for action, made in asking for one in made if is_start(action)]
 
 
 def test_a_ticket_that_enters_begins_something(bridge: Bridge, stand_in: StandIn) -> None:
     (entering, *others) = [action for action, _ in walked(bridge, stand_in, [])]
-    assert isinstance(entering, Enter)
-    assert entering.begins
-    assert entering.enters
-    assert not [one for one in others if one.enters]
+    assert is_admission(entering)
+    assert is_start(entering)
+    assert not [one for one in others if is_admission(one)]
 
 
 def test_a_worker_that_is_to_end_ends_with_the_calls_that_were_under_way(
@@ -207,10 +205,7 @@ def test_a_claim_whose_call_may_not_begin_any_more_is_free_again_at_once(
 ) -> None:
     """A pause has begun, or the process is to end: nothing was sent, so nothing is in doubt."""
     bridge.receive(task_event())
-    way = bridge.service.way(4711)
-    action = way.send(None)
-    while not isinstance(action, Call):
-        action = way.send(action.carry_out())
+    way, _ = way_until(bridge, is_creation)
     drive(way, NotBegun(Fault.WORKER_ENDS()))
     assert row(bridge, Kind.TICKET, 4711).state == LedgerState.FREE
     assert not ours(stand_in)

@@ -207,9 +207,9 @@ def test_nobody_is_given_a_role_that_was_replaced_meanwhile(
     (event_id,) = desk.receive(task_event())
     real = Sender._ensure_membership
 
-    def ensure(sender: Sender, *args: Any) -> None:
+    def ensure(sender: Sender, *args: Any, **how: Any) -> Any:
         desk.configure(default_role_id=OTHER_ROLE)
-        real(sender, *args)
+        return real(sender, *args, **how)
 
     monkeypatch.setattr(Sender, "_ensure_membership", ensure)
     desk.sync()

@@ -13,6 +13,7 @@ from redis.exceptions import RedisError
 from sqlalchemy.exc import SQLAlchemyError
 
 from producer.admin.records.transaction import Store
+from shared.codes.kinds import Kind
 from shared.coordination.locks import Locks
 from shared.coordination.pause import Pause
 from shared.events.config import PluginConfig
@@ -29,11 +30,11 @@ from tests.model.tracker import SimulatedTracker
 from tests.support.bridge import DEVELOPER, DEVELOPMENT, PEOPLE, STATUS_MAP, SUPPORT
 from tests.support.events import SUPPORT_ENTITY
 from tests.support.together import drive_together
+from tests.support.ways import noting_creations
 from worker.sweep import Sweep
 from worker.sync.actions import Action
 from worker.sync.completion import Completion
 from worker.sync.coordinator import Arrive, Asked, Coordinator, Going, outcome_of, shared
-from worker.sync.creation import Call
 from worker.sync.service import SyncService
 
 SWEEPS = 40
@@ -171,7 +172,7 @@ class World:
         self.sweeper = Sweep(self.store, self.settings, locks, pause, lambda: 0, self._ring, self._ring)
         self._stack.enter_context(self.clock.in_force())
         self._stack.enter_context(mock.patch.object(Ledger, "claim_all", self._claiming(Ledger.claim_all)))
-        self._stack.enter_context(mock.patch.object(Call, "carry_out", self._calling(Call.carry_out)))
+        self._stack.enter_context(noting_creations(self._calling))
         with self.store.transaction() as tx:
             tx.configs.put(self.config)
             tx.people.replace_cache(PEOPLE)
@@ -189,15 +190,9 @@ class World:
 
         return claim
 
-    def _calling(self, real: Callable[[Call], Any]) -> Callable[[Call], Any]:
-        """Note for which claim a call is made."""
-
-        def call(action: Call) -> Any:
-            creation = action.creation
-            self.stage.actor.calling[creation.kind] = creation.key
-            return real(action)
-
-        return call
+    def _calling(self, kind: Kind, key: int) -> None:
+        """Note for which row a call is made."""
+        self.stage.actor.calling[kind] = key
 
     def _ring(self, tickets: list[int]) -> bool:
         self._rung += tickets
