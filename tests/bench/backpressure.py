@@ -295,7 +295,7 @@ def _attempts(bridge: Bridge) -> int:
 def _drain(
     bridge: Bridge, stand_in: StandIn, workers: ThreadPoolExecutor, made: list[dict[str, Any]]
 ) -> tuple[float, list[str]]:
-    """Drain some tickets once the tracker is back; return the sweep's time in ms, and differences."""
+    """TicketContext some tickets once the tracker is back; return the sweep's time in ms, and differences."""
     rung: list[int] = []
 
     def ring(tickets: list[int]) -> bool:

@@ -22,7 +22,7 @@ from tests.support.bridge import Bridge
 from tests.support.events import BOB, task, task_event, ticket
 from tests.support.ledger import entries, ours, row
 from tests.support.ways import going_on, is_creation, kill, up_to, way_up_to
-from worker.sync.actions import Action, Way, drive
+from worker.sync.actions import Step, Workflow, drive
 from worker.sync.creation import Attempt, Claim, Link, LinkAndClaim
 from worker.sync.results import Created, Waiting
 from worker.sync.wanted import TimeEntryCreation
@@ -40,7 +40,7 @@ def desk(request: pytest.FixtureRequest) -> Bridge:
 
 
 @contextmanager
-def up_to_the_link(desk: Bridge) -> Iterator[tuple[Way[Any], LinkAndClaim]]:
+def up_to_the_link(desk: Bridge) -> Iterator[tuple[Workflow[Any], LinkAndClaim]]:
     """Drive the second ticket's way up to where both are asked for; what is left of it is killed."""
     way, action = way_up_to(desk, LinkAndClaim, SECOND)
     try:
@@ -53,7 +53,7 @@ def up_to_the_link(desk: Bridge) -> Iterator[tuple[Way[Any], LinkAndClaim]]:
 def together(desk: Bridge, action: LinkAndClaim) -> tuple[Created | Waiting, object]:
     """Carry out both as a coordinator does."""
     with desk.store.transaction() as tx:
-        (found,) = LinkAndClaim.all_within(tx, [action])
+        (found,) = LinkAndClaim.execute_many(tx, [action])
     return found
 
 
@@ -195,7 +195,7 @@ def test_what_needs_more_than_the_link_is_claimed_after_it(
     needing(desk)
     asked, way = list[type](), desk.service.way(SECOND)
 
-    def note(step: Action[Any]) -> bool:
+    def note(step: Step[Any]) -> bool:
         asked.append(type(step))
         return False
 

@@ -22,7 +22,7 @@ from shared.tracker.answers import Answer
 from shared.tracker.client import CallRecord, Exchange, Target, TrackerClient
 from tests.support.waiting import until
 from tests.support.wire import WireServer, answer
-from worker.sync.actions import Action
+from worker.sync.actions import Step
 from worker.sync.coordinator import CallerThreads, Coordinator, Going, Outcome, Threads
 from worker.sync.exchanges import Exchanges
 
@@ -59,7 +59,7 @@ class Tracker:
             connection.sendall(found)
 
 
-class Post(Action[Answer]):
+class Post(Step[Answer]):
     """Sends to an address, and notes in which thread it went on."""
 
     calls = True

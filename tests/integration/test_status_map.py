@@ -21,9 +21,9 @@ from tests.support.bridge import STATUS_MAP, Bridge
 from tests.support.events import SUPPORT_ENTITY, task, task_event, ticket, ticket_event
 from tests.support.ledger import let_leases_run_out, ours, until_settled
 from tests.support.ways import going_on, kill, way_up_to
-from worker.sync.actions import Action, drive
+from worker.sync.actions import Step, drive
 from worker.sync.creation import Link
-from worker.sync.drain import Conclude
+from worker.sync.drain import ChangeIfCurrent
 from worker.sync.status import Given
 
 NOT_THERE = 77
@@ -211,7 +211,7 @@ def test_what_was_skipped_by_a_link_of_before_is_not_left_behind_by_whoever_make
 ) -> None:
     link = remove_link(bridge.store, LinkKind.ENTITY, SUPPORT_ENTITY)
     (event_id,) = bridge.receive(task_event())
-    way, action = way_up_to(bridge, Conclude)
+    way, action = way_up_to(bridge, ChangeIfCurrent)
     make_link(bridge.store, link, replay=True)
     drive(going_on(way, action.carry_out()))
     assert (bridge.event(event_id).state, len(ours(stand_in))) == ("done", 1)
@@ -219,7 +219,7 @@ def test_what_was_skipped_by_a_link_of_before_is_not_left_behind_by_whoever_make
 
 @pytest.mark.parametrize("kind", [Given, Link])
 def test_a_process_that_dies_after_it_gave_a_status_by_a_map_of_before_leaves_it_due(
-    bridge: Bridge, stand_in: StandIn, kind: type[Action[Any]]
+    bridge: Bridge, stand_in: StandIn, kind: type[Step[Any]]
 ) -> None:
     """Whoever changed the map did so between its call and what it notes of it."""
     if kind is Given:
@@ -245,10 +245,10 @@ def test_whoever_makes_a_link_waits_for_what_is_being_skipped_for_want_of_it(
     desk = bridge_on_postgresql
     link, made = remove_link(desk.store, LinkKind.ENTITY, SUPPORT_ENTITY), list[Linked]()
     (event_id,) = desk.receive(task_event())
-    way, action = way_up_to(desk, Conclude)
+    way, action = way_up_to(desk, ChangeIfCurrent)
     making = threading.Thread(target=lambda: made.append(make_link(desk.store, link, replay=True)))
     with desk.store.transaction() as tx:
-        Conclude.all_within(tx, [action])
+        ChangeIfCurrent.execute_many(tx, [action])
         making.start()
         making.join(0.5)
         assert making.is_alive()
@@ -265,7 +265,7 @@ def test_a_refusal_by_a_map_of_before_does_not_keep_what_the_new_one_gives(
     assert bridge.forward(task_event()) == ["done"]
     fault = stand_in.fault("status_before", method="PUT", path="/issues/6.json", status=403)
     (event_id,) = bridge.receive(ticket_event(1, of_ticket=ticket(status=5)))
-    way, action = way_up_to(bridge, Conclude)
+    way, action = way_up_to(bridge, ChangeIfCurrent)
     stand_in.clear_faults(fault)
     assert change(bridge.store, {"status_map": '{"2": 2, "5": 4}'}, replay=True).owed == []
     drive(going_on(way, action.carry_out()))
@@ -280,7 +280,7 @@ def test_an_event_is_not_failed_by_a_map_of_before_once_its_status_is_given_agai
     assert bridge.forward(task_event()) == ["done"]
     fault = stand_in.fault("status_before", method="PUT", path="/issues/6.json", status=403)
     (event_id,) = bridge.receive(ticket_event(1, of_ticket=ticket(status=5)))
-    way, action = way_up_to(bridge, Conclude)
+    way, action = way_up_to(bridge, ChangeIfCurrent)
     action.carry_out()
     stand_in.clear_faults(fault)
     assert change(bridge.store, {"status_map": '{"2": 2, "5": 4}'}, replay=True).owed == [4711]
@@ -326,7 +326,7 @@ def test_a_status_without_an_event_is_looked_at_again_at_once_where_its_link_was
     assert bridge.forward(task_event()) == ["done"]
     link = remove_link(bridge.store, LinkKind.ENTITY, SUPPORT_ENTITY)
     change(bridge.store, {"status_map": '{"2": 4}'}, replay=True)
-    way, action = way_up_to(bridge, Conclude)
+    way, action = way_up_to(bridge, ChangeIfCurrent)
     make_link(bridge.store, link, replay=True)
     drive(going_on(way, action.carry_out()))
     assert ours(stand_in)[0]["status_id"] == 4

@@ -36,7 +36,7 @@ from tests.support.statements import listening
 from tests.support.together import drive_together
 from tests.support.waiting import until
 from tests.support.ways import going_on, up_to
-from worker.sync.actions import Action, Way, drive
+from worker.sync.actions import Step, Workflow, drive
 from worker.sync.bodies import choose_body
 from worker.sync.coordinator import CallerThreads, Coordinator
 from worker.sync.creation import Attempt, Claim, Link, LinkAndClaim
@@ -91,7 +91,7 @@ def test_a_link_that_fails_is_done_again_alone_and_the_others_are_linked(
     real, failed = Link._answered, list[int]()
 
     def answered(link: Link) -> Any:
-        if link.creation.run.ticket_id == 3 and link.creation.kind is Kind.TICKET and len(failed) < 2:
+        if link.creation.ctx.ticket_id == 3 and link.creation.kind is Kind.TICKET and len(failed) < 2:
             failed.append(3)
             raise OperationalError("UPDATE", {}, Exception("deadlock detected"))
         return real(link)
@@ -112,7 +112,7 @@ def test_one_that_always_fails_at_its_claim_harms_nobody(
     real = Claim._claim
 
     def wanted(claim: Claim) -> Any:
-        if claim.creation.run.ticket_id == 3:
+        if claim.creation.ctx.ticket_id == 3:
             raise ValueError("A string literal cannot contain NUL (0x00) characters.")
         return real(claim)
 
@@ -210,13 +210,13 @@ def asking(desk: Bridge, ticket_id: int, event_id: int, issue_id: int) -> Any:
     """Return the creation of ticket task 512's time entry, as that ticket asks for it."""
     asked = Asked(512, ticket_id, event_id, SUPPORT, issue_id, {}, [], "alike")
     run = SimpleNamespace(settings=desk.settings, basis=None)
-    return SimpleNamespace(kind=Kind.TICKET_TASK, key=512, run=run, claim=lambda _row: asked)
+    return SimpleNamespace(kind=Kind.TICKET_TASK, key=512, ctx=run, claim=lambda _row: asked)
 
 
 def test_of_two_that_ask_for_one_row_at_the_same_moment_one_is_given_what_it_asked_for(desk: Bridge) -> None:
     """A ticket task that was moved may be asked for by two tickets, each for its own issue."""
     with desk.store.transaction() as tx:
-        first, second = Claim.all_within(
+        first, second = Claim.execute_many(
             tx, [Claim(asking(desk, *one), None) for one in ((1, 1, 6), (2, 2, 7))]
         )
     assert isinstance(first, Attempt)
@@ -225,10 +225,10 @@ def test_of_two_that_ask_for_one_row_at_the_same_moment_one_is_given_what_it_ask
     assert (claimed.ticket_id, claimed.event_id, claimed.issue_id) == (1, 1, 6)
 
 
-def to_its_claim(way: Way[Any]) -> Claim | LinkAndClaim:
+def to_its_claim(way: Workflow[Any]) -> Claim | LinkAndClaim:
     """Carry out a ticket's workflow up to the claim of its time entry, by itself or with its issue's link."""
 
-    def is_claim(step: Action[Any]) -> bool:
+    def is_claim(step: Step[Any]) -> bool:
         claim = step.claim if isinstance(step, LinkAndClaim) else step
         return isinstance(claim, Claim) and claim.creation.kind is Kind.TICKET_TASK
 
@@ -251,7 +251,7 @@ def test_a_ticket_task_that_is_moved_while_it_waits_for_a_caller_is_logged_once_
     with desk.store.transaction() as tx:
         given = list[Any]()
         for one in claims:
-            given += one.all_within(tx, [one])  # type: ignore[list-item]
+            given += one.execute_many(tx, [one])  # type: ignore[list-item]
     if is_lost:
         stand_in.fault("reset_after", method="POST", path="/time_entries.json", count=1)
     for way, attempt in zip((first, second), given, strict=True):

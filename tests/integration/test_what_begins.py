@@ -21,7 +21,7 @@ from tests.support.bridge import STATUS_MAP, Bridge
 from tests.support.events import task_event, ticket, ticket_event
 from tests.support.ledger import entries, ours, row, stopped
 from tests.support.ways import is_admission, is_creation, is_start, way_until
-from worker.sync.actions import Action, drive
+from worker.sync.actions import Step, drive
 from worker.sync.coordinator import CallerThreads, Coordinator
 
 PATIENCE_S = 60.0
@@ -29,9 +29,9 @@ Said = tuple[str, str]
 Scene = Callable[[Bridge, StandIn, list[Said]], Bridge]
 
 
-def walked(desk: Bridge, stand_in: StandIn, asked: list[Said]) -> list[tuple[Action[Any], list[Said]]]:
+def walked(desk: Bridge, stand_in: StandIn, asked: list[Said]) -> list[tuple[Step[Any], list[Said]]]:
     """Go a ticket's way; return what it awaited, each with the requests that it made."""
-    way, steps = desk.service.way(4711), list[tuple[Action[Any], list[Said]]]()
+    way, steps = desk.service.way(4711), list[tuple[Step[Any], list[Said]]]()
     result: Any = None
     error: Exception | None = None
     try:

@@ -64,7 +64,7 @@ def without_doubt() -> AbstractContextManager[Any]:
     """A creation without a clear answer counts as one that never happened."""
 
     def free(wanted: Creation, attempt: int, unclear: Any) -> Waiting:
-        with wanted.run.transaction() as tx:
+        with wanted.ctx.transaction() as tx:
             tx.ledger(wanted.kind).free(wanted.key, attempt, unclear.coded)
         return Waiting(written("as if it had never been sent"))
 

@@ -32,7 +32,7 @@ from tests.support.events import SUPPORT_ENTITY
 from tests.support.together import drive_together
 from tests.support.ways import noting_creations
 from worker.sweep import Sweep
-from worker.sync.actions import Action
+from worker.sync.actions import Step
 from worker.sync.completion import Completion
 from worker.sync.coordinator import Arrive, Asked, Coordinator, Going, outcome_of, shared
 from worker.sync.service import SyncService
@@ -83,7 +83,7 @@ class OneByOne:
 
     count, busy_since, late_since = 2, None, None
 
-    def carry_out(self, going: Going, action: Action[Any], arrive: Arrive) -> None:
+    def carry_out(self, going: Going, action: Step[Any], arrive: Arrive) -> None:
         """Do it; what kills the worker leaves it no further step."""
         outcome = outcome_of(going, action)
         if outcome.error is not None and not isinstance(outcome.error, Exception):

@@ -152,7 +152,7 @@ class Bridge:
         return [one.event_id for one in accepted]
 
     def sync(self, ticket_id: int = 4711) -> list[Result]:
-        """Drain one ticket, and whatever that rang."""
+        """TicketContext one ticket, and whatever that rang."""
         results = self.service.sync(ticket_id)
         for rung in list(dict.fromkeys(self.rung)):
             self.rung.remove(rung)
@@ -160,7 +160,7 @@ class Bridge:
         return results
 
     def sync_together(self, *ticket_ids: int, callers: int = 4) -> None:
-        """Drain several tickets, as a worker does that shares their steps."""
+        """TicketContext several tickets, as a worker does that shares their steps."""
         threads = CallerThreads(callers)
         try:
             drive_together(Coordinator(self.service.way, threads), ticket_ids)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 from contextlib import suppress
 from typing import ParamSpec, TypeVar
 
-from worker.sync.actions import Action, drive
+from worker.sync.actions import Step, drive
 from worker.sync.coordinator import Coordinator
 
 P = ParamSpec("P")
@@ -14,7 +14,7 @@ T = TypeVar("T")
 R = TypeVar("R", covariant=True)
 
 
-class Called(Action[R]):
+class Called(Step[R]):
     """A call of a way that has claimed something: a caller makes it."""
 
     begins = calls = True

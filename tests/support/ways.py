@@ -9,27 +9,27 @@ from unittest import mock
 
 from shared.codes.kinds import Kind
 from tests.support.bridge import Bridge
-from worker.sync.actions import Action, Way
+from worker.sync.actions import Step, Workflow
 from worker.sync.creation import Call
 
-A = TypeVar("A", bound=Action[Any])
+A = TypeVar("A", bound=Step[Any])
 
 
-def way_up_to(bridge: Bridge, kind: type[A], ticket_id: int = 4711) -> tuple[Way[Any], A]:
+def way_up_to(bridge: Bridge, kind: type[A], ticket_id: int = 4711) -> tuple[Workflow[Any], A]:
     """Drive a ticket's workflow up to a step of a kind; return both."""
     way, step = way_until(bridge, lambda one: isinstance(one, kind), ticket_id)
     return way, step  # type: ignore[return-value]
 
 
 def way_until(
-    bridge: Bridge, is_it: Callable[[Action[Any]], bool], ticket_id: int = 4711
-) -> tuple[Way[Any], Action[Any]]:
+    bridge: Bridge, is_it: Callable[[Step[Any]], bool], ticket_id: int = 4711
+) -> tuple[Workflow[Any], Step[Any]]:
     """Drive a ticket's workflow up to a step; return both."""
     way = bridge.service.way(ticket_id)
     return way, up_to(way, way.send(None), is_it)
 
 
-def up_to(way: Way[Any], step: Action[Any], is_it: Callable[[Action[Any]], bool]) -> Action[Any]:
+def up_to(way: Workflow[Any], step: Step[Any], is_it: Callable[[Step[Any]], bool]) -> Step[Any]:
     """Carry out a workflow's steps, from one of them up to another, which is returned."""
     while not is_it(step):
         try:
@@ -41,7 +41,7 @@ def up_to(way: Way[Any], step: Action[Any], is_it: Callable[[Action[Any]], bool]
     return step
 
 
-async def going_on(way: Way[Any], result: Any) -> None:
+async def going_on(way: Workflow[Any], result: Any) -> None:
     """Go on with a workflow where it stands."""
     with suppress(StopIteration):
         action = way.send(result)
@@ -54,17 +54,17 @@ async def going_on(way: Way[Any], result: Any) -> None:
                 action = way.send(result)
 
 
-def is_start(step: Action[Any]) -> bool:
+def is_start(step: Step[Any]) -> bool:
     """Tell whether a step starts something, which a process that stops, or an outage, does not."""
     return step.begins
 
 
-def is_admission(step: Action[Any]) -> bool:
+def is_admission(step: Step[Any]) -> bool:
     """Tell whether a step asks to work on a ticket."""
     return step.enters
 
 
-def is_creation(step: Action[Any]) -> bool:
+def is_creation(step: Step[Any]) -> bool:
     """Tell whether a step sends what was claimed."""
     return isinstance(step, Call)
 
@@ -90,7 +90,7 @@ class Killed(BaseException):
     """A process that is killed does nothing more, whatever its workflow would still see to."""
 
 
-def kill(way: Way[Any]) -> None:
+def kill(way: Workflow[Any]) -> None:
     """End a workflow where it stands."""
     with suppress(Killed):
         while True:

@@ -20,7 +20,7 @@ from shared.errors import LockBusy, NotBegun, TrackerBusy
 from shared.process.alive import alive
 from tests.support.together import called, drive_together
 from tests.support.waiting import until
-from worker.sync.actions import Action, Together, Way, aside, begin
+from worker.sync.actions import RedisOp, Step, Workflow, aside, begin
 from worker.sync.coordinator import (
     AHEAD_S,
     CAN_WAIT_S,
@@ -34,14 +34,14 @@ from worker.sync.coordinator import (
     _groups,
 )
 from worker.sync.creation import Claim, Link, LinkAndClaim
-from worker.sync.drain import Stored, Write
+from worker.sync.drain import Change, DbOp
 from worker.sync.forward import Leave, Load
 
 PATIENCE_S = 60.0
-Begin = Callable[[int], Way[Any]]
+Begin = Callable[[int], Workflow[Any]]
 
 
-class Asked(Together[int]):
+class Asked(RedisOp[int]):
     """Asks for something that is one round trip for all."""
 
     asked: list[list[int]]
@@ -53,12 +53,12 @@ class Asked(Together[int]):
         raise AssertionError("it is never asked for alone")
 
     @classmethod
-    def carry_out_all(cls, actions: Sequence[Self]) -> Sequence[int | Exception]:
+    def execute_many(cls, actions: Sequence[Self]) -> Sequence[int | Exception]:
         cls.asked.append([one.ticket_id for one in actions])
         return [LockBusy(written("busy")) if one.ticket_id < 0 else one.ticket_id * 10 for one in actions]
 
 
-class Kept(Stored[int]):
+class Kept(DbOp[int]):
     """Keeps something in the store."""
 
     def __init__(self, book: Book, ticket_id: int, *, fails: str = "") -> None:
@@ -68,7 +68,7 @@ class Kept(Stored[int]):
         return SimpleNamespace(store=self._book)
 
     @classmethod
-    def all_within(cls, tx: Any, actions: Sequence[Self]) -> Sequence[int]:
+    def execute_many(cls, tx: Any, actions: Sequence[Self]) -> Sequence[int]:
         for one in actions:
             if one._fails == "always":
                 raise ValueError(one._ticket_id)
@@ -179,10 +179,10 @@ def test_what_is_asked_for_while_others_are_asked_for_is_one_round_trip_after_it
 
     class Slow(Asked):
         @classmethod
-        def carry_out_all(cls, actions: Sequence[Self]) -> Sequence[int | Exception]:
+        def execute_many(cls, actions: Sequence[Self]) -> Sequence[int | Exception]:
             is_asked.set()
             go_on.wait(PATIENCE_S)
-            return super().carry_out_all(actions)
+            return super().execute_many(actions)
 
     async def way(ticket_id: int) -> int:
         return await Slow(ticket_id)
@@ -233,19 +233,19 @@ def test_what_no_call_waits_for_is_a_transaction_of_its_own(stage: Stage) -> Non
 
 def test_in_a_turn_answers_come_before_claims_and_what_is_new_before_what_is_over() -> None:
     nobody: Any = None
-    answers: list[Stored[Any]] = [
+    answers: list[DbOp[Any]] = [
         Claim(nobody, None),
         LinkAndClaim(nobody, nobody),
-        Write(nobody, nobody),
+        Change(nobody, nobody),
         Link(nobody, nobody, 1, {}),
     ]
-    reads: list[Stored[Any]] = [Leave(nobody), Load(nobody, 1, nobody)]
+    reads: list[DbOp[Any]] = [Leave(nobody), Load(nobody, 1, nobody)]
 
-    def in_order(asked: list[Stored[Any]]) -> list[list[type]]:
+    def in_order(asked: list[DbOp[Any]]) -> list[list[type]]:
         groups = _groups([(Going(number, nobody), one) for number, one in enumerate(asked)])
         return [[type(one) for _, one in some] for some in groups]
 
-    assert in_order(answers) == [[Link, LinkAndClaim, Write, Claim]]
+    assert in_order(answers) == [[Change, Link, LinkAndClaim, Claim]]
     assert in_order(reads) == [[Load, Leave]]
     assert [one.by_reader for one in answers + reads] == [False] * 4 + [True] * 2
 
@@ -598,7 +598,7 @@ class Panicking(Asked):
     """What is shared panics."""
 
     @classmethod
-    def carry_out_all(cls, actions: Sequence[Self]) -> Sequence[int | Exception]:  # noqa: ARG003
+    def execute_many(cls, actions: Sequence[Self]) -> Sequence[int | Exception]:  # noqa: ARG003
         raise Panic
 
 
@@ -625,7 +625,7 @@ async def panic_where_much_is_to_be_done_at_the_end(ticket_id: int) -> None:
         await called(threading.Event().wait)
 
 
-def no_way(_ticket_id: int) -> Way[Any]:
+def no_way(_ticket_id: int) -> Workflow[Any]:
     raise ValueError
 
 
@@ -649,7 +649,7 @@ def test_what_fails_for_all_who_share_it_is_each_one_s_own_error(stage: Stage) -
 
     class Loading(Asked):
         @classmethod
-        def carry_out_all(cls, actions: Sequence[Self]) -> Sequence[int | Exception]:  # noqa: ARG003
+        def execute_many(cls, actions: Sequence[Self]) -> Sequence[int | Exception]:  # noqa: ARG003
             raise BusyLoadingError("LOADING")
 
     async def way(ticket_id: int) -> None:
@@ -669,8 +669,8 @@ def test_what_is_told_to_too_few_of_those_who_share_it_is_told_to_none(stage: St
 
     class TooFew(Asked):
         @classmethod
-        def carry_out_all(cls, actions: Sequence[Self]) -> Sequence[int | Exception]:
-            return super().carry_out_all(actions)[1:]
+        def execute_many(cls, actions: Sequence[Self]) -> Sequence[int | Exception]:
+            return super().execute_many(actions)[1:]
 
     async def way(ticket_id: int) -> int:
         return await TooFew(ticket_id)
@@ -684,9 +684,9 @@ def test_what_failed_alone_is_not_done_again(stage: Stage) -> None:
 
     class Tried(Kept):
         @classmethod
-        def all_within(cls, tx: Any, actions: Sequence[Self]) -> Sequence[int]:
+        def execute_many(cls, tx: Any, actions: Sequence[Self]) -> Sequence[int]:
             tried.extend(one._ticket_id for one in actions)
-            return super().all_within(tx, actions)
+            return super().execute_many(tx, actions)
 
     async def way(ticket_id: int) -> int:
         return await Tried(stage.book, ticket_id, fails="always" if ticket_id == 1 else "with others")
@@ -703,9 +703,9 @@ def test_what_was_answered_is_always_done_again_alone_since_it_may_have_failed_f
 
     class Tried(KeptAndClaimed):
         @classmethod
-        def all_within(cls, tx: Any, actions: Sequence[Self]) -> Sequence[int]:
+        def execute_many(cls, tx: Any, actions: Sequence[Self]) -> Sequence[int]:
             threads.append(threading.current_thread().name.split("-")[0])
-            return super().all_within(tx, actions)
+            return super().execute_many(tx, actions)
 
     async def way(ticket_id: int) -> int:
         return await Tried(stage.book, ticket_id, fails="always")
@@ -801,10 +801,10 @@ def test_a_coordinator_whose_database_never_answers_is_stuck(
 
     class Waiting(Kept):
         @classmethod
-        def all_within(cls, tx: Any, actions: Sequence[Self]) -> Sequence[int]:
+        def execute_many(cls, tx: Any, actions: Sequence[Self]) -> Sequence[int]:
             asked.set()
             answers.wait(PATIENCE_S)
-            return super().all_within(tx, actions)
+            return super().execute_many(tx, actions)
 
     async def way(ticket_id: int) -> int:
         return await Waiting(stage.book, ticket_id)
@@ -826,18 +826,18 @@ class Hanging(Asked):
     """What is shared hangs."""
 
     @classmethod
-    def carry_out_all(cls, actions: Sequence[Self]) -> Sequence[int | Exception]:
+    def execute_many(cls, actions: Sequence[Self]) -> Sequence[int | Exception]:
         hang()
-        return super().carry_out_all(actions)
+        return super().execute_many(actions)
 
 
 class HangingRead(KeptLast):
     """What is read hangs."""
 
     @classmethod
-    def all_within(cls, tx: Any, actions: Sequence[Self]) -> Sequence[int]:
+    def execute_many(cls, tx: Any, actions: Sequence[Self]) -> Sequence[int]:
         hang()
-        return super().all_within(tx, actions)
+        return super().execute_many(tx, actions)
 
 
 class HangingAlone(Kept):
@@ -862,10 +862,10 @@ def test_what_came_of_a_call_waits_for_nothing_that_is_read(stage: Stage) -> Non
 
     class Read(KeptLast):
         @classmethod
-        def all_within(cls, tx: Any, actions: Sequence[Self]) -> Sequence[int]:
+        def execute_many(cls, tx: Any, actions: Sequence[Self]) -> Sequence[int]:
             reads.set()
             assert goes_on.wait(PATIENCE_S)
-            return super().all_within(tx, actions)
+            return super().execute_many(tx, actions)
 
     async def way(ticket_id: int) -> None:
         if ticket_id == 1:
@@ -895,15 +895,15 @@ def test_what_a_single_ticket_asks_for_crosses_no_thread(
 
     class Shared(Asked):
         @classmethod
-        def carry_out_all(cls, actions: Sequence[Self]) -> Sequence[int | Exception]:
+        def execute_many(cls, actions: Sequence[Self]) -> Sequence[int | Exception]:
             seen.add(threading.current_thread().name)
-            return super().carry_out_all(actions)
+            return super().execute_many(actions)
 
     class Read(KeptLast):
         @classmethod
-        def all_within(cls, tx: Any, actions: Sequence[Self]) -> Sequence[int]:
+        def execute_many(cls, tx: Any, actions: Sequence[Self]) -> Sequence[int]:
             seen.add(threading.current_thread().name)
-            return super().all_within(tx, actions)
+            return super().execute_many(tx, actions)
 
     async def way(ticket_id: int) -> None:
         await Shared(ticket_id)
@@ -962,7 +962,7 @@ def test_what_ends_the_process_while_it_is_read_ends_every_way(stage: Stage) -> 
 
     class Read(KeptLast):
         @classmethod
-        def all_within(cls, tx: Any, actions: Sequence[Self]) -> Sequence[int]:  # noqa: ARG003
+        def execute_many(cls, tx: Any, actions: Sequence[Self]) -> Sequence[int]:  # noqa: ARG003
             raise Killed
 
     async def way(ticket_id: int) -> int:
@@ -1040,7 +1040,7 @@ def test_a_call_begins_once_it_is_claimed_however_long_what_others_share_takes(s
 
     class Slow(Asked):
         @classmethod
-        def carry_out_all(cls, actions: Sequence[Self]) -> Sequence[int | Exception]:
+        def execute_many(cls, actions: Sequence[Self]) -> Sequence[int | Exception]:
             return [has_begun.wait(PATIENCE_S)] * len(actions)
 
     async def way(ticket_id: int) -> int:
@@ -1243,9 +1243,9 @@ class Hands:
     count, busy_since, late_since = 3, None, None
 
     def __init__(self) -> None:
-        self.given: list[tuple[Going, Action[Any]]] = []
+        self.given: list[tuple[Going, Step[Any]]] = []
 
-    def carry_out(self, going: Going, action: Action[Any], arrive: Arrive) -> None:  # noqa: ARG002
+    def carry_out(self, going: Going, action: Step[Any], arrive: Arrive) -> None:  # noqa: ARG002
         self.given.append((going, action))
 
     again = aside = carry_out

@@ -11,7 +11,7 @@ import pytest
 from shared.codes.kinds import Kind
 from shared.errors import OutcomeUnknown
 from shared.tracker.answers import Answer
-from worker.sync.drain import Drain
+from worker.sync.drain import TicketContext
 from worker.sync.lookup import look_up
 from worker.sync.matching import sent_essence
 
@@ -37,7 +37,7 @@ def found(answer: Any, **changes: Any) -> list[int]:
 
     lists = SimpleNamespace(search=lambda *_, **__: [{**LISTED, **changes}], get=get)
     rows, _ = look_up(
-        cast("Drain", SimpleNamespace(lists=lists)),
+        cast("TicketContext", SimpleNamespace(lists=lists)),
         Kind.TICKET,
         HERE,
         datetime(2026, 1, 5, tzinfo=UTC),

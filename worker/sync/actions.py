@@ -1,6 +1,6 @@
 """What a ticket's way awaits: each says what is to be done; whoever drives the way decides when, and with whom.
 
-Each kind says where it is at home: `Together` is shared by many tickets in one round trip, `Stored` (`drain.py`) in one
+Each kind says where it is at home: `RedisOp` is shared by many tickets in one round trip, `DbOp` (`drain.py`) in one
 transaction, and `Apart` is each ticket's own, and may take long.
 
 `async` and `await` without asyncio: an action hands itself to its driver, which sends back what came of it, or throws
@@ -20,10 +20,10 @@ P = ParamSpec("P")
 T = TypeVar("T")
 R = TypeVar("R", covariant=True)
 
-Way = Coroutine["Action[Any]", Any, T]
+Workflow = Coroutine["Step[Any]", Any, T]
 
 
-class Action(ABC, Generic[R]):
+class Step(ABC, Generic[R]):
     """Something to be done for one ticket.
 
     Attributes:
@@ -36,7 +36,7 @@ class Action(ABC, Generic[R]):
     calls: ClassVar[bool] = False
     enters: ClassVar[bool] = False
 
-    def __await__(self) -> Generator[Action[Any], Any, R]:
+    def __await__(self) -> Generator[Step[Any], Any, R]:
         """Hand this action to the driver, and return what came of it."""
         result: R = yield self
         return result
@@ -53,7 +53,7 @@ class Action(ABC, Generic[R]):
         """Do it at once, for this ticket alone."""
 
 
-class Apart(Action[R]):
+class Apart(Step[R]):
     """What each ticket does for itself: rare, or long."""
 
     def __init__(self, do: Callable[[], R]) -> None:
@@ -108,19 +108,19 @@ def ask(do: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> Ask[T]:
     return Ask(lambda: do(*args, **kwargs))
 
 
-class Together(Action[R]):
+class RedisOp(Step[R]):
     """What is done for many tickets in one round trip."""
 
     def carry_out(self) -> R:
         """Do it: the set of one."""
-        (found,) = self.carry_out_all([self])
+        (found,) = self.execute_many([self])
         if isinstance(found, Exception):
             raise found
         return found
 
     @classmethod
     @abstractmethod
-    def carry_out_all(cls, actions: Sequence[Self]) -> Sequence[R | Exception]:
+    def execute_many(cls, actions: Sequence[Self]) -> Sequence[R | Exception]:
         """Do some; return what came of each, in their order.
 
         Raises:
@@ -128,14 +128,14 @@ class Together(Action[R]):
         """
 
 
-class Release(Together[None]):
+class Release(RedisOp[None]):
     """Give a lock back."""
 
     def __init__(self, locks: Locks, held: HeldLock) -> None:
         self._locks, self._held = locks, held
 
     @classmethod
-    def carry_out_all(cls, actions: Sequence[Self]) -> Sequence[None]:
+    def execute_many(cls, actions: Sequence[Self]) -> Sequence[None]:
         """Give all of them back."""
         actions[0]._locks.release_all([one._held for one in actions])
         return [None] * len(actions)
@@ -155,7 +155,7 @@ class Holding:
         await Release(self._locks, self._held)
 
 
-def drive(way: Way[T], error: BaseException | None = None) -> T:
+def drive(way: Workflow[T], error: BaseException | None = None) -> T:
     """Drive one ticket's way by itself: each action is carried out at once.
 
     Args:

@@ -27,7 +27,7 @@ from shared.tracker.client import Exchange
 from shared.tracker.lists import Params, project_of
 from worker.sync.actions import begin
 from worker.sync.bodies import body_for
-from worker.sync.drain import Drain
+from worker.sync.drain import TicketContext
 from worker.sync.probes import call_as_administrator
 from worker.sync.rights import Found, Rights, is_deleted, rights_of
 
@@ -45,7 +45,7 @@ class Sender:
     """Sends on behalf of one person in one tracker project.
 
     Args:
-        run: the drain.
+        ctx: the drain.
         match: who the helpdesk user is on the tracker, and why.
         about: what is sent.
         is_member: whether the person's membership is known.
@@ -54,7 +54,7 @@ class Sender:
         wrong: why the administrator acted in the person's place, and what would change that.
     """
 
-    run: Drain
+    ctx: TicketContext
     match: Match
     about: About
     is_member: bool = False
@@ -84,22 +84,22 @@ class Sender:
         Raises:
             TrackerError: an outage; a refusal never blocks what is to be sent.
             NotYet: whether there is a membership is not known yet.
-            Outdated, LockBusy: nothing was sent; see `Drain.may_send`.
+            Outdated, LockBusy: nothing was sent; see `TicketContext.may_send`.
         """
         if self.person is not None and self.about.issue_id is not None and not self.project_id:
             await begin(self._learn_project, self.about.issue_id)
         if self.person is None:
-            self.run.warn(What.SENT_AS_ADMINISTRATOR(match=self.match.why))
+            self.ctx.warn(What.SENT_AS_ADMINISTRATOR(match=self.match.why))
             metrics.AS_ADMINISTRATOR.labels(code=str(self.match.why.code)).inc()
         elif not self.is_member and self._may_become_member():
-            await begin(self._ensure_membership, self.person, self.run.may_send)
+            await begin(self._ensure_membership, self.person, self.ctx.may_send)
 
     def send_first(
         self, method: str, path: str, body: Body, before_send: Callable[[], None]
     ) -> Exchange | None:
         """Send what `send` sends first, without waiting for anything; None: nothing was done."""
         login = self.person.login if self.person else None
-        return self.run.tracker.begin(method, path, body, login, before_send)
+        return self.ctx.tracker.begin(method, path, body, login, before_send)
 
     def send(
         self,
@@ -127,7 +127,7 @@ class Sender:
             NotYet: nothing was created, and it may be another time.
         """
         if self.person is None:
-            return call_as_administrator(self.run, method, path, body, before_send, begun=begun)
+            return call_as_administrator(self.ctx, method, path, body, before_send, begun=begun)
         try:
             return self._as_person(self.person, method, path, body, before_send, begun)
         except ImpersonationRefused as refusal:
@@ -139,13 +139,13 @@ class Sender:
             self._look_for_reasons(self.person)
         told, self.wrong = self._why_refused(self.person, refused)
         try:
-            return call_as_administrator(self.run, method, path, body, before_send)
+            return call_as_administrator(self.ctx, method, path, body, before_send)
         except TrackerRejected:
             if refused.status != NOBODY:  # nobody may: the rights of this person are not the cause
                 told = What.REFUSED_TO_ANYBODY(login=self.person.login, because=refused.coded)
             raise
         finally:
-            self.run.warn(told)
+            self.ctx.warn(told)
 
     def wrong_author(self, author_id: int | None) -> Coded | None:
         """Return why the author of an answer is another than was meant; None where nobody else was."""
@@ -174,12 +174,12 @@ class Sender:
         about: dict[str, object] = {"login": person.login, "because": refusal.coded}
         if refusal.status == NOBODY:
             with suppress(OutcomeUnknown):
-                if is_deleted(self.run, person):
+                if is_deleted(self.ctx, person):
                     return What.PERSON_DELETED(**about), Misattribution.PERSON_DELETED(**about)
             return What.PERSON_NOT_ACTIVE(**about), Misattribution.PERSON_NOT_ACTIVE(**about)
         if self._found is None:
             with suppress(OutcomeUnknown, TrackerRejected):
-                self._found = rights_of(self.run, person, person.login, self.project_id, self.about.issue_id)
+                self._found = rights_of(self.ctx, person, person.login, self.project_id, self.about.issue_id)
         if self._found and self._found.rights is Rights.NOT_MEMBER:
             about["tracker_project_id"] = self.project_id
         elif self._found and self._found.rights is Rights.LACKING:
@@ -196,13 +196,13 @@ class Sender:
         begun: Exchange | None,
     ) -> Answer:
         def call(login: str, begun: Exchange | None = None) -> Answer:
-            return self.run.tracker.call(
+            return self.ctx.tracker.call(
                 method,
                 path,
                 body=body,
                 login=login,
                 before_send=before_send,
-                observe=self.run.observe,
+                observe=self.ctx.observe,
                 begun=begun,
             )
 
@@ -250,11 +250,11 @@ class Sender:
         if refusal.status != RIGHTS_OR_CONTENT:
             return
         try:
-            self._found = rights_of(self.run, person, login, self.project_id, self.about.issue_id)
+            self._found = rights_of(self.ctx, person, login, self.project_id, self.about.issue_id)
         except (OutcomeUnknown, TrackerRejected) as unclear:
             self._not_yet(Fault.RIGHTS_UNKNOWN(login=login, because=unclear.coded))
         if self._rights is Rights.ENOUGH:
-            self.run.warn(What.REFUSED_FOR_CONTENT(login=login, because=refusal.coded))
+            self.ctx.warn(What.REFUSED_FOR_CONTENT(login=login, because=refusal.coded))
             raise TrackerRejected(refusal.method, refusal.path, status=refusal.status, errors=refusal.errors)
 
     def _in_their_name(
@@ -273,9 +273,9 @@ class Sender:
         name = Kind.TICKET_TASK.wire_name
         booked = {**body, name: {**body[name], "user_id": person.tracker_user_id}}
         try:
-            return call_as_administrator(self.run, method, path, booked, before_send)
+            return call_as_administrator(self.ctx, method, path, booked, before_send)
         finally:
-            self.run.note(What.BOOKED_TO_PERSON(login=person.login, because=refusal.coded))
+            self.ctx.note(What.BOOKED_TO_PERSON(login=person.login, because=refusal.coded))
 
     def _learn_project(self, issue_id: int) -> bool:
         """Look where an issue is, since the person is refused there; True where it is elsewhere than was known.
@@ -287,7 +287,7 @@ class Sender:
         kind, before = Kind.TICKET, self.project_id
         params: Params = {"issue_id": issue_id, "status_id": "*"}
         try:
-            found = self.run.lists.find(kind.path, kind.list_name, issue_id, params)
+            found = self.ctx.lists.find(kind.path, kind.list_name, issue_id, params)
         except (OutcomeUnknown, TrackerRejected) as unclear:
             self._not_yet(Fault.PROJECT_UNKNOWN(issue_id=issue_id, because=unclear.coded))
             return False
@@ -295,10 +295,10 @@ class Sender:
         if project_id in (None, before):
             return False
         self.about = replace(self.about, project_id=project_id)
-        self.run.moved[issue_id] = project_id
-        self.run.note(What.ISSUE_MOVED(issue_id=issue_id, tracker_project_id=project_id))
-        with self.run.transaction() as tx:
-            tx.issues.moved(self.run.ticket_id, issue_id, project_id)
+        self.ctx.moved[issue_id] = project_id
+        self.ctx.note(What.ISSUE_MOVED(issue_id=issue_id, tracker_project_id=project_id))
+        with self.ctx.transaction() as tx:
+            tx.issues.moved(self.ctx.ticket_id, issue_id, project_id)
         return True
 
     def _login_now(self, person: TrackerPerson) -> str:
@@ -316,7 +316,7 @@ class Sender:
             raise NotYet(Fault.LOGIN_UNKNOWN(login=person.login, because=unclear.coded)) from None
         now = people.get(person.tracker_user_id, person)
         if now.login != person.login:
-            self.run.note(What.LOGIN_CHANGED(before=person.login, login=now.login))
+            self.ctx.note(What.LOGIN_CHANGED(before=person.login, login=now.login))
         return now.login
 
     def _look_for_reasons(self, person: TrackerPerson) -> None:
@@ -328,18 +328,18 @@ class Sender:
             TrackerError: an outage.
         """
         once = f"refused:{self.project_id}:{person.tracker_user_id}"
-        if self._role_gone() is None and self.run.locks.once(once, ONCE_S):
+        if self._role_gone() is None and self.ctx.locks.once(once, ONCE_S):
             with suppress(OutcomeUnknown, TrackerRejected):
-                refresh(self.run.store, self.run.lists, MetadataKind.ROLE)
+                refresh(self.ctx.store, self.ctx.lists, MetadataKind.ROLE)
                 self._people_now()
         if self._ensured_now and (gone := self._role_gone()) is not None:
             self._forget_membership(person)
-            self.run.warn(What.NOT_MADE_MEMBER(login=person.login, because=gone))
+            self.ctx.warn(What.NOT_MADE_MEMBER(login=person.login, because=gone))
 
     def _role_gone(self) -> Coded | None:
         """Return that the tracker does not have the role that people are given, as far as the cache tells."""
-        role_id = self.run.config.default_role_id
-        with self.run.store.transaction() as tx:
+        role_id = self.ctx.config.default_role_id
+        with self.ctx.store.transaction() as tx:
             roles = tx.metadata.of_kind(MetadataKind.ROLE)
         if role_id is None or not roles or role_id in {one.tracker_id for one in roles}:
             return None
@@ -347,12 +347,12 @@ class Sender:
 
     def _people_now(self) -> dict[int, TrackerPerson]:
         """Read the tracker's users afresh; who is who in this drain is then looked up anew."""
-        self.run.people.clear()
-        return refresh_people(self.run.store, self.run.lists)
+        self.ctx.people.clear()
+        return refresh_people(self.ctx.store, self.ctx.lists)
 
     def _may_become_member(self) -> bool:
         """Tell whether the person may be made a member: never an administrator, who needs no membership."""
-        config, person = self.run.config, self.person
+        config, person = self.ctx.config, self.person
         if (
             config.default_role_id is None
             or config.membership_for == "nobody"
@@ -361,45 +361,45 @@ class Sender:
         ):
             return False
         if config.membership_for == "confirmed" and not self.match.confirmed:
-            self.run.warn(What.MEMBERSHIP_WITHHELD(login=person.login))
+            self.ctx.warn(What.MEMBERSHIP_WITHHELD(login=person.login))
             return False
         return True
 
     def _ensure_membership(
         self, person: TrackerPerson, before_send: Callable[[], None] | None = None
     ) -> None:
-        role_id = self.run.config.default_role_id
+        role_id = self.ctx.config.default_role_id
         if role_id is None:
             return
         self._ensured_now = True
         path = f"/projects/{self.project_id}/memberships.json"
         about = replace(self.about, person=person)
         plain = membership_body(person.tracker_user_id, role_id)
-        body = body_for(self.run, Operation.MEMBERSHIP_CREATE, about, lambda: plain)
-        if beyond := roles_beyond(body, self.run.config):
-            self.run.warn(What.TEMPLATE_ROLES_REFUSED(roles=[str(role) for role in beyond]))
+        body = body_for(self.ctx, Operation.MEMBERSHIP_CREATE, about, lambda: plain)
+        if beyond := roles_beyond(body, self.ctx.config):
+            self.ctx.warn(What.TEMPLATE_ROLES_REFUSED(roles=[str(role) for role in beyond]))
             body = plain
         try:
             self._become_member(path, body, plain, before_send)
-            self.run.note(What.MADE_MEMBER(login=person.login, tracker_project_id=self.project_id))
+            self.ctx.note(What.MADE_MEMBER(login=person.login, tracker_project_id=self.project_id))
         except TrackerRejected as rejection:
             if rejection.status != 422:  # 422 in any language: mostly "is a member already"
-                self.run.warn(What.NOT_MADE_MEMBER(login=person.login, because=rejection.coded))
+                self.ctx.warn(What.NOT_MADE_MEMBER(login=person.login, because=rejection.coded))
                 return
         except (NotYet, OutcomeUnknown) as unclear:
             self._not_yet(Fault.MEMBERSHIP_UNKNOWN(because=unclear.coded))
-            self.run.warn(What.MEMBERSHIP_UNCLEAR(login=person.login, because=unclear.coded))
+            self.ctx.warn(What.MEMBERSHIP_UNCLEAR(login=person.login, because=unclear.coded))
             return
-        with self.run.transaction() as tx:
+        with self.ctx.transaction() as tx:
             tx.people.remember_member(self.project_id, person.tracker_user_id)
-        self.run.members[self.project_id, person.tracker_user_id] = True
+        self.ctx.members[self.project_id, person.tracker_user_id] = True
 
     def _forget_membership(self, person: TrackerPerson) -> None:
         member = self.project_id, person.tracker_user_id
-        with self.run.transaction() as tx:
+        with self.ctx.transaction() as tx:
             tx.people.forget_member(*member)
-        self.run.known.forget_member(*member)
-        self.run.members[member] = False
+        self.ctx.known.forget_member(*member)
+        self.ctx.members[member] = False
 
     def _not_yet(self, because: Coded) -> None:
         """Wait a few times where membership or project are not known: else the administrator would be the author.
@@ -419,8 +419,8 @@ class Sender:
             TrackerError: the last answer.
         """
         try:
-            call_as_administrator(self.run, "POST", path, body, before_send, expected=IS_MEMBER)
+            call_as_administrator(self.ctx, "POST", path, body, before_send, expected=IS_MEMBER)
         except TrackerRejected as rejection:
             if rejection.status != 422 or body == plain:
                 raise
-            call_as_administrator(self.run, "POST", path, plain, before_send, expected=IS_MEMBER)
+            call_as_administrator(self.ctx, "POST", path, plain, before_send, expected=IS_MEMBER)

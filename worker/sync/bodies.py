@@ -12,59 +12,59 @@ from shared.events.payloads import Body
 from shared.templating.contexts import Context
 from shared.templating.operations import Operation
 from worker.sync.actions import apart
-from worker.sync.drain import Drain
+from worker.sync.drain import TicketContext
 
 P = ParamSpec("P")
 T = TypeVar("T")
 
 
-async def built(run: Drain, build: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+async def built(ctx: TicketContext, build: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
     """Return what is to be sent: at once, or apart from the other tickets where that may take long.
 
     To render a template takes its time; of a project that was not known when the drain began, or of people who are to
     be looked up anew, the store is asked.
     """
-    if takes_long(run):
+    if takes_long(ctx):
         return await apart(build, *args, **kwargs)
     return build(*args, **kwargs)
 
 
-def takes_long(run: Drain) -> bool:
+def takes_long(ctx: TicketContext) -> bool:
     """Tell whether to build what is sent may take long, or ask the store."""
-    return bool(run.templates or run.moved or not run.people)
+    return bool(ctx.templates or ctx.moved or not ctx.people)
 
 
-def choose_body(run: Drain, operation: Operation, about: About, plain: Callable[[], Body]) -> Chosen:
+def choose_body(ctx: TicketContext, operation: Operation, about: About, plain: Callable[[], Body]) -> Chosen:
     """Return the body to send; a template that fails stops nothing.
 
     Args:
-        run: the drain.
+        ctx: the drain.
         operation: what is to be sent.
         about: what the template is rendered from.
         plain: returns the 1.x body.
     """
 
     def context() -> Context:
-        name = run.known.project_name(run.store, about.project_id)
-        return ticket_context(name, run.config, about)
+        name = ctx.known.project_name(ctx.store, about.project_id)
+        return ticket_context(name, ctx.config, about)
 
-    return choose(run.templates.get(operation), lambda: engine_for(operation), context, plain)
+    return choose(ctx.templates.get(operation), lambda: engine_for(operation), context, plain)
 
 
-def tell_choice(run: Drain, operation: Operation, chosen: Chosen, task_id: int | None = None) -> None:
+def tell_choice(ctx: TicketContext, operation: Operation, chosen: Chosen, task_id: int | None = None) -> None:
     """Tell in the trace which template was used, or failed."""
     if chosen.fault:
-        template = str(run.templates[operation])
+        template = str(ctx.templates[operation])
         failed = What.TEMPLATE_FAILED(operation=operation, template=template, because=chosen.fault.coded)
-        run.warn(failed, task_id=task_id)
+        ctx.warn(failed, task_id=task_id)
     elif chosen.template:
         template, warnings = str(chosen.template), list(chosen.warnings) or None
         made = What.BODY_FROM_TEMPLATE(operation=operation, template=template, warnings=warnings)
-        run.note(made, task_id=task_id)
+        ctx.note(made, task_id=task_id)
 
 
-def body_for(run: Drain, operation: Operation, about: About, plain: Callable[[], Body]) -> Body:
+def body_for(ctx: TicketContext, operation: Operation, about: About, plain: Callable[[], Body]) -> Body:
     """Return the body to send, as `choose_body`, and tell of it."""
-    chosen = choose_body(run, operation, about, plain)
-    tell_choice(run, operation, chosen)
+    chosen = choose_body(ctx, operation, about, plain)
+    tell_choice(ctx, operation, chosen)
     return chosen.body

@@ -29,9 +29,9 @@ from shared.errors import LockBusy, NotBegun, SettingsError, TrackerOutage
 from shared.process.alive import Sign, watched
 from shared.telemetry.logs import get_logger
 from shared.tracker.client import Exchange
-from worker.sync.actions import Action, Apart, Aside, Ask, Together, Way
+from worker.sync.actions import Apart, Aside, Ask, RedisOp, Step, Workflow
 from worker.sync.context import OwnContext
-from worker.sync.drain import Stored, transaction_of
+from worker.sync.drain import DbOp, transaction_of
 from worker.sync.exchanges import Exchanges
 
 log = get_logger("sync")
@@ -88,7 +88,7 @@ class Going:
     """
 
     ticket_id: int
-    way: Way[Any]
+    way: Workflow[Any]
     rung_by: str | None = None
     has_caller: bool = False
     outages: int = 0
@@ -109,7 +109,7 @@ class Outcome:
 
 
 Arrive = Callable[[Going, Outcome], None]
-Asked = tuple[Going, Action[Any]]
+Asked = tuple[Going, Step[Any]]
 
 
 def _place(waiting: Collection[tuple[Going, *tuple[Any, ...]]], going: Going) -> int:
@@ -125,13 +125,13 @@ class Calls:
         begin: begins one; whoever has begun it says when it has ended (`ended`).
     """
 
-    def __init__(self, most: int, begin: Callable[[Going, Action[Any], Arrive], None]) -> None:
+    def __init__(self, most: int, begin: Callable[[Going, Step[Any], Arrive], None]) -> None:
         self._most, self._at_work, self._is_held, self._is_over = most, 0, False, False
         self._begin = begin
-        self._waiting: deque[tuple[Going, Action[Any], Arrive]] = deque()
+        self._waiting: deque[tuple[Going, Step[Any], Arrive]] = deque()
         self._change = threading.Lock()
 
-    def put(self, going: Going, action: Action[Any], arrive: Arrive) -> None:
+    def put(self, going: Going, action: Step[Any], arrive: Arrive) -> None:
         """Have one done: now, if it may be."""
         with self._change:
             self._waiting.insert(_place(self._waiting, going), (going, action, arrive))
@@ -172,7 +172,7 @@ class Calls:
         while one := self._next():
             self._begin(*one)
 
-    def _next(self) -> tuple[Going, Action[Any], Arrive] | None:
+    def _next(self) -> tuple[Going, Step[Any], Arrive] | None:
         with self._change:
             may_begin = self._at_work < self._most and not (self._is_held or self._is_over)
             if not (may_begin and self._waiting):
@@ -243,7 +243,7 @@ class Callers(Protocol):
     def late_since(self) -> float | None:
         """When the time was over, or will be, of what nobody waits for themselves (monotonic); None: there is none."""
 
-    def carry_out(self, going: Going, action: Action[Any], arrive: Arrive) -> None:
+    def carry_out(self, going: Going, action: Step[Any], arrive: Arrive) -> None:
         """Begin an action as soon as one of them is free."""
 
     def allow(self, most: int) -> None:
@@ -255,14 +255,14 @@ class Callers(Protocol):
     def withdraw(self) -> list[Asked]:
         """Return what none of them has begun; none will."""
 
-    def again(self, going: Going, action: Stored[Any], arrive: Arrive) -> None:
+    def again(self, going: Going, action: DbOp[Any], arrive: Arrive) -> None:
         """Begin what has failed in a group; it waits for none of them."""
 
     def aside(self, going: Going, action: Apart[Any], arrive: Arrive) -> None:
         """Begin what calls nobody; it waits for none of them either."""
 
     def together(self, asked: list[Asked], arrive: Arrive) -> None:
-        """Begin what is shared (`Together`)."""
+        """Begin what is shared (`RedisOp`)."""
 
     def read(self, do: Callable[[], None]) -> None:
         """Begin to read what is new; the next is begun after its end."""
@@ -318,7 +318,7 @@ class CallerThreads:
         """When the time of the exchange was over that is ended first."""
         return self._exchanges.until
 
-    def carry_out(self, going: Going, action: Action[Any], arrive: Arrive) -> None:
+    def carry_out(self, going: Going, action: Step[Any], arrive: Arrive) -> None:
         """Begin it, or have it begun as soon as it may be."""
         self._calls.put(going, action, arrive)
 
@@ -334,7 +334,7 @@ class CallerThreads:
         """Return what none of them has begun; none will."""
         return self._calls.withdraw()
 
-    def again(self, going: Going, action: Stored[Any], arrive: Arrive) -> None:
+    def again(self, going: Going, action: DbOp[Any], arrive: Arrive) -> None:
         """Hand it to one of the threads for that."""
         (self._others if action.by_reader else self._answers).put(going, action, arrive)
 
@@ -360,7 +360,7 @@ class CallerThreads:
         for threads in (self._callers, self._answers, self._asking, self._others):
             threads.end()
 
-    def _begin(self, going: Going, action: Action[Any], arrive: Arrive) -> None:
+    def _begin(self, going: Going, action: Step[Any], arrive: Arrive) -> None:
         """Send what needs nobody to wait for it; everything else takes a thread, and so does what is to be done after.
 
         A request that could not be made up is made up again there, where its error belongs.
@@ -375,18 +375,18 @@ class CallerThreads:
         else:
             self._callers.put(going, action, arrive, begun)
 
-    def _go_on(self, begun: Exchange, going: Going, action: Action[Any], arrive: Arrive) -> None:
+    def _go_on(self, begun: Exchange, going: Going, action: Step[Any], arrive: Arrive) -> None:
         """Go on where an exchange is over: at once, unless something may be left to be asked."""
         if begun.is_plain:
             self._call(going, action, arrive, begun)
         else:
             self._callers.put(going, action, arrive, begun)
 
-    def _call(self, going: Going, action: Action[Any], arrive: Arrive, *begun: Exchange) -> None:
+    def _call(self, going: Going, action: Step[Any], arrive: Arrive, *begun: Exchange) -> None:
         self._do(going, action, arrive, *begun)
         self._calls.ended()
 
-    def _do(self, going: Going, action: Action[Any], arrive: Arrive, *begun: Exchange) -> None:
+    def _do(self, going: Going, action: Step[Any], arrive: Arrive, *begun: Exchange) -> None:
         with self._at_work():
             outcome = outcome_of(going, action, *begun)
         if isinstance(outcome.error, OUTAGES):
@@ -428,7 +428,7 @@ def _all_of(queue: SimpleQueue[T], patience: float | None = None) -> list[T]:
     return found
 
 
-def outcome_of(going: Going, action: Action[Any], *begun: Exchange) -> Outcome:
+def outcome_of(going: Going, action: Step[Any], *begun: Exchange) -> Outcome:
     """Carry an action out for its ticket alone; one that was begun, from there."""
     try:
         return Outcome(going.own.run(action.carry_out, *begun))
@@ -438,14 +438,14 @@ def outcome_of(going: Going, action: Action[Any], *begun: Exchange) -> Outcome:
 
 def shared(asked: list[Asked]) -> Iterator[tuple[Going, Outcome]]:
     """Do what is one round trip for all of its kind."""
-    kinds = defaultdict[type[Together[Any]], list[tuple[Going, Together[Any]]]](list)
+    kinds = defaultdict[type[RedisOp[Any]], list[tuple[Going, RedisOp[Any]]]](list)
     for going, action in asked:
-        together = cast(Together[Any], action)
+        together = cast(RedisOp[Any], action)
         kinds[type(together)].append((going, together))
     for kind, some in kinds.items():
-        told: list[tuple[tuple[Going, Together[Any]], Any]]
+        told: list[tuple[tuple[Going, RedisOp[Any]], Any]]
         try:
-            told = list(zip(some, kind.carry_out_all([action for _, action in some]), strict=True))
+            told = list(zip(some, kind.execute_many([action for _, action in some]), strict=True))
         except BaseException as fault:  # noqa: BLE001 (it belongs to each of them, or ends the process)
             told = [(one, _alike(fault)) for one in some]
         for (going, _), result in told:
@@ -474,7 +474,7 @@ class Coordinator:
 
     def __init__(
         self,
-        begin: Callable[[int], Way[Any]],
+        begin: Callable[[int], Workflow[Any]],
         callers: Callers,
         give_up: Callable[[], None] = lambda: None,
         share: Share | None = None,
@@ -642,12 +642,12 @@ class Coordinator:
         self._begin_more()
         self._read()
         ready, self._ready = self._ready, []
-        if asked := [one for one in ready if isinstance(one[1], Together)]:
+        if asked := [one for one in ready if isinstance(one[1], RedisOp)]:
             if self._has_one:
                 self._all_go_on(list(shared(asked)))
             else:
                 self._callers.together(asked, self._arrive)
-        stored = [(going, action) for going, action in ready if isinstance(action, Stored)]
+        stored = [(going, action) for going, action in ready if isinstance(action, DbOp)]
         for some in _groups(stored):
             self._busy_since = time.monotonic()
             self._all_go_on(self._stored(some))
@@ -658,14 +658,14 @@ class Coordinator:
         if self._reading_since or not (asked := [*self._to_read, *self._have_waited()]):
             return
         self._to_read, self._reading_since = [], time.monotonic()
-        self._over = sum(isinstance(action, Stored) and action.can_wait for _, action in asked)
-        groups = list(_groups([(going, one) for going, one in asked if isinstance(one, Stored)]))
+        self._over = sum(isinstance(action, DbOp) and action.can_wait for _, action in asked)
+        groups = list(_groups([(going, one) for going, one in asked if isinstance(one, DbOp)]))
         if self._has_one:
             self._work_as_reader(groups)
         else:
             self._callers.read(partial(self._work_as_reader, groups))
 
-    def _work_as_reader(self, groups: list[list[tuple[Going, Stored[Any]]]]) -> None:
+    def _work_as_reader(self, groups: list[list[tuple[Going, DbOp[Any]]]]) -> None:
         for some in groups:
             self._reading_since = time.monotonic()
             try:
@@ -804,18 +804,18 @@ class Coordinator:
         else:
             self._see_to(going, action)
 
-    def _see_to(self, going: Going, action: Action[Any]) -> None:
+    def _see_to(self, going: Going, action: Step[Any]) -> None:
         """Have an action done: where it needs a caller, once one is kept for its ticket."""
-        if isinstance(action, Stored):
+        if isinstance(action, DbOp):
             self._is_new_no_more(going)
         if action.begins and (why := self._why_not(going, action)):
             self._go_on(going, Outcome(error=why))
-        elif isinstance(action, Together) or (isinstance(action, Stored) and not action.precedes_a_call):
+        elif isinstance(action, RedisOp) or (isinstance(action, DbOp) and not action.precedes_a_call):
             self._give_back_caller(going)
-            can_wait = isinstance(action, Stored) and action.can_wait
+            can_wait = isinstance(action, DbOp) and action.can_wait
             if can_wait and not self._can_wait:
                 self._can_wait_since = time.monotonic()
-            to_read = isinstance(action, Stored) and action.by_reader
+            to_read = isinstance(action, DbOp) and action.by_reader
             (self._can_wait if can_wait else self._to_read if to_read else self._ready).append(
                 (going, action)
             )
@@ -828,12 +828,12 @@ class Coordinator:
             self._for_a_caller.insert(_place(self._for_a_caller, going), (going, action))
         else:
             self._keep_caller(going)
-            if isinstance(action, Stored):
+            if isinstance(action, DbOp):
                 self._ready.append((going, action))
             else:
                 self._callers.carry_out(going, action, self._arrive)
 
-    def _why_not(self, going: Going, action: Action[Any]) -> NotBegun | None:
+    def _why_not(self, going: Going, action: Step[Any]) -> NotBegun | None:
         """Return why nothing begins for a ticket any more; None: it may.
 
         Where the process is to end the ticket is rung; after a pause the sweep rings what is due.
@@ -889,7 +889,7 @@ class Coordinator:
     def _arrive(self, going: Going, outcome: Outcome) -> None:
         self._arrivals.put((going, outcome))
 
-    def _stored(self, some: list[tuple[Going, Stored[Any]]]) -> list[tuple[Going, Outcome]]:
+    def _stored(self, some: list[tuple[Going, DbOp[Any]]]) -> list[tuple[Going, Outcome]]:
         """Do some in one transaction; where it fails, each is done again alone, so that one harms nobody.
 
         A claim by the caller that is kept for it; everything else beside the callers, who may all be at slow calls.
@@ -910,25 +910,25 @@ class Coordinator:
         return [(going, Outcome(result)) for (going, _), result in zip(some, results, strict=True)]
 
 
-def _groups(stored: list[tuple[Going, Stored[Any]]]) -> Iterator[list[tuple[Going, Stored[Any]]]]:
+def _groups(stored: list[tuple[Going, DbOp[Any]]]) -> Iterator[list[tuple[Going, DbOp[Any]]]]:
     """Return what is done in one transaction each: by kind, claims last, and rows in the order of their tickets."""
     stored.sort(key=_order)
     for start in range(0, len(stored), MOST_TOGETHER):
         yield stored[start : start + MOST_TOGETHER]
 
 
-def _order(asked: tuple[Going, Stored[Any]]) -> tuple[bool, str, int]:
+def _order(asked: tuple[Going, DbOp[Any]]) -> tuple[bool, str, int]:
     going, action = asked
     is_a_claim = action.precedes_a_call and not action.answers
     return is_a_claim or action.can_wait, type(action).__name__, going.ticket_id
 
 
-def _in_one_transaction(actions: list[Stored[Any]]) -> list[Any]:
+def _in_one_transaction(actions: list[DbOp[Any]]) -> list[Any]:
     results: list[Any] = []
     with transaction_of([one.drain() for one in actions]) as tx:
         # what one of them waits for, it waits for alone
         tx.wait_briefly(lasts=any(one.lasts for one in actions), settles=any(one.settles for one in actions))
         for _, of_a_kind in groupby(actions, type):
             some = list(of_a_kind)
-            results += some[0].all_within(tx, some)
+            results += some[0].execute_many(tx, some)
     return results

@@ -47,10 +47,10 @@ from shared.store.verdicts import Verdicts
 from shared.telemetry.logs import get_logger
 from shared.tracker.client import Exchange
 from shared.values.ids import id_in, is_id
-from worker.sync.actions import Action, aside, begin
+from worker.sync.actions import Step, aside, begin
 from worker.sync.bodies import takes_long, tell_choice
 from worker.sync.doubt import doubt
-from worker.sync.drain import Drain, Stored
+from worker.sync.drain import DbOp, TicketContext
 from worker.sync.gates import Pending
 from worker.sync.matching import sent_essence
 from worker.sync.recovery import look_first
@@ -86,10 +86,10 @@ async def create(
         Outdated: nothing was; what it was built from was changed meanwhile.
         LockBusy: nothing was; the ticket's lock was lost before its turn came, the process is to end, or a pause began.
     """
-    run, attempt = creation.run, begun or await _claimed(creation, row)
+    ctx, attempt = creation.ctx, begun or await _claimed(creation, row)
     if not isinstance(attempt, Attempt):
         return attempt, None
-    tell_choice(run, creation.operation, creation.chosen, creation.task_id)
+    tell_choice(ctx, creation.operation, creation.chosen, creation.task_id)
     try:
         found_id, found = await Call(creation, attempt.window)
     except OutcomeUnknown as unclear:
@@ -99,32 +99,32 @@ async def create(
             await aside(doubt, creation, attempt.number, definite)
             raise
         reason, number = definite.coded, attempt.number
-        await run.write(lambda tx: tx.ledger(creation.kind).free(creation.key, number, reason))
+        await ctx.write(lambda tx: tx.ledger(creation.kind).free(creation.key, number, reason))
         if isinstance(definite, TrackerRejected):
             project_id = creation.sender.project_id  # it may have been found to be another
             raise await begin(
-                explained, run, creation.operation, creation.body, project_id, definite, creation.task_id
+                explained, ctx, creation.operation, creation.body, project_id, definite, creation.task_id
             ) from None
         raise
     link = Link(creation, attempt, found_id, found)
     created, after = await _linked(link, following)
     if isinstance(created, Created) and _is_switch_ignored(created):
-        await begin(run.lists.ask_whether_open)  # a key that has lost its rights: everything waits
+        await begin(ctx.lists.ask_whether_open)  # a key that has lost its rights: everything waits
     return created, after
 
 
 async def _claimed(creation: Creation, row: LedgerRow | None) -> Attempt | Created | Waiting:
     """Claim the row; where that was not given, return what it waits for, or what is there already."""
-    run = creation.run
+    ctx = creation.ctx
     await creation.sender.prepare()
-    await _turn(run)
+    await _turn(ctx)
     asked = time.monotonic()
     attempt = await Claim(creation, row)
-    _tell_wait(run, time.monotonic() - asked, creation.task_id)
+    _tell_wait(ctx, time.monotonic() - asked, creation.task_id)
     if isinstance(attempt, RecoveryMode):
         if known := await begin(look_first, creation, attempt.since):
             return known
-        await _turn(run)
+        await _turn(ctx)
         attempt = await Claim(creation, row, looked=True)
     if isinstance(attempt, Outdated):
         raise attempt
@@ -145,24 +145,24 @@ async def _linked(link: Link, following: Pending | None) -> tuple[Created | Wait
 
 def _coming(link: Link, asking: Pending) -> TimeEntryCreation | None:
     """Return the time entry that can be claimed as soon as its issue is linked; None: more is to be done before."""
-    run, work = link.creation.run, link.creation.work
+    ctx, work = link.creation.ctx, link.creation.work
     is_new = asking.task.id not in work.time_rows
-    if not is_new or takes_long(run) or run.tracker.is_limited or not run.lock.is_held:
+    if not is_new or takes_long(ctx) or ctx.tracker.is_limited or not ctx.lock.is_held:
         return None
     try:
-        coming = TimeEntryCreation.of(run, work, asking, link.expected())
+        coming = TimeEntryCreation.of(ctx, work, asking, link.expected())
     except Exception as fault:  # noqa: BLE001 (it is raised again where it is built after the link)
         log.warning("not built before its issue is linked", error=type(fault).__name__)
         return None
     return coming if coming.sender.is_prepared else None
 
 
-def _tell_wait(run: Drain, seconds: float, task_id: int | None) -> None:
+def _tell_wait(ctx: TicketContext, seconds: float, task_id: int | None) -> None:
     """Note that a claim waited for one of the calls that may be made at once."""
-    limit = run.call_limit()
+    limit = ctx.call_limit()
     if limit and seconds > LONG_S:
         told = What.WAITED_FOR_CALL(seconds=seconds, count=math.floor(limit.calls), because=limit.because)
-        run.note(told, task_id=task_id)
+        ctx.note(told, task_id=task_id)
 
 
 @dataclass(frozen=True)
@@ -184,19 +184,19 @@ class Begun:
     attempt: Attempt
 
 
-async def _turn(run: Drain) -> None:
+async def _turn(ctx: TicketContext) -> None:
     """Wait until a call may be made: before the claim, whose lease does not wait for it.
 
     Raises:
         LockBusy: the ticket's lock was lost meanwhile; somebody else may be at work on it.
     """
-    if run.tracker.is_limited:
-        await begin(run.tracker.take_turn)
-    run.lock.check()
+    if ctx.tracker.is_limited:
+        await begin(ctx.tracker.take_turn)
+    ctx.lock.check()
 
 
 @dataclass(frozen=True, eq=False)
-class Claim(Stored[Claimed]):
+class Claim(DbOp[Claimed]):
     """Take the row for one attempt, before anything is sent.
 
     Comes to an attempt; None where the row is not as it was read; an error where what it was built from was changed
@@ -209,11 +209,11 @@ class Claim(Stored[Claimed]):
     begins = True
     precedes_a_call = True
 
-    def drain(self) -> Drain:
-        return self.creation.run
+    def drain(self) -> TicketContext:
+        return self.creation.ctx
 
     @classmethod
-    def all_within(cls, tx: Transaction, actions: Sequence[Self]) -> Sequence[Claimed]:
+    def execute_many(cls, tx: Transaction, actions: Sequence[Self]) -> Sequence[Claimed]:
         """Claim some rows; the time in which they may be sent begins before.
 
         Where two ask for one row, it is the first who asks: the row holds what it sends. The other may ask again later.
@@ -221,7 +221,7 @@ class Claim(Stored[Claimed]):
         asking, given = dict[tuple[Kind, int], Self](), dict[Self, int]()
         for one in actions:
             asking.setdefault((one.creation.kind, one.creation.key), one)
-        lease = actions[0].creation.run.settings.claim_lease
+        lease = actions[0].creation.ctx.settings.claim_lease
         window = SendWindow(lease)
         for kind in Kind:
             if some := {key: one for (of_kind, key), one in asking.items() if of_kind is kind}:
@@ -242,7 +242,7 @@ class Claim(Stored[Claimed]):
             self.creation.claim(self.row),
             attempt_before=self.row.attempt if self.row else 0,
             is_newest=True,
-            basis=self.creation.run.basis,
+            basis=self.creation.ctx.basis,
             unless_recovering=not self.looked,
         )
 
@@ -251,13 +251,13 @@ class Claim(Stored[Claimed]):
 
         What was built from settings that were replaced is outdated, whatever else there is.
         """
-        run = self.creation.run
-        if run.basis is not None and not tx.configs.is_basis(run.basis):
+        ctx = self.creation.ctx
+        if ctx.basis is not None and not tx.configs.is_basis(ctx.basis):
             return Outdated(Fault.SETTINGS_REPLACED())
         mode = None if self.looked else tx.recovery.get()
         if mode is None or not _is_decided(self.row, mode):
             return mode
-        lease = run.settings.claim_lease
+        lease = ctx.settings.claim_lease
         window, claim = SendWindow(lease), replace(self._claim(), unless_recovering=False)
         number = tx.ledger(self.creation.kind).claim(claim, lease)
         return None if number is None else Attempt(number, window)
@@ -269,7 +269,7 @@ def _is_decided(row: LedgerRow | None, mode: RecoveryMode) -> bool:
 
 
 @dataclass(frozen=True)
-class Call(Action[tuple[int, dict[str, Any]]]):
+class Call(Step[tuple[int, dict[str, Any]]]):
     """Have the tracker create it: comes to its id, and the object."""
 
     creation: Creation
@@ -293,7 +293,7 @@ class Call(Action[tuple[int, dict[str, Any]]]):
         """
         kind = self.creation.kind
         if begun is None:
-            self.creation.run.tracker.use_turn()
+            self.creation.ctx.tracker.use_turn()
         answer = self.creation.sender.send("POST", kind.path, self.creation.body, self.window.check, begun)
         try:
             found = answer.object(kind.wire_name)
@@ -307,7 +307,7 @@ class Call(Action[tuple[int, dict[str, Any]]]):
 
 
 @dataclass(frozen=True, eq=False)
-class Link(Stored[Created | Waiting]):
+class Link(DbOp[Created | Waiting]):
     """Record the tracker's definite answer: row, journal and status in one commit, whatever happened meanwhile.
 
     Comes to the linked object, or that a person is to decide: the answer came too late and is a possible duplicate.
@@ -324,8 +324,8 @@ class Link(Stored[Created | Waiting]):
         """With an issue its status is given, or owed."""
         return self.creation.kind is Kind.TICKET
 
-    def drain(self) -> Drain:
-        return self.creation.run
+    def drain(self) -> TicketContext:
+        return self.creation.ctx
 
     def carry_out(self) -> Created | Waiting:
         """Record it and commit, once more where a sibling's adoption collides or the database fails."""
@@ -334,7 +334,7 @@ class Link(Stored[Created | Waiting]):
                 return super().carry_out()
             except DBAPIError as error:
                 log.warning(
-                    "not linked yet", error=type(error).__name__, ticket_id=self.creation.run.ticket_id
+                    "not linked yet", error=type(error).__name__, ticket_id=self.creation.ctx.ticket_id
                 )
                 time.sleep(delay)
         return super().carry_out()
@@ -348,11 +348,11 @@ class Link(Stored[Created | Waiting]):
         wrong = None if author_id in creation.named else sender.wrong_author(author_id)
         if wrong and sender.person:
             told = What.AUTHOR_DIFFERS(kind=creation.kind, because=wrong)
-            creation.run.warn(told, task_id=creation.task_id)
+            creation.ctx.warn(told, task_id=creation.task_id)
         return wrong
 
     @classmethod
-    def all_within(cls, tx: Transaction, actions: Sequence[Self]) -> Sequence[Created | Waiting]:
+    def execute_many(cls, tx: Transaction, actions: Sequence[Self]) -> Sequence[Created | Waiting]:
         """Record some answers: those at whose rows nobody else was together, every other one as it stands."""
         recorded = dict[Self, Created | Waiting]()
         for kind in Kind:
@@ -360,7 +360,7 @@ class Link(Stored[Created | Waiting]):
             plain = tx.ledger(kind).link_claimed([one._answered() for one in some]) if some else ()
             linked = dict[Self, Linked[Any]]()
             for one in some:
-                key, run, found = one.creation.key, one.creation.run, one.found
+                key, ctx, found = one.creation.key, one.creation.ctx, one.found
                 if (key, one.attempt.number) not in plain:
                     if odd := one._link(tx):
                         recorded[one] = odd
@@ -369,7 +369,7 @@ class Link(Stored[Created | Waiting]):
                     found = {**found, "status": None}
                 wrong = one._wrong_author(one._author_id())
                 if wrong:
-                    tx.misattributed.put(kind, key, run.ticket_id, one.tracker_id, wrong)
+                    tx.misattributed.put(kind, key, ctx.ticket_id, one.tracker_id, wrong)
                 linked[one] = Linked(one.creation, found, wrong)
             if linked:
                 given = some[0].creation.all_linked(tx, list(linked.values()))
@@ -392,7 +392,7 @@ class Link(Stored[Created | Waiting]):
 
     def _link(self, tx: Transaction) -> Created | Waiting | None:
         """Link a row that somebody else was at meanwhile; return what is so where it is not to be linked."""
-        verdicts = self.creation.run.verdicts(tx, self.creation.kind)
+        verdicts = self.creation.ctx.verdicts(tx, self.creation.kind)
         row = tx.ledger(self.creation.kind).lock(self.creation.key)
         if odd := self._at_odds(tx, verdicts, row):
             return odd
@@ -406,24 +406,24 @@ class Link(Stored[Created | Waiting]):
     ) -> Created | Waiting | None:
         """Return what is so where somebody else was at the row meanwhile; None: it is to be linked all the same."""
         creation, tracker_id, number = self.creation, self.tracker_id, self.attempt.number
-        run, kind, key, project_id = creation.run, creation.kind, creation.key, creation.sender.project_id
+        ctx, kind, key, project_id = creation.ctx, creation.kind, creation.key, creation.sender.project_id
         linked_to = row.tracker_id if row and row.state == LedgerState.LINKED else None
         if linked_to == tracker_id:
             return Created(tracker_id, project_id)
         if _is_exchanged(tx, kind, row, number, tracker_id):
-            run.note(What.LATE_AND_EXCHANGED(kind=kind, tracker_id=tracker_id))
+            ctx.note(What.LATE_AND_EXCHANGED(kind=kind, tracker_id=tracker_id))
             if linked_to:
                 return Created(linked_to, project_id)
             return Waiting(Reason.BEGUN_ANEW(kind=kind, key=key))
         if row is None or row.attempt != number or row.duplicate or _orphans(tx, kind, row, linked_to):
-            verdicts.late(key, run.ticket_id, tracker_id)
+            verdicts.late(key, ctx.ticket_id, tracker_id)
             twice = Reason.WAITS_FOR_PERSON(kind=kind, key=key, because=Reason.POSSIBLY_TWICE())
             return Waiting(twice, held=(kind, key))
         return None
 
 
 @dataclass(frozen=True, eq=False)
-class LinkAndClaim(Stored[tuple[Created | Waiting, Claimed]]):
+class LinkAndClaim(DbOp[tuple[Created | Waiting, Claimed]]):
     """Record an answer and claim what follows, in one commit; where there is more to the answer nothing is claimed."""
 
     link: Link
@@ -435,7 +435,7 @@ class LinkAndClaim(Stored[tuple[Created | Waiting, Claimed]]):
     def settles(self) -> bool:
         return self.link.settles
 
-    def drain(self) -> Drain:
+    def drain(self) -> TicketContext:
         return self.link.drain()
 
     def carry_out(self) -> tuple[Created | Waiting, Claimed]:
@@ -444,13 +444,13 @@ class LinkAndClaim(Stored[tuple[Created | Waiting, Claimed]]):
         return created, self.claim.carry_out() if self._is_plain(created) else None
 
     @classmethod
-    def all_within(
+    def execute_many(
         cls, tx: Transaction, actions: Sequence[Self]
     ) -> Sequence[tuple[Created | Waiting, Claimed]]:
         """Record some answers, then claim what follows each."""
-        recorded = Link.all_within(tx, [one.link for one in actions])
+        recorded = Link.execute_many(tx, [one.link for one in actions])
         plain = [one for one, created in zip(actions, recorded, strict=True) if one._is_plain(created)]
-        given = Claim.all_within(tx, [one.claim for one in plain]) if plain else ()
+        given = Claim.execute_many(tx, [one.claim for one in plain]) if plain else ()
         claimed = dict(zip(plain, given, strict=True))
         return [(created, claimed.get(one)) for one, created in zip(actions, recorded, strict=True)]
 

@@ -14,7 +14,7 @@ from shared.errors import LockBusy, OutcomeUnknown, TrackerError
 from shared.store.ledger.ledger import LedgerRow
 from shared.store.tables.models import LedgerState
 from worker.sync.actions import begin
-from worker.sync.drain import Drain
+from worker.sync.drain import TicketContext
 from worker.sync.reconcile import reconcile
 from worker.sync.results import Created, Waiting
 from worker.sync.retry import backoff
@@ -27,12 +27,12 @@ OF_THIS_TEXT = (Detail.REFUSED_ON_THE_WAY, Detail.TOO_LARGE_ON_THE_WAY, Detail.O
 
 
 async def settled(
-    run: Drain, kind: Kind, key: int, row: LedgerRow | None, now: datetime
+    ctx: TicketContext, kind: Kind, key: int, row: LedgerRow | None, now: datetime
 ) -> Created | Waiting | None:
     """Settle what was begun, as far as its time has come.
 
     Args:
-        run: the drain.
+        ctx: the drain.
         kind: issue or time entry.
         key: ticket id or ticket-task id.
         row: its ledger row as just read.
@@ -55,27 +55,27 @@ async def settled(
             return Created(row.tracker_id, row.tracker_project_id or 0)
         if row.state in (LedgerState.HELD, LedgerState.GONE):
             return Waiting(Reason.WAITS_FOR_PERSON(kind=kind, key=key, because=row.coded), held=(kind, key))
-        waiting = await begin(_settle, run, kind, row, now)
+        waiting = await begin(_settle, ctx, kind, row, now)
         if waiting:
             return waiting
-        row, now = await run.write(lambda tx: (tx.ledger(kind).get(key), tx.now()))
+        row, now = await ctx.write(lambda tx: (tx.ledger(kind).get(key), tx.now()))
     return Waiting(Reason.BEING_WORKED_ON(kind=kind, key=key))
 
 
-def _settle(run: Drain, kind: Kind, row: LedgerRow, now: datetime) -> Waiting | None:
+def _settle(ctx: TicketContext, kind: Kind, row: LedgerRow, now: datetime) -> Waiting | None:
     """Settle a claimed or doubtful row where its time has come; else return what it waits for."""
-    settling = run.settings.settling_time
+    settling = ctx.settings.settling_time
     if row.state == LedgerState.CLAIMED:
         due = row.lease_until + timedelta(seconds=settling) if row.lease_until else now
         if now < due:
             return Waiting(Reason.BEING_CREATED(kind=kind), until=due)
-        with run.transaction() as tx:
+        with ctx.transaction() as tx:
             tx.ledger(kind).expire(row.key, row.attempt, settling)
         return None
     if row.settle_after and now < row.settle_after:
         return Waiting(_in_doubt(kind, row.coded), until=row.settle_after)
     try:
-        reconcile(run, kind, row)
+        reconcile(ctx, kind, row)
     except LockBusy as busy:
         return Waiting(_in_doubt(kind, busy.coded))
     return None
@@ -83,17 +83,17 @@ def _settle(run: Drain, kind: Kind, row: LedgerRow, now: datetime) -> Waiting | 
 
 def doubt(creation: Creation, attempt: int, unclear: TrackerError) -> Waiting:
     """Put a claim in doubt that got no clear answer; where the policy says so, give it to a person at once."""
-    run, kind, key = creation.run, creation.kind, creation.key
-    settling = run.settings.settling_time
+    ctx, kind, key = creation.ctx, creation.kind, creation.key
+    settling = ctx.settings.settling_time
     cause = _cause(creation, unclear)
-    is_held = run.config.in_doubt_policy == "hold"
+    is_held = ctx.config.in_doubt_policy == "hold"
     began = (
         What.DOUBT_HELD(kind=kind, because=cause)
         if is_held
         else What.DOUBT_BEGAN(kind=kind, because=cause, settling=settling)
     )
-    run.warn(began, task_id=creation.task_id)
-    with run.transaction() as tx:
+    ctx.warn(began, task_id=creation.task_id)
+    with ctx.transaction() as tx:
         ledger = tx.ledger(kind)
         if is_held:
             ledger.hold(key, attempt, cause)
@@ -108,10 +108,10 @@ def _cause(creation: Creation, unclear: TrackerError) -> Coded:
     said = unclear.coded
     if not isinstance(unclear, OutcomeUnknown) or unclear.status is None:
         return said
-    with creation.run.store.transaction() as tx:
+    with creation.ctx.store.transaction() as tx:
         row = tx.ledger(creation.kind).get(creation.key)
         since = row and row.first_claimed_at
-        others = tx.journal.others_sent(creation.run.ticket_id, since) if since else 0
+        others = tx.journal.others_sent(creation.ctx.ticket_id, since) if since else 0
     detail = said.params.get("detail")
     if detail is None and unclear.status >= 500 and row and (row.unclear or 0) >= SURE:
         detail = Detail.ONLY_THIS_TEXT()

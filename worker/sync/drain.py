@@ -23,13 +23,13 @@ from shared.events.config import PluginConfig
 from shared.process.settings import Settings
 from shared.store.configuration.people import Match
 from shared.store.configuration.templates import ActiveTemplate
-from shared.store.journal.trace import Step
+from shared.store.journal.trace import Step as TraceStep
 from shared.store.transaction import Store, Transaction
 from shared.store.verdicts import Verdicts
 from shared.telemetry.logs import get_logger, log_fields
 from shared.tracker.client import CallRecord, TrackerClient
 from shared.tracker.lists import TrackerLists
-from worker.sync.actions import Action
+from worker.sync.actions import Step
 from worker.sync.completion import Completion
 from worker.sync.kept import Kept, Known
 from worker.sync.outages import UnclearAnswers
@@ -42,7 +42,7 @@ R = TypeVar("R", covariant=True)
 
 
 @dataclass(frozen=True)
-class Collaborators:
+class Services:
     """What a worker works on tickets with.
 
     Attributes:
@@ -71,7 +71,7 @@ class Collaborators:
 
 
 @dataclass
-class Drain:
+class TicketContext:
     """One drain of one ticket: its collaborators, and the steps for the trace.
 
     Attributes:
@@ -88,7 +88,7 @@ class Drain:
         about: what each line says of the events; lines are written also where many tickets' drains are carried out.
         began_at: when it began (monotonic seconds).
         basis: how often what is sent is built from had been changed when the drain began (`Configs.basis`).
-        call_limit, unclear_answers, transitions: as in `Collaborators`.
+        call_limit, unclear_answers, transitions: as in `Services`.
     """
 
     ticket_id: int
@@ -102,7 +102,7 @@ class Drain:
     people: dict[tuple[int, str | None], Match] = field(default_factory=dict)
     members: dict[tuple[int, int], bool] = field(default_factory=dict)
     known: Known = field(default_factory=Known)
-    steps: list[Step] = field(default_factory=list)
+    steps: list[TraceStep] = field(default_factory=list)
     rung: set[int] = field(default_factory=set)
     moved: dict[int, int] = field(default_factory=dict)
     answered: bool = False
@@ -126,9 +126,9 @@ class Drain:
         with transaction_of([self]) as tx:
             yield tx
 
-    def write(self, change: Callable[[Transaction], T]) -> Action[T]:
+    def write(self, change: Callable[[Transaction], T]) -> Step[T]:
         """Return the action of making a change, committed with the steps noted so far."""
-        return Write(self, change)
+        return Change(self, change)
 
     async def conclude(self, change: Callable[[Transaction], T], *, of_status: int | None = None) -> T:
         """Make a change that follows from the settings, unless they were changed since the drain began.
@@ -140,7 +140,7 @@ class Drain:
         Raises:
             Outdated: they were; nothing was changed.
         """
-        concluded = await Conclude(self, change, of_status)
+        concluded = await ChangeIfCurrent(self, change, of_status)
         if isinstance(concluded, Outdated):
             raise concluded
         return concluded
@@ -153,7 +153,7 @@ class Drain:
         self, what: Coded, *, task_id: int | None = None, ticket_id: int | None = None, warning: bool = False
     ) -> None:
         """Note a step for the trace, and log it."""
-        self.steps.append(Step(ticket_id or self.ticket_id, what, task_id))
+        self.steps.append(TraceStep(ticket_id or self.ticket_id, what, task_id))
         tell = log.warning if warning else log.info
         told = {**self.about, **log_fields(what)}
         tell(**told, ticket_id=ticket_id or self.ticket_id, task_id=task_id)
@@ -185,7 +185,7 @@ class Drain:
             "ms": record.milliseconds,
             "body": record.body,
         }
-        self.steps.append(Step(self.ticket_id, what, call=call))
+        self.steps.append(TraceStep(self.ticket_id, what, call=call))
         if record.error:
             log.warning(**log_fields(what), ticket_id=self.ticket_id)
         if record.is_clear:
@@ -223,26 +223,26 @@ class Drain:
 
 
 @contextmanager
-def transaction_of(drains: Sequence[Drain | Collaborators]) -> Iterator[Transaction]:
+def transaction_of(drains: Sequence[TicketContext | Services]) -> Iterator[Transaction]:
     """Open a transaction for some drains; the steps that each has noted are committed with it.
 
     What was noted within one that fails has not happened.
     """
-    runs = [one for one in drains if isinstance(one, Drain)]
-    before = [len(run.steps) for run in runs]
+    runs = [one for one in drains if isinstance(one, TicketContext)]
+    before = [len(ctx.steps) for ctx in runs]
     try:
         with drains[0].store.transaction() as tx:
             yield tx
-            tx.trace.append([step for run in runs for step in run.steps])
+            tx.trace.append([step for ctx in runs for step in ctx.steps])
     except BaseException:
-        for run, count in zip(runs, before, strict=True):
-            del run.steps[count:]
+        for ctx, count in zip(runs, before, strict=True):
+            del ctx.steps[count:]
         raise
-    for run in runs:
-        run.steps.clear()
+    for ctx in runs:
+        ctx.steps.clear()
 
 
-class Stored(Action[R]):
+class DbOp(Step[R]):
     """What is read from the store, or changed there, in one transaction: that of this ticket alone, or of many.
 
     Attributes:
@@ -266,44 +266,44 @@ class Stored(Action[R]):
         return False
 
     @abstractmethod
-    def drain(self) -> Drain | Collaborators:
+    def drain(self) -> TicketContext | Services:
         """Return the drain whose steps are committed with it; before there is one, what it will work with."""
 
     @classmethod
     @abstractmethod
-    def all_within(cls, tx: Transaction, actions: Sequence[Self]) -> Sequence[R]:
+    def execute_many(cls, tx: Transaction, actions: Sequence[Self]) -> Sequence[R]:
         """Do some of this kind, of as many tickets; return what came of each, in their order."""
 
     def carry_out(self) -> R:
         with transaction_of([self.drain()]) as tx:
-            (found,) = self.all_within(tx, [self])
+            (found,) = self.execute_many(tx, [self])
             return found
 
 
 @dataclass(frozen=True)
-class Write(Stored[T]):
+class Change(DbOp[T]):
     """A change of the store for one ticket."""
 
-    run: Drain
+    ctx: TicketContext
     change: Callable[[Transaction], T]
 
-    def drain(self) -> Drain:
-        return self.run
+    def drain(self) -> TicketContext:
+        return self.ctx
 
     @classmethod
-    def all_within(cls, tx: Transaction, actions: Sequence[Self]) -> Sequence[T]:
+    def execute_many(cls, tx: Transaction, actions: Sequence[Self]) -> Sequence[T]:
         """Make some, one after the other."""
         return [one.change(tx) for one in actions]
 
 
 @dataclass(frozen=True)
-class Conclude(Stored[T | Outdated]):
+class ChangeIfCurrent(DbOp[T | Outdated]):
     """A change for one ticket that nobody may make by settings of before: whoever changes them looks for it.
 
     Comes to why it was not made where they were changed since the drain began.
     """
 
-    run: Drain
+    ctx: TicketContext
     change: Callable[[Transaction], T]
     of_status: int | None = None
 
@@ -311,11 +311,11 @@ class Conclude(Stored[T | Outdated]):
     def settles(self) -> bool:
         return True
 
-    def drain(self) -> Drain:
-        return self.run
+    def drain(self) -> TicketContext:
+        return self.ctx
 
     @classmethod
-    def all_within(cls, tx: Transaction, actions: Sequence[Self]) -> Sequence[T | Outdated]:
+    def execute_many(cls, tx: Transaction, actions: Sequence[Self]) -> Sequence[T | Outdated]:
         """Make those changes that still follow."""
         status_map, basis = tx.configs.status_map(), tx.configs.changes()
         return [
@@ -325,5 +325,5 @@ class Conclude(Stored[T | Outdated]):
 
     def _follows(self, status_map: Mapping[int, int], basis: int) -> bool:
         if self.of_status is None:
-            return self.run.basis in (None, basis)
-        return status_map.get(self.of_status) == self.run.config.status_map.get(self.of_status)
+            return self.ctx.basis in (None, basis)
+        return status_map.get(self.of_status) == self.ctx.config.status_map.get(self.of_status)

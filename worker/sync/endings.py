@@ -14,7 +14,7 @@ from shared.codes.steps import What
 from shared.store.tables.models import EventState
 from shared.store.transaction import Transaction
 from worker.sync.actions import apart
-from worker.sync.drain import Drain
+from worker.sync.drain import TicketContext
 from worker.sync.results import Result, Skipped, Waiting
 
 SOON = timedelta(seconds=2)
@@ -24,15 +24,15 @@ class Endings:
     """Ends events, or has them wait, and keeps what came of the drain.
 
     Args:
-        run: the drain.
+        ctx: the drain.
         now: the database's clock when the drain began.
 
     Attributes:
         results: what came of it, in order.
     """
 
-    def __init__(self, run: Drain, now: datetime) -> None:
-        self._run, self._now = run, now
+    def __init__(self, ctx: TicketContext, now: datetime) -> None:
+        self._ctx, self._now = ctx, now
         self.results: list[Result] = []
 
     async def end(self, event_ids: Collection[int], result: Result) -> None:
@@ -80,12 +80,12 @@ class Endings:
             tx.journal.end(event_ids, state, reason)
 
         if event_ids:
-            await self._run.conclude(end, of_status=of_status)
+            await self._ctx.conclude(end, of_status=of_status)
 
     async def _close(self, event_ids: Collection[int], state: EventState, reason: Coded) -> None:
         if event_ids:
             self._tell(event_ids, state, reason)
-            await self._run.write(lambda tx: tx.journal.end(event_ids, state, reason))
+            await self._ctx.write(lambda tx: tx.journal.end(event_ids, state, reason))
 
     async def _wait(self, event_ids: Collection[int], waiting: Waiting) -> None:
         if not event_ids:
@@ -93,17 +93,17 @@ class Endings:
         if waiting.held:
             await apart(self._hold, event_ids, waiting.reason, *waiting.held)
             return
-        until = waiting.until or self._run.now(self._now) + SOON
-        await self._run.write(
+        until = waiting.until or self._ctx.now(self._now) + SOON
+        await self._ctx.write(
             lambda tx: tx.journal.wait(event_ids, until, waiting.reason, attempt=waiting.attempt)
         )
 
     def _hold(self, event_ids: Collection[int], reason: Coded, kind: Kind, key: int) -> None:
         """End events as held, unless the person has decided since the row was read: they are due at once then."""
-        with self._run.transaction() as tx:
-            if self._run.verdicts(tx, kind).let_wait(key, event_ids, reason):
+        with self._ctx.transaction() as tx:
+            if self._ctx.verdicts(tx, kind).let_wait(key, event_ids, reason):
                 self._tell(event_ids, EventState.HELD, reason)
 
     def _tell(self, event_ids: Collection[int], state: EventState, reason: Coded) -> None:
         ids = list(event_ids)
-        self._run.note(What.EVENTS_ENDED(count=len(ids), events=ids, state=state, because=reason))
+        self._ctx.note(What.EVENTS_ENDED(count=len(ids), events=ids, state=state, because=reason))

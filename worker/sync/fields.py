@@ -18,18 +18,18 @@ from shared.events.payloads import not_taken
 from shared.store.transaction import Transaction
 from shared.telemetry import metrics
 from worker.sync.actions import begin
-from worker.sync.drain import Drain
+from worker.sync.drain import TicketContext
 from worker.sync.probes import call_as_administrator, found_gone, read_issue
 from worker.sync.results import Created
 from worker.sync.retry import is_exhausted
 from worker.sync.work import Work
 
 
-async def give_fields(run: Drain, work: Work, issue: Created) -> list[str]:
+async def give_fields(ctx: TicketContext, work: Work, issue: Created) -> list[str]:
     """Give what is due of an issue's fields.
 
     Args:
-        run: the drain.
+        ctx: the drain.
         work: what is known of the ticket.
         issue: the linked issue.
 
@@ -38,51 +38,51 @@ async def give_fields(run: Drain, work: Work, issue: Created) -> list[str]:
 
     Raises:
         TrackerError: an outage; they stay due.
-        Outdated, LockBusy: nothing was sent; see `Drain.may_send`.
+        Outdated, LockBusy: nothing was sent; see `TicketContext.may_send`.
     """
-    state = await run.write(lambda tx: tx.statuses.get(run.ticket_id))
-    row = await run.write(lambda tx: tx.issues.get(run.ticket_id))
+    state = await ctx.write(lambda tx: tx.statuses.get(ctx.ticket_id))
+    row = await ctx.write(lambda tx: tx.issues.get(ctx.ticket_id))
     if state is None or not state.fields_due or row is None or row.tracker_id != issue.tracker_id:
         return []
-    if state.fields_at and state.fields_at > run.now(work.now):
+    if state.fields_at and state.fields_at > ctx.now(work.now):
         return []
     if work.link is None:
-        return await _conclude(run, issue, state.fields_due, state.fields_due, Reason.NO_LINK())
+        return await _conclude(ctx, issue, state.fields_due, state.fields_due, Reason.NO_LINK())
     sent = (row.body or {}).get("issue", {})
     body = {"issue": {name: sent[name] for name in state.fields_due if name in sent}}
     path, attempts = f"/issues/{issue.tracker_id}.json", (state.fields_attempts or 0) + 1
     left, because = list(body["issue"]), None
     try:
-        await begin(call_as_administrator, run, "PUT", path, body, run.may_send)
-        left = not_taken(body, await begin(read_issue, run, issue.tracker_id))
+        await begin(call_as_administrator, ctx, "PUT", path, body, ctx.may_send)
+        left = not_taken(body, await begin(read_issue, ctx, issue.tracker_id))
     except TrackerRejected as rejection:
-        gone = await begin(found_gone, run, issue.tracker_id) if rejection.status == 404 else None
+        gone = await begin(found_gone, ctx, issue.tracker_id) if rejection.status == 404 else None
         if gone:
             return []
         because = rejection.coded
     except (NotYet, OutcomeUnknown) as unclear:
         if not is_exhausted(attempts):
             until = max(
-                run.later(work.now, attempts),
-                run.now(work.now) + timedelta(seconds=run.settings.settling_time),
+                ctx.later(work.now, attempts),
+                ctx.now(work.now) + timedelta(seconds=ctx.settings.settling_time),
             )
-            await run.write(lambda tx: tx.statuses.fields_wait(run.ticket_id, until))
+            await ctx.write(lambda tx: tx.statuses.fields_wait(ctx.ticket_id, until))
             return []
         because = unclear.coded
-    return await _conclude(run, issue, list(body["issue"]), left, because)
+    return await _conclude(ctx, issue, list(body["issue"]), left, because)
 
 
 async def _conclude(
-    run: Drain, issue: Created, due: Sequence[str], left: Sequence[str], because: Coded | None
+    ctx: TicketContext, issue: Created, due: Sequence[str], left: Sequence[str], because: Coded | None
 ) -> list[str]:
     given = [name for name in due if name not in left]
     if given:
-        run.note(What.FIELDS_GIVEN(issue_id=issue.tracker_id, fields=given))
+        ctx.note(What.FIELDS_GIVEN(issue_id=issue.tracker_id, fields=given))
     if left:
-        run.warn(What.FIELDS_KEPT(issue_id=issue.tracker_id, fields=list(left), because=because))
+        ctx.warn(What.FIELDS_KEPT(issue_id=issue.tracker_id, fields=list(left), because=because))
     for name in left:
         metrics.FIELDS_KEPT.labels(field=name).inc()
-    await run.write(partial(_done, run.ticket_id, left))
+    await ctx.write(partial(_done, ctx.ticket_id, left))
     return list(left)
 
 

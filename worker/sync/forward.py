@@ -17,12 +17,12 @@ from shared.errors import LeaseOver, NotYet, OutcomeUnknown, Outdated, TrackerOu
 from shared.store.transaction import Transaction
 from shared.telemetry.logs import get_logger
 from shared.templating.operations import Operation
-from worker.sync.actions import Holding, Way, apart, ask, begin
+from worker.sync.actions import Holding, Workflow, apart, ask, begin
 from worker.sync.bodies import built
 from worker.sync.context import tell
 from worker.sync.creation import Begun, create
 from worker.sync.doubt import settled
-from worker.sync.drain import Collaborators, Drain, Stored
+from worker.sync.drain import DbOp, Services, TicketContext
 from worker.sync.endings import Endings
 from worker.sync.fields import give_fields
 from worker.sync.gates import Pending, Plan, TimeWanted
@@ -55,7 +55,7 @@ class Forwarded:
 
 
 async def forward(
-    using: Collaborators, ticket_id: int, lock: HeldLock, *, asks_first: bool = False, probes: bool = False
+    using: Services, ticket_id: int, lock: HeldLock, *, asks_first: bool = False, probes: bool = False
 ) -> Forwarded:
     """Do what is due for a ticket now, once, under its lock.
 
@@ -72,85 +72,85 @@ async def forward(
         TrackerError: an outage: the tracker is unreachable, busy or closed; what is left stays pending.
         SettingsError: the tracker is not configured.
     """
-    run, results = None, list[Result]()
+    ctx, results = None, list[Result]()
     try:
         async with Holding(using.locks, lock):
-            run, work = await _loaded(using, ticket_id, lock)
-            run.probes = probes
+            ctx, work = await _loaded(using, ticket_id, lock)
+            ctx.probes = probes
             if isinstance(work, Work | Incomplete):
-                run.about = tell(work.events)
+                ctx.about = tell(work.events)
             if isinstance(work, Incomplete):
                 results = await ask(using.completion.complete, ticket_id, work.events, lock)
             elif isinstance(work, Work):
                 if asks_first:
                     # a key without rights would create in its owner's name, and what gets no clear answer is in doubt
-                    await begin(run.lists.ask_whether_open)
-                results = await _drained(run, work)
-            if probes and not run.answered:
-                await begin(run.lists.ask_whether_open)
+                    await begin(ctx.lists.ask_whether_open)
+                results = await _drained(ctx, work)
+            if probes and not ctx.answered:
+                await begin(ctx.lists.ask_whether_open)
     finally:
-        is_more_due = run is not None and (await Leave(run) or run.is_outdated)
-        if run is not None and run.rung:
-            await apart(using.ring, sorted(run.rung))
-    return Forwarded(results, run.answered, is_more_due)
+        is_more_due = ctx is not None and (await Leave(ctx) or ctx.is_outdated)
+        if ctx is not None and ctx.rung:
+            await apart(using.ring, sorted(ctx.rung))
+    return Forwarded(results, ctx.answered, is_more_due)
 
 
-async def _drained(run: Drain, work: Work) -> list[Result]:
+async def _drained(ctx: TicketContext, work: Work) -> list[Result]:
     """Carry the work out; where its settings were replaced meanwhile, what is left stays due, and is read anew."""
-    forwarding = Forwarding(run, work)
+    forwarding = Forwarding(ctx, work)
     try:
         return await forwarding.carry_out()
     except Outdated:
-        log.info("settings were changed meanwhile; the rest is read anew", ticket_id=run.ticket_id)
-        run.is_outdated = True
+        log.info("settings were changed meanwhile; the rest is read anew", ticket_id=ctx.ticket_id)
+        ctx.is_outdated = True
         return forwarding.results
 
 
-async def _loaded(using: Collaborators, ticket_id: int, lock: HeldLock) -> tuple[Drain, Loaded]:
-    run, work = await Load(using, ticket_id, lock)
+async def _loaded(using: Services, ticket_id: int, lock: HeldLock) -> tuple[TicketContext, Loaded]:
+    ctx, work = await Load(using, ticket_id, lock)
     if isinstance(work, Much):
         return await apart(Load(using, ticket_id, lock, alone=True).carry_out)
-    return run, work
+    return ctx, work
 
 
 @dataclass(frozen=True)
-class Leave(Stored[bool]):
+class Leave(DbOp[bool]):
     """Tell whether something is due for the ticket.
 
     Whoever rang while the lock was held has found it busy, so that what is due now is looked for after its release.
     """
 
-    run: Drain
+    ctx: TicketContext
     by_reader = True
     can_wait = True
     lasts = False
 
-    def drain(self) -> Drain:
-        return self.run
+    def drain(self) -> TicketContext:
+        return self.ctx
 
     @classmethod
-    def all_within(cls, tx: Transaction, actions: Sequence[Self]) -> Sequence[bool]:
+    def execute_many(cls, tx: Transaction, actions: Sequence[Self]) -> Sequence[bool]:
         """Do it for some drains."""
-        due = tx.journal.have_due([one.run.ticket_id for one in actions])
-        return [one.run.ticket_id in due for one in actions]
+        due = tx.journal.have_due([one.ctx.ticket_id for one in actions])
+        return [one.ctx.ticket_id in due for one in actions]
 
 
 @dataclass(frozen=True)
-class Load(Stored[tuple[Drain, Loaded]]):
+class Load(DbOp[tuple[TicketContext, Loaded]]):
     """Read all that a ticket's way needs to know, and move the ticket's snapshot to its newest event."""
 
-    using: Collaborators
+    using: Services
     ticket_id: int
     lock: HeldLock
     alone: bool = False
     by_reader = True
     lasts = False  # it follows from the journal
 
-    def drain(self) -> Collaborators:
+    def drain(self) -> Services:
         return self.using
 
     @classmethod
-    def all_within(cls, tx: Transaction, actions: Sequence[Self]) -> Sequence[tuple[Drain, Loaded]]:
+    def execute_many(cls, tx: Transaction, actions: Sequence[Self]) -> Sequence[tuple[TicketContext, Loaded]]:
         """Read what some tickets' ways need to know, in as many statements as for one."""
         using, settings = actions[0].using, actions[0].using.settings
         config, tracker = using.connect(tx)
@@ -162,7 +162,7 @@ class Load(Stored[tuple[Drain, Loaded]]):
         found = []
         for one in actions:
             work = works[one.ticket_id]
-            run = Drain(
+            ctx = TicketContext(
                 one.ticket_id,
                 using.store,
                 settings,
@@ -178,9 +178,9 @@ class Load(Stored[tuple[Drain, Loaded]]):
                 transitions=using.transitions,
             )
             if isinstance(work, Work):
-                run.people.update(work.people)
-                run.members.update(work.members)
-            found.append((run, work))
+                ctx.people.update(work.people)
+                ctx.members.update(work.members)
+            found.append((ctx, work))
         return found
 
 
@@ -188,14 +188,14 @@ class Forwarding:
     """Carries out the work of one ticket.
 
     Args:
-        run: the drain's collaborators.
+        ctx: the drain's collaborators.
         work: what is known of the ticket.
     """
 
-    def __init__(self, run: Drain, work: Work) -> None:
-        self._run = run
+    def __init__(self, ctx: TicketContext, work: Work) -> None:
+        self._ctx = ctx
         self._work = work
-        self._events = Endings(run, work.now)
+        self._events = Endings(ctx, work.now)
         self._begun: Begun | None = None  # the first time entry, where it was claimed with its issue's link
 
     @property
@@ -211,14 +211,14 @@ class Forwarding:
         issue = await self._issue(wanted)
         if isinstance(issue, Created):
             if issue.fields or work.state.fields_due:
-                self._run.lock.check()
-                issue = replace(issue, fields=tuple(await give_fields(self._run, work, issue)))
+                self._ctx.lock.check()
+                issue = replace(issue, fields=tuple(await give_fields(self._ctx, work, issue)))
             for one in wanted:
                 if self._begun is None:
-                    self._run.lock.check()
+                    self._ctx.lock.check()
                 await self._log_time(one, issue)
         await self._settle_times({one.task_id for one in wanted})
-        self._run.lock.check()
+        self._ctx.lock.check()
         await self._status(issue)
         return self.results
 
@@ -238,7 +238,7 @@ class Forwarding:
             no_link = Skipped(Reason.NO_LINK(), follows_from_settings=True)
             await events.end(_ids(asking + work.ticket_events), no_link)
         if not work.is_complete:
-            await self._run.write(partial(self._supersede_unread, plan))
+            await self._ctx.write(partial(self._supersede_unread, plan))
 
     def _supersede_unread(self, plan: Plan, tx: Transaction) -> None:
         """End what is older than what is worked on and was not read: left due, it would bring that up again at once."""
@@ -269,11 +269,11 @@ class Forwarding:
         return outcome
 
     async def _settled_or_new_issue(self, asking: list[Pending]) -> Created | Waiting | None:
-        run, work = self._run, self._work
-        outcome = await settled(run, Kind.TICKET, run.ticket_id, work.issue_row, work.now)
+        ctx, work = self._ctx, self._work
+        outcome = await settled(ctx, Kind.TICKET, ctx.ticket_id, work.issue_row, work.now)
         if outcome or not asking:
             return outcome
-        creation = await built(run, IssueCreation.of, run, work, asking[0], _tried(asking))
+        creation = await built(ctx, IssueCreation.of, ctx, work, asking[0], _tried(asking))
         outcome, self._begun = await create(creation, work.issue_row, following=asking[0])
         return outcome
 
@@ -286,20 +286,20 @@ class Forwarding:
 
     async def _time_entry(self, asking: Pending, issue: Created) -> Result:
         """Log a ticket task's time on the ticket's issue, once."""
-        run, work, task_id = self._run, self._work, asking.task.id
+        ctx, work, task_id = self._ctx, self._work, asking.task.id
         row, begun, self._begun = work.time_rows.get(task_id), self._begun, None
         outcome: Created | Waiting | None
         try:
             if begun is not None:
                 outcome, _ = await create(begun.creation, row, begun.attempt)
             else:
-                outcome = await settled(run, Kind.TICKET_TASK, task_id, row, work.now)
+                outcome = await settled(ctx, Kind.TICKET_TASK, task_id, row, work.now)
             if outcome is None:
-                creation = await built(run, TimeEntryCreation.of, run, work, asking, issue)
+                creation = await built(ctx, TimeEntryCreation.of, ctx, work, asking, issue)
                 outcome, _ = await create(creation, row)
         except TrackerRejected as rejection:
             if rejection.status in ISSUE_MAY_BE_GONE and (
-                gone := await begin(found_gone, run, issue.tracker_id)
+                gone := await begin(found_gone, ctx, issue.tracker_id)
             ):
                 return gone
             raise
@@ -309,41 +309,41 @@ class Forwarding:
         made["fields"] = list(issue.fields) or None
         if outcome.now:
             return Sent(logged(outcome.wrong_author or issue.wrong_author, **made))
-        noted = await run.write(lambda tx: tx.misattributed.get(Kind.TICKET_TASK, task_id))
+        noted = await ctx.write(lambda tx: tx.misattributed.get(Kind.TICKET_TASK, task_id))
         return AlreadyDone(logged(noted.coded if noted else issue.wrong_author, **made))
 
     async def _settle_times(self, attempted: set[int]) -> None:
         """Settle time entries that were begun earlier and that no pending event asks for."""
-        run, work = self._run, self._work
+        ctx, work = self._ctx, self._work
         for task_id, row in work.unsettled_times.items():
             if task_id not in attempted:
-                run.lock.check()
-                await self._attempt([], settled(run, Kind.TICKET_TASK, task_id, row, work.now))
+                ctx.lock.check()
+                await self._attempt([], settled(ctx, Kind.TICKET_TASK, task_id, row, work.now))
 
     async def _status(self, issue: Created | Waiting | None) -> None:
         """Give the newest status where it is due, and end the ticket updates."""
-        run, work, events, state = self._run, self._work, self._events, self._work.state
+        ctx, work, events, state = self._ctx, self._work, self._events, self._work.state
         if work.is_deleted:
             if state.status_due and work.issue_row is not None:
-                dropping = partial(drop, run, state, work.issue_row.tracker_id, Reason.TICKET_DELETED())
-                await run.write(dropping)
+                dropping = partial(drop, ctx, state, work.issue_row.tracker_id, Reason.TICKET_DELETED())
+                await ctx.write(dropping)
             return
         if work.link is None:
             if state.status_due and work.issue_row is not None:
                 issue_id = work.issue_row.tracker_id
-                await run.conclude(partial(drop, run, state, issue_id, Reason.NO_LINK()))
+                await ctx.conclude(partial(drop, ctx, state, issue_id, Reason.NO_LINK()))
             return
         is_given = isinstance(issue, Created) and issue.is_status_given
         if not work.is_issue_linked and not is_given:  # to have come to its issue may have settled it
-            now = await run.write(lambda tx: tx.statuses.get(run.ticket_id))
+            now = await ctx.write(lambda tx: tx.statuses.get(ctx.ticket_id))
             state = now or state
-        desired, status = state.newest_mapped(run.config.status_map)
-        if Operation.ISSUE_UPDATE_STATUS in run.templates:  # it may know what status_map lacks
+        desired, status = state.newest_mapped(ctx.config.status_map)
+        if Operation.ISSUE_UPDATE_STATUS in ctx.templates:  # it may know what status_map lacks
             desired = state.event_id
         newest = [one.id for one in work.ticket_events if one.id == desired]
         unmapped = [one.id for one in work.ticket_events if one.id == state.event_id != desired]
         older = [one.id for one in work.ticket_events if one.id not in (*newest, *unmapped)]
-        by_newest = [one.id for one in work.ticket_events if one.id in older and not _is_mapped(run, one)]
+        by_newest = [one.id for one in work.ticket_events if one.id in older and not _is_mapped(ctx, one)]
         before = [event_id for event_id in older if event_id not in by_newest]
         await events.supersede(before, Reason.NEWER_TICKET_EVENT(event_id=desired))
         await events.supersede(by_newest, Reason.NEWER_TICKET_EVENT(event_id=state.event_id))
@@ -363,7 +363,7 @@ class Forwarding:
             await events.end(newest, Waiting(reason, until=state.status_next_at))
         else:
             try:
-                given = await give_status(run, replace(work, state=state), issue)
+                given = await give_status(ctx, replace(work, state=state), issue)
             except TrackerRejected as rejection:
                 refused = Reason.STATUS_REFUSED(because=rejection.coded)
                 await events.fail(newest, refused, of_status=status)
@@ -371,17 +371,17 @@ class Forwarding:
                 if newest or not isinstance(given, Skipped):
                     await events.end(newest, given)
 
-    async def _attempt(self, events: list[Pending], way: Way[T]) -> T | None:
+    async def _attempt(self, events: list[Pending], way: Workflow[T]) -> T | None:
         """Go a way; a refusal for good fails its events, no clear answer or a lease that ran out delays them."""
         try:
             return await way
         except TrackerRejected as rejection:
             await self._events.fail(_ids(events), rejection.coded)
         except LeaseOver as over:
-            until = self._run.later(self._work.now, 0)
+            until = self._ctx.later(self._work.now, 0)
             await self._events.end(_ids(events), Waiting(over.coded, until=until))
         except (NotYet, OutcomeUnknown) as unclear:
-            until = self._run.later(self._work.now, _tried(events))
+            until = self._ctx.later(self._work.now, _tried(events))
             await self._events.end(_ids(events), Waiting(unclear.coded, until=until, attempt=True))
         except TrackerOutage as outage:
             if outage.may_have_acted:
@@ -394,8 +394,8 @@ def _ids(events: list[Pending]) -> list[int]:
     return [one.id for one in events]
 
 
-def _is_mapped(run: Drain, one: Pending) -> bool:
-    return one.event.ticket.status in run.config.status_map
+def _is_mapped(ctx: TicketContext, one: Pending) -> bool:
+    return one.event.ticket.status in ctx.config.status_map
 
 
 def _tried(events: list[Pending]) -> int:

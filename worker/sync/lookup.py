@@ -13,12 +13,12 @@ from shared.errors import OutcomeUnknown
 from shared.tracker.answers import Answer
 from shared.tracker.lists import MOST_PAGES, Listed
 from shared.values.ids import is_id
-from worker.sync.drain import Drain
+from worker.sync.drain import TicketContext
 from worker.sync.matching import Essence, found_essence, moment_of
 
 
 def look_up(
-    run: Drain,
+    ctx: TicketContext,
     kind: Kind,
     within: int | None,
     since: datetime,
@@ -32,7 +32,7 @@ def look_up(
     is looked for in every tracker project: somebody may have moved it since it was created.
 
     Args:
-        run: the drain.
+        ctx: the drain.
         kind: issue or time entry.
         within: tracker project in which an issue was created; issue of a time entry.
         since: nothing that was created earlier is wanted (database clock).
@@ -47,14 +47,14 @@ def look_up(
 
     def is_past(rows: list[Listed], answer: Answer) -> bool:
         nonlocal offset
-        offset = offset if offset is not None else _offset(run, answer)
+        offset = offset if offset is not None else _offset(ctx, answer)
         return _is_past(kind, rows, since + offset)
 
-    listed = run.lists.search(
+    listed = ctx.lists.search(
         kind.path, kind.list_name, _filter(kind, within), enough=is_past, most_pages=most_pages
     )
     if kind is Kind.TICKET:
-        listed = [row for one in listed if (row := _as_created(run, one, within, sent))]
+        listed = [row for one in listed if (row := _as_created(ctx, one, within, sent))]
     return listed, offset or timedelta(0)
 
 
@@ -64,7 +64,9 @@ def _filter(kind: Kind, within: int | None) -> dict[str, str | int]:
     return {"status_id": "*", "sort": "created_on:desc"}
 
 
-def _as_created(run: Drain, row: Listed, within: int | None, sent: Collection[Essence]) -> Listed | None:
+def _as_created(
+    ctx: TicketContext, row: Listed, within: int | None, sent: Collection[Essence]
+) -> Listed | None:
     """Return a listed issue in the tracker project in which it was created; None where that is another one.
 
     Its journal, which tells that, is read only where its text is one that is looked for.
@@ -75,13 +77,13 @@ def _as_created(run: Drain, row: Listed, within: int | None, sent: Collection[Es
     here, issue_id = replace(essence, place=within), row.get("id")
     if not is_id(issue_id) or not any(here.meets(one) for one in sent):
         return None
-    return {**row, "project": {"id": within}} if _was_created_in(run, issue_id, within) else None
+    return {**row, "project": {"id": within}} if _was_created_in(ctx, issue_id, within) else None
 
 
-def _was_created_in(run: Drain, issue_id: int, within: int | None) -> bool:
+def _was_created_in(ctx: TicketContext, issue_id: int, within: int | None) -> bool:
     """Tell whether an issue was created in a tracker project, by the first move that its journals tell of."""
     path = f"/issues/{issue_id}.json"
-    found = run.lists.get(path, {"include": "journals"}).data
+    found = ctx.lists.get(path, {"include": "journals"}).data
     issue = found.get("issue") if isinstance(found, dict) else None
     journals = issue.get("journals") if isinstance(issue, dict) else None
     if not isinstance(journals, list):
@@ -95,14 +97,14 @@ def _dicts(listed: Any) -> list[dict[str, Any]]:
     return [one for one in listed if isinstance(one, dict)] if isinstance(listed, list) else []
 
 
-def _offset(run: Drain, answer: Answer) -> timedelta:
+def _offset(ctx: TicketContext, answer: Answer) -> timedelta:
     """Our clock is read after the answer came, so that a slow answer can only widen the search.
 
     A bare puma sends no Date header: its clock may be anywhere near ours.
     """
     if answer.at is None:
         return timedelta(0)
-    with run.store.transaction() as tx:
+    with ctx.store.transaction() as tx:
         return answer.at - tx.now()
 
 

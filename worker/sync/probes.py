@@ -11,12 +11,12 @@ from shared.errors import NotYet, OutcomeUnknown, TrackerRejected
 from shared.events.payloads import Body
 from shared.tracker.answers import Answer
 from shared.tracker.client import Exchange
-from worker.sync.drain import Drain
+from worker.sync.drain import TicketContext
 from worker.sync.results import Waiting
 
 
 def call_as_administrator(
-    run: Drain,
+    ctx: TicketContext,
     method: str,
     path: str,
     body: Body,
@@ -34,12 +34,12 @@ def call_as_administrator(
         TrackerError: as any call.
     """
     try:
-        return run.tracker.call(
+        return ctx.tracker.call(
             method,
             path,
             body=body,
             before_send=before_send,
-            observe=run.observe,
+            observe=ctx.observe,
             expected=expected,
             begun=begun,
         )
@@ -48,17 +48,17 @@ def call_as_administrator(
             raise
         refusal = rejection
     try:
-        run.lists.ask_whether_open()
+        ctx.lists.ask_whether_open()
     except OutcomeUnknown as unclear:
         raise NotYet(Fault.OPENNESS_UNKNOWN(refusal=refusal.coded, because=unclear.coded)) from None
-    return run.tracker.call(method, path, body=body, before_send=before_send, observe=run.observe)
+    return ctx.tracker.call(method, path, body=body, before_send=before_send, observe=ctx.observe)
 
 
-def read_issue(run: Drain, issue_id: int, include: str | None = None) -> dict[str, Any]:
+def read_issue(ctx: TicketContext, issue_id: int, include: str | None = None) -> dict[str, Any]:
     """Return an issue as the tracker has it now.
 
     Args:
-        run: the drain.
+        ctx: the drain.
         issue_id: the issue.
         include: what more of it than its fields.
 
@@ -67,41 +67,41 @@ def read_issue(run: Drain, issue_id: int, include: str | None = None) -> dict[st
         TrackerError: as any call.
     """
     path = f"/issues/{issue_id}.json"
-    found = run.lists.get(path, {"include": include} if include else None).data
+    found = ctx.lists.get(path, {"include": include} if include else None).data
     issue = found.get("issue") if isinstance(found, dict) else None
     if not isinstance(issue, dict):
         raise OutcomeUnknown("GET", path, detail=Detail.NO_OBJECT(kind=Kind.TICKET))
     return issue
 
 
-def found_gone(run: Drain, issue_id: int) -> Waiting | None:
+def found_gone(ctx: TicketContext, issue_id: int) -> Waiting | None:
     """Mark the ticket's issue as no longer there where it is not, for a person to decide on; else None.
 
     Raises:
         TrackerError: an outage, or no clear answer.
     """
-    if not _is_gone(run, issue_id):
+    if not _is_gone(ctx, issue_id):
         return None
-    with run.transaction() as tx:
-        reason = run.verdicts(tx, Kind.TICKET).gone(run.ticket_id, issue_id)
-    return Waiting(reason, held=(Kind.TICKET, run.ticket_id))
+    with ctx.transaction() as tx:
+        reason = ctx.verdicts(tx, Kind.TICKET).gone(ctx.ticket_id, issue_id)
+    return Waiting(reason, held=(Kind.TICKET, ctx.ticket_id))
 
 
-def _is_gone(run: Drain, issue_id: int) -> bool:
+def _is_gone(ctx: TicketContext, issue_id: int) -> bool:
     """Tell whether an issue no longer exists: an empty PUT answers 404, and the list does not have it.
 
     An issue of an archived project is in no list either, but its PUT answers 403.
     """
     path = f"/issues/{issue_id}.json"
     try:
-        run.tracker.call("PUT", path, body={"issue": {}}, observe=run.observe)
+        ctx.tracker.call("PUT", path, body={"issue": {}}, observe=ctx.observe)
     except TrackerRejected as rejection:
         if rejection.status == 403:
-            run.lists.ask_whether_open()
+            ctx.lists.ask_whether_open()
         if rejection.status != 404:
             return False
     else:
         return False
     kind = Kind.TICKET
     params: dict[str, str | int] = {"issue_id": issue_id, "status_id": "*"}
-    return run.lists.find(kind.path, kind.list_name, issue_id, params) is None
+    return ctx.lists.find(kind.path, kind.list_name, issue_id, params) is None

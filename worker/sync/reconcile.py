@@ -16,7 +16,7 @@ from shared.codes.kinds import Kind
 from shared.codes.reasons import Reason
 from shared.errors import OutcomeUnknown, TrackerError, TrackerRejected
 from shared.store.ledger.ledger import LedgerRow
-from worker.sync.drain import Drain
+from worker.sync.drain import TicketContext
 from worker.sync.lookup import look_up
 from worker.sync.matching import Candidate, Doubt, Verdict, candidates, fingerprint, sent_essence, settle
 from worker.sync.retry import backoff, is_given_up, is_undecidable, round_delay
@@ -26,11 +26,11 @@ CLOCK_MARGIN = timedelta(minutes=15)
 BUSY_S = 2.0
 
 
-def reconcile(run: Drain, kind: Kind, row: LedgerRow) -> None:
+def reconcile(ctx: TicketContext, kind: Kind, row: LedgerRow) -> None:
     """Bring a row in doubt to `linked`, `free` or `held`, together with those that may not be told apart from it.
 
     Args:
-        run: the drain.
+        ctx: the drain.
         kind: issue or time entry.
         row: the row, in doubt, its settling time over.
 
@@ -39,37 +39,37 @@ def reconcile(run: Drain, kind: Kind, row: LedgerRow) -> None:
         LockBusy: somebody settles them at this moment. They stay due: a row that is not is waited for by the others.
     """
     shared = fingerprint(kind, row.body or {})
-    with run.locks.hold(f"settle:{shared}"):
-        _settle_alike(run, kind, row, shared)
+    with ctx.locks.hold(f"settle:{shared}"):
+        _settle_alike(ctx, kind, row, shared)
 
 
-def _settle_alike(run: Drain, kind: Kind, row: LedgerRow, shared: str) -> None:
-    with run.transaction() as tx:
+def _settle_alike(ctx: TicketContext, kind: Kind, row: LedgerRow, shared: str) -> None:
+    with ctx.transaction() as tx:
         moment = tx.now()
         if row.issue_id is not None:
             tx.times.regroup(row.issue_id, partial(fingerprint, kind))
         alike = list(tx.ledger(kind).in_doubt_like(shared))
     if not alike:
         return
-    if run.config.in_doubt_policy == "hold":
-        _hold_all(run, kind, alike, Reason.POLICY_IS_HOLD())
+    if ctx.config.in_doubt_policy == "hold":
+        _hold_all(ctx, kind, alike, Reason.POLICY_IS_HOLD())
         return
     sent = {one.key: sent_essence(kind, one.body or {}) for one in alike}
     try:
         within = row.issue_id if kind is Kind.TICKET_TASK else row.tracker_project_id
         since = min(_since(one) for one in alike)
         tried = [sent_essence(kind, body) for one in alike for body in one.earlier or ()]
-        listed, offset = look_up(run, kind, within, since, [*sent.values(), *tried])
-        before = {one.key: _of_earlier(run, kind, one, within, listed, since) for one in alike if one.earlier}
+        listed, offset = look_up(ctx, kind, within, since, [*sent.values(), *tried])
+        before = {one.key: _of_earlier(ctx, kind, one, within, listed, since) for one in alike if one.earlier}
     except (OutcomeUnknown, TrackerRejected) as failure:
-        _another_round(run, kind, alike, failure)
+        _another_round(ctx, kind, alike, failure)
         return
-    with run.store.transaction() as tx:
+    with ctx.store.transaction() as tx:
         held = tx.ledger(kind).holders([one["id"] for one in listed if isinstance(one.get("id"), int)])
         others = tx.ledger(kind).unsettleable_like(shared, moment)
     found = candidates(kind, listed, sent.values(), held)
     if found and others:
-        _wait_for(run, kind, alike, others)
+        _wait_for(ctx, kind, alike, others)
         return
     doubts = [
         Doubt(
@@ -81,11 +81,11 @@ def _settle_alike(run: Drain, kind: Kind, row: LedgerRow, shared: str) -> None:
         )
         for one in alike
     ]
-    _apply(run, kind, alike, settle(doubts, found, before))
+    _apply(ctx, kind, alike, settle(doubts, found, before))
 
 
 def _of_earlier(
-    run: Drain,
+    ctx: TicketContext,
     kind: Kind,
     row: LedgerRow,
     within: int | None,
@@ -97,8 +97,8 @@ def _of_earlier(
     for body in row.earlier or ():
         place = body["time_entry"]["issue_id"] if kind is Kind.TICKET_TASK else body["issue"]["project_id"]
         essence = sent_essence(kind, body)
-        rows = listed if place == within else look_up(run, kind, place, since, [essence])[0]
-        with run.store.transaction() as tx:
+        rows = listed if place == within else look_up(ctx, kind, place, since, [essence])[0]
+        with ctx.store.transaction() as tx:
             held = tx.ledger(kind).holders([one["id"] for one in rows if isinstance(one.get("id"), int)])
         alike = candidates(kind, rows, [essence], held)
         found += [
@@ -107,12 +107,14 @@ def _of_earlier(
     return found
 
 
-def _wait_for(run: Drain, kind: Kind, alike: Sequence[LedgerRow], others: Sequence[LedgerRow]) -> None:
+def _wait_for(
+    ctx: TicketContext, kind: Kind, alike: Sequence[LedgerRow], others: Sequence[LedgerRow]
+) -> None:
     """Wait for rows of the same text that are still under way: what was found may be theirs.
 
     All of them become due at the same moment, so that none waits for one that waits for it.
     """
-    with run.transaction() as tx:
+    with ctx.transaction() as tx:
         now, ledger = tx.now(), tx.ledger(kind)
         soon = now + timedelta(seconds=BUSY_S)
         due = max((one.settle_after or soon for one in others), default=soon)
@@ -125,11 +127,11 @@ def _since(row: LedgerRow) -> datetime:
     return claimed_at - CLOCK_MARGIN
 
 
-def _apply(run: Drain, kind: Kind, alike: Sequence[LedgerRow], verdict: Verdict) -> None:
+def _apply(ctx: TicketContext, kind: Kind, alike: Sequence[LedgerRow], verdict: Verdict) -> None:
     for row in alike:
         try:
-            with run.transaction() as tx:
-                verdicts = run.verdicts(tx, kind)
+            with ctx.transaction() as tx:
+                verdicts = ctx.verdicts(tx, kind)
                 if row.key in verdict.adopted:
                     verdicts.adopt(row, verdict.adopted[row.key])
                 elif row.key in verdict.unclear:
@@ -141,25 +143,25 @@ def _apply(run: Drain, kind: Kind, alike: Sequence[LedgerRow], verdict: Verdict)
                     verdicts.free(row, backoff(row.unclear or 0, random.random()))  # noqa: S311 (jitter)
         except IntegrityError:
             continue  # its own creator linked the candidate meanwhile; the row stays in doubt
-        if row.ticket_id != run.ticket_id:
-            run.rung.add(row.ticket_id)
+        if row.ticket_id != ctx.ticket_id:
+            ctx.rung.add(row.ticket_id)
 
 
-def _hold_all(run: Drain, kind: Kind, alike: Sequence[LedgerRow], because: Coded) -> None:
-    with run.transaction() as tx:
+def _hold_all(ctx: TicketContext, kind: Kind, alike: Sequence[LedgerRow], because: Coded) -> None:
+    with ctx.transaction() as tx:
         for row in alike:
-            run.verdicts(tx, kind).hold(row, because)
+            ctx.verdicts(tx, kind).hold(row, because)
 
 
-def _another_round(run: Drain, kind: Kind, alike: Sequence[LedgerRow], failure: TrackerError) -> None:
+def _another_round(ctx: TicketContext, kind: Kind, alike: Sequence[LedgerRow], failure: TrackerError) -> None:
     refused = isinstance(failure, TrackerRejected)
     undecided = [row for row in alike if is_undecidable(row.rounds + 1, refused=refused)]
     if undecided:
         rounds = max(row.rounds for row in undecided) + 1
-        _hold_all(run, kind, undecided, Reason.NO_VERDICT(count=rounds, because=failure.coded))
+        _hold_all(ctx, kind, undecided, Reason.NO_VERDICT(count=rounds, because=failure.coded))
     rounds = max((row.rounds for row in alike), default=0)
     delay = timedelta(seconds=round_delay(rounds, random.random()))  # noqa: S311 (jitter)
-    with run.transaction() as tx:
+    with ctx.transaction() as tx:
         due = tx.now() + delay
         for row in alike:
             if row not in undecided:

@@ -35,26 +35,26 @@ def look_first(creation: Creation, since: datetime) -> Created | Waiting | None:
     Raises:
         TrackerError: nothing is known; nothing was changed.
     """
-    run, kind, key = creation.run, creation.kind, creation.key
+    ctx, kind, key = creation.ctx, creation.kind, creation.key
     claim = creation.claim()
-    with run.transaction() as tx:
+    with ctx.transaction() as tx:
         if creation.issue_id is not None:
             tx.times.regroup(creation.issue_id, partial(fingerprint, kind))
         if tx.ledger(kind).is_alike_in_flight(claim.fingerprint, key):
             return Waiting(Reason.EQUAL_SETTLED_FIRST(kind=kind))
     recalled = _recall(creation, since)
-    if recalled.own is not None and run.config.in_doubt_policy == "lookup":
+    if recalled.own is not None and ctx.config.in_doubt_policy == "lookup":
         return _adopt(creation, recalled.own)
     alike = [recalled.own] if recalled.own else recalled.alike
     if alike:
         return _hold(creation, alike)
-    run.note(What.NOT_THERE_YET(kind=kind), task_id=creation.task_id)
+    ctx.note(What.NOT_THERE_YET(kind=kind), task_id=creation.task_id)
     return None
 
 
 def _recall(creation: Creation, since: datetime) -> Recalled:
     """Compare with every snapshot that the journal has: which was the newest back then is not known any more."""
-    run, kind = creation.run, creation.kind
+    ctx, kind = creation.ctx, creation.kind
     forms = _forms(creation)
     authors = {one for form in forms for one in form.claim().authors}
     anyone = any(not form.claim().authors for form in forms)
@@ -64,10 +64,10 @@ def _recall(creation: Creation, since: datetime) -> Recalled:
     sent = [sent_essence(kind, form.body) for form in forms]
     listed, ahead = [], timedelta(0)
     for place in places:
-        rows, offset = look_up(run, kind, place, since - MARGIN, sent, most_pages=MOST_PAGES)
+        rows, offset = look_up(ctx, kind, place, since - MARGIN, sent, most_pages=MOST_PAGES)
         listed += rows
         ahead = min(ahead, offset)
-    with run.store.transaction() as tx:
+    with ctx.store.transaction() as tx:
         held = tx.ledger(kind).holders([one["id"] for one in listed if isinstance(one.get("id"), int)])
     who = Doubt(creation.key, () if anyone else tuple(sorted(authors)), since - MARGIN + ahead)
     return recall(kind, listed, [form.body for form in forms], who, held)
@@ -75,26 +75,26 @@ def _recall(creation: Creation, since: datetime) -> Recalled:
 
 def _forms(creation: Creation) -> list[Creation]:
     """Return the creation as each event of the journal would have asked for it, newest first."""
-    run = creation.run
-    with run.store.transaction() as tx:
-        rows = tx.journal.find(ticket_id=run.ticket_id, limit=None)
+    ctx = creation.ctx
+    with ctx.store.transaction() as tx:
+        rows = tx.journal.find(ticket_id=ctx.ticket_id, limit=None)
     newest_first = sorted(rows, key=lambda row: row.occurred_at, reverse=True)
     events = [event for row in newest_first if (event := snapshot_of(row))]
     if creation.kind is Kind.TICKET_TASK:
         events = [
             event
             for event in events
-            if event.task and event.task.id == creation.key and not closed_gate(event, run.config)
+            if event.task and event.task.id == creation.key and not closed_gate(event, ctx.config)
         ]
     return [creation, *(creation.as_of(event) for event in events)]
 
 
 def _adopt(creation: Creation, own: Candidate) -> Created | Waiting:
-    run, kind, claim = creation.run, creation.kind, creation.claim()
+    ctx, kind, claim = creation.ctx, creation.kind, creation.claim()
     try:
-        with run.transaction() as tx:
-            lease = run.settings.claim_lease
-            if not run.verdicts(tx, kind).adopt_after_restore(claim, lease, own):
+        with ctx.transaction() as tx:
+            lease = ctx.settings.claim_lease
+            if not ctx.verdicts(tx, kind).adopt_after_restore(claim, lease, own):
                 return Waiting(Reason.BEING_CREATED(kind=kind))
     except IntegrityError:
         return Waiting(Reason.LINKED_ELSEWHERE(kind=kind, tracker_id=own.tracker_id))
@@ -102,10 +102,10 @@ def _adopt(creation: Creation, own: Candidate) -> Created | Waiting:
 
 
 def _hold(creation: Creation, alike: list[Candidate]) -> Waiting:
-    run, kind, claim = creation.run, creation.kind, creation.claim()
-    with run.transaction() as tx:
+    ctx, kind, claim = creation.ctx, creation.kind, creation.claim()
+    with ctx.transaction() as tx:
         may_be = [one.tracker_id for one in alike]
-        if not run.verdicts(tx, kind).hold_after_restore(claim, run.settings.claim_lease, may_be):
+        if not ctx.verdicts(tx, kind).hold_after_restore(claim, ctx.settings.claim_lease, may_be):
             return Waiting(Reason.BEING_CREATED(kind=kind))
     because = Reason.ALIKE_AFTER_RESTORE()
     return Waiting(

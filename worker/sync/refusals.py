@@ -11,12 +11,12 @@ from shared.refusals.hints import explain
 from shared.refusals.known import Known, known_of
 from shared.refusals.records import IGNORED
 from shared.templating.operations import Operation
-from worker.sync.drain import Drain
+from worker.sync.drain import TicketContext
 from worker.sync.reading import known_now
 
 
 def explained(
-    run: Drain,
+    ctx: TicketContext,
     operation: Operation,
     body: Body,
     project_id: int,
@@ -26,30 +26,30 @@ def explained(
     """Return a refusal with what explains it, which is noted for the trace as well, each with its knowledge record.
 
     Args:
-        run: the drain.
+        ctx: the drain.
         operation: what was asked for.
         body: what was sent.
         project_id: the tracker project it was for.
         refusal: the tracker's answer.
         task_id: the ticket task that it is about.
     """
-    known = _known(run, operation, body, project_id)
+    known = _known(ctx, operation, body, project_id)
     why = explain(operation, body, known, refusal.status or 422, said=bool(refusal.errors))
     found = [one for one in why if one.record != IGNORED]
     for hint in found:
         told = What.PERHAPS_REFUSED_FOR(field=hint.field, problem=hint.why, record=hint.record)
-        run.warn(told, task_id=task_id)
+        ctx.warn(told, task_id=task_id)
     hints = [Detail.EXPLAINED_BY(field=one.field, problem=one.why, record=one.record) for one in found]
     if hints:
         refusal.coded = Coded(refusal.coded.code, {**refusal.coded.params, "hints": hints})
     return refusal
 
 
-def _known(run: Drain, operation: Operation, body: Body, project_id: int) -> Known:
+def _known(ctx: TicketContext, operation: Operation, body: Body, project_id: int) -> Known:
     """Return the tracker as it is now; as the cache has it where it cannot be read."""
-    run.people.clear()  # the cache of people may be read afresh, too
+    ctx.people.clear()  # the cache of people may be read afresh, too
     try:
-        return known_now(run.store, run.lists, operation, body, project_id)
+        return known_now(ctx.store, ctx.lists, operation, body, project_id)
     except BridgeError:
-        with run.store.transaction() as tx:
+        with ctx.store.transaction() as tx:
             return known_of(tx, project_id)

@@ -13,7 +13,7 @@ from shared.codes.faults import Detail
 from shared.errors import ImpersonationRefused, OutcomeUnknown, TrackerRejected
 from shared.store.configuration.people import TrackerPerson
 from shared.values.ids import id_in
-from worker.sync.drain import Drain
+from worker.sync.drain import TicketContext
 
 
 class Rights(Enum):
@@ -46,11 +46,13 @@ class Found(NamedTuple):
     right: str
 
 
-def rights_of(run: Drain, person: TrackerPerson, login: str, project_id: int, issue_id: int | None) -> Found:
+def rights_of(
+    ctx: TicketContext, person: TrackerPerson, login: str, project_id: int, issue_id: int | None
+) -> Found:
     """Return what a person may do.
 
     Args:
-        run: the drain.
+        ctx: the drain.
         person: the person.
         login: the person's login now.
         project_id: the tracker project.
@@ -60,7 +62,7 @@ def rights_of(run: Drain, person: TrackerPerson, login: str, project_id: int, is
         TrackerError: an outage, or no clear answer.
     """
     path = f"/users/{person.tracker_user_id}.json"
-    found = run.lists.get(path, {"include": "memberships"}).data
+    found = ctx.lists.get(path, {"include": "memberships"}).data
     user = found.get("user") if isinstance(found, dict) else None
     if not isinstance(user, dict):
         raise OutcomeUnknown("GET", path, detail=Detail.NO_LIST(name="memberships"))
@@ -76,35 +78,35 @@ def rights_of(run: Drain, person: TrackerPerson, login: str, project_id: int, is
         rights = Rights.ENOUGH
     elif not roles:
         rights = Rights.NOT_MEMBER
-    elif not any(needed in _permissions(run, role_id) for role_id in roles):
+    elif not any(needed in _permissions(ctx, role_id) for role_id in roles):
         rights = Rights.LACKING
-    elif issue_id is not None and not _sees(run, login, issue_id):
+    elif issue_id is not None and not _sees(ctx, login, issue_id):
         rights = Rights.UNSEEING
     else:
         rights = Rights.ENOUGH
     return Found(rights, list(roles.values()), RIGHT_TO[needed])
 
 
-def is_deleted(run: Drain, person: TrackerPerson) -> bool:
+def is_deleted(ctx: TicketContext, person: TrackerPerson) -> bool:
     """Tell whether a person, whose login no active user has, was deleted: one who is locked is still there.
 
     Raises:
         TrackerError: an outage, or no clear answer.
     """
     try:
-        run.lists.get(f"/users/{person.tracker_user_id}.json")
+        ctx.lists.get(f"/users/{person.tracker_user_id}.json")
     except TrackerRejected as refused:
         return refused.status == 404
     return False
 
 
-def _permissions(run: Drain, role_id: int) -> frozenset[str]:
+def _permissions(ctx: TicketContext, role_id: int) -> frozenset[str]:
     """Return what a role may do, as it was read within the last minute."""
-    known = run.known.permissions
+    known = ctx.known.permissions
     if role_id not in known:
         path = f"/roles/{role_id}.json"
         try:
-            found = run.lists.get(path).data
+            found = ctx.lists.get(path).data
         except TrackerRejected as refused:
             if refused.status != 404:
                 raise
@@ -115,9 +117,9 @@ def _permissions(run: Drain, role_id: int) -> frozenset[str]:
     return known[role_id]
 
 
-def _sees(run: Drain, login: str, issue_id: int) -> bool:
+def _sees(ctx: TicketContext, login: str, issue_id: int) -> bool:
     try:
-        run.tracker.call("GET", f"/issues/{issue_id}.json", login=login, observe=run.observe)
+        ctx.tracker.call("GET", f"/issues/{issue_id}.json", login=login, observe=ctx.observe)
     except ImpersonationRefused:
         return False
     return True

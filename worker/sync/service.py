@@ -20,8 +20,8 @@ from shared.coordination.pause import Pause, Permit
 from shared.errors import BridgeError, LockBusy, SettingsError, TrackerBusy, TrackerOutage
 from shared.store.tables.models import EventState
 from shared.telemetry.logs import get_logger, reason_fields
-from worker.sync.actions import Together, apart, aside, drive
-from worker.sync.drain import Collaborators
+from worker.sync.actions import RedisOp, apart, aside, drive
+from worker.sync.drain import Services
 from worker.sync.forward import forward
 from worker.sync.results import Result, Waiting
 from worker.sync.retry import backoff, is_exhausted
@@ -47,7 +47,7 @@ class Entered:
     lock: HeldLock | LockBusy
 
 
-class Enter(Together[Entered]):
+class Enter(RedisOp[Entered]):
     """Ask to go on, and take the ticket's lock: not while a pause lasts, and without waiting for either."""
 
     begins = True
@@ -57,7 +57,7 @@ class Enter(Together[Entered]):
         self._pause, self._locks, self._name = pause, locks, of_ticket(ticket_id)
 
     @classmethod
-    def carry_out_all(cls, actions: Sequence[Self]) -> Sequence[Entered]:
+    def execute_many(cls, actions: Sequence[Self]) -> Sequence[Entered]:
         """Take each lock that is free, as long as there is no pause; in one each asks for itself before."""
         locks, pause = actions[0]._locks, actions[0]._pause
         taken = locks.take_all_unless(pause.key, [one._name for one in actions])
@@ -82,7 +82,7 @@ class Enter(Together[Entered]):
         ]
 
 
-class SyncService(Collaborators):
+class SyncService(Services):
     """Forwards what is due for a ticket."""
 
     def sync(self, ticket_id: int) -> list[Result]:

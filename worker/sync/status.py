@@ -25,7 +25,7 @@ from shared.templating.operations import Operation
 from shared.values.ids import id_in
 from worker.sync.actions import apart, begin
 from worker.sync.bodies import body_for, built
-from worker.sync.drain import Drain, Stored
+from worker.sync.drain import DbOp, TicketContext
 from worker.sync.probes import call_as_administrator, found_gone, read_issue
 from worker.sync.refusals import explained
 from worker.sync.results import Created, Result, Sent, Skipped, Waiting
@@ -34,53 +34,53 @@ from worker.sync.transitions import Transition
 from worker.sync.work import Work
 
 
-async def give_status(run: Drain, work: Work, issue: Created) -> Result:
+async def give_status(ctx: TicketContext, work: Work, issue: Created) -> Result:
     """Give the tracker the newest status, as the administrator, who may make any transition that some role may make.
 
     Args:
-        run: the drain.
+        ctx: the drain.
         work: what is known of the ticket; its status is due.
         issue: the linked issue.
 
     Raises:
         TrackerRejected: the tracker refused it for good, has no such status, did not take it, or never gave a clear
             answer.
-        Outdated, LockBusy: nothing was sent; see `Drain.may_send`.
+        Outdated, LockBusy: nothing was sent; see `TicketContext.may_send`.
         TrackerError: an outage.
     """
     state = work.state
     try:
-        return await _given(run, work, issue)
+        return await _given(ctx, work, issue)
     except TrackerRejected as rejection:
         reason = Reason.STATUS_REFUSED(because=rejection.coded)
-        dropping = partial(drop, run, state, issue.tracker_id, reason, warning=True)
-        await run.conclude(dropping, of_status=state.newest_mapped(run.config.status_map)[1])
+        dropping = partial(drop, ctx, state, issue.tracker_id, reason, warning=True)
+        await ctx.conclude(dropping, of_status=state.newest_mapped(ctx.config.status_map)[1])
         raise
     except (NotYet, OutcomeUnknown) as unclear:
-        return await apart(_wait, run, work, unclear)
+        return await apart(_wait, ctx, work, unclear)
     except TrackerFailing as failing:
-        await apart(_wait, run, work, failing)
+        await apart(_wait, ctx, work, failing)
         raise
 
 
-async def _given(run: Drain, work: Work, issue: Created) -> Result:
+async def _given(ctx: TicketContext, work: Work, issue: Created) -> Result:
     state, issue_id = work.state, issue.tracker_id
-    body = await built(run, _body, run, work, issue)
+    body = await built(ctx, _body, ctx, work, issue)
     if not body["issue"]:
-        known = state.status in run.config.status_map
+        known = state.status in ctx.config.status_map
         lacks = Reason.STATUS_NOT_IN_TEMPLATE if known else Reason.STATUS_NOT_MAPPED
         reason = lacks(status=state.status)
-        await run.conclude(partial(drop, run, state, issue_id, reason))
+        await ctx.conclude(partial(drop, ctx, state, issue_id, reason))
         return Skipped(reason, follows_from_settings=True)
     path, status_id = f"/issues/{issue_id}.json", body["issue"].get("status_id")
-    if not _is_known(work, status_id) and not await begin(_is_there, run, status_id):
+    if not _is_known(work, status_id) and not await begin(_is_there, ctx, status_id):
         raise TrackerRejected("PUT", path, detail=Detail.STATUS_NOT_THERE(tracker_status_id=status_id))
     try:
-        await begin(call_as_administrator, run, "PUT", path, body, run.may_send)
+        await begin(call_as_administrator, ctx, "PUT", path, body, ctx.may_send)
         wanted, ignored = whole(status_id), None
-        transition = _transition(run, work, issue, wanted)
-        if wanted is not None and not (transition and run.transitions.is_known(transition)):
-            ignored = await begin(_ignored, run, issue.tracker_id, wanted, transition)
+        transition = _transition(ctx, work, issue, wanted)
+        if wanted is not None and not (transition and ctx.transitions.is_known(transition)):
+            ignored = await begin(_ignored, ctx, issue.tracker_id, wanted, transition)
     except OutcomeUnknown as unclear:
         if is_exhausted(state.status_attempts + 1):
             detail = Detail.UNCLEAR_TOO_OFTEN()
@@ -89,10 +89,10 @@ async def _given(run: Drain, work: Work, issue: Created) -> Result:
             ) from None
         raise
     except TrackerRejected as rejection:
-        if rejection.status == 404 and (gone := await begin(found_gone, run, issue_id)):
+        if rejection.status == 404 and (gone := await begin(found_gone, ctx, issue_id)):
             return gone
         raise await begin(
-            explained, run, Operation.ISSUE_UPDATE_STATUS, body, issue.project_id, rejection
+            explained, ctx, Operation.ISSUE_UPDATE_STATUS, body, issue.project_id, rejection
         ) from None
     if ignored:
         raise ignored
@@ -102,24 +102,26 @@ async def _given(run: Drain, work: Work, issue: Created) -> Result:
         else (What.STATUS_GIVEN, Reason.STATUS_SET)
     )
     now = {"issue_id": issue_id, "tracker_status_id": status_id}
-    event_id, status = state.newest_mapped(run.config.status_map)
-    run.note(told(**now, status=status, event_id=event_id))
-    await Given(run, state, run.config.status_map.get(status, status_id))
+    event_id, status = state.newest_mapped(ctx.config.status_map)
+    ctx.note(told(**now, status=status, event_id=event_id))
+    await Given(ctx, state, ctx.config.status_map.get(status, status_id))
     return Sent(done(**now))
 
 
-def _ignored(run: Drain, issue_id: int, wanted: int, transition: Transition | None) -> TrackerRejected | None:
+def _ignored(
+    ctx: TicketContext, issue_id: int, wanted: int, transition: Transition | None
+) -> TrackerRejected | None:
     """Return what says that the tracker did not take a status to whose PUT it answered well; None: it took it.
 
     Raises:
         TrackerError: the issue could not be read back.
     """
-    found = read_issue(run, issue_id, "allowed_statuses,children,relations")
+    found = read_issue(ctx, issue_id, "allowed_statuses,children,relations")
     if id_in(found.get("status")) == wanted:
         if transition:
-            run.transitions.note(transition)
+            ctx.transitions.note(transition)
         return None
-    with run.store.transaction() as tx:
+    with ctx.store.transaction() as tx:
         known = tx.metadata.get(MetadataKind.STATUS, wanted)
     ignored = TrackerRejected("PUT", f"/issues/{issue_id}.json", status=204)
     ignored.coded = _why_ignored(issue_id, found, wanted, known)
@@ -153,14 +155,14 @@ def _dicts(found: dict[str, Any], name: str) -> list[dict[str, Any]]:
     return [one for one in listed if isinstance(one, dict)] if isinstance(listed, list) else []
 
 
-def _transition(run: Drain, work: Work, issue: Created, wanted: int | None) -> Transition | None:
+def _transition(ctx: TicketContext, work: Work, issue: Created, wanted: int | None) -> Transition | None:
     """Return the transition to a status; None: the issue type that was sent, or the status before, is not known."""
     state, row = work.state, work.issue_row
     is_before_known = state.given_event_id is None or state.given_status_id is not None
     if wanted is None or not is_before_known:
         return None
-    if issue.now and Operation.ISSUE_CREATE not in run.templates:
-        sent: object = run.config.default_tracker_id
+    if issue.now and Operation.ISSUE_CREATE not in ctx.templates:
+        sent: object = ctx.config.default_tracker_id
     elif row is not None and row.body is not None and row.tracker_id == issue.tracker_id:
         sent = row.body["issue"].get("tracker_id")
     else:
@@ -175,10 +177,10 @@ def _named(reference: object) -> str:
 
 
 @dataclass(frozen=True)
-class Given(Stored[None]):
+class Given(DbOp[None]):
     """Note that the tracker has a status."""
 
-    run: Drain
+    ctx: TicketContext
     state: Desired
     tracker_status_id: int | None
 
@@ -186,19 +188,19 @@ class Given(Stored[None]):
     def settles(self) -> bool:
         return True
 
-    def drain(self) -> Drain:
-        return self.run
+    def drain(self) -> TicketContext:
+        return self.ctx
 
     @classmethod
-    def all_within(cls, tx: Transaction, actions: Sequence[Self]) -> Sequence[None]:
+    def execute_many(cls, tx: Transaction, actions: Sequence[Self]) -> Sequence[None]:
         """Do it for some tickets."""
-        given = [(one.run, one.state, one.tracker_status_id) for one in actions]
+        given = [(one.ctx, one.state, one.tracker_status_id) for one in actions]
         note_given(tx, tx.configs.status_map(), given)
         return [None] * len(actions)
 
 
 def note_given(
-    tx: Transaction, status_map: Mapping[int, int], given: Sequence[tuple[Drain, Desired, int | None]]
+    tx: Transaction, status_map: Mapping[int, int], given: Sequence[tuple[TicketContext, Desired, int | None]]
 ) -> set[int]:
     """Note which statuses the tracker has, and that others are owed where status_map was changed meanwhile.
 
@@ -212,19 +214,19 @@ def note_given(
     Returns:
         The tickets of which nothing is due.
     """
-    newest = tx.statuses.given_all([(run.ticket_id, state.event_id, has) for run, state, has in given])
+    newest = tx.statuses.given_all([(ctx.ticket_id, state.event_id, has) for ctx, state, has in given])
     owed = [
-        run for run, state, has in given if status_map.get(state.newest_mapped(status_map)[1], has) != has
+        ctx for ctx, state, has in given if status_map.get(state.newest_mapped(status_map)[1], has) != has
     ]
-    tx.statuses.give([run.ticket_id for run in owed])
-    for run in owed:
-        run.note(What.STATUS_MAP_CHANGED())
-        run.rung.add(run.ticket_id)
-    return newest - {run.ticket_id for run in owed}
+    tx.statuses.give([ctx.ticket_id for ctx in owed])
+    for ctx in owed:
+        ctx.note(What.STATUS_MAP_CHANGED())
+        ctx.rung.add(ctx.ticket_id)
+    return newest - {ctx.ticket_id for ctx in owed}
 
 
 def drop(
-    run: Drain,
+    ctx: TicketContext,
     state: Desired,
     issue_id: int | None,
     reason: Coded,
@@ -233,18 +235,18 @@ def drop(
     warning: bool = False,
 ) -> None:
     """Give a status no more, unless a newer one comes or a person has it given again."""
-    tx.statuses.dropped(run.ticket_id, state.event_id, reason)
+    tx.statuses.dropped(ctx.ticket_id, state.event_id, reason)
     if issue_id is not None:
-        run.note(What.STATUS_KEPT(issue_id=issue_id, because=reason), warning=warning)
+        ctx.note(What.STATUS_KEPT(issue_id=issue_id, because=reason), warning=warning)
 
 
-def _wait(run: Drain, work: Work, unclear: TrackerError | NotYet) -> Waiting:
+def _wait(ctx: TicketContext, work: Work, unclear: TrackerError | NotYet) -> Waiting:
     """Have the status given again, not before a call that got no clear answer can have taken effect."""
     state = work.state
-    with run.transaction() as tx:
-        settled = tx.now() + timedelta(seconds=run.settings.settling_time)
-        until = max(run.later(work.now, state.status_attempts), settled)
-        tx.statuses.wait(run.ticket_id, state.event_id, until, unclear.coded, attempt=True)
+    with ctx.transaction() as tx:
+        settled = tx.now() + timedelta(seconds=ctx.settings.settling_time)
+        until = max(ctx.later(work.now, state.status_attempts), settled)
+        tx.statuses.wait(ctx.ticket_id, state.event_id, until, unclear.coded, attempt=True)
     return Waiting(unclear.coded, until=until, attempt=True)
 
 
@@ -253,17 +255,17 @@ def _is_known(work: Work, status_id: object) -> bool:
     return not isinstance(status_id, int) or not work.statuses or status_id in work.statuses
 
 
-def _is_there(run: Drain, status_id: int) -> bool:
+def _is_there(ctx: TicketContext, status_id: int) -> bool:
     """Tell whether the tracker has a status: to a PUT with another one it answers 204, and keeps what it has."""
-    refresh(run.store, run.lists, MetadataKind.STATUS)
-    with run.store.transaction() as tx:
+    refresh(ctx.store, ctx.lists, MetadataKind.STATUS)
+    with ctx.store.transaction() as tx:
         return tx.metadata.get(MetadataKind.STATUS, status_id) is not None
 
 
-def _body(run: Drain, work: Work, issue: Created) -> Body:
+def _body(ctx: TicketContext, work: Work, issue: Created) -> Body:
     """Return the request; its object is empty where the status is mapped to nothing."""
     state = work.state
-    owed = state.owes(run.config.status_map)
+    owed = state.owes(ctx.config.status_map)
     about = About(
         ticket=work.ticket,
         task=None,
@@ -273,7 +275,7 @@ def _body(run: Drain, work: Work, issue: Created) -> Body:
         project_id=issue.project_id,
         issue_id=issue.tracker_id,
         person=work.technician.person,
-        status=None if owed is None else state.newest_mapped(run.config.status_map)[1],
+        status=None if owed is None else state.newest_mapped(ctx.config.status_map)[1],
     )
     plain = status_body(owed) if owed is not None else {"issue": {}}
-    return body_for(run, Operation.ISSUE_UPDATE_STATUS, about, lambda: plain)
+    return body_for(ctx, Operation.ISSUE_UPDATE_STATUS, about, lambda: plain)

@@ -25,7 +25,7 @@ from shared.store.transaction import Transaction
 from shared.templating.operations import Operation
 from worker.sync.attribution import Sender
 from worker.sync.bodies import choose_body
-from worker.sync.drain import Drain
+from worker.sync.drain import TicketContext
 from worker.sync.gates import Pending
 from worker.sync.matching import fingerprint
 from worker.sync.results import Created
@@ -54,7 +54,7 @@ class Creation(ABC):
     """One thing to be created.
 
     Attributes:
-        run: the drain.
+        ctx: the drain.
         work: what is known of the ticket.
         asking: the event that asks for it.
         key: ticket id or ticket-task id.
@@ -66,7 +66,7 @@ class Creation(ABC):
     kind: ClassVar[Kind]
     operation: ClassVar[Operation]
 
-    run: Drain
+    ctx: TicketContext
     work: Work
     asking: Pending
     key: int
@@ -130,7 +130,7 @@ class Creation(ABC):
         possible = {*administrators, *([person.tracker_user_id] if person else []), *self.named}
         return Claim(
             key=self.key,
-            ticket_id=self.run.ticket_id,
+            ticket_id=self.ctx.ticket_id,
             event_id=self.asking.id,
             tracker_project_id=self.sender.project_id,
             issue_id=self.issue_id,
@@ -148,11 +148,11 @@ class IssueCreation(Creation):
     operation = Operation.ISSUE_CREATE
 
     @classmethod
-    def of(cls, run: Drain, work: Work, asking: Pending, tried: int = 0) -> IssueCreation:
+    def of(cls, ctx: TicketContext, work: Work, asking: Pending, tried: int = 0) -> IssueCreation:
         """Return the issue that an event asks for.
 
         Args:
-            run: the drain.
+            ctx: the drain.
             work: what is known of the ticket; a tracker project is linked.
             asking: the event.
             tried: how often it was tried before.
@@ -168,28 +168,28 @@ class IssueCreation(Creation):
             link=link,
             project_id=link.tracker_project_id,
             person=work.technician.person,
-            status=work.status(run.config.status_map),
+            status=work.status(ctx.config.status_map),
         )
         plain = partial(
             issue_body,
             work.ticket,
             link.tracker_project_id,
             link.default_category_id,
-            run.config,
+            ctx.config,
             about.status,
         )
-        chosen = choose_body(run, cls.operation, about, plain)
+        chosen = choose_body(ctx, cls.operation, about, plain)
         project_id = chosen.body["issue"]["project_id"]  # a template may send it elsewhere than the link
-        is_member = _is_member(run, work.technician, project_id)
+        is_member = _is_member(ctx, work.technician, project_id)
         about = replace(about, project_id=project_id)
-        sender = Sender(run, work.technician, about, is_member, work.administrators, tried)
-        return cls(run, work, asking, run.ticket_id, chosen, sender)
+        sender = Sender(ctx, work.technician, about, is_member, work.administrators, tried)
+        return cls(ctx, work, asking, ctx.ticket_id, chosen, sender)
 
     def as_of(self, event: Event) -> IssueCreation:
         """Return the same as an earlier event would have asked for it."""
-        with self.run.store.transaction() as tx:
-            work = as_of(tx, self.work, event, administrators=self.run.config.match_administrators)
-        return IssueCreation.of(self.run, work, Pending(self.asking.id, event))
+        with self.ctx.store.transaction() as tx:
+            work = as_of(tx, self.work, event, administrators=self.ctx.config.match_administrators)
+        return IssueCreation.of(self.ctx, work, Pending(self.asking.id, event))
 
     def not_taken(self, found: dict[str, Any]) -> list[str]:
         """Return the fields of the issue that the tracker left out or replaced, as its role says."""
@@ -199,21 +199,25 @@ class IssueCreation(Creation):
     def all_linked(cls, tx: Transaction, links: Sequence[Linked[Self]]) -> list[bool]:
         """Note which status is still owed, by the map as it is now, and which fields are."""
         status_map = tx.configs.status_map()
-        given, owing, is_given = list[tuple[Drain, Desired, int | None]](), dict[int, int | None](), []
+        given, owing, is_given = (
+            list[tuple[TicketContext, Desired, int | None]](),
+            dict[int, int | None](),
+            [],
+        )
         for one in links:
             creation, has = one.creation, (one.found.get("status") or {}).get("id")
-            run, state = creation.run, creation.work.state
-            its_map = run.config.status_map  # that its body was built by
+            ctx, state = creation.ctx, creation.work.state
+            its_map = ctx.config.status_map  # that its body was built by
             wanted = its_map.get(creation.work.status(its_map))
             is_given.append(creation._has_its_status(has, wanted))
             if is_given[-1]:
-                given.append((run, state, has if wanted is None else wanted))
+                given.append((ctx, state, has if wanted is None else wanted))
             elif is_given[-1] is False:
-                owing[run.ticket_id] = has
+                owing[ctx.ticket_id] = has
             fields = creation.not_taken(one.found)
             if fields or state.fields_due or state.fields_kept:
-                tx.statuses.owe_fields(run.ticket_id, fields)
-            run.note(
+                tx.statuses.owe_fields(ctx.ticket_id, fields)
+            ctx.note(
                 What.ISSUE_CREATED(
                     issue_id=one.found.get("id"),
                     tracker_project_id=creation.sender.project_id,
@@ -223,15 +227,15 @@ class IssueCreation(Creation):
             )
         tx.statuses.owe(owing, status_map)
         newest = note_given(tx, status_map, given)
-        return [one.creation.run.ticket_id in newest for one in links]
+        return [one.creation.ctx.ticket_id in newest for one in links]
 
     def _has_its_status(self, has: int | None, wanted: int | None) -> bool | None:
         """Tell whether an issue has the ticket's newest status; None: it stays due, since nobody knows it yet.
 
         A template's own choice stands until the ticket changes, where it is known which status the issue has.
         """
-        run, chosen = self.run, self.chosen
-        if Operation.ISSUE_UPDATE_STATUS in run.templates and not chosen.template and wanted is None:
+        ctx, chosen = self.ctx, self.chosen
+        if Operation.ISSUE_UPDATE_STATUS in ctx.templates and not chosen.template and wanted is None:
             return None  # the template may know what status_map lacks
         if has is not None and chosen.template and chosen.body["issue"].get("status_id") in (None, has):
             return True
@@ -248,12 +252,12 @@ class TimeEntryCreation(Creation):
 
     @classmethod
     def of(
-        cls, run: Drain, work: Work, asking: Pending, issue: Created, event: Event | None = None
+        cls, ctx: TicketContext, work: Work, asking: Pending, issue: Created, event: Event | None = None
     ) -> TimeEntryCreation:
         """Return the time entry that an event asks for.
 
         Args:
-            run: the drain.
+            ctx: the drain.
             work: what is known of the ticket.
             asking: the event.
             issue: the issue that it belongs to.
@@ -261,8 +265,8 @@ class TimeEntryCreation(Creation):
         """
         event = event or asking.event
         task = event.task or asking.task
-        issue = replace(issue, project_id=run.moved.get(issue.tracker_id, issue.project_id))
-        match, is_member = _match(run, task.user, issue.project_id)
+        issue = replace(issue, project_id=ctx.moved.get(issue.tracker_id, issue.project_id))
+        match, is_member = _match(ctx, task.user, issue.project_id)
         about = About(
             ticket=work.ticket,
             task=task,
@@ -273,14 +277,14 @@ class TimeEntryCreation(Creation):
             issue_id=issue.tracker_id,
             person=match.person,
         )
-        plain = partial(time_entry_body, run.ticket_id, task, issue.tracker_id, run.config)
-        chosen = choose_body(run, cls.operation, about, plain)
-        sender = Sender(run, match, about, is_member, work.administrators, asking.attempts)
-        return cls(run, work, asking, asking.task.id, chosen, sender, issue)
+        plain = partial(time_entry_body, ctx.ticket_id, task, issue.tracker_id, ctx.config)
+        chosen = choose_body(ctx, cls.operation, about, plain)
+        sender = Sender(ctx, match, about, is_member, work.administrators, asking.attempts)
+        return cls(ctx, work, asking, asking.task.id, chosen, sender, issue)
 
     def as_of(self, event: Event) -> TimeEntryCreation:
         """Return the same as an earlier event would have asked for it."""
-        return TimeEntryCreation.of(self.run, self.work, self.asking, self.issue, event)
+        return TimeEntryCreation.of(self.ctx, self.work, self.asking, self.issue, event)
 
     @classmethod
     def all_linked(cls, tx: Transaction, links: Sequence[Linked[Self]]) -> list[bool]:
@@ -297,28 +301,28 @@ class TimeEntryCreation(Creation):
             )
             hours = asking.task.actiontime / 3600
             told = What.HOURS_LOGGED(**made, hours=hours, task_id=creation.key)
-            creation.run.note(told, task_id=creation.key)
+            creation.ctx.note(told, task_id=creation.key)
         tx.journal.done_all(ended)
         return [False] * len(links)
 
 
-def _match(run: Drain, user: HelpdeskUser | None, project_id: int) -> tuple[Match, bool]:
+def _match(ctx: TicketContext, user: HelpdeskUser | None, project_id: int) -> tuple[Match, bool]:
     """Return who a helpdesk user is on the tracker, and whether their membership of a project is known."""
-    match = run.people.get(who(user)) if user else nobody()
+    match = ctx.people.get(who(user)) if user else nobody()
     if match is None:
-        with run.store.transaction() as tx:
-            match = tx.people.pin(user, administrators=run.config.match_administrators)
-    return match, _is_member(run, match, project_id)
+        with ctx.store.transaction() as tx:
+            match = tx.people.pin(user, administrators=ctx.config.match_administrators)
+    return match, _is_member(ctx, match, project_id)
 
 
-def _is_member(run: Drain, match: Match, project_id: int) -> bool:
+def _is_member(ctx: TicketContext, match: Match, project_id: int) -> bool:
     """Tell whether a person's membership is known: as it was read, or as it came to be in this drain."""
     if match.person is None or not project_id:
         return False
-    known = run.members.get((project_id, match.person.tracker_user_id))
+    known = ctx.members.get((project_id, match.person.tracker_user_id))
     if known is not None:
         return known
-    with run.store.transaction() as tx:
+    with ctx.store.transaction() as tx:
         return tx.people.is_member(project_id, match)
 
 
