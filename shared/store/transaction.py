@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from contextlib import AbstractContextManager
 
+from sqlalchemy.exc import DBAPIError, IntegrityError
 from sqlalchemy.orm import Session
 
 from shared.codes.kinds import Kind
@@ -34,6 +35,12 @@ from shared.store.opening import Opened, opened
 from shared.store.tables.database import Database
 from shared.store.tables.prepared import say_with_next
 from shared.store.tables.types import is_on_postgresql
+
+DatabaseFailed = DBAPIError
+"""The database refused a statement, or could not be reached: for callers that import no driver."""
+
+NotUnique = IntegrityError
+"""What was written is taken already by another row."""
 
 BRIEFLY_S = 0.5
 """Less than PostgreSQL's deadlock_timeout: of those who wait in a circle it is hardly ever a person who repeats."""
@@ -76,21 +83,21 @@ class Transaction(Opened):
         """Return what bears on the due events of some tickets: ticket to the ticket tasks that they are about."""
         return bearing(self._session, asked)
 
-    def wait_briefly(self, *, lasts: bool = True, settles: bool = False) -> None:
+    def wait_briefly(self, *, durable: bool = True, locks_settings: bool = False) -> None:
         """Wait for what somebody else holds no longer than BRIEFLY_S; SQLite has one writer, who is done soon.
 
         PostgreSQL also takes the plans that it has: it would plan what is asked about few tickets anew each time, since
         it reckons with ten where it does not know how many they are.
 
         Args:
-            lasts: whether the commit waits for the disk. It need not for what is found again should PostgreSQL's
+            durable: whether the commit waits for the disk. It need not for what is found again should PostgreSQL's
                 machine die at this moment; whatever commits after it waits for both.
-            settles: whether the settings stay as they are until then (`settle`); it lasts.
+            locks_settings: whether the settings stay as they are until then (`settle`); it is durable.
         """
-        if settles:
+        if locks_settings:
             settle(self._session, BRIEFLY_SETTLED)
         elif is_on_postgresql(self._session):
-            say_with_next(self._session, BRIEFLY if lasts else IN_MEMORY)
+            say_with_next(self._session, BRIEFLY if durable else IN_MEMORY)
 
 
 class Store:

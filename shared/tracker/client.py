@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 import time
 import zlib
 from collections import deque
@@ -200,7 +199,6 @@ class TrackerClient:
         self._throttle = throttle
         self._timeout = timeout
         self._meter = meter or Meter()
-        self._local = threading.local()
         self._kept = deque[Connection]()
         self._address = urlsplit(target.base_url)
         self._base_path = quote(self._address.path, safe=IN_A_PATH)
@@ -219,6 +217,7 @@ class TrackerClient:
         before_send: Callable[[], None] | None = None,
         observe: Callable[[CallRecord], None] | None = None,
         expected: Collection[int] = (),
+        has_turn: bool = False,
         begun: Exchange | None = None,
     ) -> Answer:
         """Make one call.
@@ -232,7 +231,8 @@ class TrackerClient:
             before_send: called right before the request leaves, the connection made; what it raises stops the call.
             observe: is given the call once it has ended; what it raises is raised in place of the call's own error.
             expected: refusals that are as normal as success, by status: no warnings, nor told as errors.
-            begun: the same request, where it has left already (`begin`).
+            has_turn: whether the rate limit was waited for already (`take_turn`).
+            begun: the same request, if it has left already (`begin`).
 
         Returns:
             The answer, with any status 2xx.
@@ -244,6 +244,8 @@ class TrackerClient:
             raise ImpersonationRefused(
                 method, path, detail=Detail.LOGIN_NO_HEADER()
             )  # this person's fault, no outage
+        if begun is None and not has_turn:
+            self.take_turn()
         try:
             return self._call(method, path, body, params, login, before_send, observe, expected, begun)
         except TrackerClosed as closed:
@@ -269,8 +271,6 @@ class TrackerClient:
         expected: Collection[int] = (),
         begun: Exchange | None = None,
     ) -> Answer:
-        if begun is None:
-            self._use_turn()
         exchange = begun or self._request(method, path, body, params, login, before_send)
         status: int | None = None
         error: Coded | None = None
@@ -296,6 +296,7 @@ class TrackerClient:
     ) -> TrackerClosed:
         """Return a refusal of the list of users with its cause: no administrator's key, or no REST API at all."""
         try:
+            self.take_turn()
             answer = self._call("GET", MYSELF, None, None, None, None, observe)
         except TrackerRejected as refused:
             detail = Detail.REST_SWITCHED_OFF() if refused.status == 403 else None
@@ -316,6 +317,7 @@ class TrackerClient:
         why = failure.coded
         if failure.path != USERS:
             try:
+                self.take_turn()
                 answer = self._call("GET", USERS, None, {"limit": 1}, None, None, observe)
             except TrackerError as other:
                 why = other.coded
@@ -348,7 +350,7 @@ class TrackerClient:
             TrackerUnreachable: nothing was sent.
             OutcomeUnknown: sent, and no whole answer came.
         """
-        self._use_turn()
+        self.take_turn()
         answer = self._exchange(self._request(method, path, body, None, None, before_send), method, path)
         _tell_refusal(method, path, answer[0])
         return raw_answer(*answer)
@@ -359,19 +361,10 @@ class TrackerClient:
         return self._throttle is not None
 
     def take_turn(self) -> None:
-        """Wait for the rate limit now, for a call to come (`use_turn`): a claim's lease does not wait."""
+        """Wait for the rate limit, for a call that comes later: a claim's lease does not wait for it."""
         if self._throttle:
             self._throttle()
             alive()
-
-    def use_turn(self) -> None:
-        """Have this thread's next call wait for no rate limit: its turn was taken."""
-        self._local.has_turn = True
-
-    def _use_turn(self) -> None:
-        if not getattr(self._local, "has_turn", False):
-            self.take_turn()
-        self._local.has_turn = False
 
     def close(self) -> None:
         """Close the connections that are kept and not in use."""
@@ -380,16 +373,25 @@ class TrackerClient:
                 self._kept.pop().close()
 
     def begin(
-        self, method: str, path: str, body: Any, login: str | None, before_send: Callable[[], None]
+        self,
+        method: str,
+        path: str,
+        body: Any,
+        login: str | None,
+        before_send: Callable[[], None] | None,
+        *,
+        params: Mapping[str, str | int] | None = None,
     ) -> Exchange | None:
-        """Send a write without waiting for anything: its turn was taken; `call` is then given what has begun.
+        """Send a request without waiting for anything; `call` is then given what has begun.
+
+        The arguments are those of `call`; the rate limit is not waited for.
 
         Returns:
             None: nothing was done; no connection is there, or the request is none that can be sent.
         """
         if login is not None and not is_header(login):
             return None
-        exchange = self._request(method, path, body, None, login, before_send)
+        exchange = self._request(method, path, body, params, login, before_send)
         if not exchange.connection.is_there:
             self._kept.append(exchange.connection)
             return None

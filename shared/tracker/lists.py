@@ -85,6 +85,54 @@ class PagedList:
         return ListChanged("GET", self.path, detail=Detail.LIST_CHANGED())
 
 
+class PageSearch:
+    """Reads a list page by page, from its start to its end, or to where whoever makes the calls has found enough.
+
+    Args:
+        path: where it is.
+        name: its name in the answer.
+        params: query parameters; new rows must come where they only push older ones further on.
+        most_pages: how many pages are read at most.
+
+    Attributes:
+        found: the rows of all pages so far.
+        is_over: whether no page is left to read; may be set.
+    """
+
+    def __init__(self, path: str, name: str, params: Params, most_pages: int = MOST_PAGES) -> None:
+        self._pages = PagedList(path, name, params, may_grow=True)
+        self._most_pages, self._number = most_pages, 0
+        self.found: list[Listed] = []
+        self.is_over = False
+
+    def page(self) -> dict[str, str | int]:
+        """Return the query parameters of the next page.
+
+        Raises:
+            OutcomeUnknown: the list is too long.
+        """
+        if self._number == self._most_pages:
+            raise OutcomeUnknown(
+                "GET", self._pages.path, detail=Detail.TOO_MANY_PAGES(pages=self._most_pages)
+            )
+        self._number += 1
+        return self._pages.page((self._number - 1) * PAGE_SIZE)
+
+    def take(self, answer: Answer) -> list[Listed]:
+        """Return the rows of a page.
+
+        Raises:
+            ListChanged: the list became shorter.
+            OutcomeUnknown: it is no page of this list.
+        """
+        rows = self._pages.take(answer)
+        self.found += rows
+        if not rows or len(self.found) >= self._pages.total:
+            self._pages.check()
+            self.is_over = True
+        return rows
+
+
 class TrackerLists:
     """Reads lists of one tracker.
 
@@ -190,18 +238,13 @@ class TrackerLists:
             TrackerError: as `TrackerClient.call`.
         """
         self.ask_whether_open()
-        pages, found = PagedList(path, name, params, may_grow=True), list[Listed]()
-        for number in range(most_pages):
-            answer = self.get(path, pages.page(number * PAGE_SIZE))
-            rows = pages.take(answer)
-            found += rows
-            ended = not rows or len(found) >= pages.total
-            if enough(rows, answer) or ended:
-                if ended:
-                    pages.check()
-                self.ask_whether_open()
-                return found
-        raise OutcomeUnknown("GET", path, detail=Detail.TOO_MANY_PAGES(pages=most_pages))
+        search = PageSearch(path, name, params, most_pages)
+        while not search.is_over:
+            answer = self.get(path, search.page())
+            if enough(search.take(answer), answer):
+                search.is_over = True
+        self.ask_whether_open()
+        return search.found
 
     def find(self, path: str, name: str, tracker_id: int, params: Params) -> Listed | None:
         """Return the row of an id, None where the list does not have it.

@@ -63,9 +63,9 @@ def without_the_send_window() -> AbstractContextManager[Any]:
 def without_doubt() -> AbstractContextManager[Any]:
     """A creation without a clear answer counts as one that never happened."""
 
-    def free(wanted: Creation, attempt: int, unclear: Any) -> Waiting:
-        with wanted.ctx.transaction() as tx:
-            tx.ledger(wanted.kind).free(wanted.key, attempt, unclear.coded)
+    async def free(wanted: Creation, attempt: int, unclear: Any) -> Waiting:
+        kind, key = wanted.kind, wanted.key
+        await wanted.ctx.db.change(lambda tx: tx.ledger(kind).free(key, attempt, unclear.coded))
         return Waiting(written("as if it had never been sent"))
 
     return mock.patch.object(creation, "doubt", free)
@@ -74,9 +74,8 @@ def without_doubt() -> AbstractContextManager[Any]:
 def without_leases() -> AbstractContextManager[Any]:
     """Whatever is claimed or in doubt is free for the next who comes."""
 
-    def unsettled(run: Any, kind: Any, row: Any, _now: Any) -> None:
-        with run.transaction() as tx:
-            tx.ledger(kind).free(row.key, row.attempt, written("taken"))
+    async def unsettled(ctx: Any, kind: Any, row: Any, _now: Any) -> None:
+        await ctx.db.change(lambda tx: tx.ledger(kind).free(row.key, row.attempt, written("taken")))
 
     return mock.patch.object(doubt, "_settle", unsettled)
 

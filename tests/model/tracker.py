@@ -111,6 +111,7 @@ class SimulatedTracker:
         before_send: Callable[[], None] | None = None,
         observe: Callable[[CallRecord], None] | None = None,
         expected: Collection[int] = (),  # noqa: ARG002 (nothing is logged here)
+        has_turn: bool = False,  # noqa: ARG002 (there is no rate limit)
         begun: None = None,  # noqa: ARG002 (nothing has)
     ) -> Answer:
         """Stands for `TrackerClient.call`."""
@@ -140,9 +141,6 @@ class SimulatedTracker:
 
     def take_turn(self) -> None:
         """Stands for `TrackerClient.take_turn`: there is no rate limit."""
-
-    def use_turn(self) -> None:
-        """Stands for `TrackerClient.use_turn`."""
 
     @property
     def is_anything_under_way(self) -> bool:

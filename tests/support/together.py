@@ -1,42 +1,40 @@
-"""Drives many tickets to their ends in the thread of whoever asks."""
+"""Drives many tickets to their ends in the thread of whoever asks, and makes steps for tests."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from contextlib import suppress
+from functools import partial
 from typing import ParamSpec, TypeVar
 
-from worker.sync.actions import Step, drive
+from worker.sync.actions import Blocking, BlockingCall, Pool, Slot, Step, drive
 from worker.sync.coordinator import Coordinator
 
 P = ParamSpec("P")
 T = TypeVar("T")
-R = TypeVar("R", covariant=True)
 
 
-class Called(Step[R]):
-    """A call of a way that has claimed something: a caller makes it."""
-
-    begins = calls = True
-
-    def __init__(self, do: Callable[[], R]) -> None:
-        self._do = do
-
-    def carry_out(self) -> R:
-        """Make it."""
-        return self._do()
+def called(do: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> Step[T]:
+    """Return the step of making a call, for which a caller is needed."""
+    return BlockingCall(Pool.TRACKER, partial(do, *args, **kwargs))
 
 
-def called(do: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> Called[T]:
-    """Return the action of making a call."""
-    return Called(lambda: do(*args, **kwargs))
+def noted(do: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> Step[T]:
+    """Return the step of noting something about a call that has ended."""
+    return Blocking(Pool.NOTES, partial(do, *args, **kwargs))
+
+
+async def claimed(claim: Step[T]) -> T:
+    """Claim something for a call that follows at once."""
+    async with Slot():
+        return await claim
 
 
 def drive_together(coordinator: Coordinator, ticket_ids: Iterable[int]) -> None:
     """Drive some tickets as a worker does that shares their steps.
 
     Raises:
-        BaseException: what ends the process; every way has got it.
+        BaseException: what ends the process; every workflow has got it.
     """
     coordinator.take(list(ticket_ids))
     try:

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from contextvars import ContextVar
 from typing import Any, TypeVar
 from unittest import mock
 
 from shared.codes.kinds import Kind
 from tests.support.bridge import Bridge
-from worker.sync.actions import Step, Workflow
-from worker.sync.creation import Call
+from worker.sync import creation
+from worker.sync.actions import Admission, Starting, Step, TrackerCall, Workflow
 
 A = TypeVar("A", bound=Step[Any])
+CREATIONS = {kind.path: kind for kind in Kind}
 
 
 def way_up_to(bridge: Bridge, kind: type[A], ticket_id: int = 4711) -> tuple[Workflow[Any], A]:
@@ -56,17 +58,17 @@ async def going_on(way: Workflow[Any], result: Any) -> None:
 
 def is_start(step: Step[Any]) -> bool:
     """Tell whether a step starts something, which a process that stops, or an outage, does not."""
-    return step.begins
+    return isinstance(step, Starting)
 
 
 def is_admission(step: Step[Any]) -> bool:
     """Tell whether a step asks to work on a ticket."""
-    return step.enters
+    return isinstance(step, Admission)
 
 
 def is_creation(step: Step[Any]) -> bool:
     """Tell whether a step sends what was claimed."""
-    return isinstance(step, Call)
+    return isinstance(step, TrackerCall) and step.method == "POST" and step.path in CREATIONS
 
 
 @contextmanager
@@ -76,13 +78,22 @@ def noting_creations(note: Callable[[Kind, int], None]) -> Iterator[None]:
     Args:
         note: is given the kind and the key of the row.
     """
-    real = Call.carry_out
+    key = ContextVar[int]("key")
+    send, carry_out = creation.send, TrackerCall.carry_out
 
-    def carry_out(call: Call, *begun: Any) -> Any:
-        note(call.creation.kind, call.creation.key)
-        return real(call, *begun)
+    def sending(wanted: Any, *others: Any) -> Any:
+        key.set(wanted.key)
+        return send(wanted, *others)
 
-    with mock.patch.object(Call, "carry_out", carry_out):
+    def calling(step: TrackerCall, *begun: Any) -> Any:
+        if is_creation(step):
+            note(CREATIONS[step.path], key.get())
+        return carry_out(step, *begun)
+
+    with (
+        mock.patch.object(creation, "send", sending),
+        mock.patch.object(TrackerCall, "carry_out", calling),
+    ):
         yield
 
 

@@ -8,7 +8,8 @@ import pytest
 
 from shared.codes.coded import written
 from shared.errors import LockBusy
-from worker.sync.actions import apart, drive
+from tests.support.together import noted
+from worker.sync.actions import drive
 
 
 class Ended(BaseException):
@@ -17,7 +18,7 @@ class Ended(BaseException):
 
 def test_a_way_goes_on_with_what_its_actions_came_to() -> None:
     async def way() -> int:
-        return await apart(int, "4") + await apart(max, 1, 2)
+        return await noted(int, "4") + await noted(max, 1, 2)
 
     assert drive(way()) == 6
 
@@ -28,9 +29,9 @@ def test_an_error_is_raised_where_the_action_stands() -> None:
 
     async def way() -> str:
         try:
-            return await apart(busy)
+            return await noted(busy)
         except LockBusy as error:
-            return str(await apart(str, error.coded.code))
+            return str(await noted(str, error.coded.code))
 
     assert drive(way()) == str(written("busy").code)
 
@@ -44,10 +45,10 @@ def test_what_a_way_does_not_handle_ends_it_after_its_last_actions(error: BaseEx
 
     async def way() -> None:
         try:
-            await apart(fail)
-            await apart(done.append, "went on")
+            await noted(fail)
+            await noted(done.append, "went on")
         finally:
-            await apart(done.append, "cleaned up")
+            await noted(done.append, "cleaned up")
 
     with pytest.raises(type(error)):
         drive(way())

@@ -18,9 +18,9 @@ from sqlalchemy.exc import OperationalError
 from shared.codes.coded import written
 from shared.errors import LockBusy, NotBegun, TrackerBusy
 from shared.process.alive import alive
-from tests.support.together import called, drive_together
+from tests.support.together import called, claimed, drive_together, noted
 from tests.support.waiting import until
-from worker.sync.actions import RedisOp, Step, Workflow, aside, begin
+from worker.sync.actions import Admission, RedisOp, Step, Workflow
 from worker.sync.coordinator import (
     AHEAD_S,
     CAN_WAIT_S,
@@ -64,7 +64,7 @@ class Kept(DbOp[int]):
     def __init__(self, book: Book, ticket_id: int, *, fails: str = "") -> None:
         self._book, self._ticket_id, self._fails = book, ticket_id, fails
 
-    def drain(self) -> Any:
+    def owner(self) -> Any:
         return SimpleNamespace(store=self._book)
 
     @classmethod
@@ -81,26 +81,26 @@ class Kept(DbOp[int]):
 class KeptLast(Kept):
     """Keeps something that no call waits for."""
 
-    by_reader = True
+    lane = "read"
 
 
 class KeptAtTheEnd(KeptLast):
     """Keeps something that can wait for what is new."""
 
-    can_wait = True
+    linger = True
+    order = 1
 
 
 class Claimed(Kept):
     """Keeps something before a call."""
 
-    begins = True
-    precedes_a_call = True
+    order = 1
 
 
-class KeptAndClaimed(Claimed):
+class KeptAndClaimed(Kept):
     """Keeps what was answered, and something before the next call."""
 
-    answers = True
+    splits = True
 
 
 def is_alone() -> bool:
@@ -247,7 +247,7 @@ def test_in_a_turn_answers_come_before_claims_and_what_is_new_before_what_is_ove
 
     assert in_order(answers) == [[Change, Link, LinkAndClaim, Claim]]
     assert in_order(reads) == [[Load, Leave]]
-    assert [one.by_reader for one in answers + reads] == [False] * 4 + [True] * 2
+    assert [one.lane == "read" for one in answers + reads] == [False] * 4 + [True] * 2
 
 
 class Clock:
@@ -371,7 +371,7 @@ def test_a_claim_is_made_only_for_a_caller_that_is_free_or_soon_will_be(stage: S
     """Its lease runs while it waits for others' calls, of which as many are expected back as have just come back."""
 
     async def way(ticket_id: int) -> None:
-        await Claimed(stage.book, ticket_id)
+        await claimed(Claimed(stage.book, ticket_id))
         await called(int)
 
     hands = Hands()
@@ -402,7 +402,7 @@ def test_of_a_tracker_that_answers_at_once_more_calls_are_claimed_together_than_
     """Each caller comes back several times in the moment that it takes to claim more; but what waits has an end."""
 
     async def way(ticket_id: int) -> None:
-        await Claimed(stage.book, ticket_id)
+        await claimed(Claimed(stage.book, ticket_id))
         await called(int)
 
     hands, share = Hands(), 2
@@ -451,7 +451,7 @@ def turns(coordinator: Coordinator, count: int) -> None:
 
 def test_a_caller_that_was_kept_for_nothing_is_given_back(stage: Stage) -> None:
     async def way(ticket_id: int) -> str:
-        await Claimed(stage.book, ticket_id)
+        await claimed(Claimed(stage.book, ticket_id))
         for _ in range(100):
             if ticket_id == 2 or 2 in stage.ended:
                 return "in time"
@@ -463,7 +463,7 @@ def test_a_caller_that_was_kept_for_nothing_is_given_back(stage: Stage) -> None:
 
 def test_a_caller_whose_claim_failed_is_given_back(stage: Stage) -> None:
     async def way(ticket_id: int) -> int:
-        return await Claimed(stage.book, ticket_id, fails="always" if ticket_id < 3 else "")
+        return await claimed(Claimed(stage.book, ticket_id, fails="always" if ticket_id < 3 else ""))
 
     assert stage.drive(way, 1, 2, 3, callers=1) == {1: ValueError, 2: ValueError, 3: 30}
 
@@ -721,11 +721,11 @@ def test_what_was_answered_and_failed_in_a_group_waits_for_no_slow_call(stage: S
     async def way(ticket_id: int) -> None:
         if ticket_id == 1:
             await called(lambda: None)
-            await KeptAndClaimed(stage.book, ticket_id, fails="with others")
+            await claimed(KeptAndClaimed(stage.book, ticket_id, fails="with others"))
             order.append("kept")
             is_kept.set()
         else:
-            await Claimed(stage.book, ticket_id)
+            await claimed(Claimed(stage.book, ticket_id))
             await called(is_kept.wait, PATIENCE_S)
             order.append("called")
 
@@ -779,7 +779,7 @@ def test_what_is_told_of_a_call_waits_for_no_caller(stage: Stage) -> None:
     async def way(ticket_id: int) -> None:
         await Kept(stage.book, ticket_id)
         if ticket_id == 2:
-            await aside(told.set)
+            await noted(told.set)
         else:
             assert await called(calls.acquire, timeout=PATIENCE_S)
 
@@ -871,7 +871,7 @@ def test_what_came_of_a_call_waits_for_nothing_that_is_read(stage: Stage) -> Non
         if ticket_id == 1:
             await called(reads.wait, PATIENCE_S)
             coordinator.take([3, 4])
-            await Claimed(stage.book, ticket_id)
+            await claimed(Claimed(stage.book, ticket_id))
             until(lambda: coordinator._to_read)
             goes_on.set()
         else:
@@ -1045,7 +1045,7 @@ def test_a_call_begins_once_it_is_claimed_however_long_what_others_share_takes(s
 
     async def way(ticket_id: int) -> int:
         if ticket_id == 1:
-            await Claimed(stage.book, ticket_id)
+            await claimed(Claimed(stage.book, ticket_id))
             await called(has_begun.set)
             return 0
         return await Slow(ticket_id)
@@ -1088,7 +1088,7 @@ def test_what_waits_for_the_configuration_alone_keeps_no_caller_from_a_call(
     async def way(ticket_id: int) -> int:
         if ticket_id < 5:
             return await Held(stage.book, ticket_id, fails="with others")
-        await Claimed(stage.book, ticket_id)
+        await claimed(Claimed(stage.book, ticket_id))
         await called(Held.is_free.set)
         return ticket_id
 
@@ -1121,7 +1121,7 @@ def test_a_claim_that_failed_with_others_is_made_by_the_caller_that_is_kept_for_
             return super().carry_out()
 
     async def way(ticket_id: int) -> int:
-        return await Noted(stage.book, ticket_id, fails="with others")
+        return await claimed(Noted(stage.book, ticket_id, fails="with others"))
 
     assert stage.drive(way, 1, 2, callers=2) == {1: 10, 2: 20}
     assert by == ["caller", "caller"]
@@ -1137,10 +1137,13 @@ def test_a_process_that_is_to_end_makes_no_more_calls_and_rings_what_it_leaves(s
         go_on.wait(PATIENCE_S)
 
     async def way(ticket_id: int) -> None:
-        await (Claimed(stage.book, ticket_id) if ticket_id < 3 else begin(calls.append, ticket_id))
+        if ticket_id < 3:
+            await claimed(Claimed(stage.book, ticket_id))
+        else:
+            await called(calls.append, ticket_id)
         await called(call, ticket_id)
         await Kept(stage.book, ticket_id)
-        await begin(calls.append, ticket_id)
+        await called(calls.append, ticket_id)
 
     coordinator = stage.coordinator(way, callers=1)
     coordinator.start()
@@ -1153,11 +1156,8 @@ def test_a_process_that_is_to_end_makes_no_more_calls_and_rings_what_it_leaves(s
     assert stage.book.transactions == [[1], [1]], "what came of the call is kept"
 
 
-class Entered(Asked):
+class Entered(Asked, Admission[int]):
     """Asks whether to go on."""
-
-    begins = True
-    enters = True
 
 
 @pytest.mark.parametrize("is_claimed", [True, False])
@@ -1176,13 +1176,13 @@ def test_a_pause_keeps_every_call_from_beginning_that_is_not_in_a_caller_s_hands
         await Entered(ticket_id)
         try:
             if is_claimed:
-                await Claimed(stage.book, ticket_id)
+                await claimed(Claimed(stage.book, ticket_id))
                 await called(call, ticket_id)
             else:
-                await begin(call, ticket_id)
+                await called(call, ticket_id)
         except TrackerBusy:
             await Kept(stage.book, -ticket_id)
-            await aside(told.append, ticket_id)
+            await noted(told.append, ticket_id)
 
     stage.drive(way, *range(1, 20), callers=2)
     assert len(calls) == 2
@@ -1205,7 +1205,7 @@ def test_a_pause_keeps_a_call_from_beginning_that_was_claimed_for_whoever_comes_
 
     async def way(ticket_id: int) -> None:
         await Entered(ticket_id)
-        await Claimed(stage.book, ticket_id)
+        await claimed(Claimed(stage.book, ticket_id))
         await called(call, ticket_id)
 
     stage.drive(way, 1, 2, 3, 4, callers=1)
@@ -1224,7 +1224,7 @@ def test_a_process_that_is_to_end_begins_no_call_that_was_claimed_for_whoever_co
             assert are_claimed.wait(PATIENCE_S)
 
     async def way(ticket_id: int) -> None:
-        await Claimed(stage.book, ticket_id)
+        await claimed(Claimed(stage.book, ticket_id))
         await called(call, ticket_id)
 
     coordinator = stage.coordinator(way, callers=1)
@@ -1275,9 +1275,9 @@ def test_a_pause_is_known_before_any_of_those_goes_on_whose_answers_came_with_it
     async def way(ticket_id: int) -> None:
         if ticket_id == 2:
             await Kept(stage.book, ticket_id)
-            await Claimed(stage.book, ticket_id)
+            await claimed(Claimed(stage.book, ticket_id))
         await called(int)
-        await begin(int)
+        await called(int)
 
     hands = Hands()
     coordinator = Coordinator(way, hands)
@@ -1288,8 +1288,8 @@ def test_a_pause_is_known_before_any_of_those_goes_on_whose_answers_came_with_it
     coordinator._arrive(third, Outcome())
     coordinator._arrive(first, Outcome(error=TrackerBusy("GET", "/", status=429, retry_after=None)))
     coordinator._turn()
-    assert len(hands.given) == 2
-    assert stage.book.transactions == [[2]]
+    assert len(hands.given) == 2, "what was claimed at that moment is not sent"
+    assert stage.book.transactions == [[2], [2]]
 
 
 def test_whoever_enters_after_a_pause_makes_calls(stage: Stage) -> None:
@@ -1304,7 +1304,7 @@ def test_whoever_enters_after_a_pause_makes_calls(stage: Stage) -> None:
     async def way(ticket_id: int) -> None:
         await Entered(ticket_id)
         with suppress(TrackerBusy):
-            await begin(call, ticket_id)
+            await called(call, ticket_id)
 
     coordinator = stage.coordinator(way, callers=1)
     drive_together(coordinator, [1])

@@ -11,6 +11,7 @@ import pytest
 from shared.codes.kinds import Kind
 from shared.errors import OutcomeUnknown
 from shared.tracker.answers import Answer
+from worker.sync.actions import drive
 from worker.sync.drain import TicketContext
 from worker.sync.lookup import look_up
 from worker.sync.matching import sent_essence
@@ -31,18 +32,15 @@ def moved(*old_values: Any) -> list[Any]:
 def found(answer: Any, **changes: Any) -> list[int]:
     asked: list[str] = []
 
-    def get(path: str, _params: Any) -> Answer:
+    async def get(path: str, _params: Any) -> Answer:
         asked.append(path)
         return Answer(200, answer, None)
 
-    lists = SimpleNamespace(search=lambda *_, **__: [{**LISTED, **changes}], get=get)
-    rows, _ = look_up(
-        cast("TicketContext", SimpleNamespace(lists=lists)),
-        Kind.TICKET,
-        HERE,
-        datetime(2026, 1, 5, tzinfo=UTC),
-        [SENT],
-    )
+    async def search(*_: object, **__: object) -> list[Any]:
+        return [{**LISTED, **changes}]
+
+    ctx = cast("TicketContext", SimpleNamespace(tracker=SimpleNamespace(search=search, get=get)))
+    rows, _ = drive(look_up(ctx, Kind.TICKET, HERE, datetime(2026, 1, 5, tzinfo=UTC), [SENT]))
     assert set(asked) <= {"/issues/14.json"}
     return [row["id"] for row in rows]
 

@@ -1,22 +1,23 @@
-"""What a ticket's way awaits: each says what is to be done; whoever drives the way decides when, and with whom.
+"""The steps of a ticket's workflow: what it awaits, and what the scheduler carries out for it.
 
-Each kind says where it is at home: `RedisOp` is shared by many tickets in one round trip, `DbOp` (`drain.py`) in one
-transaction, and `Apart` is each ticket's own, and may take long.
+A workflow is ordinary `async def` code without asyncio: each step hands itself to whoever drives the workflow, which
+sends the result back, or raises the error where the workflow stands. Between two steps a workflow only decides.
 
-`async` and `await` without asyncio: an action hands itself to its driver, which sends back what came of it, or throws
-the error in where it stands. Between two actions a way only decides, and does no input or output.
+The methods of `TicketContext` make the steps; nobody else needs to know their classes.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Coroutine, Generator, Sequence
-from typing import Any, ClassVar, Generic, ParamSpec, Self, TypeVar
+from collections.abc import Callable, Collection, Coroutine, Generator, Mapping, Sequence
+from dataclasses import dataclass
+from enum import Enum, auto
+from typing import Any, Generic, Self, TypeVar
 
 from shared.coordination.locks import HeldLock, Locks
-from shared.tracker.client import Exchange
+from shared.tracker.answers import Answer
+from shared.tracker.client import CallRecord, Exchange, TrackerClient
 
-P = ParamSpec("P")
 T = TypeVar("T")
 R = TypeVar("R", covariant=True)
 
@@ -24,95 +25,31 @@ Workflow = Coroutine["Step[Any]", Any, T]
 
 
 class Step(ABC, Generic[R]):
-    """Something to be done for one ticket.
-
-    Attributes:
-        begins: whether it begins what a process that is to end leaves to others, and what does not begin in a pause.
-        calls: whether it may call the tracker, for which a caller is needed.
-        enters: whether it asks for that pause: what was known of one before counts no more.
-    """
-
-    begins: ClassVar[bool] = False
-    calls: ClassVar[bool] = False
-    enters: ClassVar[bool] = False
+    """Something that is done for one ticket."""
 
     def __await__(self) -> Generator[Step[Any], Any, R]:
-        """Hand this action to the driver, and return what came of it."""
+        """Hand this step to the scheduler, and return its result."""
         result: R = yield self
         return result
 
     def send_first(self) -> Exchange | None:
-        """Send the request that it begins with, without waiting for anything; None: it has none, or it was not sent.
-
-        What was sent is given to `carry_out` once it is over, which then goes on from there.
-        """
+        """Send the request that it begins with, without waiting for anything; None: nothing was sent."""
         return None
 
     @abstractmethod
     def carry_out(self) -> R:
-        """Do it at once, for this ticket alone."""
+        """Do it now, for this ticket alone."""
 
 
-class Apart(Step[R]):
-    """What each ticket does for itself: rare, or long."""
-
-    def __init__(self, do: Callable[[], R]) -> None:
-        self._do = do
-
-    def carry_out(self) -> R:
-        """Do it."""
-        return self._do()
-
-
-def apart(do: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> Apart[T]:
-    """Return the action of calling a function."""
-    return Apart(lambda: do(*args, **kwargs))
-
-
-class Aside(Apart[R]):
-    """What is told of a call that is over: it makes none, and waits behind no caller."""
-
-
-def aside(do: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> Aside[T]:
-    """Return the action of calling a function that makes no call to the tracker."""
-    return Aside(lambda: do(*args, **kwargs))
-
-
-class Begin(Apart[R]):
-    """The same, which may call the tracker, and which neither a process that is to end begins nor one that pauses."""
-
-    begins = calls = True
-
-
-def begin(do: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> Begin[T]:
-    """Return the action of calling a function, unless the process is to end or a pause begins.
-
-    Raises:
-        LockBusy: it is, or one has begun (where it is awaited).
-    """
-    return Begin(lambda: do(*args, **kwargs))
-
-
-class Ask(Apart[R]):
-    """What somebody else than the tracker is asked, and which does not begin either."""
-
-    begins = True
-
-
-def ask(do: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> Ask[T]:
-    """Return the action of calling a function that asks the helpdesk, unless the process is to end or a pause begins.
-
-    Raises:
-        LockBusy: it is, or one has begun (where it is awaited).
-    """
-    return Ask(lambda: do(*args, **kwargs))
+class Starting(Step[R]):
+    """A step that starts something new: the scheduler refuses it (`NotBegun`) while it stops or the tracker is away."""
 
 
 class RedisOp(Step[R]):
-    """What is done for many tickets in one round trip."""
+    """An operation on Redis: one round trip serves all tickets that wait for one of the same kind."""
 
     def carry_out(self) -> R:
-        """Do it: the set of one."""
+        """Do it for one ticket."""
         (found,) = self.execute_many([self])
         if isinstance(found, Exception):
             raise found
@@ -121,11 +58,15 @@ class RedisOp(Step[R]):
     @classmethod
     @abstractmethod
     def execute_many(cls, actions: Sequence[Self]) -> Sequence[R | Exception]:
-        """Do some; return what came of each, in their order.
+        """Do some of a kind; return the result of each, in their order.
 
         Raises:
-            Exception: what has failed for all of them.
+            Exception: an error of all of them.
         """
+
+
+class Admission(RedisOp[R], Starting[R]):
+    """The request to work on a ticket: from now on it counts which outages the process knew of."""
 
 
 class Release(RedisOp[None]):
@@ -142,7 +83,7 @@ class Release(RedisOp[None]):
 
 
 class Holding:
-    """Holds a lock that was taken for the length of an `async with`."""
+    """Holds a lock that was taken, until the `async with` block ends."""
 
     def __init__(self, locks: Locks, held: HeldLock) -> None:
         self._locks, self._held = locks, held
@@ -155,27 +96,135 @@ class Holding:
         await Release(self._locks, self._held)
 
 
-def drive(way: Workflow[T], error: BaseException | None = None) -> T:
-    """Drive one ticket's way by itself: each action is carried out at once.
+class Pool(Enum):
+    """The threads that carry out a blocking function."""
+
+    TRACKER = auto()
+    """Those that call the tracker: as many as there may be calls at once."""
+    HELPDESK = auto()
+    NOTES = auto()
+    """For what is noted about a call that has ended: it makes no call, and waits behind none."""
+    OTHERS = auto()
+    """For everything else that may take long: rendering, large loads."""
+
+
+class Blocking(Step[R]):
+    """A function that may block: it runs in a thread of a pool."""
+
+    def __init__(self, pool: Pool, do: Callable[[], R]) -> None:
+        self.pool, self._do = pool, do
+
+    def carry_out(self) -> R:
+        """Call the function."""
+        return self._do()
+
+
+class BlockingCall(Blocking[R], Starting[R]):
+    """The same, for a function that calls the tracker or the help desk."""
+
+
+class Slot:
+    """One of the calls that this process may make at once, held until the `async with` block ends.
+
+    What is claimed within the block finds its call free: the claim's lease does not run while it waits.
+    """
+
+    def __init__(self) -> None:
+        self.is_held = False
+
+    async def __aenter__(self) -> Self:
+        """Wait for the slot.
+
+        Raises:
+            NotBegun: nothing new starts any more.
+        """
+        await TakeSlot(self)
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        """Give it back: the scheduler sees that at the workflow's next step."""
+        self.is_held = False
+
+
+class TakeSlot(Starting[None]):
+    """Wait for a slot."""
+
+    def __init__(self, slot: Slot) -> None:
+        self.slot = slot
+
+    def carry_out(self) -> None:
+        """Hold it: this ticket is alone."""
+        self.slot.is_held = True
+
+
+@dataclass(frozen=True)
+class TrackerCall(Starting[Answer]):
+    """One request to the tracker; the arguments are those of `TrackerClient.call`.
+
+    Attributes:
+        has_turn: whether the rate limit was waited for already.
+    """
+
+    client: TrackerClient
+    method: str
+    path: str
+    body: Any = None
+    params: Mapping[str, str | int] | None = None
+    login: str | None = None
+    before_send: Callable[[], None] | None = None
+    observe: Callable[[CallRecord], None] | None = None
+    expected: Collection[int] = ()
+    has_turn: bool = False
+
+    def send_first(self) -> Exchange | None:
+        """Send the request without waiting for anything; None: nothing was sent."""
+        if self.client.is_limited and not self.has_turn:
+            return None
+        return self.client.begin(
+            self.method, self.path, self.body, self.login, self.before_send, params=self.params
+        )
+
+    def carry_out(self, begun: Exchange | None = None) -> Answer:
+        """Make the call, or finish the one that `send_first` has begun.
+
+        Raises:
+            TrackerError: as `TrackerClient.call`.
+        """
+        return self.client.call(
+            self.method,
+            self.path,
+            body=self.body,
+            params=self.params,
+            login=self.login,
+            before_send=self.before_send,
+            observe=self.observe,
+            expected=self.expected,
+            has_turn=self.has_turn,
+            begun=begun,
+        )
+
+
+def drive(workflow: Workflow[T], error: BaseException | None = None) -> T:
+    """Run one ticket's workflow by itself: each step is carried out at once.
 
     Args:
-        way: the way.
-        error: raised in it where it stands; None: it goes on.
+        workflow: the workflow.
+        error: raised where the workflow stands; None: it goes on.
 
     Raises:
-        BaseException: whatever the way does not handle.
+        BaseException: what the workflow does not handle.
     """
     result: Any = None
     try:
         while True:
-            step = way.send(result) if error is None else way.throw(error)
+            step = workflow.send(result) if error is None else workflow.throw(error)
             result, error = None, None
             try:
                 result = step.carry_out()
-            except BaseException as fault:  # noqa: BLE001 (it belongs to the way, where it stands)
+            except BaseException as fault:  # noqa: BLE001 (it belongs to the workflow, where it stands)
                 error = fault
     except StopIteration as end:
         returned: T = end.value
         return returned
     finally:
-        way.close()
+        workflow.close()

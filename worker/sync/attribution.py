@@ -1,4 +1,4 @@
-"""Acts on behalf of the right person (SPEC section 5): membership first, then impersonation, else the administrator."""
+"""Acts on behalf of the right person (SPEC section 5): membership first, then impersonation, else the API user."""
 
 from __future__ import annotations
 
@@ -23,12 +23,9 @@ from shared.store.configuration.people import Match, TrackerPerson
 from shared.telemetry import metrics
 from shared.templating.operations import Operation
 from shared.tracker.answers import Answer
-from shared.tracker.client import Exchange
 from shared.tracker.lists import Params, project_of
-from worker.sync.actions import begin
-from worker.sync.bodies import body_for
+from worker.sync.bodies import body_for, built
 from worker.sync.drain import TicketContext
-from worker.sync.probes import call_as_administrator
 from worker.sync.rights import Found, Rights, is_deleted, rights_of
 
 MEMBERSHIP_MAY_HELP = (403, 422)
@@ -84,62 +81,48 @@ class Sender:
         Raises:
             TrackerError: an outage; a refusal never blocks what is to be sent.
             NotYet: whether there is a membership is not known yet.
-            Outdated, LockBusy: nothing was sent; see `TicketContext.may_send`.
+            Outdated, LockBusy: nothing was sent; the settings were changed, or the ticket's lock was lost.
         """
         if self.person is not None and self.about.issue_id is not None and not self.project_id:
-            await begin(self._learn_project, self.about.issue_id)
+            await self._learn_project(self.about.issue_id)
         if self.person is None:
             self.ctx.warn(What.SENT_AS_ADMINISTRATOR(match=self.match.why))
             metrics.AS_ADMINISTRATOR.labels(code=str(self.match.why.code)).inc()
         elif not self.is_member and self._may_become_member():
-            await begin(self._ensure_membership, self.person, self.ctx.may_send)
+            await self._ensure_membership(self.person)
 
-    def send_first(
-        self, method: str, path: str, body: Body, before_send: Callable[[], None]
-    ) -> Exchange | None:
-        """Send what `send` sends first, without waiting for anything; None: nothing was done."""
-        login = self.person.login if self.person else None
-        return self.ctx.tracker.begin(method, path, body, login, before_send)
+    async def send(self, method: str, path: str, body: Body, before_send: Callable[[], None]) -> Answer:
+        """Send as the person, once more if a forgotten membership explains the refusal, else as the API user.
 
-    def send(
-        self,
-        method: str,
-        path: str,
-        body: Body,
-        before_send: Callable[[], None],
-        begun: Exchange | None = None,
-    ) -> Answer:
-        """Send as the person, once more where a forgotten membership explains the refusal, else as the administrator.
-
-        What is refused to a person who may create it is refused for good: the administrator's call could succeed, and
-        would leave it in another name.
+        What is refused to a person who may create it is refused for good: the API user's call could succeed, and would
+        leave it in another name.
 
         Args:
             method: HTTP method.
             path: path below base_url.
-            body: what is sent.
+            body: what is sent; the rate limit was waited for.
             before_send: called right before each request leaves; what it raises stops it.
-            begun: the first of them, where it has left already (`send_first`).
 
         Raises:
-            TrackerError: the administrator's answer, a refusal of what was sent, or no clear answer at all.
+            TrackerError: the API user's answer, a refusal of what was sent, or no clear answer at all.
             LeaseOver: as `before_send` says.
             NotYet: nothing was created, and it may be another time.
         """
+        tracker = self.ctx.tracker
         if self.person is None:
-            return call_as_administrator(self.ctx, method, path, body, before_send, begun=begun)
+            return await tracker.call_as_api_user(method, path, body, before_send, has_turn=True)
         try:
-            return self._as_person(self.person, method, path, body, before_send, begun)
+            return await self._as_person(self.person, method, path, body, before_send)
         except ImpersonationRefused as refusal:
             refused = refusal
         if refused.status == RIGHTS_OR_CONTENT and self._rights is Rights.UNSEEING:
-            return self._in_their_name(self.person, method, path, body, before_send, refused)
+            return await self._in_their_name(self.person, method, path, body, before_send, refused)
         metrics.AS_ADMINISTRATOR.labels(code=str(refused.coded.code)).inc()
         if refused.status in MEMBERSHIP_MAY_HELP:
-            self._look_for_reasons(self.person)
-        told, self.wrong = self._why_refused(self.person, refused)
+            await self._look_for_reasons(self.person)
+        told, self.wrong = await self._why_refused(self.person, refused)
         try:
-            return call_as_administrator(self.ctx, method, path, body, before_send)
+            return await tracker.call_as_api_user(method, path, body, before_send)
         except TrackerRejected:
             if refused.status != NOBODY:  # nobody may: the rights of this person are not the cause
                 told = What.REFUSED_TO_ANYBODY(login=self.person.login, because=refused.coded)
@@ -165,7 +148,7 @@ class Sender:
     def _rights(self) -> Rights | None:
         return self._found.rights if self._found else None
 
-    def _why_refused(self, person: TrackerPerson, refusal: ImpersonationRefused) -> tuple[Coded, Coded]:
+    async def _why_refused(self, person: TrackerPerson, refusal: ImpersonationRefused) -> tuple[Coded, Coded]:
         """Return what the trace says of a person's refusal, and of what then has another author.
 
         Raises:
@@ -174,51 +157,39 @@ class Sender:
         about: dict[str, object] = {"login": person.login, "because": refusal.coded}
         if refusal.status == NOBODY:
             with suppress(OutcomeUnknown):
-                if is_deleted(self.ctx, person):
+                if await is_deleted(self.ctx, person):
                     return What.PERSON_DELETED(**about), Misattribution.PERSON_DELETED(**about)
             return What.PERSON_NOT_ACTIVE(**about), Misattribution.PERSON_NOT_ACTIVE(**about)
         if self._found is None:
             with suppress(OutcomeUnknown, TrackerRejected):
-                self._found = rights_of(self.ctx, person, person.login, self.project_id, self.about.issue_id)
+                self._found = await rights_of(
+                    self.ctx, person, person.login, self.project_id, self.about.issue_id
+                )
         if self._found and self._found.rights is Rights.NOT_MEMBER:
             about["tracker_project_id"] = self.project_id
         elif self._found and self._found.rights is Rights.LACKING:
             about |= {"roles": list(self._found.roles), "right": self._found.right}
         return What.REPEATED_AS_ADMINISTRATOR(**about), Misattribution.PERSON_REFUSED(**about)
 
-    def _as_person(
-        self,
-        person: TrackerPerson,
-        method: str,
-        path: str,
-        body: Body,
-        before_send: Callable[[], None],
-        begun: Exchange | None,
+    async def _as_person(
+        self, person: TrackerPerson, method: str, path: str, body: Body, before_send: Callable[[], None]
     ) -> Answer:
-        def call(login: str, begun: Exchange | None = None) -> Answer:
-            return self.ctx.tracker.call(
-                method,
-                path,
-                body=body,
-                login=login,
-                before_send=before_send,
-                observe=self.ctx.observe,
-                begun=begun,
-            )
-
+        tracker = self.ctx.tracker
         try:
-            return call(person.login, begun)
+            return await tracker.call(
+                method, path, body=body, login=person.login, before_send=before_send, has_turn=True
+            )
         except ImpersonationRefused as refusal:
-            again = self._again_as(person, refusal)
+            again = await self._again_as(person, refusal)
             if again is None:
                 raise
         try:
-            return call(again)
+            return await tracker.call(method, path, body=body, login=again, before_send=before_send)
         except ImpersonationRefused as refusal:
-            self._judge(person, again, refusal)
+            await self._judge(person, again, refusal)
             raise
 
-    def _again_as(self, person: TrackerPerson, refusal: ImpersonationRefused) -> str | None:
+    async def _again_as(self, person: TrackerPerson, refusal: ImpersonationRefused) -> str | None:
         """Return the login as which it is sent once more; None: the person may not.
 
         Raises:
@@ -226,20 +197,20 @@ class Sender:
             NotYet, TrackerError: it is not known.
         """
         if refusal.status == NOBODY:
-            login = self._login_now(person)
+            login = await self._login_now(person)
             return login if login != person.login else None
         if refusal.status not in MEMBERSHIP_MAY_HELP:
             return None
-        moved = self.about.issue_id is not None and self._learn_project(self.about.issue_id)
-        self._judge(person, person.login, refusal)
+        moved = self.about.issue_id is not None and await self._learn_project(self.about.issue_id)
+        await self._judge(person, person.login, refusal)
         is_member = self._rights in (Rights.LACKING, Rights.UNSEEING)
         if is_member or (self._ensured_now and not moved) or not self._may_become_member():
             return None
-        self._forget_membership(person)
-        self._ensure_membership(person)
+        await self._forget_membership(person)
+        await self._ensure_membership(person, is_claimed=True)
         return person.login
 
-    def _judge(self, person: TrackerPerson, login: str, refusal: ImpersonationRefused) -> None:
+    async def _judge(self, person: TrackerPerson, login: str, refusal: ImpersonationRefused) -> None:
         """Find out what a 422 is about; any other refusal is about the person.
 
         Raises:
@@ -250,14 +221,14 @@ class Sender:
         if refusal.status != RIGHTS_OR_CONTENT:
             return
         try:
-            self._found = rights_of(self.ctx, person, login, self.project_id, self.about.issue_id)
+            self._found = await rights_of(self.ctx, person, login, self.project_id, self.about.issue_id)
         except (OutcomeUnknown, TrackerRejected) as unclear:
             self._not_yet(Fault.RIGHTS_UNKNOWN(login=login, because=unclear.coded))
         if self._rights is Rights.ENOUGH:
             self.ctx.warn(What.REFUSED_FOR_CONTENT(login=login, because=refusal.coded))
             raise TrackerRejected(refusal.method, refusal.path, status=refusal.status, errors=refusal.errors)
 
-    def _in_their_name(
+    async def _in_their_name(
         self,
         person: TrackerPerson,
         method: str,
@@ -273,11 +244,11 @@ class Sender:
         name = Kind.TICKET_TASK.wire_name
         booked = {**body, name: {**body[name], "user_id": person.tracker_user_id}}
         try:
-            return call_as_administrator(self.ctx, method, path, booked, before_send)
+            return await self.ctx.tracker.call_as_api_user(method, path, booked, before_send)
         finally:
             self.ctx.note(What.BOOKED_TO_PERSON(login=person.login, because=refusal.coded))
 
-    def _learn_project(self, issue_id: int) -> bool:
+    async def _learn_project(self, issue_id: int) -> bool:
         """Look where an issue is, since the person is refused there; True where it is elsewhere than was known.
 
         Raises:
@@ -287,7 +258,7 @@ class Sender:
         kind, before = Kind.TICKET, self.project_id
         params: Params = {"issue_id": issue_id, "status_id": "*"}
         try:
-            found = self.ctx.lists.find(kind.path, kind.list_name, issue_id, params)
+            found = await self.ctx.tracker.find(kind.path, kind.list_name, issue_id, params)
         except (OutcomeUnknown, TrackerRejected) as unclear:
             self._not_yet(Fault.PROJECT_UNKNOWN(issue_id=issue_id, because=unclear.coded))
             return False
@@ -297,11 +268,10 @@ class Sender:
         self.about = replace(self.about, project_id=project_id)
         self.ctx.moved[issue_id] = project_id
         self.ctx.note(What.ISSUE_MOVED(issue_id=issue_id, tracker_project_id=project_id))
-        with self.ctx.transaction() as tx:
-            tx.issues.moved(self.ctx.ticket_id, issue_id, project_id)
+        await self.ctx.db.change(lambda tx: tx.issues.moved(self.ctx.ticket_id, issue_id, project_id))
         return True
 
-    def _login_now(self, person: TrackerPerson) -> str:
+    async def _login_now(self, person: TrackerPerson) -> str:
         """Return a person's login after the tracker did not know the cached one; the cache then has all of them.
 
         So it is asked once of whoever is locked or deleted, too: the next event finds nobody in the cache.
@@ -311,7 +281,7 @@ class Sender:
             TrackerError: an outage.
         """
         try:
-            people = self._people_now()
+            people = await self._people_now()
         except OutcomeUnknown as unclear:
             raise NotYet(Fault.LOGIN_UNKNOWN(login=person.login, because=unclear.coded)) from None
         now = people.get(person.tracker_user_id, person)
@@ -319,7 +289,7 @@ class Sender:
             self.ctx.note(What.LOGIN_CHANGED(before=person.login, login=now.login))
         return now.login
 
-    def _look_for_reasons(self, person: TrackerPerson) -> None:
+    async def _look_for_reasons(self, person: TrackerPerson) -> None:
         """Read afresh what may explain a refusal in spite of a membership, once an hour and person at most.
 
         The role may be gone, or the person: the next event, and the doctor, then know of it.
@@ -328,27 +298,26 @@ class Sender:
             TrackerError: an outage.
         """
         once = f"refused:{self.project_id}:{person.tracker_user_id}"
-        if self._role_gone() is None and self.ctx.locks.once(once, ONCE_S):
+        if await self._role_gone() is None and await self.ctx.redis.once(once, ONCE_S):
             with suppress(OutcomeUnknown, TrackerRejected):
-                refresh(self.ctx.store, self.ctx.lists, MetadataKind.ROLE)
-                self._people_now()
-        if self._ensured_now and (gone := self._role_gone()) is not None:
-            self._forget_membership(person)
+                await self.ctx.metadata(lambda store, lists: refresh(store, lists, MetadataKind.ROLE))
+                await self._people_now()
+        if self._ensured_now and (gone := await self._role_gone()) is not None:
+            await self._forget_membership(person)
             self.ctx.warn(What.NOT_MADE_MEMBER(login=person.login, because=gone))
 
-    def _role_gone(self) -> Coded | None:
+    async def _role_gone(self) -> Coded | None:
         """Return that the tracker does not have the role that people are given, as far as the cache tells."""
         role_id = self.ctx.config.default_role_id
-        with self.ctx.store.transaction() as tx:
-            roles = tx.metadata.of_kind(MetadataKind.ROLE)
+        roles = await self.ctx.db.change(lambda tx: tx.metadata.of_kind(MetadataKind.ROLE))
         if role_id is None or not roles or role_id in {one.tracker_id for one in roles}:
             return None
         return Hint.DEFAULT_ROLE_GONE(role_id=role_id, **choices_of(roles))
 
-    def _people_now(self) -> dict[int, TrackerPerson]:
-        """Read the tracker's users afresh; who is who in this drain is then looked up anew."""
+    async def _people_now(self) -> dict[int, TrackerPerson]:
+        """Read the tracker's users afresh; who is who is then looked up again."""
         self.ctx.people.clear()
-        return refresh_people(self.ctx.store, self.ctx.lists)
+        return await self.ctx.metadata(refresh_people)
 
     def _may_become_member(self) -> bool:
         """Tell whether the person may be made a member: never an administrator, who needs no membership."""
@@ -365,9 +334,18 @@ class Sender:
             return False
         return True
 
-    def _ensure_membership(
-        self, person: TrackerPerson, before_send: Callable[[], None] | None = None
-    ) -> None:
+    async def _ensure_membership(self, person: TrackerPerson, *, is_claimed: bool = False) -> None:
+        """Make a person a member, so that the tracker lets them create what is sent.
+
+        Args:
+            person: the person.
+            is_claimed: whether what is sent is claimed already: its lease stands for the settings.
+
+        Raises:
+            NotYet: it is not known whether they are one.
+            Outdated, LockBusy: nothing was sent.
+            TrackerError: an outage.
+        """
         role_id = self.ctx.config.default_role_id
         if role_id is None:
             return
@@ -375,12 +353,13 @@ class Sender:
         path = f"/projects/{self.project_id}/memberships.json"
         about = replace(self.about, person=person)
         plain = membership_body(person.tracker_user_id, role_id)
-        body = body_for(self.ctx, Operation.MEMBERSHIP_CREATE, about, lambda: plain)
+        operation = Operation.MEMBERSHIP_CREATE
+        body = await built(self.ctx, body_for, self.ctx, operation, about, lambda: plain)
         if beyond := roles_beyond(body, self.ctx.config):
             self.ctx.warn(What.TEMPLATE_ROLES_REFUSED(roles=[str(role) for role in beyond]))
             body = plain
         try:
-            self._become_member(path, body, plain, before_send)
+            await self._become_member(path, body, plain, is_claimed=is_claimed)
             self.ctx.note(What.MADE_MEMBER(login=person.login, tracker_project_id=self.project_id))
         except TrackerRejected as rejection:
             if rejection.status != 422:  # 422 in any language: mostly "is a member already"
@@ -390,14 +369,13 @@ class Sender:
             self._not_yet(Fault.MEMBERSHIP_UNKNOWN(because=unclear.coded))
             self.ctx.warn(What.MEMBERSHIP_UNCLEAR(login=person.login, because=unclear.coded))
             return
-        with self.ctx.transaction() as tx:
-            tx.people.remember_member(self.project_id, person.tracker_user_id)
-        self.ctx.members[self.project_id, person.tracker_user_id] = True
-
-    def _forget_membership(self, person: TrackerPerson) -> None:
         member = self.project_id, person.tracker_user_id
-        with self.ctx.transaction() as tx:
-            tx.people.forget_member(*member)
+        await self.ctx.db.change(lambda tx: tx.people.remember_member(*member))
+        self.ctx.members[member] = True
+
+    async def _forget_membership(self, person: TrackerPerson) -> None:
+        member = self.project_id, person.tracker_user_id
+        await self.ctx.db.change(lambda tx: tx.people.forget_member(*member))
         self.ctx.known.forget_member(*member)
         self.ctx.members[member] = False
 
@@ -410,17 +388,16 @@ class Sender:
         if self.tried < MEMBERSHIP_TRIES:
             raise NotYet(because)
 
-    def _become_member(
-        self, path: str, body: Body, plain: Body, before_send: Callable[[], None] | None
-    ) -> None:
+    async def _become_member(self, path: str, body: Body, plain: Body, *, is_claimed: bool) -> None:
         """Ask for a membership; a role that only the template names may be why it is refused, so 1.x comes next.
 
         Raises:
             TrackerError: the last answer.
         """
+        call = self.ctx.tracker.call_as_api_user if is_claimed else self.ctx.call_unclaimed
         try:
-            call_as_administrator(self.ctx, "POST", path, body, before_send, expected=IS_MEMBER)
+            await call("POST", path, body, expected=IS_MEMBER)
         except TrackerRejected as rejection:
             if rejection.status != 422 or body == plain:
                 raise
-            call_as_administrator(self.ctx, "POST", path, plain, before_send, expected=IS_MEMBER)
+            await call("POST", path, plain, expected=IS_MEMBER)

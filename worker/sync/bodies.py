@@ -11,7 +11,6 @@ from shared.codes.steps import What
 from shared.events.payloads import Body
 from shared.templating.contexts import Context
 from shared.templating.operations import Operation
-from worker.sync.actions import apart
 from worker.sync.drain import TicketContext
 
 P = ParamSpec("P")
@@ -19,13 +18,13 @@ T = TypeVar("T")
 
 
 async def built(ctx: TicketContext, build: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-    """Return what is to be sent: at once, or apart from the other tickets where that may take long.
+    """Return what is to be sent: at once, or in a thread if that may take long.
 
-    To render a template takes its time; of a project that was not known when the drain began, or of people who are to
-    be looked up anew, the store is asked.
+    To render a template takes its time. For a project that was not known when the ticket was loaded, and for people who
+    must be looked up again, the store is asked.
     """
     if takes_long(ctx):
-        return await apart(build, *args, **kwargs)
+        return await ctx.blocking(build, *args, **kwargs)
     return build(*args, **kwargs)
 
 

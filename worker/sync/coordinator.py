@@ -29,7 +29,19 @@ from shared.errors import LockBusy, NotBegun, SettingsError, TrackerOutage
 from shared.process.alive import Sign, watched
 from shared.telemetry.logs import get_logger
 from shared.tracker.client import Exchange
-from worker.sync.actions import Apart, Aside, Ask, RedisOp, Step, Workflow
+from worker.sync.actions import (
+    Admission,
+    Blocking,
+    BlockingCall,
+    Pool,
+    RedisOp,
+    Slot,
+    Starting,
+    Step,
+    TakeSlot,
+    TrackerCall,
+    Workflow,
+)
 from worker.sync.context import OwnContext
 from worker.sync.drain import DbOp, transaction_of
 from worker.sync.exchanges import Exchanges
@@ -82,6 +94,7 @@ class Going:
     Attributes:
         rung_by: the traceparent of its ring, if it had one.
         has_caller: whether a caller is kept for it.
+        slot: keeps the caller as long as it is held.
         outages: how many this process knew of when it asked last whether to go on.
         is_ahead: whether it waits for a caller before all others.
         is_new: whether it has asked nothing of the store yet.
@@ -91,6 +104,7 @@ class Going:
     way: Workflow[Any]
     rung_by: str | None = None
     has_caller: bool = False
+    slot: Slot | None = None
     outages: int = 0
     is_ahead: bool = False
     is_new: bool = True
@@ -258,7 +272,7 @@ class Callers(Protocol):
     def again(self, going: Going, action: DbOp[Any], arrive: Arrive) -> None:
         """Begin what has failed in a group; it waits for none of them."""
 
-    def aside(self, going: Going, action: Apart[Any], arrive: Arrive) -> None:
+    def aside(self, going: Going, action: Blocking[Any], arrive: Arrive) -> None:
         """Begin what calls nobody; it waits for none of them either."""
 
     def together(self, asked: list[Asked], arrive: Arrive) -> None:
@@ -336,12 +350,12 @@ class CallerThreads:
 
     def again(self, going: Going, action: DbOp[Any], arrive: Arrive) -> None:
         """Hand it to one of the threads for that."""
-        (self._others if action.by_reader else self._answers).put(going, action, arrive)
+        (self._others if action.lane == "read" else self._answers).put(going, action, arrive)
 
-    def aside(self, going: Going, action: Apart[Any], arrive: Arrive) -> None:
+    def aside(self, going: Going, action: Blocking[Any], arrive: Arrive) -> None:
         """Hand it to one of the threads for that."""
-        threads = self._answers if isinstance(action, Aside) else self._others
-        (self._asking if isinstance(action, Ask) else threads).put(going, action, arrive)
+        threads = {Pool.NOTES: self._answers, Pool.HELPDESK: self._asking, Pool.OTHERS: self._others}
+        threads[action.pool].put(going, action, arrive)
 
     def together(self, asked: list[Asked], arrive: Arrive) -> None:
         """Hand it to the thread for what is shared."""
@@ -658,7 +672,7 @@ class Coordinator:
         if self._reading_since or not (asked := [*self._to_read, *self._have_waited()]):
             return
         self._to_read, self._reading_since = [], time.monotonic()
-        self._over = sum(isinstance(action, DbOp) and action.can_wait for _, action in asked)
+        self._over = sum(isinstance(action, DbOp) and action.linger for _, action in asked)
         groups = list(_groups([(going, one) for going, one in asked if isinstance(one, DbOp)]))
         if self._has_one:
             self._work_as_reader(groups)
@@ -808,32 +822,45 @@ class Coordinator:
         """Have an action done: where it needs a caller, once one is kept for its ticket."""
         if isinstance(action, DbOp):
             self._is_new_no_more(going)
-        if action.begins and (why := self._why_not(going, action)):
+        if isinstance(action, Starting) and (why := self._why_not(going, action)):
             self._go_on(going, Outcome(error=why))
-        elif isinstance(action, RedisOp) or (isinstance(action, DbOp) and not action.precedes_a_call):
-            self._give_back_caller(going)
-            can_wait = isinstance(action, DbOp) and action.can_wait
-            if can_wait and not self._can_wait:
-                self._can_wait_since = time.monotonic()
-            to_read = isinstance(action, DbOp) and action.by_reader
-            (self._can_wait if can_wait else self._to_read if to_read else self._ready).append(
-                (going, action)
-            )
-        elif isinstance(action, Apart) and not action.calls:
-            self._give_back_caller(going)
-            self._callers.aside(going, action, self._arrive)
-        elif not (going.has_caller or self._is_one_free):
+        elif _needs_caller(action):
+            self._with_caller(going, action)
+        else:
+            if going.slot is None or not going.slot.is_held:
+                self._give_back_caller(going)
+            if isinstance(action, Blocking):
+                self._callers.aside(going, action, self._arrive)
+            else:
+                self._gather(going, action)
+
+    def _with_caller(self, going: Going, action: Step[Any]) -> None:
+        """Do what needs a caller, as soon as one can be kept for the ticket."""
+        if not (going.has_caller or self._is_one_free):
             if self._share and not self._for_a_caller:
                 self._share.soon()
             self._for_a_caller.insert(_place(self._for_a_caller, going), (going, action))
+            return
+        self._keep_caller(going)
+        if isinstance(action, TakeSlot):
+            going.slot = action.slot
+            action.carry_out()
+            self._go_on(going, Outcome())
         else:
-            self._keep_caller(going)
-            if isinstance(action, DbOp):
-                self._ready.append((going, action))
-            else:
-                self._callers.carry_out(going, action, self._arrive)
+            self._callers.carry_out(going, action, self._arrive)
 
-    def _why_not(self, going: Going, action: Step[Any]) -> NotBegun | None:
+    def _gather(self, going: Going, action: Step[Any]) -> None:
+        """Keep what is done for many at once."""
+        ready = self._ready
+        if isinstance(action, DbOp) and action.linger:
+            if not self._can_wait:
+                self._can_wait_since = time.monotonic()
+            ready = self._can_wait
+        elif isinstance(action, DbOp) and action.lane == "read":
+            ready = self._to_read
+        ready.append((going, action))
+
+    def _why_not(self, going: Going, action: Starting[Any]) -> NotBegun | None:
         """Return why nothing begins for a ticket any more; None: it may.
 
         Where the process is to end the ticket is rung; after a pause the sweep rings what is due.
@@ -842,7 +869,7 @@ class Coordinator:
             with self._change:
                 self._rung[going.ticket_id] = None
             return NotBegun(Fault.WORKER_ENDS())
-        if action.enters and not self._not_told:
+        if isinstance(action, Admission) and not self._not_told:
             going.outages = self._outages
         return NotBegun(self._because) if going.outages < self._outages else None
 
@@ -898,13 +925,12 @@ class Coordinator:
         try:
             results = _in_one_transaction([action for _, action in some])
         except Exception as fault:  # noqa: BLE001 (whose it is shows where each is alone)
-            is_its_own = len(some) == 1 and not some[0][1].answers
+            is_its_own = len(some) == 1 and not some[0][1].splits
             if is_its_own and not isinstance(fault, SQLAlchemyError):
                 return [(some[0][0], Outcome(error=fault))]
             log.warning("done again one by one", count=len(some), error=type(fault).__name__)
             for going, action in some:
-                waits = going.has_caller and not action.answers
-                do = self._callers.carry_out if waits else self._callers.again
+                do = self._callers.carry_out if going.has_caller and action.order else self._callers.again
                 do(going, action, self._arrive)
             return []
         return [(going, Outcome(result)) for (going, _), result in zip(some, results, strict=True)]
@@ -917,17 +943,24 @@ def _groups(stored: list[tuple[Going, DbOp[Any]]]) -> Iterator[list[tuple[Going,
         yield stored[start : start + MOST_TOGETHER]
 
 
-def _order(asked: tuple[Going, DbOp[Any]]) -> tuple[bool, str, int]:
+def _order(asked: tuple[Going, DbOp[Any]]) -> tuple[int, str, int]:
     going, action = asked
-    is_a_claim = action.precedes_a_call and not action.answers
-    return is_a_claim or action.can_wait, type(action).__name__, going.ticket_id
+    return action.order, type(action).__name__, going.ticket_id
+
+
+def _needs_caller(action: Step[Any]) -> bool:
+    is_call = isinstance(action, BlockingCall) and action.pool is Pool.TRACKER
+    return is_call or isinstance(action, TakeSlot | TrackerCall)
 
 
 def _in_one_transaction(actions: list[DbOp[Any]]) -> list[Any]:
     results: list[Any] = []
-    with transaction_of([one.drain() for one in actions]) as tx:
+    with transaction_of([one.owner() for one in actions]) as tx:
         # what one of them waits for, it waits for alone
-        tx.wait_briefly(lasts=any(one.lasts for one in actions), settles=any(one.settles for one in actions))
+        tx.wait_briefly(
+            durable=any(one.durable for one in actions),
+            locks_settings=any(one.locks_settings for one in actions),
+        )
         for _, of_a_kind in groupby(actions, type):
             some = list(of_a_kind)
             results += some[0].execute_many(tx, some)

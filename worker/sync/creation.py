@@ -1,15 +1,16 @@
-"""One creation, from top to bottom: claim, call, link (DESIGN "The ledger"). Issues and time entries alike.
+"""One creation, from top to bottom: claim, call, link. Issues and time entries alike.
 
-Nothing is created twice, since whoever sends has claimed the row, and has committed that, before:
+Nothing is created twice:
 
-- The claim is given only for a row that is free and still at the attempt that was read, and raises the attempt. Of
-  several claims that are committed together each row's first one alone is made.
-- It counts only as long as what it was built from stands: configuration, links, people, metadata and templates.
-- It is sent only as long as the claim's lease lasts; nobody else takes the row over before that and the settling
-  time have gone, and then only by asking the tracker.
-- A refusal, or a call that never left, makes the row free again. No clear answer puts it in doubt (`doubt.py`).
-- The answer is recorded for its own attempt; what comes after another one was begun is a person's to decide. Where the
-  next creation only waits for that, its claim is committed with it.
+- The ledger row is claimed, and the claim committed, before anything is sent. A claim is given only for a row that is
+  free and still at the attempt that was read; it raises the attempt. If several workers claim a row, one is given it.
+- A claim counts only as long as what it was built from stands: settings, mappings, people, metadata and templates.
+- The request is sent only within the claim's lease. Nobody else takes the row over before the lease and the settling
+  time are over, and then only after asking the tracker.
+- A refusal, or a call that was never sent, makes the row free again. Without a clear answer it is in doubt (`doubt`).
+- The answer is recorded for its own attempt. If another attempt was begun meanwhile, a person decides.
+
+The first time entry of a new issue is claimed in the commit that links the issue: one commit less for each ticket.
 """
 
 from __future__ import annotations
@@ -17,10 +18,9 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
-from typing import Any, Self
-
-from sqlalchemy.exc import DBAPIError
+from typing import Any, ClassVar, Self
 
 from shared.codes.authors import Misattribution
 from shared.codes.coded import Coded
@@ -42,12 +42,10 @@ from shared.store.ledger.ledger import Answered, LedgerRow
 from shared.store.ledger.ledger import Claim as Asked
 from shared.store.ledger.send_window import SendWindow
 from shared.store.tables.models import LedgerState, RecoveryMode
-from shared.store.transaction import Transaction
+from shared.store.transaction import DatabaseFailed, Transaction
 from shared.store.verdicts import Verdicts
 from shared.telemetry.logs import get_logger
-from shared.tracker.client import Exchange
 from shared.values.ids import id_in, is_id
-from worker.sync.actions import Step, aside, begin
 from worker.sync.bodies import takes_long, tell_choice
 from worker.sync.doubt import doubt
 from worker.sync.drain import DbOp, TicketContext
@@ -69,12 +67,12 @@ async def create(
     begun: Attempt | None = None,
     following: Pending | None = None,
 ) -> tuple[Created | Waiting, Begun | None]:
-    """Create what is wanted, once.
+    """Create an issue or a time entry, once.
 
     Args:
-        creation: what is wanted.
-        row: its ledger row as it was read: free; None where there is none.
-        begun: its claim, where that was committed with the link before it.
+        creation: what is to be created.
+        row: its ledger row as it was read: free; None: there is none.
+        begun: its claim, if it was committed with the link before it.
         following: the event that asks for the issue's first time entry.
 
     Returns:
@@ -83,71 +81,108 @@ async def create(
     Raises:
         TrackerError: an outage, or a refusal for good.
         LeaseOver, NotYet: nothing was created, and it may be another time.
-        Outdated: nothing was; what it was built from was changed meanwhile.
-        LockBusy: nothing was; the ticket's lock was lost before its turn came, the process is to end, or a pause began.
+        Outdated: nothing was created; what it was built from was changed meanwhile.
+        LockBusy: nothing was created; the ticket's lock was lost, the process stops, or the tracker is away.
     """
-    ctx, attempt = creation.ctx, begun or await _claimed(creation, row)
-    if not isinstance(attempt, Attempt):
-        return attempt, None
-    tell_choice(ctx, creation.operation, creation.chosen, creation.task_id)
+    ctx, attempt, after = creation.ctx, begun, None
+    created: Created | Waiting | None = None
+    if attempt is None:
+        await creation.sender.prepare()
+    asked = time.monotonic()
     try:
-        found_id, found = await Call(creation, attempt.window)
+        async with ctx.slot() if attempt is None else nullcontext():
+            if attempt is None:
+                claimed = await _claimed(creation, row, asked)
+                if not isinstance(claimed, Attempt):
+                    return claimed, None
+                attempt = claimed
+            tell_choice(ctx, creation.operation, creation.chosen, creation.task_id)
+            link = Link(creation, attempt, *await send(creation, attempt.window))
+            if following and (coming := _coming(link, following)):
+                created, after = await _link_and_claim(link, coming)
     except OutcomeUnknown as unclear:
-        return await aside(doubt, creation, attempt.number, unclear), None
-    except (LeaseOver, NotYet, NotBegun, TrackerError) as definite:
-        if isinstance(definite, TrackerOutage) and definite.may_have_acted:
-            await aside(doubt, creation, attempt.number, definite)
+        if attempt is None:
             raise
-        reason, number = definite.coded, attempt.number
-        await ctx.write(lambda tx: tx.ledger(creation.kind).free(creation.key, number, reason))
-        if isinstance(definite, TrackerRejected):
-            project_id = creation.sender.project_id  # it may have been found to be another
-            raise await begin(
-                explained, ctx, creation.operation, creation.body, project_id, definite, creation.task_id
-            ) from None
-        raise
-    link = Link(creation, attempt, found_id, found)
-    created, after = await _linked(link, following)
+        return await doubt(creation, attempt.number, unclear), None
+    except (LeaseOver, NotYet, NotBegun, TrackerError) as definite:
+        if attempt is None:
+            raise
+        raise await _given_back(creation, attempt, definite) from None
+    if created is None:
+        created = await ctx.db.run(link)
     if isinstance(created, Created) and _is_switch_ignored(created):
-        await begin(ctx.lists.ask_whether_open)  # a key that has lost its rights: everything waits
+        await ctx.tracker.ask_whether_open()  # a key that has lost its rights: everything waits
     return created, after
 
 
-async def _claimed(creation: Creation, row: LedgerRow | None) -> Attempt | Created | Waiting:
-    """Claim the row; where that was not given, return what it waits for, or what is there already."""
+async def _link_and_claim(link: Link, coming: TimeEntryCreation) -> tuple[Created | Waiting, Begun | None]:
+    created, attempt = await link.creation.ctx.db.run(LinkAndClaim(link, Claim(coming, None)))
+    return created, Begun(coming, attempt) if isinstance(attempt, Attempt) else None
+
+
+async def send(creation: Creation, window: SendWindow) -> tuple[int, dict[str, Any]]:
+    """Send a creation within its claim's window, as the person, or else as the API user.
+
+    Returns:
+        The id of the new object, and the object.
+
+    Raises:
+        OutcomeUnknown: no clear answer; it may have been created.
+        TrackerError, LeaseOver, NotYet, NotBegun: it was not created.
+    """
+    kind = creation.kind
+    answer = await creation.sender.send("POST", kind.path, creation.body, window.check)
+    try:
+        found = answer.object(kind.wire_name)
+        tracker_id = found["id"]
+    except KeyError:
+        tracker_id = None
+    if not is_id(tracker_id):
+        detail = Detail.NO_OBJECT(kind=kind)
+        raise OutcomeUnknown("POST", kind.path, status=answer.status, detail=detail)
+    return tracker_id, found
+
+
+async def _given_back(
+    creation: Creation, attempt: Attempt, definite: LeaseOver | NotYet | NotBegun | TrackerError
+) -> Exception:
+    """Make the row of a creation free that was not created; return the error to raise, with what explains it.
+
+    A creation that an outage may have let through is in doubt instead.
+    """
+    ctx, number = creation.ctx, attempt.number
+    if isinstance(definite, TrackerOutage) and definite.may_have_acted:
+        await doubt(creation, number, definite)
+        return definite
+    reason = definite.coded
+    await ctx.db.change(lambda tx: tx.ledger(creation.kind).free(creation.key, number, reason))
+    if not isinstance(definite, TrackerRejected):
+        return definite
+    project_id = creation.sender.project_id  # it may have been found to be another
+    return await explained(ctx, creation.operation, creation.body, project_id, definite, creation.task_id)
+
+
+async def _claimed(creation: Creation, row: LedgerRow | None, asked: float) -> Attempt | Created | Waiting:
+    """Claim the row; if the claim is not given, return what it waits for, or what is there already."""
     ctx = creation.ctx
-    await creation.sender.prepare()
-    await _turn(ctx)
-    asked = time.monotonic()
-    attempt = await Claim(creation, row)
+    await ctx.tracker.take_turn()
+    attempt = await ctx.db.run(Claim(creation, row))
     _tell_wait(ctx, time.monotonic() - asked, creation.task_id)
     if isinstance(attempt, RecoveryMode):
-        if known := await begin(look_first, creation, attempt.since):
+        if known := await look_first(creation, attempt.since):
             return known
-        await _turn(ctx)
-        attempt = await Claim(creation, row, looked=True)
+        await ctx.tracker.take_turn()
+        attempt = await ctx.db.run(Claim(creation, row, looked=True))
     if isinstance(attempt, Outdated):
         raise attempt
     return attempt if isinstance(attempt, Attempt) else Waiting(Reason.ROW_CHANGED())
-
-
-async def _linked(link: Link, following: Pending | None) -> tuple[Created | Waiting, Begun | None]:
-    """Record an answer, and claim what follows with it where nothing else comes before."""
-    coming = _coming(link, following) if following else None
-    if coming is None:
-        return await link, None
-    try:
-        created, attempt = await LinkAndClaim(link, Claim(coming, None))
-    except NotBegun:  # what was answered is recorded all the same
-        return await link, None
-    return created, Begun(coming, attempt) if isinstance(attempt, Attempt) else None
 
 
 def _coming(link: Link, asking: Pending) -> TimeEntryCreation | None:
     """Return the time entry that can be claimed as soon as its issue is linked; None: more is to be done before."""
     ctx, work = link.creation.ctx, link.creation.work
     is_new = asking.task.id not in work.time_rows
-    if not is_new or takes_long(ctx) or ctx.tracker.is_limited or not ctx.lock.is_held:
+    if not is_new or takes_long(ctx) or ctx.client.is_limited or not ctx.lock.is_held:
         return None
     try:
         coming = TimeEntryCreation.of(ctx, work, asking, link.expected())
@@ -159,7 +194,7 @@ def _coming(link: Link, asking: Pending) -> TimeEntryCreation | None:
 
 def _tell_wait(ctx: TicketContext, seconds: float, task_id: int | None) -> None:
     """Note that a claim waited for one of the calls that may be made at once."""
-    limit = ctx.call_limit()
+    limit = ctx.services.call_limit()
     if limit and seconds > LONG_S:
         told = What.WAITED_FOR_CALL(seconds=seconds, count=math.floor(limit.calls), because=limit.because)
         ctx.note(told, task_id=task_id)
@@ -184,51 +219,40 @@ class Begun:
     attempt: Attempt
 
 
-async def _turn(ctx: TicketContext) -> None:
-    """Wait until a call may be made: before the claim, whose lease does not wait for it.
-
-    Raises:
-        LockBusy: the ticket's lock was lost meanwhile; somebody else may be at work on it.
-    """
-    if ctx.tracker.is_limited:
-        await begin(ctx.tracker.take_turn)
-    ctx.lock.check()
-
-
 @dataclass(frozen=True, eq=False)
 class Claim(DbOp[Claimed]):
     """Take the row for one attempt, before anything is sent.
 
-    Comes to an attempt; None where the row is not as it was read; an error where what it was built from was changed
-    meanwhile; and after a restore, as long as nobody has looked on the tracker, to that mode.
+    The result is an attempt; None if the row is not as it was read; an error if what it was built from was changed
+    meanwhile; and after a restored backup, until somebody has looked on the tracker, that mode.
     """
 
     creation: Creation
     row: LedgerRow | None
     looked: bool = False
-    begins = True
-    precedes_a_call = True
+    order: ClassVar[int] = 1
+    """Links come first: they free what others wait for, and a lease runs from the claim on."""
 
-    def drain(self) -> TicketContext:
+    def owner(self) -> TicketContext:
         return self.creation.ctx
 
     @classmethod
-    def execute_many(cls, tx: Transaction, actions: Sequence[Self]) -> Sequence[Claimed]:
+    def execute_many(cls, tx: Transaction, operations: Sequence[Self]) -> Sequence[Claimed]:
         """Claim some rows; the time in which they may be sent begins before.
 
         Where two ask for one row, it is the first who asks: the row holds what it sends. The other may ask again later.
         """
         asking, given = dict[tuple[Kind, int], Self](), dict[Self, int]()
-        for one in actions:
+        for one in operations:
             asking.setdefault((one.creation.kind, one.creation.key), one)
-        lease = actions[0].creation.ctx.settings.claim_lease
+        lease = operations[0].creation.ctx.settings.claim_lease
         window = SendWindow(lease)
         for kind in Kind:
             if some := {key: one for (of_kind, key), one in asking.items() if of_kind is kind}:
                 attempts = tx.ledger(kind).claim_all([one._claim() for one in some.values()], lease)
                 given |= {some[key]: attempt for key, attempt in attempts.items()}
         found = list[Claimed]()
-        for one in actions:
+        for one in operations:
             if one in given:
                 found.append(Attempt(given[one], window))
             else:
@@ -268,63 +292,24 @@ def _is_decided(row: LedgerRow | None, mode: RecoveryMode) -> bool:
     return row is not None and row.first_claimed_at is None and row.changed_at >= mode.began_at
 
 
-@dataclass(frozen=True)
-class Call(Step[tuple[int, dict[str, Any]]]):
-    """Have the tracker create it: comes to its id, and the object."""
-
-    creation: Creation
-    window: SendWindow
-    begins = calls = True
-
-    def send_first(self) -> Exchange | None:
-        """Send it within the claim's window, without waiting for anything; None: nothing was done."""
-        kind = self.creation.kind
-        return self.creation.sender.send_first("POST", kind.path, self.creation.body, self.window.check)
-
-    def carry_out(self, begun: Exchange | None = None) -> tuple[int, dict[str, Any]]:
-        """Send it within the claim's window, as the person, or else as the administrator.
-
-        Args:
-            begun: the first request, where it has left already (`send_first`).
-
-        Raises:
-            OutcomeUnknown: no clear answer; it may have been created.
-            TrackerError, LeaseOver, NotYet: it was not.
-        """
-        kind = self.creation.kind
-        if begun is None:
-            self.creation.ctx.tracker.use_turn()
-        answer = self.creation.sender.send("POST", kind.path, self.creation.body, self.window.check, begun)
-        try:
-            found = answer.object(kind.wire_name)
-            tracker_id = found["id"]
-        except KeyError:
-            tracker_id = None
-        if not is_id(tracker_id):
-            detail = Detail.NO_OBJECT(kind=kind)
-            raise OutcomeUnknown("POST", kind.path, status=answer.status, detail=detail)
-        return tracker_id, found
-
-
 @dataclass(frozen=True, eq=False)
 class Link(DbOp[Created | Waiting]):
     """Record the tracker's definite answer: row, journal and status in one commit, whatever happened meanwhile.
 
-    Comes to the linked object, or that a person is to decide: the answer came too late and is a possible duplicate.
+    The result is the linked object, or that a person is to decide: the answer came too late, for a possible duplicate.
     """
 
     creation: Creation
     attempt: Attempt
     tracker_id: int
     found: dict[str, Any]
-    answers = True
 
     @property
-    def settles(self) -> bool:
+    def locks_settings(self) -> bool:
         """With an issue its status is given, or owed."""
         return self.creation.kind is Kind.TICKET
 
-    def drain(self) -> TicketContext:
+    def owner(self) -> TicketContext:
         return self.creation.ctx
 
     def carry_out(self) -> Created | Waiting:
@@ -332,7 +317,7 @@ class Link(DbOp[Created | Waiting]):
         for delay in LINK_AGAIN_S:
             try:
                 return super().carry_out()
-            except DBAPIError as error:
+            except DatabaseFailed as error:
                 log.warning(
                     "not linked yet", error=type(error).__name__, ticket_id=self.creation.ctx.ticket_id
                 )
@@ -352,11 +337,11 @@ class Link(DbOp[Created | Waiting]):
         return wrong
 
     @classmethod
-    def execute_many(cls, tx: Transaction, actions: Sequence[Self]) -> Sequence[Created | Waiting]:
+    def execute_many(cls, tx: Transaction, operations: Sequence[Self]) -> Sequence[Created | Waiting]:
         """Record some answers: those at whose rows nobody else was together, every other one as it stands."""
         recorded = dict[Self, Created | Waiting]()
         for kind in Kind:
-            some = [one for one in actions if one.creation.kind is kind]
+            some = [one for one in operations if one.creation.kind is kind]
             plain = tx.ledger(kind).link_claimed([one._answered() for one in some]) if some else ()
             linked = dict[Self, Linked[Any]]()
             for one in some:
@@ -380,7 +365,7 @@ class Link(DbOp[Created | Waiting]):
                         is_status_given=is_given,
                         fields=tuple(done.creation.not_taken(one.found)),
                     )
-        return [recorded[one] for one in actions]
+        return [recorded[one] for one in operations]
 
     def expected(self) -> Created:
         """Return what it will come to, unless there is more to it."""
@@ -424,19 +409,18 @@ class Link(DbOp[Created | Waiting]):
 
 @dataclass(frozen=True, eq=False)
 class LinkAndClaim(DbOp[tuple[Created | Waiting, Claimed]]):
-    """Record an answer and claim what follows, in one commit; where there is more to the answer nothing is claimed."""
+    """Record an answer and claim what follows, in one commit; if there is more to the answer, nothing is claimed."""
 
     link: Link
     claim: Claim
-    begins = True
-    precedes_a_call = answers = True
+    splits: ClassVar[bool] = True
 
     @property
-    def settles(self) -> bool:
-        return self.link.settles
+    def locks_settings(self) -> bool:
+        return self.link.locks_settings
 
-    def drain(self) -> TicketContext:
-        return self.link.drain()
+    def owner(self) -> TicketContext:
+        return self.link.owner()
 
     def carry_out(self) -> tuple[Created | Waiting, Claimed]:
         """Do one after the other: neither may harm the other."""
@@ -445,14 +429,14 @@ class LinkAndClaim(DbOp[tuple[Created | Waiting, Claimed]]):
 
     @classmethod
     def execute_many(
-        cls, tx: Transaction, actions: Sequence[Self]
+        cls, tx: Transaction, operations: Sequence[Self]
     ) -> Sequence[tuple[Created | Waiting, Claimed]]:
         """Record some answers, then claim what follows each."""
-        recorded = Link.execute_many(tx, [one.link for one in actions])
-        plain = [one for one, created in zip(actions, recorded, strict=True) if one._is_plain(created)]
+        recorded = Link.execute_many(tx, [one.link for one in operations])
+        plain = [one for one, created in zip(operations, recorded, strict=True) if one._is_plain(created)]
         given = Claim.execute_many(tx, [one.claim for one in plain]) if plain else ()
         claimed = dict(zip(plain, given, strict=True))
-        return [(created, claimed.get(one)) for one, created in zip(actions, recorded, strict=True)]
+        return [(created, claimed.get(one)) for one, created in zip(operations, recorded, strict=True)]
 
     def _is_plain(self, created: Created | Waiting) -> bool:
         return (

@@ -13,7 +13,7 @@ from shared.codes.steps import What
 from shared.errors import LockBusy, OutcomeUnknown, TrackerError
 from shared.store.ledger.ledger import LedgerRow
 from shared.store.tables.models import LedgerState
-from worker.sync.actions import begin
+from shared.store.transaction import Transaction
 from worker.sync.drain import TicketContext
 from worker.sync.reconcile import reconcile
 from worker.sync.results import Created, Waiting
@@ -32,7 +32,7 @@ async def settled(
     """Settle what was begun, as far as its time has come.
 
     Args:
-        ctx: the drain.
+        ctx: the ticket's context.
         kind: issue or time entry.
         key: ticket id or ticket-task id.
         row: its ledger row as just read.
@@ -55,37 +55,37 @@ async def settled(
             return Created(row.tracker_id, row.tracker_project_id or 0)
         if row.state in (LedgerState.HELD, LedgerState.GONE):
             return Waiting(Reason.WAITS_FOR_PERSON(kind=kind, key=key, because=row.coded), held=(kind, key))
-        waiting = await begin(_settle, ctx, kind, row, now)
+        waiting = await _settle(ctx, kind, row, now)
         if waiting:
             return waiting
-        row, now = await ctx.write(lambda tx: (tx.ledger(kind).get(key), tx.now()))
+        row, now = await ctx.db.change(lambda tx: (tx.ledger(kind).get(key), tx.now()))
     return Waiting(Reason.BEING_WORKED_ON(kind=kind, key=key))
 
 
-def _settle(ctx: TicketContext, kind: Kind, row: LedgerRow, now: datetime) -> Waiting | None:
+async def _settle(ctx: TicketContext, kind: Kind, row: LedgerRow, now: datetime) -> Waiting | None:
     """Settle a claimed or doubtful row where its time has come; else return what it waits for."""
     settling = ctx.settings.settling_time
     if row.state == LedgerState.CLAIMED:
         due = row.lease_until + timedelta(seconds=settling) if row.lease_until else now
         if now < due:
             return Waiting(Reason.BEING_CREATED(kind=kind), until=due)
-        with ctx.transaction() as tx:
-            tx.ledger(kind).expire(row.key, row.attempt, settling)
+        key, attempt = row.key, row.attempt
+        await ctx.db.change(lambda tx: tx.ledger(kind).expire(key, attempt, settling))
         return None
     if row.settle_after and now < row.settle_after:
         return Waiting(_in_doubt(kind, row.coded), until=row.settle_after)
     try:
-        reconcile(ctx, kind, row)
+        await reconcile(ctx, kind, row)
     except LockBusy as busy:
         return Waiting(_in_doubt(kind, busy.coded))
     return None
 
 
-def doubt(creation: Creation, attempt: int, unclear: TrackerError) -> Waiting:
+async def doubt(creation: Creation, attempt: int, unclear: TrackerError) -> Waiting:
     """Put a claim in doubt that got no clear answer; where the policy says so, give it to a person at once."""
     ctx, kind, key = creation.ctx, creation.kind, creation.key
     settling = ctx.settings.settling_time
-    cause = _cause(creation, unclear)
+    cause = await _cause(creation, unclear)
     is_held = ctx.config.in_doubt_policy == "hold"
     began = (
         What.DOUBT_HELD(kind=kind, because=cause)
@@ -93,25 +93,31 @@ def doubt(creation: Creation, attempt: int, unclear: TrackerError) -> Waiting:
         else What.DOUBT_BEGAN(kind=kind, because=cause, settling=settling)
     )
     ctx.warn(began, task_id=creation.task_id)
-    with ctx.transaction() as tx:
-        ledger = tx.ledger(kind)
-        if is_held:
-            ledger.hold(key, attempt, cause)
-            return Waiting(Reason.WAITS_FOR_PERSON(kind=kind, key=key, because=cause), held=(kind, key))
-        ledger.doubt(key, attempt, settling, cause)
-        until = tx.now() + timedelta(seconds=settling)
+    if is_held:
+        await ctx.db.change(lambda tx: tx.ledger(kind).hold(key, attempt, cause))
+        return Waiting(Reason.WAITS_FOR_PERSON(kind=kind, key=key, because=cause), held=(kind, key))
+
+    def in_doubt(tx: Transaction) -> datetime:
+        tx.ledger(kind).doubt(key, attempt, settling, cause)
+        return tx.now() + timedelta(seconds=settling)
+
+    until = await ctx.db.change(in_doubt)
     return Waiting(_in_doubt(kind, cause), until=until, attempt=True)
 
 
-def _cause(creation: Creation, unclear: TrackerError) -> Coded:
+async def _cause(creation: Creation, unclear: TrackerError) -> Coded:
     """Return why no clear answer came; that it is about this text alone, where others went through meanwhile."""
     said = unclear.coded
     if not isinstance(unclear, OutcomeUnknown) or unclear.status is None:
         return said
-    with creation.ctx.store.transaction() as tx:
+    ctx = creation.ctx
+
+    def read(tx: Transaction) -> tuple[LedgerRow | None, int]:
         row = tx.ledger(creation.kind).get(creation.key)
         since = row and row.first_claimed_at
-        others = tx.journal.others_sent(creation.ctx.ticket_id, since) if since else 0
+        return row, tx.journal.others_sent(ctx.ticket_id, since) if since else 0
+
+    row, others = await ctx.db.change(read)
     detail = said.params.get("detail")
     if detail is None and unclear.status >= 500 and row and (row.unclear or 0) >= SURE:
         detail = Detail.ONLY_THIS_TEXT()

@@ -1,15 +1,19 @@
-"""What one drain of a ticket works with, and the trace it leaves."""
+"""What the workflow of a ticket works with: `TicketContext`, and the operations on the database that it runs.
+
+The workflow imports no driver and no event loop. It awaits what the context's methods return; whoever drives the
+workflow decides when and where each of these steps is carried out, and which of them share a transaction.
+"""
 
 from __future__ import annotations
 
 import random
 import time
 from abc import abstractmethod
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import AsyncIterator, Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
-from typing import Any, ClassVar, Self, TypeVar
+from typing import Any, ClassVar, Literal, ParamSpec, Self, TypeVar
 
 from shared.codes.coded import Coded
 from shared.codes.faults import Fault
@@ -18,7 +22,7 @@ from shared.codes.steps import Actor, What
 from shared.coordination.call_limit import Limit
 from shared.coordination.locks import HeldLock, Locks
 from shared.coordination.pause import Pause
-from shared.errors import Outdated, TrackerFailing
+from shared.errors import LockBusy, Outdated, TrackerFailing
 from shared.events.config import PluginConfig
 from shared.process.settings import Settings
 from shared.store.configuration.people import Match
@@ -27,9 +31,11 @@ from shared.store.journal.trace import Step as TraceStep
 from shared.store.transaction import Store, Transaction
 from shared.store.verdicts import Verdicts
 from shared.telemetry.logs import get_logger, log_fields
+from shared.tracker.answers import Answer
 from shared.tracker.client import CallRecord, TrackerClient
 from shared.tracker.lists import TrackerLists
-from worker.sync.actions import Step
+from worker.sync.actions import Blocking, BlockingCall, Pool, Release, Slot, Step
+from worker.sync.calls import TicketTracker
 from worker.sync.completion import Completion
 from worker.sync.kept import Kept, Known
 from worker.sync.outages import UnclearAnswers
@@ -37,23 +43,24 @@ from worker.sync.retry import backoff
 from worker.sync.transitions import Transitions
 
 log = get_logger("sync")
+P = ParamSpec("P")
 T = TypeVar("T")
 R = TypeVar("R", covariant=True)
 
 
 @dataclass(frozen=True)
 class Services:
-    """What a worker works on tickets with.
+    """What a worker process works on tickets with.
 
     Attributes:
-        connect: returns the configuration and a client for its tracker.
-        ring: rings tickets whose waiting work can go on.
+        connect: returns the configuration, and a client of its tracker.
+        ring: notifies tickets whose waiting work can go on.
         completion: finds out what events lack.
         call_limit: returns how many calls are made at once, and why no more; None: there is no limit.
         kept: what was read before and was not changed since.
         unclear_answers: those of all tickets of the process.
-        unable: told that this process cannot open the stored API key, which others may; None: that stops everybody.
-        transitions: those of statuses that need not be read back, of the process.
+        unable: is told that this process cannot open the stored API key, which others may; None: that stops everybody.
+        transitions: those of statuses that need not be read back.
     """
 
     store: Store
@@ -72,31 +79,33 @@ class Services:
 
 @dataclass
 class TicketContext:
-    """One drain of one ticket: its collaborators, and the steps for the trace.
+    """What the workflow of one ticket works with, during one pass over the ticket.
 
     Attributes:
-        ticket_id: the ticket whose lock is held.
-        templates: the payload templates in force, by operation.
-        people: helpdesk users (`People.who`) to who they are on the tracker; others were not read.
+        services: those of the process.
+        ticket_id: the ticket.
+        config: the Redmine settings, as they were when the ticket was loaded.
+        client: makes the calls to the tracker; the workflow makes them by `tracker`.
+        lock: the ticket's lock, which is held.
+        templates: the active templates, by operation.
+        people: help desk users (`People.who`) to who they are on the tracker; others were not read.
         members: (tracker project, tracker user) to whether the membership is known; others were not read.
-        known: what the process keeps, as it was when the drain began.
-        rung: tickets that others' waiting work should be rung for when the drain ends.
-        moved: issues that are in another tracker project than was known when the drain began.
-        answered: whether the tracker has answered anything in this drain, so that it is clear what it made of it.
+        known: what the process keeps, as it was when the ticket was loaded.
+        steps: what happened so far, for the ticket history; each commit stores it.
+        rung: other tickets that are notified at the end, since their waiting work can go on.
+        moved: issues that are in another tracker project than was known when the ticket was loaded.
+        answered: whether the tracker has given any clear answer.
         probes: whether everybody else waits for what the tracker answers.
-        is_outdated: whether it has ended early, since settings were changed; a status may be due without an event.
-        about: what each line says of the events; lines are written also where many tickets' drains are carried out.
-        began_at: when it began (monotonic seconds).
-        basis: how often what is sent is built from had been changed when the drain began (`Configs.basis`).
-        call_limit, unclear_answers, transitions: as in `Services`.
+        is_outdated: whether the pass ended early, since settings were changed; a status may be due without an event.
+        about: what each log line says of the events.
+        began_at: when the ticket was loaded (monotonic seconds).
+        basis: the version of the settings then (`Configs.basis`).
     """
 
+    services: Services
     ticket_id: int
-    store: Store
-    settings: Settings
     config: PluginConfig
-    tracker: TrackerClient
-    locks: Locks
+    client: TrackerClient
     lock: HeldLock
     templates: Mapping[str, ActiveTemplate] = field(default_factory=dict)
     people: dict[tuple[int, str | None], Match] = field(default_factory=dict)
@@ -111,48 +120,95 @@ class TicketContext:
     about: Mapping[str, Any] = field(default_factory=dict)
     began_at: float = field(default_factory=time.monotonic)
     basis: int | None = None
-    call_limit: Callable[[], Limit | None] = lambda: None
-    unclear_answers: UnclearAnswers = field(default_factory=UnclearAnswers)
-    transitions: Transitions = field(default_factory=Transitions)
 
     @property
-    def lists(self) -> TrackerLists:
-        """The tracker's lists; each call is in the trace, and looks whether the lock is held still."""
-        return TrackerLists(self.tracker, observe=self.observe, after_call=self.lock.check)
+    def settings(self) -> Settings:
+        """The environment settings."""
+        return self.services.settings
 
-    @contextmanager
-    def transaction(self) -> Iterator[Transaction]:
-        """Open a transaction; the steps noted so far are committed with it."""
-        with transaction_of([self]) as tx:
-            yield tx
+    @property
+    def store(self) -> Store:
+        """The store, for functions that block (`blocking`, `metadata`)."""
+        return self.services.store
 
-    def write(self, change: Callable[[Transaction], T]) -> Step[T]:
-        """Return the action of making a change, committed with the steps noted so far."""
-        return Change(self, change)
+    @property
+    def db(self) -> TicketDatabase:
+        """The database."""
+        return TicketDatabase(self)
 
-    async def conclude(self, change: Callable[[Transaction], T], *, of_status: int | None = None) -> T:
-        """Make a change that follows from the settings, unless they were changed since the drain began.
+    @property
+    def redis(self) -> TicketRedis:
+        """Redis."""
+        return TicketRedis(self.services.locks)
 
-        Args:
-            change: makes it.
-            of_status: it follows from nothing but what this helpdesk status is mapped to.
+    @property
+    def tracker(self) -> TicketTracker:
+        """The tracker; each call is in the ticket history."""
+        return TicketTracker(self.client, self.observe, self.lock.check)
+
+    def slot(self) -> Slot:
+        """Return one of the calls that this process may make at once, to be held by `async with`.
 
         Raises:
-            Outdated: they were; nothing was changed.
+            NotBegun: nothing new starts any more (where it is entered).
         """
-        concluded = await ChangeIfCurrent(self, change, of_status)
-        if isinstance(concluded, Outdated):
-            raise concluded
-        return concluded
+        return Slot()
+
+    async def call_unclaimed(
+        self, method: str, path: str, body: Any, *, expected: Collection[int] = ()
+    ) -> Answer:
+        """Make a call as the API user for which no ledger row is claimed; the arguments are those of `tracker.call`.
+
+        Right before it leaves, the settings and the ticket's lock are checked: whoever has the lock by then may have
+        sent something newer.
+
+        Raises:
+            Outdated: nothing was sent; what the request was built from was changed.
+            LockBusy: nothing was sent; the lock was lost, or nothing new starts any more.
+            NotYet, TrackerError: as `TicketTracker.call_as_api_user`.
+        """
+        async with self.slot():
+            await self.tracker.take_turn()
+            await self.db.check_settings()
+            return await self.tracker.call_as_api_user(
+                method, path, body, self.lock.check, expected=expected, has_turn=True
+            )
+
+    def blocking(self, do: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> Step[T]:
+        """Call a function that may take long and calls nobody, in a thread."""
+        return Blocking(Pool.OTHERS, lambda: do(*args, **kwargs))
+
+    def metadata(self, read: Callable[[Store, TrackerLists], T]) -> Step[T]:
+        """Call a function that reads metadata from the tracker, in a thread.
+
+        Args:
+            read: is given the store and the tracker's lists; each call is in the ticket history.
+
+        Raises:
+            NotBegun: nothing new starts any more.
+        """
+        return BlockingCall(Pool.TRACKER, lambda: read(self.store, self._lists))
+
+    def helpdesk(self, ask: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> Step[T]:
+        """Call a function that asks the help desk, in a thread.
+
+        Raises:
+            NotBegun: nothing new starts any more.
+        """
+        return BlockingCall(Pool.HELPDESK, lambda: ask(*args, **kwargs))
+
+    @property
+    def _lists(self) -> TrackerLists:
+        return TrackerLists(self.client, observe=self.observe, after_call=self.lock.check)
 
     def verdicts(self, tx: Transaction, kind: Kind) -> Verdicts:
-        """Return what carries verdicts out in a transaction of this drain."""
+        """Return what carries verdicts out in a transaction of this ticket."""
         return Verdicts(tx, kind, self.note, self.config, self.rung)
 
     def note(
         self, what: Coded, *, task_id: int | None = None, ticket_id: int | None = None, warning: bool = False
     ) -> None:
-        """Note a step for the trace, and log it."""
+        """Note a step for the ticket history, and log it."""
         self.steps.append(TraceStep(ticket_id or self.ticket_id, what, task_id))
         tell = log.warning if warning else log.info
         told = {**self.about, **log_fields(what)}
@@ -163,7 +219,7 @@ class TicketContext:
         self.note(what, task_id=task_id, warning=True)
 
     def observe(self, record: CallRecord) -> None:
-        """Keep an outbound call for the trace; log what the tracker refused (SPEC section 7).
+        """Keep a call for the ticket history; log what the tracker refused (SPEC section 7).
 
         Raises:
             TrackerFailing: it got no clear answer, as others before it.
@@ -190,7 +246,7 @@ class TicketContext:
             log.warning(**log_fields(what), ticket_id=self.ticket_id)
         if record.is_clear:
             self.answered = True
-            self.unclear_answers.good()
+            self.services.unclear_answers.good()
         elif record.is_unclear and self._is_outage():
             detail = record.error.params.get("detail") if record.error else None
             raise TrackerFailing(record.method, record.path, status=record.status, detail=detail)
@@ -198,109 +254,172 @@ class TicketContext:
     def _is_outage(self) -> bool:
         """Tell whether an unclear answer is one of many, or all that a probe got."""
         is_failed_probe = self.probes and not self.answered
-        return self.unclear_answers.unclear(self.ticket_id) or is_failed_probe
-
-    def may_send(self) -> None:
-        """Look right before a request leaves that no claim stands for.
-
-        Raises:
-            Outdated: what it was built from was changed meanwhile.
-            LockBusy: the lock was lost; whoever has it may have sent a newer one.
-        """
-        if self.basis is not None:
-            with self.store.transaction() as tx:
-                if not tx.configs.is_basis(self.basis):
-                    raise Outdated(Fault.SETTINGS_REPLACED())
-        self.lock.check()
+        return self.services.unclear_answers.unclear(self.ticket_id) or is_failed_probe
 
     def now(self, then: datetime) -> datetime:
-        """Return the time, told by the database's clock as it was when the drain began."""
+        """Return the time by the database's clock, of which it is known what it was when the ticket was loaded."""
         return then + timedelta(seconds=time.monotonic() - self.began_at)
 
     def later(self, then: datetime, attempts: int) -> datetime:
-        """Return when to try again after so many attempts, told by the same."""
+        """Return when to try again after so many attempts, by the same clock."""
         return self.now(then) + timedelta(seconds=backoff(attempts, random.random()))  # noqa: S311 (jitter)
 
 
-@contextmanager
-def transaction_of(drains: Sequence[TicketContext | Services]) -> Iterator[Transaction]:
-    """Open a transaction for some drains; the steps that each has noted are committed with it.
+@dataclass(frozen=True)
+class TicketDatabase:
+    """Runs operations on the database for one ticket; what was noted so far is committed with each of them.
 
-    What was noted within one that fails has not happened.
+    Attributes:
+        ctx: the ticket's context.
     """
-    runs = [one for one in drains if isinstance(one, TicketContext)]
-    before = [len(ctx.steps) for ctx in runs]
+
+    ctx: TicketContext
+
+    def run(self, operation: DbOp[R]) -> DbOp[R]:
+        """Run an operation, in a transaction that others may share."""
+        return operation
+
+    def change(self, change: Callable[[Transaction], T]) -> DbOp[T]:
+        """Read or change something of this ticket."""
+        return Change(self.ctx, change)
+
+    async def change_if_current(
+        self, change: Callable[[Transaction], T], *, of_status: int | None = None
+    ) -> T:
+        """Change something that follows from the settings, unless they were changed since the ticket was loaded.
+
+        Args:
+            change: makes the change.
+            of_status: it follows from nothing but what this help desk status is mapped to.
+
+        Raises:
+            Outdated: they were; nothing was changed.
+        """
+        changed = await ChangeIfCurrent(self.ctx, change, of_status)
+        if isinstance(changed, Outdated):
+            raise changed
+        return changed
+
+    async def check_settings(self) -> None:
+        """Look right before a request that no claim stands for.
+
+        Raises:
+            Outdated: what the request was built from was changed meanwhile.
+        """
+        basis = self.ctx.basis
+        if basis is not None and not await self.change(lambda tx: tx.configs.is_basis(basis)):
+            raise Outdated(Fault.SETTINGS_REPLACED())
+
+
+@dataclass(frozen=True)
+class TicketRedis:
+    """Redis as the workflow of a ticket needs it.
+
+    Attributes:
+        locks: those of the process.
+    """
+
+    locks: Locks
+
+    def once(self, name: str, seconds: float) -> Step[bool]:
+        """Tell whether nobody has asked the same in the last so many seconds."""
+        return Blocking(Pool.NOTES, lambda: self.locks.once(name, seconds))
+
+    @asynccontextmanager
+    async def hold(self, name: str) -> AsyncIterator[None]:
+        """Hold a lock during the block.
+
+        Raises:
+            LockBusy: somebody else holds it.
+        """
+        (held,) = await Blocking(Pool.NOTES, lambda: self.locks.take_all([name]))
+        if isinstance(held, LockBusy):
+            raise held
+        try:
+            yield
+        finally:
+            await Release(self.locks, held)
+
+
+@contextmanager
+def transaction_of(owners: Sequence[TicketContext | Services]) -> Iterator[Transaction]:
+    """Open a transaction for some tickets; what each has noted is committed with it.
+
+    What was noted within a transaction that fails has not happened.
+    """
+    contexts = [one for one in owners if isinstance(one, TicketContext)]
+    before = [len(ctx.steps) for ctx in contexts]
     try:
-        with drains[0].store.transaction() as tx:
+        with owners[0].store.transaction() as tx:
             yield tx
-            tx.trace.append([step for ctx in runs for step in ctx.steps])
+            tx.trace.append([step for ctx in contexts for step in ctx.steps])
     except BaseException:
-        for ctx, count in zip(runs, before, strict=True):
+        for ctx, count in zip(contexts, before, strict=True):
             del ctx.steps[count:]
         raise
-    for ctx in runs:
+    for ctx in contexts:
         ctx.steps.clear()
 
 
 class DbOp(Step[R]):
-    """What is read from the store, or changed there, in one transaction: that of this ticket alone, or of many.
+    """An operation on the database, in one transaction: that of this ticket alone, or of many.
 
     Attributes:
-        precedes_a_call: whether a call follows at once, for which somebody must be free.
-        answers: whether it records what the tracker has answered: it waits for no call, and for no claim.
-        by_reader: whether it is done beside what came of calls and the claims of those that are to begin: no call waits
-            for it.
-        can_wait: whether it waits for a moment for tickets that come to be read.
-        lasts: whether its commit waits for the disk.
+        lane: `write`, or `read` for what no call waits for: it is done beside all writing.
+        linger: whether it waits for a moment for others, with which it shares a transaction.
+        durable: whether its commit must reach the disk.
+        order: what has a lower number comes first in a shared transaction.
+        splits: whether it consists of parts which, if it fails, are done again one after the other.
     """
 
-    precedes_a_call: ClassVar[bool] = False
-    answers: ClassVar[bool] = False
-    by_reader: ClassVar[bool] = False
-    can_wait: ClassVar[bool] = False
-    lasts: ClassVar[bool] = True
+    lane: ClassVar[Literal["write", "read"]] = "write"
+    linger: ClassVar[bool] = False
+    durable: ClassVar[bool] = True
+    order: ClassVar[int] = 0
+    splits: ClassVar[bool] = False
 
     @property
-    def settles(self) -> bool:
-        """Whether it decides by settings, which stay as they are until its commit (`Configs.status_map`)."""
+    def locks_settings(self) -> bool:
+        """Whether it decides by settings, which then stay as they are until its commit (`Configs.status_map`)."""
         return False
 
     @abstractmethod
-    def drain(self) -> TicketContext | Services:
-        """Return the drain whose steps are committed with it; before there is one, what it will work with."""
+    def owner(self) -> TicketContext | Services:
+        """Return the ticket's context; before there is one, the services of the process."""
 
     @classmethod
     @abstractmethod
-    def execute_many(cls, tx: Transaction, actions: Sequence[Self]) -> Sequence[R]:
-        """Do some of this kind, of as many tickets; return what came of each, in their order."""
+    def execute_many(cls, tx: Transaction, operations: Sequence[Self]) -> Sequence[R]:
+        """Do some of a kind, each of another ticket; return the result of each, in their order."""
 
     def carry_out(self) -> R:
-        with transaction_of([self.drain()]) as tx:
+        """Do it in a transaction of its own."""
+        with transaction_of([self.owner()]) as tx:
             (found,) = self.execute_many(tx, [self])
             return found
 
 
 @dataclass(frozen=True)
 class Change(DbOp[T]):
-    """A change of the store for one ticket."""
+    """A change for one ticket."""
 
     ctx: TicketContext
     change: Callable[[Transaction], T]
 
-    def drain(self) -> TicketContext:
+    def owner(self) -> TicketContext:
         return self.ctx
 
     @classmethod
-    def execute_many(cls, tx: Transaction, actions: Sequence[Self]) -> Sequence[T]:
+    def execute_many(cls, tx: Transaction, operations: Sequence[Self]) -> Sequence[T]:
         """Make some, one after the other."""
-        return [one.change(tx) for one in actions]
+        return [one.change(tx) for one in operations]
 
 
 @dataclass(frozen=True)
 class ChangeIfCurrent(DbOp[T | Outdated]):
     """A change for one ticket that nobody may make by settings of before: whoever changes them looks for it.
 
-    Comes to why it was not made where they were changed since the drain began.
+    Its result is the error if they were changed since the ticket was loaded.
     """
 
     ctx: TicketContext
@@ -308,19 +427,19 @@ class ChangeIfCurrent(DbOp[T | Outdated]):
     of_status: int | None = None
 
     @property
-    def settles(self) -> bool:
+    def locks_settings(self) -> bool:
         return True
 
-    def drain(self) -> TicketContext:
+    def owner(self) -> TicketContext:
         return self.ctx
 
     @classmethod
-    def execute_many(cls, tx: Transaction, actions: Sequence[Self]) -> Sequence[T | Outdated]:
+    def execute_many(cls, tx: Transaction, operations: Sequence[Self]) -> Sequence[T | Outdated]:
         """Make those changes that still follow."""
         status_map, basis = tx.configs.status_map(), tx.configs.changes()
         return [
             one.change(tx) if one._follows(status_map, basis) else Outdated(Fault.SETTINGS_REPLACED())
-            for one in actions
+            for one in operations
         ]
 
     def _follows(self, status_map: Mapping[int, int], basis: int) -> bool:

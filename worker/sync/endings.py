@@ -13,7 +13,6 @@ from shared.codes.kinds import Kind
 from shared.codes.steps import What
 from shared.store.tables.models import EventState
 from shared.store.transaction import Transaction
-from worker.sync.actions import apart
 from worker.sync.drain import TicketContext
 from worker.sync.results import Result, Skipped, Waiting
 
@@ -24,7 +23,7 @@ class Endings:
     """Ends events, or has them wait, and keeps what came of the drain.
 
     Args:
-        ctx: the drain.
+        ctx: the ticket's context.
         now: the database's clock when the drain began.
 
     Attributes:
@@ -80,29 +79,32 @@ class Endings:
             tx.journal.end(event_ids, state, reason)
 
         if event_ids:
-            await self._ctx.conclude(end, of_status=of_status)
+            await self._ctx.db.change_if_current(end, of_status=of_status)
 
     async def _close(self, event_ids: Collection[int], state: EventState, reason: Coded) -> None:
         if event_ids:
             self._tell(event_ids, state, reason)
-            await self._ctx.write(lambda tx: tx.journal.end(event_ids, state, reason))
+            await self._ctx.db.change(lambda tx: tx.journal.end(event_ids, state, reason))
 
     async def _wait(self, event_ids: Collection[int], waiting: Waiting) -> None:
         if not event_ids:
             return
         if waiting.held:
-            await apart(self._hold, event_ids, waiting.reason, *waiting.held)
+            await self._hold(event_ids, waiting.reason, *waiting.held)
             return
         until = waiting.until or self._ctx.now(self._now) + SOON
-        await self._ctx.write(
+        await self._ctx.db.change(
             lambda tx: tx.journal.wait(event_ids, until, waiting.reason, attempt=waiting.attempt)
         )
 
-    def _hold(self, event_ids: Collection[int], reason: Coded, kind: Kind, key: int) -> None:
+    async def _hold(self, event_ids: Collection[int], reason: Coded, kind: Kind, key: int) -> None:
         """End events as held, unless the person has decided since the row was read: they are due at once then."""
-        with self._ctx.transaction() as tx:
+
+        def hold(tx: Transaction) -> None:
             if self._ctx.verdicts(tx, kind).let_wait(key, event_ids, reason):
                 self._tell(event_ids, EventState.HELD, reason)
+
+        await self._ctx.db.change(hold)
 
     def _tell(self, event_ids: Collection[int], state: EventState, reason: Coded) -> None:
         ids = list(event_ids)

@@ -17,9 +17,8 @@ from shared.errors import NotYet, OutcomeUnknown, TrackerRejected
 from shared.events.payloads import not_taken
 from shared.store.transaction import Transaction
 from shared.telemetry import metrics
-from worker.sync.actions import begin
 from worker.sync.drain import TicketContext
-from worker.sync.probes import call_as_administrator, found_gone, read_issue
+from worker.sync.probes import issue_gone
 from worker.sync.results import Created
 from worker.sync.retry import is_exhausted
 from worker.sync.work import Work
@@ -29,7 +28,7 @@ async def give_fields(ctx: TicketContext, work: Work, issue: Created) -> list[st
     """Give what is due of an issue's fields.
 
     Args:
-        ctx: the drain.
+        ctx: the ticket's context.
         work: what is known of the ticket.
         issue: the linked issue.
 
@@ -38,10 +37,10 @@ async def give_fields(ctx: TicketContext, work: Work, issue: Created) -> list[st
 
     Raises:
         TrackerError: an outage; they stay due.
-        Outdated, LockBusy: nothing was sent; see `TicketContext.may_send`.
+        Outdated, LockBusy: nothing was sent; the settings were changed, or the ticket's lock was lost.
     """
-    state = await ctx.write(lambda tx: tx.statuses.get(ctx.ticket_id))
-    row = await ctx.write(lambda tx: tx.issues.get(ctx.ticket_id))
+    state = await ctx.db.change(lambda tx: tx.statuses.get(ctx.ticket_id))
+    row = await ctx.db.change(lambda tx: tx.issues.get(ctx.ticket_id))
     if state is None or not state.fields_due or row is None or row.tracker_id != issue.tracker_id:
         return []
     if state.fields_at and state.fields_at > ctx.now(work.now):
@@ -53,10 +52,10 @@ async def give_fields(ctx: TicketContext, work: Work, issue: Created) -> list[st
     path, attempts = f"/issues/{issue.tracker_id}.json", (state.fields_attempts or 0) + 1
     left, because = list(body["issue"]), None
     try:
-        await begin(call_as_administrator, ctx, "PUT", path, body, ctx.may_send)
-        left = not_taken(body, await begin(read_issue, ctx, issue.tracker_id))
+        await ctx.call_unclaimed("PUT", path, body)
+        left = not_taken(body, await ctx.tracker.issue(issue.tracker_id))
     except TrackerRejected as rejection:
-        gone = await begin(found_gone, ctx, issue.tracker_id) if rejection.status == 404 else None
+        gone = await issue_gone(ctx, issue.tracker_id) if rejection.status == 404 else None
         if gone:
             return []
         because = rejection.coded
@@ -66,7 +65,7 @@ async def give_fields(ctx: TicketContext, work: Work, issue: Created) -> list[st
                 ctx.later(work.now, attempts),
                 ctx.now(work.now) + timedelta(seconds=ctx.settings.settling_time),
             )
-            await ctx.write(lambda tx: tx.statuses.fields_wait(ctx.ticket_id, until))
+            await ctx.db.change(lambda tx: tx.statuses.fields_wait(ctx.ticket_id, until))
             return []
         because = unclear.coded
     return await _conclude(ctx, issue, list(body["issue"]), left, because)
@@ -82,7 +81,7 @@ async def _conclude(
         ctx.warn(What.FIELDS_KEPT(issue_id=issue.tracker_id, fields=list(left), because=because))
     for name in left:
         metrics.FIELDS_KEPT.labels(field=name).inc()
-    await ctx.write(partial(_done, ctx.ticket_id, left))
+    await ctx.db.change(partial(_done, ctx.ticket_id, left))
     return list(left)
 
 

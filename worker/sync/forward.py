@@ -1,14 +1,11 @@
-"""A ticket's way, from top to bottom: lock, load, plan; issue, then time entries, then status (DESIGN).
-
-Each `await` is an action (`actions.py`); between two of them nothing is asked of anybody.
-"""
+"""The workflow of a ticket, from top to bottom: lock, load, plan; then issue, time entries and status."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Awaitable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Self, TypeVar
+from typing import ClassVar, Literal, Self, TypeVar
 
 from shared.codes.kinds import Kind
 from shared.codes.reasons import Reason
@@ -17,7 +14,7 @@ from shared.errors import LeaseOver, NotYet, OutcomeUnknown, Outdated, TrackerOu
 from shared.store.transaction import Transaction
 from shared.telemetry.logs import get_logger
 from shared.templating.operations import Operation
-from worker.sync.actions import Holding, Workflow, apart, ask, begin
+from worker.sync.actions import Blocking, Holding, Pool
 from worker.sync.bodies import built
 from worker.sync.context import tell
 from worker.sync.creation import Begun, create
@@ -26,7 +23,7 @@ from worker.sync.drain import DbOp, Services, TicketContext
 from worker.sync.endings import Endings
 from worker.sync.fields import give_fields
 from worker.sync.gates import Pending, Plan, TimeWanted
-from worker.sync.probes import found_gone
+from worker.sync.probes import issue_gone
 from worker.sync.results import AlreadyDone, Created, Result, Sent, Skipped, Waiting
 from worker.sync.retry import is_exhausted
 from worker.sync.status import drop, give_status
@@ -80,18 +77,18 @@ async def forward(
             if isinstance(work, Work | Incomplete):
                 ctx.about = tell(work.events)
             if isinstance(work, Incomplete):
-                results = await ask(using.completion.complete, ticket_id, work.events, lock)
+                results = await ctx.helpdesk(using.completion.complete, ticket_id, work.events, lock)
             elif isinstance(work, Work):
                 if asks_first:
                     # a key without rights would create in its owner's name, and what gets no clear answer is in doubt
-                    await begin(ctx.lists.ask_whether_open)
+                    await ctx.tracker.ask_whether_open()
                 results = await _drained(ctx, work)
             if probes and not ctx.answered:
-                await begin(ctx.lists.ask_whether_open)
+                await ctx.tracker.ask_whether_open()
     finally:
         is_more_due = ctx is not None and (await Leave(ctx) or ctx.is_outdated)
         if ctx is not None and ctx.rung:
-            await apart(using.ring, sorted(ctx.rung))
+            await ctx.blocking(using.ring, sorted(ctx.rung))
     return Forwarded(results, ctx.answered, is_more_due)
 
 
@@ -109,7 +106,7 @@ async def _drained(ctx: TicketContext, work: Work) -> list[Result]:
 async def _loaded(using: Services, ticket_id: int, lock: HeldLock) -> tuple[TicketContext, Loaded]:
     ctx, work = await Load(using, ticket_id, lock)
     if isinstance(work, Much):
-        return await apart(Load(using, ticket_id, lock, alone=True).carry_out)
+        return await Blocking(Pool.OTHERS, Load(using, ticket_id, lock, alone=True).carry_out)
     return ctx, work
 
 
@@ -121,18 +118,19 @@ class Leave(DbOp[bool]):
     """
 
     ctx: TicketContext
-    by_reader = True
-    can_wait = True
-    lasts = False
+    lane: ClassVar[Literal["write", "read"]] = "read"
+    linger: ClassVar[bool] = True
+    durable: ClassVar[bool] = False
+    order: ClassVar[int] = 1
 
-    def drain(self) -> TicketContext:
+    def owner(self) -> TicketContext:
         return self.ctx
 
     @classmethod
-    def execute_many(cls, tx: Transaction, actions: Sequence[Self]) -> Sequence[bool]:
+    def execute_many(cls, tx: Transaction, operations: Sequence[Self]) -> Sequence[bool]:
         """Do it for some drains."""
-        due = tx.journal.have_due([one.ctx.ticket_id for one in actions])
-        return [one.ctx.ticket_id in due for one in actions]
+        due = tx.journal.have_due([one.ctx.ticket_id for one in operations])
+        return [one.ctx.ticket_id in due for one in operations]
 
 
 @dataclass(frozen=True)
@@ -143,39 +141,29 @@ class Load(DbOp[tuple[TicketContext, Loaded]]):
     ticket_id: int
     lock: HeldLock
     alone: bool = False
-    by_reader = True
-    lasts = False  # it follows from the journal
+    lane: ClassVar[Literal["write", "read"]] = "read"
+    durable: ClassVar[bool] = False  # it follows from the journal
 
-    def drain(self) -> Services:
+    def owner(self) -> Services:
         return self.using
 
     @classmethod
-    def execute_many(cls, tx: Transaction, actions: Sequence[Self]) -> Sequence[tuple[TicketContext, Loaded]]:
+    def execute_many(
+        cls, tx: Transaction, operations: Sequence[Self]
+    ) -> Sequence[tuple[TicketContext, Loaded]]:
         """Read what some tickets' ways need to know, in as many statements as for one."""
-        using, settings = actions[0].using, actions[0].using.settings
+        using, settings = operations[0].using, operations[0].using.settings
         config, tracker = using.connect(tx)
         basis = tx.configs.basis
         known = using.kept.as_of(basis)
         templates = known.templates(tx)
-        ids, alone = [one.ticket_id for one in actions], actions[0].alone
+        ids, alone = [one.ticket_id for one in operations], operations[0].alone
         works = load(tx, ids, settings.settling_time, config, known, alone=alone)
         found = []
-        for one in actions:
+        for one in operations:
             work = works[one.ticket_id]
             ctx = TicketContext(
-                one.ticket_id,
-                using.store,
-                settings,
-                config,
-                tracker,
-                using.locks,
-                one.lock,
-                templates,
-                known=known,
-                basis=basis,
-                call_limit=using.call_limit,
-                unclear_answers=using.unclear_answers,
-                transitions=using.transitions,
+                using, one.ticket_id, config, tracker, one.lock, templates, known=known, basis=basis
             )
             if isinstance(work, Work):
                 ctx.people.update(work.people)
@@ -238,7 +226,7 @@ class Forwarding:
             no_link = Skipped(Reason.NO_LINK(), follows_from_settings=True)
             await events.end(_ids(asking + work.ticket_events), no_link)
         if not work.is_complete:
-            await self._ctx.write(partial(self._supersede_unread, plan))
+            await self._ctx.db.change(partial(self._supersede_unread, plan))
 
     def _supersede_unread(self, plan: Plan, tx: Transaction) -> None:
         """End what is older than what is worked on and was not read: left due, it would bring that up again at once."""
@@ -298,9 +286,7 @@ class Forwarding:
                 creation = await built(ctx, TimeEntryCreation.of, ctx, work, asking, issue)
                 outcome, _ = await create(creation, row)
         except TrackerRejected as rejection:
-            if rejection.status in ISSUE_MAY_BE_GONE and (
-                gone := await begin(found_gone, ctx, issue.tracker_id)
-            ):
+            if rejection.status in ISSUE_MAY_BE_GONE and (gone := await issue_gone(ctx, issue.tracker_id)):
                 return gone
             raise
         if isinstance(outcome, Waiting):
@@ -309,7 +295,7 @@ class Forwarding:
         made["fields"] = list(issue.fields) or None
         if outcome.now:
             return Sent(logged(outcome.wrong_author or issue.wrong_author, **made))
-        noted = await ctx.write(lambda tx: tx.misattributed.get(Kind.TICKET_TASK, task_id))
+        noted = await ctx.db.change(lambda tx: tx.misattributed.get(Kind.TICKET_TASK, task_id))
         return AlreadyDone(logged(noted.coded if noted else issue.wrong_author, **made))
 
     async def _settle_times(self, attempted: set[int]) -> None:
@@ -326,16 +312,16 @@ class Forwarding:
         if work.is_deleted:
             if state.status_due and work.issue_row is not None:
                 dropping = partial(drop, ctx, state, work.issue_row.tracker_id, Reason.TICKET_DELETED())
-                await ctx.write(dropping)
+                await ctx.db.change(dropping)
             return
         if work.link is None:
             if state.status_due and work.issue_row is not None:
                 issue_id = work.issue_row.tracker_id
-                await ctx.conclude(partial(drop, ctx, state, issue_id, Reason.NO_LINK()))
+                await ctx.db.change_if_current(partial(drop, ctx, state, issue_id, Reason.NO_LINK()))
             return
         is_given = isinstance(issue, Created) and issue.is_status_given
         if not work.is_issue_linked and not is_given:  # to have come to its issue may have settled it
-            now = await ctx.write(lambda tx: tx.statuses.get(ctx.ticket_id))
+            now = await ctx.db.change(lambda tx: tx.statuses.get(ctx.ticket_id))
             state = now or state
         desired, status = state.newest_mapped(ctx.config.status_map)
         if Operation.ISSUE_UPDATE_STATUS in ctx.templates:  # it may know what status_map lacks
@@ -371,10 +357,10 @@ class Forwarding:
                 if newest or not isinstance(given, Skipped):
                     await events.end(newest, given)
 
-    async def _attempt(self, events: list[Pending], way: Workflow[T]) -> T | None:
-        """Go a way; a refusal for good fails its events, no clear answer or a lease that ran out delays them."""
+    async def _attempt(self, events: list[Pending], doing: Awaitable[T]) -> T | None:
+        """Do something; a refusal for good fails its events, no clear answer or a lease that ran out delays them."""
         try:
-            return await way
+            return await doing
         except TrackerRejected as rejection:
             await self._events.fail(_ids(events), rejection.coded)
         except LeaseOver as over:

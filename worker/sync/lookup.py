@@ -17,7 +17,7 @@ from worker.sync.drain import TicketContext
 from worker.sync.matching import Essence, found_essence, moment_of
 
 
-def look_up(
+async def look_up(
     ctx: TicketContext,
     kind: Kind,
     within: int | None,
@@ -32,7 +32,7 @@ def look_up(
     is looked for in every tracker project: somebody may have moved it since it was created.
 
     Args:
-        ctx: the drain.
+        ctx: the ticket's context.
         kind: issue or time entry.
         within: tracker project in which an issue was created; issue of a time entry.
         since: nothing that was created earlier is wanted (database clock).
@@ -45,16 +45,16 @@ def look_up(
     """
     offset: timedelta | None = None
 
-    def is_past(rows: list[Listed], answer: Answer) -> bool:
+    async def is_past(rows: list[Listed], answer: Answer) -> bool:
         nonlocal offset
-        offset = offset if offset is not None else _offset(ctx, answer)
+        offset = offset if offset is not None else await _offset(ctx, answer)
         return _is_past(kind, rows, since + offset)
 
-    listed = ctx.lists.search(
+    listed = await ctx.tracker.search(
         kind.path, kind.list_name, _filter(kind, within), enough=is_past, most_pages=most_pages
     )
     if kind is Kind.TICKET:
-        listed = [row for one in listed if (row := _as_created(ctx, one, within, sent))]
+        listed = [row for one in listed if (row := await _as_created(ctx, one, within, sent))]
     return listed, offset or timedelta(0)
 
 
@@ -64,7 +64,7 @@ def _filter(kind: Kind, within: int | None) -> dict[str, str | int]:
     return {"status_id": "*", "sort": "created_on:desc"}
 
 
-def _as_created(
+async def _as_created(
     ctx: TicketContext, row: Listed, within: int | None, sent: Collection[Essence]
 ) -> Listed | None:
     """Return a listed issue in the tracker project in which it was created; None where that is another one.
@@ -77,13 +77,13 @@ def _as_created(
     here, issue_id = replace(essence, place=within), row.get("id")
     if not is_id(issue_id) or not any(here.meets(one) for one in sent):
         return None
-    return {**row, "project": {"id": within}} if _was_created_in(ctx, issue_id, within) else None
+    return {**row, "project": {"id": within}} if await _was_created_in(ctx, issue_id, within) else None
 
 
-def _was_created_in(ctx: TicketContext, issue_id: int, within: int | None) -> bool:
+async def _was_created_in(ctx: TicketContext, issue_id: int, within: int | None) -> bool:
     """Tell whether an issue was created in a tracker project, by the first move that its journals tell of."""
     path = f"/issues/{issue_id}.json"
-    found = ctx.lists.get(path, {"include": "journals"}).data
+    found = (await ctx.tracker.get(path, {"include": "journals"})).data
     issue = found.get("issue") if isinstance(found, dict) else None
     journals = issue.get("journals") if isinstance(issue, dict) else None
     if not isinstance(journals, list):
@@ -97,15 +97,14 @@ def _dicts(listed: Any) -> list[dict[str, Any]]:
     return [one for one in listed if isinstance(one, dict)] if isinstance(listed, list) else []
 
 
-def _offset(ctx: TicketContext, answer: Answer) -> timedelta:
+async def _offset(ctx: TicketContext, answer: Answer) -> timedelta:
     """Our clock is read after the answer came, so that a slow answer can only widen the search.
 
     A bare puma sends no Date header: its clock may be anywhere near ours.
     """
     if answer.at is None:
         return timedelta(0)
-    with ctx.store.transaction() as tx:
-        return answer.at - tx.now()
+    return answer.at - await ctx.db.change(lambda tx: tx.now())
 
 
 def _is_past(kind: Kind, rows: list[Listed], since: datetime) -> bool:

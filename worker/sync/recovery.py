@@ -5,13 +5,12 @@ from __future__ import annotations
 from datetime import datetime, timedelta
 from functools import partial
 
-from sqlalchemy.exc import IntegrityError
-
 from shared.codes.kinds import Kind
 from shared.codes.reasons import Reason
 from shared.codes.steps import What
 from shared.events.gate import closed_gate
 from shared.store.journal.due import snapshot_of
+from shared.store.transaction import NotUnique, Transaction
 from worker.sync.lookup import look_up
 from worker.sync.matching import Candidate, Doubt, fingerprint, sent_essence
 from worker.sync.recall import Recalled, recall
@@ -22,7 +21,7 @@ MOST_PAGES = 500
 MARGIN = timedelta(minutes=15)
 
 
-def look_first(creation: Creation, since: datetime) -> Created | Waiting | None:
+async def look_first(creation: Creation, since: datetime) -> Created | Waiting | None:
     """Look on the tracker for what may have been created after the backup.
 
     Args:
@@ -37,25 +36,28 @@ def look_first(creation: Creation, since: datetime) -> Created | Waiting | None:
     """
     ctx, kind, key = creation.ctx, creation.kind, creation.key
     claim = creation.claim()
-    with ctx.transaction() as tx:
+
+    def is_alike_in_flight(tx: Transaction) -> bool:
         if creation.issue_id is not None:
             tx.times.regroup(creation.issue_id, partial(fingerprint, kind))
-        if tx.ledger(kind).is_alike_in_flight(claim.fingerprint, key):
-            return Waiting(Reason.EQUAL_SETTLED_FIRST(kind=kind))
-    recalled = _recall(creation, since)
+        return tx.ledger(kind).is_alike_in_flight(claim.fingerprint, key)
+
+    if await ctx.db.change(is_alike_in_flight):
+        return Waiting(Reason.EQUAL_SETTLED_FIRST(kind=kind))
+    recalled = await _recall(creation, since)
     if recalled.own is not None and ctx.config.in_doubt_policy == "lookup":
-        return _adopt(creation, recalled.own)
+        return await _adopt(creation, recalled.own)
     alike = [recalled.own] if recalled.own else recalled.alike
     if alike:
-        return _hold(creation, alike)
+        return await _hold(creation, alike)
     ctx.note(What.NOT_THERE_YET(kind=kind), task_id=creation.task_id)
     return None
 
 
-def _recall(creation: Creation, since: datetime) -> Recalled:
+async def _recall(creation: Creation, since: datetime) -> Recalled:
     """Compare with every snapshot that the journal has: which was the newest back then is not known any more."""
     ctx, kind = creation.ctx, creation.kind
-    forms = _forms(creation)
+    forms = await _forms(creation)
     authors = {one for form in forms for one in form.claim().authors}
     anyone = any(not form.claim().authors for form in forms)
     places = dict.fromkeys(
@@ -64,20 +66,19 @@ def _recall(creation: Creation, since: datetime) -> Recalled:
     sent = [sent_essence(kind, form.body) for form in forms]
     listed, ahead = [], timedelta(0)
     for place in places:
-        rows, offset = look_up(ctx, kind, place, since - MARGIN, sent, most_pages=MOST_PAGES)
+        rows, offset = await look_up(ctx, kind, place, since - MARGIN, sent, most_pages=MOST_PAGES)
         listed += rows
         ahead = min(ahead, offset)
-    with ctx.store.transaction() as tx:
-        held = tx.ledger(kind).holders([one["id"] for one in listed if isinstance(one.get("id"), int)])
+    ids = [one["id"] for one in listed if isinstance(one.get("id"), int)]
+    held = await ctx.db.change(lambda tx: tx.ledger(kind).holders(ids))
     who = Doubt(creation.key, () if anyone else tuple(sorted(authors)), since - MARGIN + ahead)
     return recall(kind, listed, [form.body for form in forms], who, held)
 
 
-def _forms(creation: Creation) -> list[Creation]:
+async def _forms(creation: Creation) -> list[Creation]:
     """Return the creation as each event of the journal would have asked for it, newest first."""
     ctx = creation.ctx
-    with ctx.store.transaction() as tx:
-        rows = tx.journal.find(ticket_id=ctx.ticket_id, limit=None)
+    rows = await ctx.db.change(lambda tx: tx.journal.find(ticket_id=ctx.ticket_id, limit=None))
     newest_first = sorted(rows, key=lambda row: row.occurred_at, reverse=True)
     events = [event for row in newest_first if (event := snapshot_of(row))]
     if creation.kind is Kind.TICKET_TASK:
@@ -86,27 +87,29 @@ def _forms(creation: Creation) -> list[Creation]:
             for event in events
             if event.task and event.task.id == creation.key and not closed_gate(event, ctx.config)
         ]
-    return [creation, *(creation.as_of(event) for event in events)]
+    as_asked = await ctx.blocking(lambda: [creation.as_of(event) for event in events])
+    return [creation, *as_asked]
 
 
-def _adopt(creation: Creation, own: Candidate) -> Created | Waiting:
+async def _adopt(creation: Creation, own: Candidate) -> Created | Waiting:
     ctx, kind, claim = creation.ctx, creation.kind, creation.claim()
+    lease = ctx.settings.claim_lease
     try:
-        with ctx.transaction() as tx:
-            lease = ctx.settings.claim_lease
-            if not ctx.verdicts(tx, kind).adopt_after_restore(claim, lease, own):
-                return Waiting(Reason.BEING_CREATED(kind=kind))
-    except IntegrityError:
+        is_adopted = await ctx.db.change(
+            lambda tx: ctx.verdicts(tx, kind).adopt_after_restore(claim, lease, own)
+        )
+    except NotUnique:
         return Waiting(Reason.LINKED_ELSEWHERE(kind=kind, tracker_id=own.tracker_id))
+    if not is_adopted:
+        return Waiting(Reason.BEING_CREATED(kind=kind))
     return Created(own.tracker_id, creation.sender.project_id)
 
 
-def _hold(creation: Creation, alike: list[Candidate]) -> Waiting:
+async def _hold(creation: Creation, alike: list[Candidate]) -> Waiting:
     ctx, kind, claim = creation.ctx, creation.kind, creation.claim()
-    with ctx.transaction() as tx:
-        may_be = [one.tracker_id for one in alike]
-        if not ctx.verdicts(tx, kind).hold_after_restore(claim, ctx.settings.claim_lease, may_be):
-            return Waiting(Reason.BEING_CREATED(kind=kind))
+    lease, may_be = ctx.settings.claim_lease, [one.tracker_id for one in alike]
+    if not await ctx.db.change(lambda tx: ctx.verdicts(tx, kind).hold_after_restore(claim, lease, may_be)):
+        return Waiting(Reason.BEING_CREATED(kind=kind))
     because = Reason.ALIKE_AFTER_RESTORE()
     return Waiting(
         Reason.WAITS_FOR_PERSON(kind=kind, key=creation.key, because=because), held=(kind, creation.key)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from shared.codes.coded import Coded
 from shared.codes.faults import Detail
 from shared.codes.steps import What
-from shared.errors import BridgeError, TrackerRejected
+from shared.errors import BridgeError, NotBegun, TrackerRejected
 from shared.events.payloads import Body
 from shared.refusals.hints import explain
 from shared.refusals.known import Known, known_of
@@ -15,7 +15,7 @@ from worker.sync.drain import TicketContext
 from worker.sync.reading import known_now
 
 
-def explained(
+async def explained(
     ctx: TicketContext,
     operation: Operation,
     body: Body,
@@ -26,14 +26,14 @@ def explained(
     """Return a refusal with what explains it, which is noted for the trace as well, each with its knowledge record.
 
     Args:
-        ctx: the drain.
+        ctx: the ticket's context.
         operation: what was asked for.
         body: what was sent.
         project_id: the tracker project it was for.
         refusal: the tracker's answer.
         task_id: the ticket task that it is about.
     """
-    known = _known(ctx, operation, body, project_id)
+    known = await _known(ctx, operation, body, project_id)
     why = explain(operation, body, known, refusal.status or 422, said=bool(refusal.errors))
     found = [one for one in why if one.record != IGNORED]
     for hint in found:
@@ -45,11 +45,16 @@ def explained(
     return refusal
 
 
-def _known(ctx: TicketContext, operation: Operation, body: Body, project_id: int) -> Known:
-    """Return the tracker as it is now; as the cache has it where it cannot be read."""
+async def _known(ctx: TicketContext, operation: Operation, body: Body, project_id: int) -> Known:
+    """Return the tracker as it is now; if it cannot be read, as the cache has it.
+
+    Raises:
+        NotBegun: nothing new starts any more.
+    """
     ctx.people.clear()  # the cache of people may be read afresh, too
     try:
-        return known_now(ctx.store, ctx.lists, operation, body, project_id)
+        return await ctx.metadata(lambda store, lists: known_now(store, lists, operation, body, project_id))
+    except NotBegun:
+        raise
     except BridgeError:
-        with ctx.store.transaction() as tx:
-            return known_of(tx, project_id)
+        return await ctx.db.change(lambda tx: known_of(tx, project_id))

@@ -5,7 +5,7 @@ The tracker answers 422 to somebody who may not, and to what it does not take, i
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from enum import Enum, auto
 from typing import Any, NamedTuple
 
@@ -46,13 +46,13 @@ class Found(NamedTuple):
     right: str
 
 
-def rights_of(
+async def rights_of(
     ctx: TicketContext, person: TrackerPerson, login: str, project_id: int, issue_id: int | None
 ) -> Found:
     """Return what a person may do.
 
     Args:
-        ctx: the drain.
+        ctx: the ticket's context.
         person: the person.
         login: the person's login now.
         project_id: the tracker project.
@@ -62,7 +62,7 @@ def rights_of(
         TrackerError: an outage, or no clear answer.
     """
     path = f"/users/{person.tracker_user_id}.json"
-    found = ctx.lists.get(path, {"include": "memberships"}).data
+    found = (await ctx.tracker.get(path, {"include": "memberships"})).data
     user = found.get("user") if isinstance(found, dict) else None
     if not isinstance(user, dict):
         raise OutcomeUnknown("GET", path, detail=Detail.NO_LIST(name="memberships"))
@@ -78,35 +78,43 @@ def rights_of(
         rights = Rights.ENOUGH
     elif not roles:
         rights = Rights.NOT_MEMBER
-    elif not any(needed in _permissions(ctx, role_id) for role_id in roles):
+    elif not await _may(ctx, roles, needed):
         rights = Rights.LACKING
-    elif issue_id is not None and not _sees(ctx, login, issue_id):
+    elif issue_id is not None and not await _sees(ctx, login, issue_id):
         rights = Rights.UNSEEING
     else:
         rights = Rights.ENOUGH
     return Found(rights, list(roles.values()), RIGHT_TO[needed])
 
 
-def is_deleted(ctx: TicketContext, person: TrackerPerson) -> bool:
+async def _may(ctx: TicketContext, roles: Iterable[int], needed: str) -> bool:
+    """Tell whether one of some roles has a right."""
+    for role_id in roles:
+        if needed in await _permissions(ctx, role_id):
+            return True
+    return False
+
+
+async def is_deleted(ctx: TicketContext, person: TrackerPerson) -> bool:
     """Tell whether a person, whose login no active user has, was deleted: one who is locked is still there.
 
     Raises:
         TrackerError: an outage, or no clear answer.
     """
     try:
-        ctx.lists.get(f"/users/{person.tracker_user_id}.json")
+        await ctx.tracker.get(f"/users/{person.tracker_user_id}.json")
     except TrackerRejected as refused:
         return refused.status == 404
     return False
 
 
-def _permissions(ctx: TicketContext, role_id: int) -> frozenset[str]:
+async def _permissions(ctx: TicketContext, role_id: int) -> frozenset[str]:
     """Return what a role may do, as it was read within the last minute."""
     known = ctx.known.permissions
     if role_id not in known:
         path = f"/roles/{role_id}.json"
         try:
-            found = ctx.lists.get(path).data
+            found = (await ctx.tracker.get(path)).data
         except TrackerRejected as refused:
             if refused.status != 404:
                 raise
@@ -117,9 +125,9 @@ def _permissions(ctx: TicketContext, role_id: int) -> frozenset[str]:
     return known[role_id]
 
 
-def _sees(ctx: TicketContext, login: str, issue_id: int) -> bool:
+async def _sees(ctx: TicketContext, login: str, issue_id: int) -> bool:
     try:
-        ctx.tracker.call("GET", f"/issues/{issue_id}.json", login=login, observe=ctx.observe)
+        await ctx.tracker.call("GET", f"/issues/{issue_id}.json", login=login)
     except ImpersonationRefused:
         return False
     return True

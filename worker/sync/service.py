@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import timedelta
+from functools import partial
 from typing import Self
 
 from redis.exceptions import RedisError
@@ -20,7 +21,7 @@ from shared.coordination.pause import Pause, Permit
 from shared.errors import BridgeError, LockBusy, SettingsError, TrackerBusy, TrackerOutage
 from shared.store.tables.models import EventState
 from shared.telemetry.logs import get_logger, reason_fields
-from worker.sync.actions import RedisOp, apart, aside, drive
+from worker.sync.actions import Admission, Blocking, Pool, drive
 from worker.sync.drain import Services
 from worker.sync.forward import forward
 from worker.sync.results import Result, Waiting
@@ -47,11 +48,8 @@ class Entered:
     lock: HeldLock | LockBusy
 
 
-class Enter(RedisOp[Entered]):
+class Enter(Admission[Entered]):
     """Ask to go on, and take the ticket's lock: not while a pause lasts, and without waiting for either."""
-
-    begins = True
-    enters = True
 
     def __init__(self, pause: Pause, locks: Locks, ticket_id: int) -> None:
         self._pause, self._locks, self._name = pause, locks, of_ticket(ticket_id)
@@ -121,17 +119,17 @@ class SyncService(Services):
             except LockBusy as busy:
                 return [*results, Waiting(busy.coded)]
             except (TrackerOutage, SettingsError) as outage:
-                return [*results, await aside(self._begin_pause, ticket_id, outage)]
+                return [*results, await Blocking(Pool.NOTES, partial(self._begin_pause, ticket_id, outage))]
             except (SQLAlchemyError, RedisError):
                 raise
             except Exception as fault:  # noqa: BLE001 (a fault of ours: bounded tries, never a spinning ticket)
-                return [*results, await apart(self._put_off, ticket_id, fault)]
+                return [*results, await Blocking(Pool.OTHERS, partial(self._put_off, ticket_id, fault))]
             finally:
                 if permit.probing:  # however it ended: a probe that is not given up stops everybody
-                    await aside(self._end_probe, answered=answered)
+                    await Blocking(Pool.NOTES, partial(self._end_probe, answered=answered))
             if not forwarded.is_more_due:
                 return results
-        await apart(self.ring, [ticket_id])
+        await Blocking(Pool.OTHERS, partial(self.ring, [ticket_id]))
         return results
 
     def _end_probe(self, *, answered: bool) -> None:

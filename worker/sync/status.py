@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import datetime, timedelta
 from functools import partial
 from typing import Any, Self
 
@@ -23,10 +23,9 @@ from shared.store.journal.tickets import Desired
 from shared.store.transaction import Transaction
 from shared.templating.operations import Operation
 from shared.values.ids import id_in
-from worker.sync.actions import apart, begin
 from worker.sync.bodies import body_for, built
 from worker.sync.drain import DbOp, TicketContext
-from worker.sync.probes import call_as_administrator, found_gone, read_issue
+from worker.sync.probes import issue_gone
 from worker.sync.refusals import explained
 from worker.sync.results import Created, Result, Sent, Skipped, Waiting
 from worker.sync.retry import is_exhausted
@@ -38,14 +37,14 @@ async def give_status(ctx: TicketContext, work: Work, issue: Created) -> Result:
     """Give the tracker the newest status, as the administrator, who may make any transition that some role may make.
 
     Args:
-        ctx: the drain.
+        ctx: the ticket's context.
         work: what is known of the ticket; its status is due.
         issue: the linked issue.
 
     Raises:
         TrackerRejected: the tracker refused it for good, has no such status, did not take it, or never gave a clear
             answer.
-        Outdated, LockBusy: nothing was sent; see `TicketContext.may_send`.
+        Outdated, LockBusy: nothing was sent; the settings were changed, or the ticket's lock was lost.
         TrackerError: an outage.
     """
     state = work.state
@@ -54,12 +53,13 @@ async def give_status(ctx: TicketContext, work: Work, issue: Created) -> Result:
     except TrackerRejected as rejection:
         reason = Reason.STATUS_REFUSED(because=rejection.coded)
         dropping = partial(drop, ctx, state, issue.tracker_id, reason, warning=True)
-        await ctx.conclude(dropping, of_status=state.newest_mapped(ctx.config.status_map)[1])
+        of_status = state.newest_mapped(ctx.config.status_map)[1]
+        await ctx.db.change_if_current(dropping, of_status=of_status)
         raise
     except (NotYet, OutcomeUnknown) as unclear:
-        return await apart(_wait, ctx, work, unclear)
+        return await _wait(ctx, work, unclear)
     except TrackerFailing as failing:
-        await apart(_wait, ctx, work, failing)
+        await _wait(ctx, work, failing)
         raise
 
 
@@ -70,17 +70,17 @@ async def _given(ctx: TicketContext, work: Work, issue: Created) -> Result:
         known = state.status in ctx.config.status_map
         lacks = Reason.STATUS_NOT_IN_TEMPLATE if known else Reason.STATUS_NOT_MAPPED
         reason = lacks(status=state.status)
-        await ctx.conclude(partial(drop, ctx, state, issue_id, reason))
+        await ctx.db.change_if_current(partial(drop, ctx, state, issue_id, reason))
         return Skipped(reason, follows_from_settings=True)
     path, status_id = f"/issues/{issue_id}.json", body["issue"].get("status_id")
-    if not _is_known(work, status_id) and not await begin(_is_there, ctx, status_id):
+    if not _is_known(work, status_id) and not await _is_there(ctx, status_id):
         raise TrackerRejected("PUT", path, detail=Detail.STATUS_NOT_THERE(tracker_status_id=status_id))
     try:
-        await begin(call_as_administrator, ctx, "PUT", path, body, ctx.may_send)
+        await ctx.call_unclaimed("PUT", path, body)
         wanted, ignored = whole(status_id), None
         transition = _transition(ctx, work, issue, wanted)
-        if wanted is not None and not (transition and ctx.transitions.is_known(transition)):
-            ignored = await begin(_ignored, ctx, issue.tracker_id, wanted, transition)
+        if wanted is not None and not (transition and ctx.services.transitions.is_known(transition)):
+            ignored = await _ignored(ctx, issue.tracker_id, wanted, transition)
     except OutcomeUnknown as unclear:
         if is_exhausted(state.status_attempts + 1):
             detail = Detail.UNCLEAR_TOO_OFTEN()
@@ -89,11 +89,10 @@ async def _given(ctx: TicketContext, work: Work, issue: Created) -> Result:
             ) from None
         raise
     except TrackerRejected as rejection:
-        if rejection.status == 404 and (gone := await begin(found_gone, ctx, issue_id)):
+        if rejection.status == 404 and (gone := await issue_gone(ctx, issue_id)):
             return gone
-        raise await begin(
-            explained, ctx, Operation.ISSUE_UPDATE_STATUS, body, issue.project_id, rejection
-        ) from None
+        operation = Operation.ISSUE_UPDATE_STATUS
+        raise await explained(ctx, operation, body, issue.project_id, rejection) from None
     if ignored:
         raise ignored
     told, done = (
@@ -104,11 +103,11 @@ async def _given(ctx: TicketContext, work: Work, issue: Created) -> Result:
     now = {"issue_id": issue_id, "tracker_status_id": status_id}
     event_id, status = state.newest_mapped(ctx.config.status_map)
     ctx.note(told(**now, status=status, event_id=event_id))
-    await Given(ctx, state, ctx.config.status_map.get(status, status_id))
+    await ctx.db.run(Given(ctx, state, ctx.config.status_map.get(status, status_id)))
     return Sent(done(**now))
 
 
-def _ignored(
+async def _ignored(
     ctx: TicketContext, issue_id: int, wanted: int, transition: Transition | None
 ) -> TrackerRejected | None:
     """Return what says that the tracker did not take a status to whose PUT it answered well; None: it took it.
@@ -116,13 +115,12 @@ def _ignored(
     Raises:
         TrackerError: the issue could not be read back.
     """
-    found = read_issue(ctx, issue_id, "allowed_statuses,children,relations")
+    found = await ctx.tracker.issue(issue_id, "allowed_statuses,children,relations")
     if id_in(found.get("status")) == wanted:
         if transition:
-            ctx.transitions.note(transition)
+            ctx.services.transitions.note(transition)
         return None
-    with ctx.store.transaction() as tx:
-        known = tx.metadata.get(MetadataKind.STATUS, wanted)
+    known = await ctx.db.change(lambda tx: tx.metadata.get(MetadataKind.STATUS, wanted))
     ignored = TrackerRejected("PUT", f"/issues/{issue_id}.json", status=204)
     ignored.coded = _why_ignored(issue_id, found, wanted, known)
     return ignored
@@ -185,18 +183,18 @@ class Given(DbOp[None]):
     tracker_status_id: int | None
 
     @property
-    def settles(self) -> bool:
+    def locks_settings(self) -> bool:
         return True
 
-    def drain(self) -> TicketContext:
+    def owner(self) -> TicketContext:
         return self.ctx
 
     @classmethod
-    def execute_many(cls, tx: Transaction, actions: Sequence[Self]) -> Sequence[None]:
+    def execute_many(cls, tx: Transaction, operations: Sequence[Self]) -> Sequence[None]:
         """Do it for some tickets."""
-        given = [(one.ctx, one.state, one.tracker_status_id) for one in actions]
+        given = [(one.ctx, one.state, one.tracker_status_id) for one in operations]
         note_given(tx, tx.configs.status_map(), given)
-        return [None] * len(actions)
+        return [None] * len(operations)
 
 
 def note_given(
@@ -240,13 +238,17 @@ def drop(
         ctx.note(What.STATUS_KEPT(issue_id=issue_id, because=reason), warning=warning)
 
 
-def _wait(ctx: TicketContext, work: Work, unclear: TrackerError | NotYet) -> Waiting:
+async def _wait(ctx: TicketContext, work: Work, unclear: TrackerError | NotYet) -> Waiting:
     """Have the status given again, not before a call that got no clear answer can have taken effect."""
     state = work.state
-    with ctx.transaction() as tx:
+
+    def wait(tx: Transaction) -> datetime:
         settled = tx.now() + timedelta(seconds=ctx.settings.settling_time)
         until = max(ctx.later(work.now, state.status_attempts), settled)
         tx.statuses.wait(ctx.ticket_id, state.event_id, until, unclear.coded, attempt=True)
+        return until
+
+    until = await ctx.db.change(wait)
     return Waiting(unclear.coded, until=until, attempt=True)
 
 
@@ -255,11 +257,11 @@ def _is_known(work: Work, status_id: object) -> bool:
     return not isinstance(status_id, int) or not work.statuses or status_id in work.statuses
 
 
-def _is_there(ctx: TicketContext, status_id: int) -> bool:
+async def _is_there(ctx: TicketContext, status_id: int) -> bool:
     """Tell whether the tracker has a status: to a PUT with another one it answers 204, and keeps what it has."""
-    refresh(ctx.store, ctx.lists, MetadataKind.STATUS)
-    with ctx.store.transaction() as tx:
-        return tx.metadata.get(MetadataKind.STATUS, status_id) is not None
+    await ctx.metadata(lambda store, lists: refresh(store, lists, MetadataKind.STATUS))
+    found = await ctx.db.change(lambda tx: tx.metadata.get(MetadataKind.STATUS, status_id))
+    return found is not None
 
 
 def _body(ctx: TicketContext, work: Work, issue: Created) -> Body:

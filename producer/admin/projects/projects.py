@@ -225,10 +225,13 @@ class ProjectForms:
     ) -> Entry:
         identifier = project["identifier"]
         give_back = partial(self._free, identifier, attempt)
-        client.use_turn()
         try:
             answer = client.call(
-                "POST", "/projects.json", body={"project": project}, before_send=window.check
+                "POST",
+                "/projects.json",
+                body={"project": project},
+                before_send=window.check,
+                has_turn=True,
             )
             return _entry(project, answer.object("project").get("id"))
         except TrackerRejected as rejection:
