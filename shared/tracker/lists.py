@@ -139,7 +139,6 @@ class TrackerLists:
     Args:
         client: the tracker.
         observe: is told of each call.
-        after_call: called after each answer; may raise to stop.
         repeats: how many lost answers are asked for once more, over all its reads.
     """
 
@@ -148,10 +147,9 @@ class TrackerLists:
         client: TrackerClient,
         *,
         observe: Callable[[CallRecord], None] | None = None,
-        after_call: Callable[[], None] | None = None,
         repeats: int = 0,
     ) -> None:
-        self._client, self._observe, self._after_call = client, observe, after_call
+        self._client, self._observe = client, observe
         self._repeats = repeats
         self._is_asked_around = False
 
@@ -295,10 +293,7 @@ class TrackerLists:
             one.check()
 
     def _call(self, path: str, params: Params | None) -> Answer:
-        answer = self._client.call("GET", path, params=params, observe=self._observe)
-        if self._after_call:
-            self._after_call()
-        return answer
+        return self._client.call("GET", path, params=params, observe=self._observe)
 
 
 def settled(read: Callable[[], Result]) -> Result:

@@ -97,16 +97,13 @@ class TicketTracker:
             await BlockingCall(Pool.TRACKER, self.client.take_turn)
         self.check_lock()
 
-    async def get(self, path: str, params: Params | None = None) -> Answer:
+    def get(self, path: str, params: Params | None = None) -> TrackerCall:
         """Read something as the API user.
 
         Raises:
-            LockBusy: the ticket's lock was lost meanwhile.
             TrackerError: as any call.
         """
-        answer = await self.call("GET", path, params=params)
-        self.check_lock()
-        return answer
+        return self.call("GET", path, params=params)
 
     async def ask_whether_open(self) -> None:
         """Make sure that the tracker accepts the key.

@@ -10,7 +10,6 @@ from typing import Any
 from shared.codes.coded import Coded
 from shared.codes.reasons import Reason
 from shared.codes.steps import What
-from shared.coordination.locks import HeldLock
 from shared.coordination.pause import Pause
 from shared.events.event import OTHER_PROJECTS, Event, Fact, Ticket
 from shared.helpdesk.lookup import HelpdeskLookup, HelpdeskUnreachable
@@ -41,13 +40,12 @@ class Completion:
     circuit: Pause
     wait_s: float
 
-    def complete(self, ticket_id: int, events: Sequence[Pending], lock: HeldLock) -> list[Result]:
+    def complete(self, ticket_id: int, events: Sequence[Pending]) -> list[Result]:
         """Find out what a ticket's due events lack and keep it with them, so that every decision knows the same.
 
         Args:
             ticket_id: the ticket.
             events: those that lack something, oldest first.
-            lock: the ticket's.
 
         Returns:
             What they wait for; nothing where they can be worked on now.
@@ -55,7 +53,7 @@ class Completion:
         told: dict[int, dict[Fact, Any]] = {}
         because, tell = Reason.HELPDESK_NOT_ASKED(), log.info
         if self.lookup is not None:
-            answer = self._ask(self.lookup, events, lock)
+            answer = self._ask(self.lookup, events)
             if not isinstance(answer, Coded):
                 told, because = answer, Reason.HELPDESK_SILENT_ON_IT()
             elif waiting := self._wait(ticket_id, events, answer):
@@ -69,9 +67,7 @@ class Completion:
             tell(**log_fields(step.coded), ticket_id=ticket_id, task_id=step.task_id)
         return []
 
-    def _ask(
-        self, lookup: HelpdeskLookup, events: Sequence[Pending], lock: HeldLock
-    ) -> dict[int, dict[Fact, Any]] | Coded:
+    def _ask(self, lookup: HelpdeskLookup, events: Sequence[Pending]) -> dict[int, dict[Fact, Any]] | Coded:
         """Return what the helpdesk says of each event, or why it cannot be asked."""
         permit = self.circuit.enter()
         if permit.blocked_by:
@@ -79,7 +75,6 @@ class Completion:
         told = {}
         try:
             for one in events:
-                lock.check()
                 told[one.id] = _answers(lookup, one.event)
         except HelpdeskUnreachable as away:
             log.warning("the helpdesk cannot be asked", **reason_fields(away.coded))

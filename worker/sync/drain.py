@@ -199,7 +199,7 @@ class TicketContext:
 
     @property
     def _lists(self) -> TrackerLists:
-        return TrackerLists(self.client, observe=self.observe, after_call=self.lock.check)
+        return TrackerLists(self.client, observe=self.observe)
 
     def verdicts(self, tx: Transaction, kind: Kind) -> Verdicts:
         """Return what carries verdicts out in a transaction of this ticket."""

@@ -77,7 +77,7 @@ async def forward(
             if isinstance(work, Work | Incomplete):
                 ctx.about = tell(work.events)
             if isinstance(work, Incomplete):
-                results = await ctx.helpdesk(using.completion.complete, ticket_id, work.events, lock)
+                results = await ctx.helpdesk(using.completion.complete, ticket_id, work.events)
             elif isinstance(work, Work):
                 if asks_first:
                     # a key without rights would create in its owner's name, and what gets no clear answer is in doubt
@@ -199,14 +199,10 @@ class Forwarding:
         issue = await self._issue(wanted)
         if isinstance(issue, Created):
             if issue.fields or work.state.fields_due:
-                self._ctx.lock.check()
                 issue = replace(issue, fields=tuple(await give_fields(self._ctx, work, issue)))
             for one in wanted:
-                if self._begun is None:
-                    self._ctx.lock.check()
                 await self._log_time(one, issue)
         await self._settle_times({one.task_id for one in wanted})
-        self._ctx.lock.check()
         await self._status(issue)
         return self.results
 
@@ -303,7 +299,6 @@ class Forwarding:
         ctx, work = self._ctx, self._work
         for task_id, row in work.unsettled_times.items():
             if task_id not in attempted:
-                ctx.lock.check()
                 await self._attempt([], settled(ctx, Kind.TICKET_TASK, task_id, row, work.now))
 
     async def _status(self, issue: Created | Waiting | None) -> None:
