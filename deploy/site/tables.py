@@ -18,13 +18,10 @@ from shared.events.config import PluginConfig
 from shared.events.event import Event
 from shared.process.settings import Settings
 from shared.telemetry import metrics
-from shared.templating.catalogue import catalogue_for
-from shared.templating.conditions import CONDITIONS
-from shared.templating.contexts import sample
-from shared.templating.engine import Engine
-from shared.templating.filters import FILTERS
-from shared.templating.functions import Function
+from shared.templating.catalogue import catalogue_for, sample
+from shared.templating.filters import CONDITIONS, FILTERS, Function
 from shared.templating.operations import OPERATIONS
+from shared.templating.render import Engine
 
 RECORDS = "producer/admin/knowledge/records"
 RULES = "deploy/monitoring/alerts.yml"

@@ -137,7 +137,7 @@ def variables(operation: Op, as_json: Json = False) -> None:
 
 def fields(operation: Op, as_json: Json = False) -> None:
     """List what the tracker takes, its own custom fields included."""
-    from shared.templating.fields import fields_for
+    from shared.templating.operations import fields_for
 
     wanted, custom_fields = _known(operation)
     found = fields_for(wanted, custom_fields)

@@ -16,10 +16,9 @@ from shared.store.configuration.metadata import Entry, MetadataKind
 from shared.store.configuration.people import TrackerPerson
 from shared.store.tables.models import JournalEvent, LedgerState
 from shared.store.transaction import Transaction
-from shared.templating.catalogue import catalogue_for
-from shared.templating.contexts import Context, config_part, from_ticket, sample
-from shared.templating.engine import Engine
+from shared.templating.catalogue import Context, catalogue_for, config_part, from_ticket, sample
 from shared.templating.operations import CustomField, Operation
+from shared.templating.render import Engine
 
 
 class NoContext(BridgeError):
@@ -57,7 +56,7 @@ def engine_for(operation: Operation, tx: Transaction | None = None) -> Engine:
 
 
 @dataclass(frozen=True, slots=True)
-class About:
+class RenderInput:
     """What an operation on a ticket is about.
 
     Attributes:
@@ -89,7 +88,7 @@ def project_name(tx: Transaction, project_id: int) -> str | None:
     return project.name if project else None
 
 
-def ticket_context(name: str | None, config: PluginConfig, about: About) -> Context:
+def ticket_context(name: str | None, config: PluginConfig, about: RenderInput) -> Context:
     """Return the context of an operation on a ticket.
 
     Args:
@@ -194,7 +193,7 @@ def _event_context(tx: Transaction, operation: Operation, row: JournalEvent) -> 
     logged = event.task if operation is Operation.TIME_ENTRY_CREATE else None
     user = logged.user if logged else event.ticket.technician
     person = tx.people.match(user, administrators=config.match_administrators).person
-    about = About(
+    about = RenderInput(
         event.ticket,
         event.task,
         row.occurred_at,

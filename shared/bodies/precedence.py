@@ -9,12 +9,12 @@ from shared.codes.coded import Coded
 from shared.errors import TemplateError
 from shared.events.payloads import Body
 from shared.store.configuration.templates import ActiveTemplate
-from shared.templating.contexts import Context
-from shared.templating.engine import Engine
+from shared.templating.catalogue import Context
+from shared.templating.render import Engine
 
 
 @dataclass(frozen=True, slots=True)
-class Chosen:
+class RenderedBody:
     """The body to send, and where it came from.
 
     Attributes:
@@ -34,7 +34,7 @@ def choose(
     engine: Callable[[], Engine],
     context: Callable[[], Context],
     plain: Callable[[], Body],
-) -> Chosen:
+) -> RenderedBody:
     """Return the body of an operation. A template never stops what is to be sent; who sends it tells of a fault.
 
     Args:
@@ -44,10 +44,10 @@ def choose(
         plain: returns the 1.x body.
     """
     if template is None:
-        return Chosen(plain())
+        return RenderedBody(plain())
     given = context()
     try:
         rendering = engine().render(template.body, given)
     except TemplateError as fault:
-        return Chosen(plain(), fault=fault)
-    return Chosen(rendering.payload, template, rendering.warnings)
+        return RenderedBody(plain(), fault=fault)
+    return RenderedBody(rendering.payload, template, rendering.warnings)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from shared.codes.coded import Code
 
 
-class Flaw(Code):
+class TemplateProblem(Code):
     """What is wrong with a template, or does not fit what it is rendered from; never holds text of a ticket."""
 
     # the template as a whole
@@ -13,7 +13,6 @@ class Flaw(Code):
     TEMPLATE_TOO_LARGE = "template_too_large"
     TOP_KEY_MISSING = "top_key_missing"
     TOP_KEY_NO_OBJECT = "top_key_no_object"
-    NOT_COMPILED_SAFELY = "not_compiled_safely"
     NOT_COMPILED_AT_ALL = "not_compiled_at_all"
     NOT_RENDERED_AT_ALL = "not_rendered_at_all"
 
@@ -118,8 +117,8 @@ class Flaw(Code):
     PROJECT_IS_ANOTHER = "project_is_another"
 
 
-class Oddity(Code):
-    """What is odd about a payload that a template gave, and is sent all the same."""
+class TemplateWarning(Code):
+    """What a person should know of a payload that a template gave; it is sent all the same."""
 
     STANDS_BESIDE = "stands_beside"
     FIELD_NOT_SENT = "field_not_sent"
@@ -128,7 +127,7 @@ class Oddity(Code):
     VALUE_IS_ABSENT = "value_is_absent"
 
 
-class Sort(Code):
+class JsonType(Code):
     """What a value is, or would have to be."""
 
     A_TEXT = "a_text"
@@ -143,7 +142,7 @@ class Sort(Code):
     A_DATE = "a_date"
 
 
-class Wanted(Code):
+class Expected(Code):
     """What was expected where something else stands."""
 
     END_OF_TEMPLATE = "end_of_template"

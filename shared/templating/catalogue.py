@@ -1,4 +1,8 @@
-"""The variable catalogue (SPEC 9.1, "FROM" palette), generated from the contexts' types."""
+"""What templates can read (SPEC 9.1 "Contexts"): types with descriptions and samples, and the variables made of them.
+
+A context is plain JSON data, with every variable of the catalogue in it, and never a secret. A variable is added in
+one place: as a field of one of these types.
+"""
 
 from __future__ import annotations
 
@@ -8,23 +12,314 @@ import hashlib
 import types
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal, Union, get_args, get_origin
+from datetime import datetime
+from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
-from pydantic import BaseModel
+from pydantic import BaseModel, ConfigDict, Field
 
-from shared.codes.templates import Flaw, Sort
-from shared.templating.contexts import context_type, part_of
+from shared.codes.templates import JsonType, TemplateProblem
+from shared.events.config import PluginConfig
+from shared.events.event import Ticket, TicketTask, as_utc
+from shared.events.gate import shown
 from shared.templating.operations import CustomField, Operation
-from shared.templating.values import Fault, Json
+from shared.templating.values import Json, UnlocatedError
+
+Context = dict[str, Any]
+
+
+def _about(description: str, sample: object) -> Any:
+    return Field(description=description, examples=[sample])
+
+
+class Part(BaseModel):
+    """Base of a context's parts: read from our own objects, extra attributes left out."""
+
+    model_config = ConfigDict(frozen=True, extra="ignore", from_attributes=True)
+
+
+class HelpdeskPerson(Part):
+    """A person as the helpdesk knows them."""
+
+    id: Annotated[int, _about("Helpdesk user id", 7)]
+    email: Annotated[str | None, _about("E-mail address", "alice@example.org")] = None
+    name: Annotated[str | None, _about("Name as people are shown it", "Alice Archer")] = None
+
+
+class NamedPart(Part):
+    """Something else of the helpdesk."""
+
+    id: Annotated[int, _about("The helpdesk's number of it", 12)]
+    name: Annotated[str | None, _about("What it is called", "Printers")] = None
+
+
+class TicketPart(Part):
+    """The ticket, in its newest snapshot."""
+
+    id: Annotated[int, _about("Ticket number", 4711)]
+    title: Annotated[
+        str, _about("Title as the helpdesk sent it; may hold markup", "Printer on the 2nd floor")
+    ]
+    content: Annotated[
+        str | None,
+        _about("Description as the helpdesk sent it, mostly HTML", "<p>It <b>does not</b> print.</p>"),
+    ] = None
+    content_format: Annotated[
+        str | None, _about("`html` or `plain`: what the description is; null: not known", "html")
+    ] = None
+    helpdesk_url: Annotated[str | None, _about("The helpdesk's address", "https://glpi.example.org")] = None
+    status: Annotated[int, _about("Helpdesk status number", 2)]
+    is_deleted: Annotated[bool | None, _about("Whether it is in the helpdesk's bin", False)] = None
+    entity_id: Annotated[int, _about("Helpdesk entity", 3)]
+    entity_name: Annotated[str | None, _about("Name of the entity", "Acme > North")] = None
+    project_id: Annotated[int | None, _about("Helpdesk project, where the ticket is linked to one", 40)] = (
+        None
+    )
+    other_project_ids: Annotated[list[int] | None, _about("Further helpdesk projects", [41])] = None
+    project_name: Annotated[str | None, _about("Name of the helpdesk project", "Move to the new office")] = (
+        None
+    )
+    technician: Annotated[HelpdeskPerson | None, Field(description="Technician assigned")] = None
+    url: Annotated[
+        str | None,
+        _about("The ticket's page in the helpdesk", "https://glpi.example.org/front/ticket.form.php?id=4711"),
+    ] = None
+    urgency: Annotated[int | None, _about("Urgency, 1 to 5", 4)] = None
+    impact: Annotated[int | None, _about("Impact, 1 to 5", 3)] = None
+    priority: Annotated[int | None, _about("Priority, 1 to 6", 4)] = None
+    type: Annotated[int | None, _about("1: an incident, 2: a request", 1)] = None
+    category: Annotated[NamedPart | None, Field(description="The ticket's category")] = None
+    requester: Annotated[HelpdeskPerson | None, Field(description="Who asked first")] = None
+    groups: Annotated[
+        list[NamedPart] | None,
+        _about("Groups that are assigned, as in ticket.groups.0.name", [{"id": 6, "name": "Second level"}]),
+    ] = None
+    location: Annotated[NamedPart | None, Field(description="The ticket's location")] = None
+    time_to_resolve: Annotated[
+        str | None, _about("By when it is to be solved, for the filter date", "2026-11-24T17:00:00+00:00")
+    ] = None
+    external_id: Annotated[str | None, _about("Its number elsewhere", "ACME-77")] = None
+
+
+class TaskPart(Part):
+    """The ticket task that is logged."""
+
+    id: Annotated[int, _about("Ticket-task number", 512)]
+    content: Annotated[
+        str | None,
+        _about(
+            "Text as the helpdesk sent it, mostly HTML; null if it is private (private_tasks)",
+            "<p>Replaced the toner</p>",
+        ),
+    ] = None
+    content_format: Annotated[
+        str | None, _about("`html` or `plain`: what the text is; null: not known", "html")
+    ] = None
+    helpdesk_url: Annotated[str | None, _about("The helpdesk's address", "https://glpi.example.org")] = None
+    is_private: Annotated[bool | None, _about("Whether its text is private", False)] = None
+    copy_of: Annotated[int | None, _about("Of a copy: its original; a copy is never logged", 511)] = None
+    state: Annotated[int, _about("State number; 2 is Done", 2)]
+    actiontime: Annotated[int, _about("Time spent, in seconds", 5400)]
+    date: Annotated[str | None, _about("Day of the work", "2026-11-20")] = None
+    user: Annotated[HelpdeskPerson | None, Field(description="Who logged the task")] = None
+
+
+class ProjectPart(Part):
+    """Where the link of the project or entity leads."""
+
+    tracker_project_id: Annotated[int, _about("Tracker project that the link names", 11)]
+    default_category_id: Annotated[int | None, _about("Default category of the link", 5)] = None
+    name: Annotated[str | None, _about("Name of the tracker project", "Support")] = None
+
+
+class IssuePart(Part):
+    """The issue that the ticket is linked to."""
+
+    id: Annotated[int | None, _about("Tracker issue; none while it is being created", 1042)] = None
+
+
+class StatusPart(Part):
+    """What status_map makes of the ticket's status."""
+
+    mapped_id: Annotated[int | None, _about("Tracker status for the ticket's status", 4)] = None
+
+
+class PersonPart(Part):
+    """On whose behalf the tracker is called."""
+
+    tracker_user_id: Annotated[int | None, _about("Tracker user", 21)] = None
+    login: Annotated[str | None, _about("Tracker login", "alice")] = None
+
+
+class EventPart(Part):
+    """What started this."""
+
+    name: Annotated[str | None, _about("Name of the event", "ticket_task.added")] = None
+    occurred_at: Annotated[str, _about("When, by the helpdesk's clock, in UTC", "2026-11-21T09:30:00Z")]
+
+
+class ConfigPart(Part):
+    """What the administrator configured; the API key is no part of it."""
+
+    default_tracker_id: Annotated[int | None, _about("Issue type of new issues", 3)] = None
+    default_priority_id: Annotated[int | None, _about("Priority of new issues", 2)] = None
+    default_activity_id: Annotated[int | None, _about("Time-entry activity", 9)] = None
+    default_role_id: Annotated[int | None, _about("Role given to new members", 4)] = None
+    default_watcher_ids: Annotated[list[int], _about("Watchers of new issues", [5, 6])] = []
+    status_map: Annotated[
+        dict[str, int], _about("Ticket status to tracker status, as in config.status_map.5", {"2": 4, "5": 3})
+    ] = {}
+    done_state: Annotated[int, _about("The ticket-task state that means Done", 2)] = 2
+    text_formatting: Annotated[str | None, _about("Text formatting of the tracker", "common_mark")] = None
+    spent_on: Annotated[
+        str, _about("Whether time entries get the day of the work: task_date or omit", "task_date")
+    ] = "task_date"
+
+
+class FormPart(Part):
+    """The form of the project or entity tab (SPEC 2.3 "Project")."""
+
+    name: Annotated[str, _about("Name of the new project", "Support North")]
+    description: Annotated[str | None, _about("Description", "Tickets of the north")] = None
+    is_public: Annotated[bool, _about("Whether everybody sees it", False)] = False
+    identifier: Annotated[str, _about("Identifier as typed", "Support-North")]
+    parent_id: Annotated[int | None, _about("Parent project on the tracker", 11)] = None
+    enabled_module_names: Annotated[
+        list[str] | None,
+        _about("Modules; null leaves the choice to the tracker", ["issue_tracking", "time_tracking"]),
+    ] = None
+    custom_field_values: Annotated[
+        dict[str, str], _about("Custom fields by id, as in form.custom_field_values.7", {"7": "North"})
+    ] = {}
+
+
+class TicketContext(BaseModel):
+    """What every operation but project.create can read."""
+
+    event: EventPart
+    ticket: TicketPart
+    task: Annotated[TaskPart | None, Field(description="The ticket task, where the event is about one")] = (
+        None
+    )
+    project: ProjectPart
+    issue: IssuePart
+    status: StatusPart
+    person: PersonPart
+    config: ConfigPart
+
+
+class FormContext(BaseModel):
+    """What project.create can read."""
+
+    form: FormPart
+    config: ConfigPart
+
+
+def context_type(operation: Operation) -> type[TicketContext] | type[FormContext]:
+    """Return the type of an operation's context."""
+    return FormContext if operation.from_form else TicketContext
+
+
+def from_ticket(
+    ticket: Ticket,
+    task: TicketTask | None,
+    config: PluginConfig,
+    *,
+    occurred_at: datetime,
+    tracker_project_id: int,
+    default_category_id: int | None = None,
+    project_name: str | None = None,
+    issue_id: int | None = None,
+    tracker_user_id: int | None = None,
+    login: str | None = None,
+    event_name: str | None = None,
+    status: int | None = None,
+) -> Context:
+    """Return the context of a ticket's operation.
+
+    Args:
+        ticket: the ticket's newest snapshot.
+        task: the ticket task, where the operation is about one.
+        config: the plugin configuration.
+        occurred_at: when it happened, by the helpdesk's clock.
+        tracker_project_id: the project that the project rule resolved, or that the issue was created in.
+        default_category_id: of the link that resolved.
+        project_name: as the metadata cache has it.
+        issue_id: the ticket's issue; None while it is being created.
+        tracker_user_id: whom the helpdesk's person was matched with.
+        login: the same person's login on the tracker.
+        event_name: such as `ticket_task.added`.
+        status: the helpdesk status that is mapped; None: the snapshot's.
+    """
+    context = TicketContext(
+        event=EventPart(
+            name=event_name,
+            occurred_at=as_utc(occurred_at).isoformat(timespec="seconds").replace("+00:00", "Z"),
+        ),
+        ticket=TicketPart.model_validate(ticket),
+        task=TaskPart.model_validate(shown(task, config)) if task else None,
+        project=ProjectPart(
+            tracker_project_id=tracker_project_id, default_category_id=default_category_id, name=project_name
+        ),
+        issue=IssuePart(id=issue_id),
+        status=StatusPart(mapped_id=config.status_map.get(ticket.status if status is None else status)),
+        person=PersonPart(tracker_user_id=tracker_user_id, login=login),
+        config=config_part(config),
+    )
+    return context.model_dump(mode="json")
+
+
+def from_form(form: FormPart, config: PluginConfig) -> Context:
+    """Return the context of project.create."""
+    return FormContext(form=form, config=config_part(config)).model_dump(mode="json")
+
+
+def sample(operation: Operation, custom_fields: tuple[CustomField, ...] = ()) -> Context:
+    """Return a context for previews, made of each variable's sample value.
+
+    Args:
+        operation: what the template is for.
+        custom_fields: the tracker's; those of a new project get a value in the form.
+    """
+    context = _sample_of(context_type(operation))
+    if operation.from_form:
+        values = context["form"]["custom_field_values"]
+        own = [field for field in custom_fields if field.belongs_to(operation)]
+        values.update({str(field.id): next(iter(field.possible_values), "sample") for field in own})
+    return context
+
+
+def part_of(annotation: Any) -> type[BaseModel] | None:
+    """Return the part that a field holds, also where it may be null; None for a plain value."""
+    options = getattr(annotation, "__args__", (annotation,))
+    return next((one for one in options if isinstance(one, type) and issubclass(one, BaseModel)), None)
+
+
+def _sample_of(model: type[BaseModel]) -> Context:
+    def value(field: Any) -> Any:
+        part = part_of(field.annotation)
+        return _sample_of(part) if part else field.examples[0]
+
+    return {name: _copied(value(field)) for name, field in model.model_fields.items()}
+
+
+def _copied(value: Any) -> Any:
+    return value.copy() if isinstance(value, (dict, list)) else value
+
+
+def config_part(config: PluginConfig) -> ConfigPart:
+    """Return what templates may read of the plugin configuration."""
+    dumped = config.model_dump(mode="json", include=set(ConfigPart.model_fields))
+    return ConfigPart.model_validate(dumped)
+
 
 ValueType = Literal["text", "integer", "boolean", "list", "map", "object", "any"]
-SORTS: Mapping[ValueType, Sort] = {
-    "text": Sort.A_TEXT,
-    "integer": Sort.AN_INTEGER,
-    "boolean": Sort.A_BOOLEAN,
-    "list": Sort.A_LIST,
-    "map": Sort.A_MAP,
-    "object": Sort.AN_OBJECT,
+SORTS: Mapping[ValueType, JsonType] = {
+    "text": JsonType.A_TEXT,
+    "integer": JsonType.AN_INTEGER,
+    "boolean": JsonType.A_BOOLEAN,
+    "list": JsonType.A_LIST,
+    "map": JsonType.A_MAP,
+    "object": JsonType.AN_OBJECT,
 }
 _KINDS: dict[type, ValueType] = {str: "text", int: "integer", bool: "boolean", list: "list", dict: "map"}
 
@@ -80,7 +375,7 @@ class Catalogue:
         """Return what a path leads to.
 
         Raises:
-            Fault: there is no such variable; the text names the nearest one.
+            UnlocatedError: there is no such variable; the text names the nearest one.
         """
         shape, known = self.root, ""
         for segment in segments:
@@ -97,15 +392,15 @@ def step(shape: Shape, segment: str, known: str, hint: Callable[[], str | None] 
     """Return what one more segment of a path leads to.
 
     Raises:
-        Fault: nothing.
+        UnlocatedError: nothing.
     """
     if shape.kind == "object" and segment in shape.parts:
         return shape.parts[segment]
     if shape.kind == "map" or (shape.kind == "list" and segment.isdigit()):
         return shape.item or ANY
     if shape.kind in ("object", "any"):
-        raise Fault(Flaw.VARIABLE_NOT_KNOWN(nearest=hint()))
-    raise Fault(Flaw.VARIABLE_WITHOUT_PARTS(name=known, kind=SORTS[shape.kind]()))
+        raise UnlocatedError(TemplateProblem.VARIABLE_NOT_KNOWN(nearest=hint()))
+    raise UnlocatedError(TemplateProblem.VARIABLE_WITHOUT_PARTS(name=known, kind=SORTS[shape.kind]()))
 
 
 @functools.lru_cache(maxsize=64)

@@ -7,22 +7,30 @@ from datetime import date
 from typing import Any
 
 from shared.codes.coded import Coded
-from shared.codes.templates import Flaw, Oddity, Sort
+from shared.codes.templates import JsonType, TemplateProblem, TemplateWarning
 from shared.errors import TemplateError
 from shared.events.text import cut, hours, one_line
-from shared.templating.fields import FIELDS, Field
-from shared.templating.operations import Operation
-from shared.templating.source import Node, Object, Scalar, Source, Text
-from shared.templating.values import Fault, Json, as_number, follow, is_empty, kind_of, number, to_text
+from shared.templating.operations import FIELDS, Field, Operation
+from shared.templating.reader import Node, Object, Scalar, Source, Text
+from shared.templating.values import (
+    Json,
+    UnlocatedError,
+    as_number,
+    follow,
+    is_empty,
+    kind_of,
+    number,
+    to_text,
+)
 
 _WANTED: Mapping[str, Coded] = {
-    "integer": Sort.AN_INTEGER(),
-    "number": Sort.A_NUMBER(),
-    "text": Sort.A_TEXT(),
-    "list": Sort.A_LIST(),
-    "map": Sort.AN_OBJECT(),
-    "boolean": Sort.TRUE_OR_FALSE(),
-    "date": Sort.A_DATE(example="2026-11-21"),
+    "integer": JsonType.AN_INTEGER(),
+    "number": JsonType.A_NUMBER(),
+    "text": JsonType.A_TEXT(),
+    "list": JsonType.A_LIST(),
+    "map": JsonType.AN_OBJECT(),
+    "boolean": JsonType.TRUE_OR_FALSE(),
+    "date": JsonType.A_DATE(example="2026-11-21"),
 }
 _BOOLEANS = ("true", "false", "1", "0")
 
@@ -41,12 +49,12 @@ def check_shape(operation: Operation, source: Source, document: Node) -> None:
     Raises:
         TemplateError: it is something else.
     """
-    wanted = Flaw.TOP_KEY_MISSING(name=operation.top_key)
+    wanted = TemplateProblem.TOP_KEY_MISSING(name=operation.top_key)
     if not isinstance(document, Object) or operation.top_key not in document.members:
         raise source.error(wanted, document.at)
     inner = document.members[operation.top_key]
     if not isinstance(inner, Object) and not (isinstance(inner, Text) and "{{" in inner.text):
-        raise source.error(Flaw.TOP_KEY_NO_OBJECT(name=operation.top_key), inner.at)
+        raise source.error(TemplateProblem.TOP_KEY_NO_OBJECT(name=operation.top_key), inner.at)
 
 
 def check_constants(operation: Operation, source: Source, document: Node) -> None:
@@ -91,8 +99,10 @@ class Checks:
         top = self._operation.top_key
         body = payload.get(top) if isinstance(payload, dict) else None
         if not isinstance(body, dict):
-            raise self._error(Flaw.TOP_KEY_NO_OBJECT(name=top), None)
-        self.warnings += [Oddity.STANDS_BESIDE(name=name, top=top) for name in payload if name != top]
+            raise self._error(TemplateProblem.TOP_KEY_NO_OBJECT(name=top), None)
+        self.warnings += [
+            TemplateWarning.STANDS_BESIDE(name=name, top=top) for name in payload if name != top
+        ]
         for field in (*FIELDS[self._operation], *CUSTOM_FIELDS):
             if field.name in body:
                 body[field.name] = self.typed(field, body[field.name])
@@ -104,7 +114,9 @@ class Checks:
     def _fill_in(self, field: Field, body: dict[str, Any]) -> None:
         value = _KNOWN[field.name](self._known) if field.filled_in else None
         if value is None:
-            self.warnings.append(Oddity.FIELD_NOT_SENT(field=f"{self._operation.top_key}.{field.name}"))
+            self.warnings.append(
+                TemplateWarning.FIELD_NOT_SENT(field=f"{self._operation.top_key}.{field.name}")
+            )
         else:
             body[field.name] = self.typed(field, value)
             self.filled_in.append(f"{self._operation.top_key}.{field.name}")
@@ -112,18 +124,18 @@ class Checks:
     def _compare(self, body: dict[str, Any]) -> None:
         issue_id = self._known("issue", "id")
         if self._operation is Operation.TIME_ENTRY_CREATE and body.get("issue_id", issue_id) != issue_id:
-            raise self._error(Flaw.ISSUE_IS_ANOTHER(), "issue_id")
+            raise self._error(TemplateProblem.ISSUE_IS_ANOTHER(), "issue_id")
         user_id = self._known("person", "tracker_user_id")
         if self._operation in FOR_A_PERSON and user_id not in (None, body.get("user_id", user_id)):
-            raise self._error(Flaw.PERSON_IS_ANOTHER(), "user_id")
+            raise self._error(TemplateProblem.PERSON_IS_ANOTHER(), "user_id")
         project_id = self._known("project", "tracker_project_id")
         if (
             self._operation is Operation.ISSUE_UPDATE_STATUS
             and body.get("project_id", project_id) != project_id
         ):
-            raise self._error(Flaw.PROJECT_IS_ANOTHER(), "project_id")
+            raise self._error(TemplateProblem.PROJECT_IS_ANOTHER(), "project_id")
         if self._operation is Operation.ISSUE_CREATE and body.get("project_id") != project_id:
-            self.warnings.append(Oddity.PROJECT_NOT_LINKED())
+            self.warnings.append(TemplateWarning.PROJECT_NOT_LINKED())
 
     def typed(self, field: Field, value: Json) -> Json:
         """Return a field's value as the tracker takes it.
@@ -143,7 +155,7 @@ class Checks:
         ):
             raise self._unfit(field, value)
         if field.name == "custom_fields" and not all(isinstance(one, dict) for one in value):
-            raise self._error(Flaw.CUSTOM_FIELDS_UNFIT(), field.name)
+            raise self._error(TemplateProblem.CUSTOM_FIELDS_UNFIT(), field.name)
         if kind != "text":
             return value
         if isinstance(value, (list, dict)):
@@ -151,7 +163,9 @@ class Checks:
         text = to_text(value)
         if field.longest and len(text) > field.longest:
             self.warnings.append(
-                Oddity.FIELD_WAS_CUT(field=f"{self._operation.top_key}.{field.name}", most=field.longest)
+                TemplateWarning.FIELD_WAS_CUT(
+                    field=f"{self._operation.top_key}.{field.name}", most=field.longest
+                )
             )
             return cut(text, field.longest, "" if field.name == "subject" else "…")
         return text if text.strip() or field.name != "subject" else ""
@@ -163,21 +177,23 @@ class Checks:
                 return given
             if given.is_integer():
                 return number(int(given))
-        except Fault:
+        except UnlocatedError:
             raise self._unfit(field, value) from None
         raise self._unfit(field, value)
 
     def _in_range(self, field: Field, value: Json) -> Json:
         if field.least is not None and value < field.least:
-            raise self._error(Flaw.FIELD_TOO_SMALL(field=field.name, least=field.least), field.name)
+            raise self._error(
+                TemplateProblem.FIELD_TOO_SMALL(field=field.name, least=field.least), field.name
+            )
         if field.most is not None and value > field.most:
-            raise self._error(Flaw.FIELD_TOO_LARGE(field=field.name, most=field.most), field.name)
+            raise self._error(TemplateProblem.FIELD_TOO_LARGE(field=field.name, most=field.most), field.name)
         return value
 
     def _unfit(self, field: Field, value: Json) -> TemplateError:
         wanted = _WANTED[field.type]
         return self._error(
-            Flaw.FIELD_IS_UNFIT(field=field.name, wanted=wanted, got=kind_of(value)), field.name
+            TemplateProblem.FIELD_IS_UNFIT(field=field.name, wanted=wanted, got=kind_of(value)), field.name
         )
 
     def _known(self, *segments: str) -> Json:

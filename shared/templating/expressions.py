@@ -1,25 +1,23 @@
-"""Expressions become functions of one rendering; names and arguments are checked on the way, once."""
+"""Expressions: names and arguments are checked once, values are computed at each rendering."""
 
 from __future__ import annotations
 
-from shared.codes.templates import Flaw
-from shared.errors import TemplateError
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from shared.codes.templates import TemplateProblem
 from shared.templating.catalogue import ANY, Catalogue, Shape, step
-from shared.templating.conditions import CONDITIONS
-from shared.templating.filters import FILTERS
-from shared.templating.functions import Function
-from shared.templating.limits import OUTPUT_BYTES
-from shared.templating.nodes import Call, Expression, Literal, Path
-from shared.templating.source import Source
-from shared.templating.state import Evaluate, State
-from shared.templating.values import Fault, Json, follow
+from shared.templating.filters import FUNCTIONS, Function
+from shared.templating.grammar import Call, Expression, Literal, Path
+from shared.templating.reader import Source
+from shared.templating.values import OUTPUT_BYTES, SECONDS, Json, UnlocatedError, follow
 
-FUNCTIONS: dict[str, Function] = {function.name: function for function in (*FILTERS, *CONDITIONS)}
 THIS = "this"
+Clock = Callable[[], float]
 
 
-class Expressions:
-    """Makes functions of expressions.
+class ExpressionCheck:
+    """Checks expressions against the catalogue and the filters, before any rendering.
 
     Args:
         source: the template, for the places of errors.
@@ -29,8 +27,8 @@ class Expressions:
     def __init__(self, source: Source, catalogue: Catalogue) -> None:
         self._source, self._catalogue = source, catalogue
 
-    def evaluator(self, expression: Expression, items: tuple[Shape, ...]) -> Evaluate:
-        """Return the function that gives an expression's value.
+    def check(self, expression: Expression, items: tuple[Shape, ...]) -> Shape:
+        """Check an expression, and return what it leads to, as far as is known before rendering.
 
         Args:
             expression: as parsed.
@@ -39,102 +37,127 @@ class Expressions:
         Raises:
             TemplateError: an unknown variable or filter, or arguments that cannot fit.
         """
-        if isinstance(expression, Literal):
-            value = expression.value
-            return lambda _run: value
         if isinstance(expression, Path):
-            self.shape_of(expression, items)
-            return self._reader(expression)
-        return self._caller(expression, items)
+            return self._path(expression, items)
+        if isinstance(expression, Call):
+            self._call(expression, items)
+        return ANY
 
-    def shape_of(self, expression: Expression, items: tuple[Shape, ...]) -> Shape:
-        """Return what an expression leads to, as far as is known before rendering.
-
-        Raises:
-            TemplateError: it is a path that the catalogue does not know.
-        """
-        if not isinstance(expression, Path):
-            return ANY
-        name = expression.segments[0]
+    def _path(self, path: Path, items: tuple[Shape, ...]) -> Shape:
+        name = path.segments[0]
         try:
             if name != THIS:
-                return self._catalogue.shape_of(expression.segments)
+                return self._catalogue.shape_of(path.segments)
             if not items:
-                raise Fault(Flaw.THIS_OUTSIDE_EACH())
+                raise UnlocatedError(TemplateProblem.THIS_OUTSIDE_EACH())
             shape = items[-1]
-            for segment in expression.segments[1:]:
+            for segment in path.segments[1:]:
                 shape = step(shape, segment, THIS)
             return shape
-        except Fault as fault:
+        except UnlocatedError as fault:
             problem = fault.coded
-            if len(expression.segments) == 1 and name in FUNCTIONS:
-                problem = Flaw.FILTER_NEEDS_VALUE(name=name, example=FUNCTIONS[name].example)
-            raise self._source.error(problem, expression.at) from None
+            if len(path.segments) == 1 and name in FUNCTIONS:
+                problem = TemplateProblem.FILTER_NEEDS_VALUE(name=name, example=FUNCTIONS[name].example)
+            raise self._source.error(problem, path.at) from None
 
-    def _reader(self, path: Path) -> Evaluate:
-        segments, name, source, at = path.segments, str(path), self._source, path.at
-        inner = segments[0] == THIS
-        below = segments[1:] if inner else segments
-
-        def read(state: State) -> Json:
-            try:
-                found, value = follow(state.items[-1] if inner else state.context, below)
-            except Fault as fault:
-                raise source.error(Flaw.VARIABLE_HOLDS(name=name, what=fault.coded), at) from None
-            if not found:
-                state.absent = name
-            return value
-
-        return read
-
-    def _caller(self, call: Call, items: tuple[Shape, ...]) -> Evaluate:
+    def _call(self, call: Call, items: tuple[Shape, ...]) -> None:
         function = self._function(call)
-        first = self.evaluator(call.arguments[0], items)
-        rest = [self._argument(function, i, one, items) for i, one in enumerate(call.arguments[1:])]
-        source, at = self._source, call.at
-
-        def apply(state: State) -> Json:
-            value = first(state)
-            if value is None and not function.takes_null:
-                return None
-            state.tick(at)
-            try:
-                result = function.apply(value, *[argument(state) for argument in rest])
-                if isinstance(result, str) and len(result) > OUTPUT_BYTES:
-                    raise Fault(Flaw.TEXT_WOULD_GROW())
-            except Fault as fault:
-                raise source.error(Flaw.FILTER_FAILS(name=function.name, problem=fault.coded), at) from None
-            return result
-
-        return apply
-
-    def _argument(
-        self, function: Function, index: int, argument: Expression, items: tuple[Shape, ...]
-    ) -> Evaluate:
-        """Return what gives an argument as the function takes it; a literal is converted only once."""
-        convert = function.parameter(index).convert
-        if isinstance(argument, Literal):
-            try:
-                value = convert(argument.value)
-            except Fault as fault:
-                raise self._source.error(
-                    Flaw.FILTER_FAILS(name=function.name, problem=fault.coded), argument.at
-                ) from None
-            return lambda _run: value
-        evaluate = self.evaluator(argument, items)
-        return lambda state: convert(evaluate(state))
+        value, *arguments = call.arguments
+        self.check(value, items)
+        for index, argument in enumerate(arguments):
+            if isinstance(argument, Literal):
+                self._literal(function, index, argument)
+            else:
+                self.check(argument, items)
 
     def _function(self, call: Call) -> Function:
         function = FUNCTIONS.get(call.name)
+        if function is None and call.name == "lookup":
+            raise self._source.error(TemplateProblem.NO_LOOKUP_HERE(), call.at)
         if function is None:
-            raise self._unknown(call)
+            raise self._source.error(TemplateProblem.FILTER_NOT_KNOWN(filters=list(FUNCTIONS)), call.at)
         try:
             function.check_count(len(call.arguments) - 1)
-        except Fault as fault:
+        except UnlocatedError as fault:
             raise self._source.error(fault.coded, call.at) from None
         return function
 
-    def _unknown(self, call: Call) -> TemplateError:
-        if call.name == "lookup":
-            return self._source.error(Flaw.NO_LOOKUP_HERE(), call.at)
-        return self._source.error(Flaw.FILTER_NOT_KNOWN(filters=list(FUNCTIONS)), call.at)
+    def _literal(self, function: Function, index: int, argument: Literal) -> None:
+        try:
+            function.parameter(index).convert(argument.value)
+        except UnlocatedError as fault:
+            problem = TemplateProblem.FILTER_FAILS(name=function.name, problem=fault.coded)
+            raise self._source.error(problem, argument.at) from None
+
+
+class Evaluation:
+    """Computes the values of checked expressions in one rendering; nothing in it is shared between threads.
+
+    Args:
+        source: the template, for the places of errors.
+        context: the data; only read.
+        clock: seconds of computing by this thread.
+
+    Attributes:
+        items: what `this` is, in each #each around the expression.
+        absent: the variable that the last expression named and that has no value.
+    """
+
+    def __init__(self, source: Source, context: Mapping[str, Any], clock: Clock) -> None:
+        self._source, self._context, self._clock = source, context, clock
+        self._deadline = clock() + SECONDS
+        self.items: list[Json] = []
+        self.absent: str | None = None
+
+    def value(self, expression: Expression) -> Json:
+        """Return the value of an expression.
+
+        Raises:
+            TemplateError: a value does not fit, or the time is up.
+        """
+        if isinstance(expression, Literal):
+            return expression.value
+        return self._variable(expression) if isinstance(expression, Path) else self._call(expression)
+
+    def check_time(self, at: int) -> None:
+        """Check that there is time left.
+
+        Raises:
+            TemplateError: the time is up.
+        """
+        if self._clock() > self._deadline:
+            raise self._source.error(TemplateProblem.RENDERING_TOO_SLOW(seconds=SECONDS), at)
+
+    def _variable(self, path: Path) -> Json:
+        inside_each = path.segments[0] == THIS
+        try:
+            if inside_each:
+                found, value = follow(self.items[-1], path.segments[1:])
+            else:
+                found, value = follow(self._context, path.segments)
+        except UnlocatedError as fault:
+            raise self._source.error(
+                TemplateProblem.VARIABLE_HOLDS(name=str(path), what=fault.coded), path.at
+            ) from None
+        if not found:
+            self.absent = str(path)
+        return value
+
+    def _call(self, call: Call) -> Json:
+        function = FUNCTIONS[call.name]
+        value = self.value(call.arguments[0])
+        if value is None and not function.takes_null:
+            return None
+        self.check_time(call.at)
+        try:
+            arguments = [
+                function.parameter(index).convert(self.value(argument))
+                for index, argument in enumerate(call.arguments[1:])
+            ]
+            result = function.apply(value, *arguments)
+            if isinstance(result, str) and len(result) > OUTPUT_BYTES:
+                raise UnlocatedError(TemplateProblem.TEXT_WOULD_GROW())
+        except UnlocatedError as fault:
+            problem = TemplateProblem.FILTER_FAILS(name=function.name, problem=fault.coded)
+            raise self._source.error(problem, call.at) from None
+        return result

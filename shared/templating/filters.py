@@ -1,23 +1,28 @@
-"""The filters. All of them are pure, and none makes a text longer than the output may be."""
+"""Filters and conditions. All of them are pure, and none makes a text longer than the output may be.
+
+A filter is added in one place: as an entry of FILTERS.
+"""
 
 from __future__ import annotations
 
 import re
 import unicodedata
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import UTC, datetime
 from decimal import ROUND_HALF_UP, Decimal
 from typing import Any, get_args
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
-from shared.codes.templates import Flaw
+from shared.codes.templates import TemplateProblem
 from shared.events.event import ContentFormat
 from shared.events.formatting import Formatting, formatted
 from shared.events.text import cut, hours, plain_text
-from shared.templating.conditions import equal
-from shared.templating.dates import date_format, format_date, timezone
-from shared.templating.functions import Convert, Function, Parameter
-from shared.templating.limits import OUTPUT_BYTES
 from shared.templating.values import (
-    Fault,
+    OUTPUT_BYTES,
     Json,
+    UnlocatedError,
+    as_any,
     as_decimal,
     as_integer,
     as_number,
@@ -29,6 +34,205 @@ from shared.templating.values import (
     to_text,
 )
 
+Convert = Callable[[Json], Json]
+
+
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    """An argument after the value itself.
+
+    Attributes:
+        name: as the documentation calls it.
+        convert: turns a value into what the function takes, or raises UnlocatedError.
+        required: whether it must be given.
+        repeated: whether any number of them may follow.
+    """
+
+    name: str
+    convert: Convert = as_any
+    required: bool = True
+    repeated: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Function:
+    """A filter or a condition.
+
+    Attributes:
+        name: as it is written in a tag.
+        apply: the work: takes the value, then the arguments, converted.
+        parameters: the arguments, in order.
+        takes_null: whether it is asked about null too; the others let null pass.
+        summary: what it does, for the documentation and the console.
+        example: how it is written.
+    """
+
+    name: str
+    apply: Callable[..., Json]
+    parameters: tuple[Parameter, ...]
+    summary: str
+    example: str
+    takes_null: bool = False
+
+    def parameter(self, index: int) -> Parameter:
+        """Return the parameter of an argument's place; the last one may be repeated."""
+        return self.parameters[min(index, len(self.parameters) - 1)]
+
+    def check_count(self, given: int) -> None:
+        """Check how many arguments there are.
+
+        Raises:
+            UnlocatedError: too few or too many.
+        """
+        least = sum(parameter.required for parameter in self.parameters)
+        endless = any(parameter.repeated for parameter in self.parameters)
+        if given < least or (given > len(self.parameters) and not endless):
+            takes = [parameter.name for parameter in self.parameters]
+            about = {"name": self.name, "count": given}
+            if not takes:
+                raise UnlocatedError(TemplateProblem.NO_ARGUMENTS_TAKEN(**about))
+            raise UnlocatedError(TemplateProblem.ARGUMENTS_MISCOUNTED(**about, takes=takes))
+
+
+_OTHER = Parameter("other")
+_MORE = Parameter("other", repeated=True)
+
+
+def is_true(value: Json) -> bool:
+    """Tell whether a condition holds: null, false, 0 and empty texts, lists and objects are false."""
+    return bool(value)
+
+
+def equal(value: Json, other: Json) -> bool:
+    """Tell whether two values are the same; a number equals its text."""
+    if isinstance(value, bool) or isinstance(other, bool):
+        return value is other
+    if isinstance(value, str) and isinstance(other, (int, float)):
+        return value == to_text(other)
+    if isinstance(other, str) and isinstance(value, (int, float)):
+        return other == to_text(value)
+    return bool(value == other)
+
+
+def _greater(value: Json, other: Json) -> bool:
+    if value is None or other is None:
+        return False
+    if isinstance(value, (list, dict, bool)) or isinstance(other, (list, dict, bool)):
+        raise UnlocatedError(TemplateProblem.NUMBERS_ARE_COMPARED())
+    return as_number(value) > as_number(other)
+
+
+CONDITIONS: tuple[Function, ...] = (
+    Function("eq", equal, (_OTHER,), "the same; a number equals its text", "{{#if (eq ticket.status 5)}}", True),
+    Function("ne", lambda value, other: not equal(value, other), (_OTHER,), "not the same",
+             "{{#if (ne ticket.entity_id 0)}}", True),
+    Function("gt", _greater, (_OTHER,), "a greater number; null is never greater",
+             "{{#if (gt task.actiontime 3600)}}", True),
+    Function("and", lambda *values: all(map(is_true, values)), (_MORE,), "all of them hold",
+             "{{#if (and task.content (eq task.state 2))}}", True),
+    Function("or", lambda *values: any(map(is_true, values)), (_MORE,), "one of them holds",
+             "{{#if (or task.content ticket.content)}}", True),
+    Function("not", lambda value: not is_true(value), (), "does not hold", "{{#if (not ticket.project_id)}}", True),
+)  # fmt: skip
+
+
+_DAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
+_MONTHS = (
+    "January", "February", "March", "April", "May", "June",
+    "July", "August", "September", "October", "November", "December",
+)  # fmt: skip
+_LETTER = re.compile(r"%(.?)", re.DOTALL)
+_ZONE = re.compile(r"[A-Za-z0-9_+-]{1,40}(?:/[A-Za-z0-9_+-]{1,40}){0,2}")
+
+LETTERS: dict[str, Callable[[datetime], str]] = {
+    "Y": lambda moment: f"{moment.year:04}",
+    "y": lambda moment: f"{moment.year % 100:02}",
+    "m": lambda moment: f"{moment.month:02}",
+    "B": lambda moment: _MONTHS[moment.month - 1],
+    "b": lambda moment: _MONTHS[moment.month - 1][:3],
+    "d": lambda moment: f"{moment.day:02}",
+    "A": lambda moment: _DAYS[moment.weekday()],
+    "a": lambda moment: _DAYS[moment.weekday()][:3],
+    "H": lambda moment: f"{moment.hour:02}",
+    "I": lambda moment: f"{(moment.hour - 1) % 12 + 1:02}",
+    "p": lambda moment: "AM" if moment.hour < 12 else "PM",
+    "M": lambda moment: f"{moment.minute:02}",
+    "S": lambda moment: f"{moment.second:02}",
+    "j": lambda moment: f"{moment.timetuple().tm_yday:03}",
+    "V": lambda moment: f"{moment.isocalendar().week:02}",
+    "z": lambda moment: _offset(moment),
+    "Z": lambda moment: (moment.tzname() or "")[:40],
+    "%": lambda _: "%",
+}
+
+
+def date_format(value: Json) -> str:
+    """Return a format, if every letter of it is known.
+
+    Raises:
+        UnlocatedError: it is no text, has no letter at all, or one that is not known.
+    """
+    letters = _LETTER.findall(value) if isinstance(value, str) else []
+    if not letters or len(value) > 200 or any(letter not in LETTERS for letter in letters):
+        raise UnlocatedError(
+            TemplateProblem.DATE_FORMAT_WRONG(
+                letters=[f"%{letter}" for letter in LETTERS], example="%Y-%m-%d"
+            )
+        )
+    return str(value)
+
+
+def timezone(value: Json) -> ZoneInfo:
+    """Return a time zone by its name.
+
+    Raises:
+        UnlocatedError: there is no such zone.
+    """
+    if isinstance(value, str) and _ZONE.fullmatch(value):
+        try:
+            return ZoneInfo(value)
+        except (ZoneInfoNotFoundError, ValueError, OSError):
+            pass  # the same answer as for a name that is none
+    raise UnlocatedError(TemplateProblem.TIME_ZONE_UNKNOWN())
+
+
+def format_date(value: Json, layout: str = "%Y-%m-%d", zone: ZoneInfo | None = None) -> str:
+    """Write a date, or a date and time, in another form.
+
+    Args:
+        value: ISO 8601 or RFC 3339 text; a text without offset is taken as it stands.
+        layout: see LETTERS.
+        zone: a date and time with an offset is converted to it; None: to UTC.
+
+    Raises:
+        UnlocatedError: the value is not a date.
+    """
+    moment = _parsed(value)
+    try:
+        if moment.tzinfo:
+            moment = moment.astimezone(zone or UTC)
+        return _LETTER.sub(lambda letter: LETTERS[letter[1]](moment), layout)
+    except (OverflowError, ValueError):
+        raise UnlocatedError(TemplateProblem.DATE_BEYOND_RANGE()) from None
+
+
+def _parsed(value: Json) -> datetime:
+    if isinstance(value, str) and len(value) <= 64:
+        try:
+            return datetime.fromisoformat(value.strip())
+        except ValueError:
+            pass  # the same answer as for what is no text
+    raise UnlocatedError(TemplateProblem.DATE_IS_NEEDED())
+
+
+def _offset(moment: datetime) -> str:
+    offset = moment.utcoffset()
+    if offset is None:
+        return ""
+    minutes = int(offset.total_seconds() // 60)
+    return f"{'-' if minutes < 0 else '+'}{abs(minutes) // 60:02}:{abs(minutes) % 60:02}"
+
+
 LONGEST_IDENTIFIER = 100
 _TRUE = ("true", "yes", "on", "1")
 _FALSE = ("false", "no", "off", "0", "")
@@ -36,16 +240,16 @@ _FALSE = ("false", "no", "off", "0", "")
 
 def _truncate(value: Json, limit: int, mark: str = "") -> str:
     if limit < 0:
-        raise Fault(Flaw.LENGTH_BELOW_ZERO())
+        raise UnlocatedError(TemplateProblem.LENGTH_BELOW_ZERO())
     return cut(as_text(value), limit, mark)
 
 
 def _replace(value: Json, old: str, new: str) -> str:
     text = as_text(value)
     if not old:
-        raise Fault(Flaw.SOUGHT_TEXT_EMPTY())
+        raise UnlocatedError(TemplateProblem.SOUGHT_TEXT_EMPTY())
     if len(text) + text.count(old) * (len(new) - len(old)) > OUTPUT_BYTES:
-        raise Fault(Flaw.TEXT_WOULD_GROW())
+        raise UnlocatedError(TemplateProblem.TEXT_WOULD_GROW())
     return text.replace(old, new)
 
 
@@ -58,16 +262,16 @@ def _slice(value: Json, start: int, length: int | None = None) -> Json:
 
 def _split(value: Json, separator: str | None = None) -> list[str]:
     if separator == "":
-        raise Fault(Flaw.SEPARATOR_IS_EMPTY())
+        raise UnlocatedError(TemplateProblem.SEPARATOR_IS_EMPTY())
     return as_text(value).split(separator)
 
 
 def _join(value: Json, separator: str = ", ") -> str:
     if not isinstance(value, list):
-        raise Fault(Flaw.LIST_IS_NEEDED(got=kind_of(value)))
+        raise UnlocatedError(TemplateProblem.LIST_IS_NEEDED(got=kind_of(value)))
     texts = [to_text(item) for item in value]
     if sum(map(len, texts)) + len(separator) * len(texts) > OUTPUT_BYTES:
-        raise Fault(Flaw.TEXT_WOULD_GROW())
+        raise UnlocatedError(TemplateProblem.TEXT_WOULD_GROW())
     return separator.join(texts)
 
 
@@ -95,11 +299,11 @@ def _map(value: Json, *arguments: Json) -> Json:
 
 def _round(value: Json, digits: int = 0) -> int | float:
     if not 0 <= digits <= 10:
-        raise Fault(Flaw.DIGITS_OUT_OF_RANGE())
+        raise UnlocatedError(TemplateProblem.DIGITS_OUT_OF_RANGE())
     try:
         rounded = as_decimal(value).quantize(Decimal(1).scaleb(-digits), ROUND_HALF_UP)
     except ArithmeticError:
-        raise Fault(Flaw.ROUNDED_TOO_LARGE()) from None
+        raise UnlocatedError(TemplateProblem.ROUNDED_TOO_LARGE()) from None
     result: int | float = number(float(rounded) if digits else int(rounded))
     return result
 
@@ -110,10 +314,10 @@ def _hours(value: Json) -> float:
 
 def _bool(value: Json) -> bool:
     if isinstance(value, (list, dict)):
-        raise Fault(Flaw.TEXT_OR_NUMBER_NEEDED(got=kind_of(value)))
+        raise UnlocatedError(TemplateProblem.TEXT_OR_NUMBER_NEEDED(got=kind_of(value)))
     written = to_text(value).strip().lower()
     if isinstance(value, str) and written not in (*_TRUE, *_FALSE):
-        raise Fault(Flaw.TEXT_IS_NO_TRUTH())
+        raise UnlocatedError(TemplateProblem.TEXT_IS_NO_TRUTH())
     return written in _TRUE if isinstance(value, str) else bool(value)
 
 
@@ -134,7 +338,7 @@ def _text_formatting(value: Json) -> Json:
 
 def _one_of(choices: Any, value: Json) -> Json:
     if value is not None and value not in get_args(choices):
-        raise Fault(Flaw.WORD_NOT_OFFERED(words=get_args(choices)))
+        raise UnlocatedError(TemplateProblem.WORD_NOT_OFFERED(words=get_args(choices)))
     return value
 
 
@@ -221,3 +425,5 @@ FILTERS: tuple[Function, ...] = (
     Function("suffix", _suffix, (Parameter("text", as_text),), "a text behind it, unless it is empty",
              "{{task.actiontime | hours | suffix: ' h'}}"),
 )  # fmt: skip
+
+FUNCTIONS: dict[str, Function] = {function.name: function for function in (*FILTERS, *CONDITIONS)}

@@ -10,21 +10,186 @@ value  = path | literal | "(" expression ")"
 
 from __future__ import annotations
 
+import re
+from dataclasses import dataclass
+
 from shared.codes.coded import Coded
-from shared.codes.templates import Flaw, Wanted
+from shared.codes.templates import Expected, TemplateProblem
 from shared.errors import TemplateError
-from shared.templating.limits import DEPTH, FILTERS_PER_TAG, TAGS
-from shared.templating.nodes import Call, Each, Expression, If, Literal, Output, Part, Path
-from shared.templating.source import Source, Text
-from shared.templating.tokens import Token, Tokens
+from shared.templating.reader import Source, Text
+from shared.templating.values import DEPTH, FILTERS_PER_TAG, TAGS, Json, UnlocatedError, number
+
+
+@dataclass(frozen=True, slots=True)
+class Literal:
+    """A text, number, boolean or null written inside a tag."""
+
+    value: Json
+    at: int
+
+
+@dataclass(frozen=True, slots=True)
+class Path:
+    """A variable: `ticket.title`, or `this` inside an each."""
+
+    segments: tuple[str, ...]
+    at: int
+
+    def __str__(self) -> str:
+        return ".".join(self.segments)
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """A filter or condition, in any of its forms; the first argument is the value it works on."""
+
+    name: str
+    arguments: tuple[Expression, ...]
+    at: int
+
+
+Expression = Literal | Path | Call
+
+
+@dataclass(frozen=True, slots=True)
+class Output:
+    """`{{…}}`."""
+
+    expression: Expression
+    at: int
+
+
+@dataclass(frozen=True, slots=True)
+class If:
+    """`{{#if …}}`, and `{{#unless …}}` with its branches exchanged."""
+
+    condition: Expression
+    then: tuple[Part, ...]
+    otherwise: tuple[Part, ...]
+    at: int
+
+
+@dataclass(frozen=True, slots=True)
+class Each:
+    """`{{#each …}}`; `otherwise` is for an empty list."""
+
+    items: Expression
+    body: tuple[Part, ...]
+    otherwise: tuple[Part, ...]
+    at: int
+
+
+Part = str | Output | If | Each
+
+
+_TOKEN = re.compile(
+    r"""(?P<blank>[ \t\r\n]+)
+    |(?P<number>-?[0-9]{1,40}(?:\.[0-9]{1,40})?(?![\w.]))
+    |(?P<word>[A-Za-z_][\w-]*(?:\.[\w-]+)*)
+    |(?P<string>'(?:[^'\\]|\\.)*+'|"(?:[^"\\]|\\.)*+")
+    |(?P<mark>[|:,()])
+    |(?P<close>\}\}\}?)""",
+    re.VERBOSE | re.DOTALL | re.ASCII,
+)
+_CONSTANTS = {"true": True, "false": False, "null": None}
+_ESCAPES = {"n": "\n", "t": "\t"}
+_REFUSED = {
+    "[": TemplateProblem.NO_BRACKETS_HERE(),
+    "]": TemplateProblem.NO_BRACKETS_HERE(),
+    ".": TemplateProblem.NO_PARENT_PATHS(),
+    "@": TemplateProblem.NO_AT_VARIABLES(),
+    "=": TemplateProblem.NO_NAMED_ARGUMENTS(),
+    "'": TemplateProblem.TEXT_NOT_CLOSED(),
+    '"': TemplateProblem.TEXT_NOT_CLOSED(),
+    "~": TemplateProblem.NO_TILDE_HERE(),
+    "}": TemplateProblem.TAG_SYNTAX_WRONG(wanted="}}"),
+    "{": TemplateProblem.TAG_WITHIN_TAG(end="}}"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Token:
+    """One token; `value` is the decoded literal, or the text itself."""
+
+    kind: str
+    text: str
+    value: Json
+    at: int
+
+
+class Tokens:
+    """Reads the tokens of one text value, one after the other; `tag_at` is where the present tag opened.
+
+    Args:
+        source: the whole template.
+        leaf: the text value.
+    """
+
+    def __init__(self, source: Source, leaf: Text) -> None:
+        self._source, self.leaf, self.position, self.tag_at = source, leaf, 0, leaf.at
+
+    def place(self) -> int:
+        """Return where the next character was typed, as an offset in the source."""
+        return self.leaf.offsets[self.position]
+
+    def error(self, problem: Coded, at: int | None = None) -> TemplateError:
+        """Return an error at an offset of the source, or where the reading stands."""
+        return self._source.error(problem, self.place() if at is None else at)
+
+    def next(self, triple: bool) -> Token:
+        """Read one token.
+
+        Args:
+            triple: whether the tag was opened with three braces.
+
+        Raises:
+            TemplateError: there is none, or it is not part of the language.
+        """
+        text = self.leaf.text
+        found = _TOKEN.match(text, self.position)
+        while found and found.lastgroup == "blank":
+            self.position = found.end()
+            found = _TOKEN.match(text, self.position)
+        if self.position >= len(text):
+            raise self.error(TemplateProblem.TAG_NOT_CLOSED(end="}}"), self.tag_at)
+        if not found:
+            character = text[self.position]
+            raise self.error(_REFUSED.get(character, TemplateProblem.CHARACTER_MEANS_NOTHING()))
+        at, kind, written = self.place(), str(found.lastgroup), found[0]
+        if kind == "close":
+            written = self._close(written, triple)
+        self.position += len(written)
+        return Token(*self._literal(kind, written, at), at)
+
+    def _close(self, written: str, triple: bool) -> str:
+        if triple and written != "}}}":
+            raise self.error(TemplateProblem.TRIPLE_NOT_CLOSED(start="{{{", end="}}}"))
+        return written if triple else "}}"
+
+    def _literal(self, kind: str, written: str, at: int) -> tuple[str, str, Json]:
+        if kind == "string":
+            return "literal", written, re.sub(r"\\(.)", _unescaped, written[1:-1], flags=re.DOTALL)
+        if kind == "number":
+            try:
+                return "literal", written, number(float(written) if "." in written else int(written))
+            except UnlocatedError as fault:
+                raise self.error(fault.coded, at) from None
+        if kind == "word" and written in _CONSTANTS:
+            return "literal", written, _CONSTANTS[written]
+        return kind, written, written
+
+
+def _unescaped(match: re.Match[str]) -> str:
+    return _ESCAPES.get(match[1], match[1])
+
 
 BLOCKS = ("if", "unless", "each")
 _NO_SIGN = {
-    ">": Flaw.NO_PARTIALS_HERE(),
-    "&": Flaw.NOTHING_IS_ESCAPED(example="{{…}}"),
-    "^": Flaw.NO_INVERSE_HERE(one="{{else}}", other="{{#unless …}}"),
-    "~": Flaw.NO_BLANK_CONTROL(),
-    "=": Flaw.NO_OTHER_DELIMITERS(),
+    ">": TemplateProblem.NO_PARTIALS_HERE(),
+    "&": TemplateProblem.NOTHING_IS_ESCAPED(example="{{…}}"),
+    "^": TemplateProblem.NO_INVERSE_HERE(one="{{else}}", other="{{#unless …}}"),
+    "~": TemplateProblem.NO_BLANK_CONTROL(),
+    "=": TemplateProblem.NO_OTHER_DELIMITERS(),
 }
 
 
@@ -74,7 +239,9 @@ class _Parser:
             if self._tokens.position >= len(self._text):
                 if block:
                     raise self._tokens.error(
-                        Flaw.BLOCK_NOT_CLOSED(start=f"{{{{#{block[0]}}}}}", end=f"{{{{/{block[0]}}}}}"),
+                        TemplateProblem.BLOCK_NOT_CLOSED(
+                            start=f"{{{{#{block[0]}}}}}", end=f"{{{{/{block[0]}}}}}"
+                        ),
                         block[1],
                     )
                 return tuple(parts), ""
@@ -118,9 +285,11 @@ class _Parser:
         at = self._tokens.tag_at = self._tokens.place()
         self._count.tags += 1
         if self._count.tags > TAGS:
-            raise self._tokens.error(Flaw.TAGS_TOO_MANY(most=TAGS))
+            raise self._tokens.error(TemplateProblem.TAGS_TOO_MANY(most=TAGS))
         if self._text.startswith("{{{{", self._tokens.position):
-            raise self._tokens.error(Flaw.FOUR_BRACES(braces="{{", example=r"\{{", in_json=r"\\{{"))
+            raise self._tokens.error(
+                TemplateProblem.FOUR_BRACES(braces="{{", example=r"\{{", in_json=r"\\{{")
+            )
         self._triple = self._text.startswith("{{{", self._tokens.position)
         self._tokens.position += 3 if self._triple else 2
         self._calls = 0
@@ -133,17 +302,17 @@ class _Parser:
         mark = "--}}" if long else "}}"
         end = self._text.find(mark, self._tokens.position + (3 if long else 1))
         if end < 0 or self._triple:
-            raise self._tokens.error(Flaw.COMMENT_NOT_CLOSED(start="{{!", end=mark), at)
+            raise self._tokens.error(TemplateProblem.COMMENT_NOT_CLOSED(start="{{!", end=mark), at)
         self._tokens.position = end + len(mark)
 
     def _block(self, at: int, depth: int) -> Part:
         name = self._name("#")
         if name == "with":
-            raise self._tokens.error(Flaw.NO_WITH_HERE(), at)
+            raise self._tokens.error(TemplateProblem.NO_WITH_HERE(), at)
         if name not in BLOCKS:
-            raise self._tokens.error(Flaw.BLOCK_NOT_KNOWN(), at)
+            raise self._tokens.error(TemplateProblem.BLOCK_NOT_KNOWN(), at)
         if depth >= DEPTH:
-            raise self._tokens.error(Flaw.BLOCKS_TOO_DEEP(most=DEPTH), at)
+            raise self._tokens.error(TemplateProblem.BLOCKS_TOO_DEEP(most=DEPTH), at)
         self._advance()
         subject = self._expression(0)
         self._close()
@@ -158,7 +327,7 @@ class _Parser:
     def _name(self, sign: str) -> str:
         if self._triple:
             raise self._tokens.error(
-                Flaw.TRIPLE_BEFORE_SIGN(braces="{{{", sign=sign, example=f"{{{{{sign}…}}}}")
+                TemplateProblem.TRIPLE_BEFORE_SIGN(braces="{{{", sign=sign, example=f"{{{{{sign}…}}}}")
             )
         self._tokens.position += len(sign)
         self._advance()
@@ -167,29 +336,31 @@ class _Parser:
     def _end_of(self, block: tuple[str, int] | None, at: int) -> None:
         name = self._name("/")
         if block is None:
-            raise self._tokens.error(Flaw.BLOCK_NOT_OPENED(), at)
+            raise self._tokens.error(TemplateProblem.BLOCK_NOT_OPENED(), at)
         if name != block[0]:
-            raise self._tokens.error(Flaw.TAG_SYNTAX_WRONG(wanted=f"{{{{/{block[0]}}}}}"), at)
+            raise self._tokens.error(TemplateProblem.TAG_SYNTAX_WRONG(wanted=f"{{{{/{block[0]}}}}}"), at)
         self._advance()
         self._close()
 
     def _else(self, block: tuple[str, int] | None, after_else: bool) -> None:
         at = self._tokens.tag_at
         if block is None:
-            raise self._tokens.error(Flaw.ELSE_OUTSIDE_BLOCK(tag="{{else}}"), at)
+            raise self._tokens.error(TemplateProblem.ELSE_OUTSIDE_BLOCK(tag="{{else}}"), at)
         if after_else:
-            raise self._tokens.error(Flaw.ELSE_STANDS_TWICE(tag="{{else}}"), at)
+            raise self._tokens.error(TemplateProblem.ELSE_STANDS_TWICE(tag="{{else}}"), at)
         self._advance()
         if self._token.text in BLOCKS:
             raise self._tokens.error(
-                Flaw.ELSE_IF_WRITTEN(written="{{else if}}", inner="{{#if}}", start="{{else}}", end="{{/if}}"),
+                TemplateProblem.ELSE_IF_WRITTEN(
+                    written="{{else if}}", inner="{{#if}}", start="{{else}}", end="{{/if}}"
+                ),
                 at,
             )
         self._close()
 
     def _output(self, at: int) -> Output:
         if self._token.kind == "close":
-            raise self._tokens.error(Flaw.TAG_IS_EMPTY(), at)
+            raise self._tokens.error(TemplateProblem.TAG_IS_EMPTY(), at)
         expression = self._expression(0)
         self._close()
         return Output(expression, at)
@@ -199,20 +370,20 @@ class _Parser:
 
     def _close(self) -> None:
         if self._token.kind != "close":
-            raise self._unexpected(Wanted.FILTER_OR_END(end="}}"))
+            raise self._unexpected(Expected.FILTER_OR_END(end="}}"))
 
     def _unexpected(self, wanted: Coded | str) -> TemplateError:
-        return self._tokens.error(Flaw.TAG_SYNTAX_WRONG(wanted=wanted), self._token.at)
+        return self._tokens.error(TemplateProblem.TAG_SYNTAX_WRONG(wanted=wanted), self._token.at)
 
     def _expression(self, depth: int) -> Expression:
         if depth > DEPTH:
-            raise self._tokens.error(Flaw.PARENTHESES_TOO_DEEP(most=DEPTH), self._token.at)
+            raise self._tokens.error(TemplateProblem.PARENTHESES_TOO_DEEP(most=DEPTH), self._token.at)
         expression = self._head(depth)
         while self._token.text == "|" and self._token.kind == "mark":
             self._advance()
             name = self._token
             if name.kind != "word":
-                raise self._unexpected(Wanted.NAME_OF_FILTER())
+                raise self._unexpected(Expected.NAME_OF_FILTER())
             self._advance()
             arguments: tuple[Expression, ...] = ()
             if self._is_mark(":"):
@@ -231,7 +402,7 @@ class _Parser:
     def _call(self, name: Token, arguments: tuple[Expression, ...]) -> Call:
         self._calls += 1
         if self._calls > FILTERS_PER_TAG:
-            raise self._tokens.error(Flaw.FILTERS_TOO_MANY(most=FILTERS_PER_TAG), name.at)
+            raise self._tokens.error(TemplateProblem.FILTERS_TOO_MANY(most=FILTERS_PER_TAG), name.at)
         return Call(name.text, arguments, name.at)
 
     def _values(self, depth: int) -> tuple[Expression, ...]:
@@ -251,7 +422,7 @@ class _Parser:
             self._advance()
             return Path(tuple(token.text.split(".")), token.at)
         if not self._is_mark("("):
-            raise self._unexpected(Wanted.OPERAND_OF_TAG())
+            raise self._unexpected(Expected.OPERAND_OF_TAG())
         self._advance()
         inner = self._expression(depth + 1)
         if not self._is_mark(")"):

@@ -1,10 +1,12 @@
-"""The operations that accept templates (CONTRACT "Templates"), and the tracker's custom fields that they send."""
+"""The operations that accept templates (CONTRACT "Templates"), and the fields that each of them takes."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Literal
+
+from shared.events.payloads import LONGEST_COMMENT, LONGEST_SUBJECT
 
 CustomizedType = Literal["issue", "time_entry", "project"]
 
@@ -60,3 +62,117 @@ class CustomField:
         """Tell whether the operation's object has this field."""
         creates = operation is not Operation.ISSUE_UPDATE_STATUS
         return creates and self.customized_type == operation.top_key
+
+
+FieldType = Literal["text", "integer", "number", "boolean", "date", "list", "map"]
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """A field of a request body.
+
+    Attributes:
+        name: its key below the operation's top key; `custom_fields[7]` is the entry with id 7 of that list.
+        type: what the tracker takes.
+        description: what it means.
+        required: whether the tracker refuses the call without it.
+        filled_in: whether a template may leave it out: it is known, and filled in.
+        longest: most characters of a text.
+        possible_values: what it accepts, where that is a closed list.
+        least, most: the range of a number.
+    """
+
+    name: str
+    type: FieldType
+    description: str
+    required: bool = False
+    filled_in: bool = False
+    longest: int | None = None
+    possible_values: tuple[str, ...] = ()
+    least: float | None = None
+    most: float | None = None
+
+
+_NOTES = Field("notes", "text", "Comment on the issue")
+FIELDS: dict[Operation, tuple[Field, ...]] = {
+    Operation.ISSUE_CREATE: (
+        Field("project_id", "integer", "Tracker project", required=True, filled_in=True),
+        Field("subject", "text", "Subject", required=True, filled_in=True, longest=LONGEST_SUBJECT),
+        Field("description", "text", "Description"),
+        Field("tracker_id", "integer", "Issue type"),
+        Field("status_id", "integer", "Status"),
+        Field("priority_id", "integer", "Priority"),
+        Field("category_id", "integer", "Category"),
+        Field("assigned_to_id", "integer", "Assignee"),
+        Field("watcher_user_ids", "list", "Watchers"),
+        Field("parent_issue_id", "integer", "Parent issue"),
+        Field("fixed_version_id", "integer", "Target version"),
+        Field("start_date", "date", "Start date"),
+        Field("due_date", "date", "Due date"),
+        Field("estimated_hours", "number", "Estimated time", least=0),
+        Field("done_ratio", "integer", "Percent done", least=0, most=100),
+        Field("is_private", "boolean", "Private"),
+        Field("custom_fields", "list", "Custom fields, as objects with id and value"),
+    ),
+    Operation.ISSUE_UPDATE_STATUS: (
+        Field("status_id", "integer", "Status", required=True),
+        Field("done_ratio", "integer", "Percent done", least=0, most=100),
+        _NOTES,
+        Field("private_notes", "boolean", "Whether the comment is private"),
+    ),
+    Operation.TIME_ENTRY_CREATE: (
+        Field("issue_id", "integer", "Issue; only the ticket's own", required=True, filled_in=True),
+        Field("hours", "number", "Decimal hours", required=True, filled_in=True, least=0),
+        Field("comments", "text", "Comment; the tracker may require one", longest=LONGEST_COMMENT),
+        Field("activity_id", "integer", "Activity; it must be enabled in the project"),
+        Field("spent_on", "date", "Day; today where it is left out"),
+        Field("user_id", "integer", "Tracker user; only the person's own"),
+        Field("custom_fields", "list", "Custom fields, as objects with id and value"),
+    ),
+    Operation.PROJECT_CREATE: (
+        Field("name", "text", "Name", required=True, longest=255),
+        Field("identifier", "text", "Lowercase letters, digits and dashes", required=True),
+        Field("description", "text", "Description"),
+        Field("is_public", "boolean", "Whether everybody sees it"),
+        Field("parent_id", "integer", "Parent project"),
+        Field("enabled_module_names", "list", "Modules"),
+        Field("inherit_members", "boolean", "Whether the parent's members are members"),
+        Field("custom_field_values", "map", "Custom fields, id to value"),
+    ),
+    Operation.MEMBERSHIP_CREATE: (
+        Field("user_id", "integer", "Tracker user; only the person's own", required=True, filled_in=True),
+        Field("role_ids", "list", "Roles", required=True, filled_in=True),
+    ),
+}
+_TYPES: dict[str, FieldType] = {
+    "int": "integer", "float": "number", "bool": "boolean", "date": "date", "user": "integer", "version": "integer",
+    "progressbar": "integer",
+}  # fmt: skip
+
+
+def fields_for(operation: Operation | str, custom_fields: tuple[CustomField, ...] = ()) -> tuple[Field, ...]:
+    """Return all fields that an operation's payload may hold.
+
+    Args:
+        operation: one of OPERATIONS.
+        custom_fields: the tracker's, from the metadata cache; those of other objects are left out.
+
+    Raises:
+        ValueError: there is no such operation.
+    """
+    operation = Operation(operation)
+    container = "custom_field_values.{}" if operation.from_form else "custom_fields[{}]"
+    own = [field for field in custom_fields if field.belongs_to(operation)]
+    return (
+        *FIELDS[operation],
+        *(
+            Field(
+                container.format(one.id),
+                "list" if one.multiple else _TYPES.get(one.field_format, "text"),
+                one.name,
+                required=one.required,
+                possible_values=one.possible_values,
+            )
+            for one in own
+        ),
+    )

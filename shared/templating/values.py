@@ -1,4 +1,4 @@
-"""Values inside a template: plain JSON data, their conversions, and the pruning of nulls. Nothing else gets in."""
+"""Plain JSON data inside a template: limits, conversions, and the pruning of nulls. Nothing else gets in."""
 
 from __future__ import annotations
 
@@ -10,10 +10,20 @@ from decimal import Decimal
 from typing import Any
 
 from shared.codes.coded import Coded
-from shared.codes.templates import Flaw, Sort
-from shared.templating.limits import JSON_DEPTH, OUTPUT_BYTES
+from shared.codes.templates import JsonType, TemplateProblem
 from shared.values.characters import NOT_TEMPLATE_TEXT
 from shared.values.ids import LARGEST
+
+BODY_BYTES = 64 * 1024
+JSON_DEPTH = 20
+TAGS = 100
+FILTERS_PER_TAG = 6
+DEPTH = 4
+"""Blocks inside blocks, and parentheses inside parentheses."""
+ITEMS_PER_EACH = 200
+OUTPUT_BYTES = 1024 * 1024
+SECONDS = 0.5
+
 
 Json = Any
 """None, bool, int, float, str, list and dict with text keys, as `json.loads` gives them."""
@@ -21,7 +31,7 @@ Json = Any
 NUMBER = re.compile(r"[+-]?[0-9]{1,40}(?:\.[0-9]{1,40})?")
 
 
-class Fault(Exception):
+class UnlocatedError(Exception):
     """Something in a template does not work; whoever knows the place makes a TemplateError of it.
 
     Args:
@@ -37,36 +47,36 @@ def plain(value: object, depth: int = 0) -> Json:
     """Return a copy of a value of the context, if it is plain JSON data.
 
     Raises:
-        Fault: it is something else, or larger or deeper than JSON data of the helpdesk can be.
+        UnlocatedError: it is something else, or larger or deeper than JSON data of the helpdesk can be.
     """
     kind = type(value)
     if value is None or kind is bool:
         return value
     if isinstance(value, str) and kind is str:
         if len(value) > OUTPUT_BYTES:
-            raise Fault(Flaw.TEXT_TOO_LARGE())
+            raise UnlocatedError(TemplateProblem.TEXT_TOO_LARGE())
         return value
     if kind is int or kind is float:
         return number(value)
     if depth >= JSON_DEPTH:
-        raise Fault(Flaw.DATA_TOO_DEEP(most=JSON_DEPTH))
+        raise UnlocatedError(TemplateProblem.DATA_TOO_DEEP(most=JSON_DEPTH))
     if isinstance(value, list) and kind is list:
         return [plain(item, depth + 1) for item in value]
     if isinstance(value, dict) and kind is dict and all(type(key) is str for key in value):
         return {key: plain(item, depth + 1) for key, item in value.items()}
-    raise Fault(Flaw.DATA_NOT_PLAIN())
+    raise UnlocatedError(TemplateProblem.DATA_NOT_PLAIN())
 
 
 def number(value: Any) -> Json:
     """Return a number, if JSON and the tracker can hold it.
 
     Raises:
-        Fault: it is infinite, not a number, or beyond 64 bits.
+        UnlocatedError: it is infinite, not a number, or beyond 64 bits.
     """
     if isinstance(value, float) and not math.isfinite(value):
-        raise Fault(Flaw.NUMBER_NOT_FINITE())
+        raise UnlocatedError(TemplateProblem.NUMBER_NOT_FINITE())
     if isinstance(value, int) and abs(value) > LARGEST:
-        raise Fault(Flaw.INTEGER_TOO_LARGE())
+        raise UnlocatedError(TemplateProblem.INTEGER_TOO_LARGE())
     return value
 
 
@@ -88,6 +98,16 @@ def follow(value: Json, segments: tuple[str, ...]) -> tuple[bool, Json]:
         else:
             return value is None, None
     return True, plain(value)
+
+
+_JSON_TYPES: dict[type, JsonType] = {
+    bool: JsonType.A_BOOLEAN,
+    int: JsonType.A_NUMBER,
+    float: JsonType.A_NUMBER,
+    str: JsonType.A_TEXT,
+    list: JsonType.A_LIST,
+    dict: JsonType.AN_OBJECT,
+}
 
 
 def is_empty(value: Json) -> bool:
@@ -119,10 +139,10 @@ def as_text(value: Json) -> str:
     """Return a text, or a number or boolean as text.
 
     Raises:
-        Fault: it is a list, an object or null.
+        UnlocatedError: it is a list, an object or null.
     """
     if isinstance(value, (list, dict)) or value is None:
-        raise Fault(Flaw.TEXT_IS_NEEDED(got=kind_of(value)))
+        raise UnlocatedError(TemplateProblem.TEXT_IS_NEEDED(got=kind_of(value)))
     return to_text(value)
 
 
@@ -130,15 +150,15 @@ def as_number(value: Json) -> int | float:
     """Return a number, also one written as text.
 
     Raises:
-        Fault: it is neither.
+        UnlocatedError: it is neither.
     """
     if isinstance(value, bool) or not isinstance(value, (int, float, str)):
-        raise Fault(Flaw.NUMBER_IS_NEEDED(got=kind_of(value)))
+        raise UnlocatedError(TemplateProblem.NUMBER_IS_NEEDED(got=kind_of(value)))
     if not isinstance(value, str):
         return value
     written = value.strip()
     if not NUMBER.fullmatch(written):
-        raise Fault(Flaw.TEXT_IS_NO_NUMBER())
+        raise UnlocatedError(TemplateProblem.TEXT_IS_NO_NUMBER())
     parsed: int | float = number(float(written) if "." in written else int(written))
     return parsed
 
@@ -147,7 +167,7 @@ def as_integer(value: Json) -> int:
     """Return an integer, also one written as text; what stands behind the point is dropped.
 
     Raises:
-        Fault: it is no number, or beyond 64 bits.
+        UnlocatedError: it is no number, or beyond 64 bits.
     """
     parsed: int = number(int(as_number(value)))
     return parsed
@@ -165,11 +185,7 @@ def as_any(value: Json) -> Json:
 
 def kind_of(value: Json) -> Coded:
     """Return what a value is, as JSON has it."""
-    sorts: tuple[tuple[type, Sort], ...] = (
-        (bool, Sort.A_BOOLEAN), (int, Sort.A_NUMBER), (float, Sort.A_NUMBER), (str, Sort.A_TEXT), (list, Sort.A_LIST),
-        (dict, Sort.AN_OBJECT),
-    )  # fmt: skip
-    return next((sort for kind, sort in sorts if isinstance(value, kind)), Sort.JSON_NULL)()
+    return _JSON_TYPES.get(type(value), JsonType.JSON_NULL)()
 
 
 def size(value: Json) -> int:

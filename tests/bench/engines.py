@@ -15,10 +15,9 @@ from chevron.tokenizer import tokenize
 from jinja2.sandbox import SandboxedEnvironment
 
 from shared.events.text import cut
-from shared.templating.catalogue import catalogue_for
-from shared.templating.contexts import Context
-from shared.templating.engine import Engine
+from shared.templating.catalogue import Context, catalogue_for
 from shared.templating.operations import Operation
+from shared.templating.render import Engine
 
 Payload = dict[str, Any]
 

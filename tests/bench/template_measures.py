@@ -26,7 +26,7 @@ from shared.events.config import PluginConfig
 from shared.events.event import parse_event
 from shared.store.configuration.metadata import Entry, MetadataKind
 from shared.store.tables.models import TraceStep
-from shared.templating.contexts import Context, from_ticket
+from shared.templating.catalogue import Context, from_ticket
 from shared.templating.operations import Operation
 from tests.bench.engines import ENGINES, Candidate, Chevron, Deskbridge, Jinja2
 from tests.bench.errors import BrokenRun

@@ -8,10 +8,9 @@ from pathlib import Path
 
 from producer.admin.templates.defaults import default_template
 from shared.errors import TemplateError
-from shared.templating.catalogue import catalogue_for
-from shared.templating.contexts import sample
-from shared.templating.engine import Engine
+from shared.templating.catalogue import catalogue_for, sample
 from shared.templating.operations import Operation
+from shared.templating.render import Engine
 from tests.fuzz.chance import Chance
 from tests.support.bridge import Bridge
 from tests.unit.templating.test_attacks import ATTACKS

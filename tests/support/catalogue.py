@@ -25,8 +25,7 @@ from shared.codes.kinds import Kind
 from shared.sentences.render import WHAT, WHY
 from shared.sentences.template import Plural
 from shared.templating.catalogue import catalogue_for
-from shared.templating.fields import FieldType, fields_for
-from shared.templating.operations import Operation
+from shared.templating.operations import FieldType, Operation, fields_for
 
 ROOT = Path(__file__).parents[2]
 FOLDER = ROOT / "producer" / "console" / "languages"

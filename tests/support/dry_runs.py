@@ -15,7 +15,7 @@ from producer.admin.records.transaction import Store
 from shared.dryrun.cleanup import clean_up
 from shared.store.tables.models import DryRunObject
 from shared.store.tables.types import clock
-from shared.templating.contexts import Context, sample
+from shared.templating.catalogue import Context, sample
 from shared.templating.operations import Operation
 
 ISSUE, TIME = Operation.ISSUE_CREATE, Operation.TIME_ENTRY_CREATE

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, replace
 
-from shared.bodies.contexts import About
+from shared.bodies.contexts import RenderInput
 from shared.codes.authors import Misattribution
 from shared.codes.coded import Coded
 from shared.codes.faults import Fault
@@ -53,7 +53,7 @@ class Sender:
 
     ctx: TicketContext
     match: Match
-    about: About
+    about: RenderInput
     is_member: bool = False
     administrators: tuple[int, ...] = ()
     tried: int = 0

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import ParamSpec, TypeVar
 
-from shared.bodies.contexts import About, engine_for, ticket_context
-from shared.bodies.precedence import Chosen, choose
+from shared.bodies.contexts import RenderInput, engine_for, ticket_context
+from shared.bodies.precedence import RenderedBody, choose
 from shared.codes.steps import What
 from shared.events.payloads import Body
-from shared.templating.contexts import Context
+from shared.templating.catalogue import Context
 from shared.templating.operations import Operation
 from worker.sync.drain import TicketContext
 
@@ -33,7 +33,9 @@ def takes_long(ctx: TicketContext) -> bool:
     return bool(ctx.templates or ctx.moved or not ctx.people)
 
 
-def choose_body(ctx: TicketContext, operation: Operation, about: About, plain: Callable[[], Body]) -> Chosen:
+def choose_body(
+    ctx: TicketContext, operation: Operation, about: RenderInput, plain: Callable[[], Body]
+) -> RenderedBody:
     """Return the body to send; a template that fails stops nothing.
 
     Args:
@@ -50,7 +52,9 @@ def choose_body(ctx: TicketContext, operation: Operation, about: About, plain: C
     return choose(ctx.templates.get(operation), lambda: engine_for(operation), context, plain)
 
 
-def tell_choice(ctx: TicketContext, operation: Operation, chosen: Chosen, task_id: int | None = None) -> None:
+def tell_choice(
+    ctx: TicketContext, operation: Operation, chosen: RenderedBody, task_id: int | None = None
+) -> None:
     """Tell in the trace which template was used, or failed."""
     if chosen.fault:
         template = str(ctx.templates[operation])
@@ -62,7 +66,7 @@ def tell_choice(ctx: TicketContext, operation: Operation, chosen: Chosen, task_i
         ctx.note(made, task_id=task_id)
 
 
-def body_for(ctx: TicketContext, operation: Operation, about: About, plain: Callable[[], Body]) -> Body:
+def body_for(ctx: TicketContext, operation: Operation, about: RenderInput, plain: Callable[[], Body]) -> Body:
     """Return the body to send, as `choose_body`, and tell of it."""
     chosen = choose_body(ctx, operation, about, plain)
     tell_choice(ctx, operation, chosen)

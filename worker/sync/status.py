@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 from functools import partial
 from typing import Any, Self
 
-from shared.bodies.contexts import About
+from shared.bodies.contexts import RenderInput
 from shared.codes.coded import Coded
 from shared.codes.faults import Detail
 from shared.codes.reasons import Reason
@@ -268,7 +268,7 @@ def _body(ctx: TicketContext, work: Work, issue: Created) -> Body:
     """Return the request; its object is empty where the status is mapped to nothing."""
     state = work.state
     owed = state.owes(ctx.config.status_map)
-    about = About(
+    about = RenderInput(
         ticket=work.ticket,
         task=None,
         occurred_at=state.occurred_at,

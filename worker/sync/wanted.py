@@ -8,8 +8,8 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, ClassVar, Generic, Self, TypeVar
 
-from shared.bodies.contexts import About
-from shared.bodies.precedence import Chosen
+from shared.bodies.contexts import RenderInput
+from shared.bodies.precedence import RenderedBody
 from shared.codes.coded import Coded
 from shared.codes.kinds import Kind
 from shared.codes.reasons import Reason
@@ -70,7 +70,7 @@ class Creation(ABC):
     work: Work
     asking: Pending
     key: int
-    chosen: Chosen
+    chosen: RenderedBody
     sender: Sender
     issue: Created | None = None
 
@@ -160,7 +160,7 @@ class IssueCreation(Creation):
         link = work.link
         assert link is not None, "the project rule comes before any creation"  # noqa: S101
         event = asking.event
-        about = About(
+        about = RenderInput(
             ticket=work.ticket,
             task=event.task,
             occurred_at=event.occurred_at,
@@ -267,7 +267,7 @@ class TimeEntryCreation(Creation):
         task = event.task or asking.task
         issue = replace(issue, project_id=ctx.moved.get(issue.tracker_id, issue.project_id))
         match, is_member = _match(ctx, task.user, issue.project_id)
-        about = About(
+        about = RenderInput(
             ticket=work.ticket,
             task=task,
             occurred_at=event.occurred_at,

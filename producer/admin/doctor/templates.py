@@ -20,7 +20,7 @@ from shared.refusals.hints import hints
 from shared.refusals.known import Explanation, known_of
 from shared.store.configuration.metadata import MetadataKind
 from shared.store.configuration.templates import ActiveTemplate
-from shared.templating.contexts import sample
+from shared.templating.catalogue import sample
 from shared.templating.operations import CustomField, Operation
 
 GONE = (

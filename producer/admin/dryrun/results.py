@@ -52,7 +52,7 @@ class DryRun:
     Attributes:
         payload: as rendered, without the mark.
         warnings: what a person should know, the rendering's and our own.
-        filled_in, pruned: as in `shared.templating.engine.Rendering`.
+        filled_in, pruned: as in `shared.templating.render.Rendering`.
         method, path: the call that was tried.
         status: its HTTP status; None where no answer came.
         answer: its body, unchanged.

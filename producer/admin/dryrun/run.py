@@ -29,8 +29,8 @@ from shared.metadata.synchronisation import Connect
 from shared.refusals.hints import explain, ignored
 from shared.refusals.known import Explanation, Known, known_of
 from shared.templating.catalogue import catalogue_for
-from shared.templating.engine import Engine, Rendering
 from shared.templating.operations import CustomField, Operation
+from shared.templating.render import Engine, Rendering
 from shared.tracker.answers import messages
 from shared.tracker.lists import TrackerLists
 from shared.tracker.projects import project_now
@@ -90,7 +90,7 @@ class DryRuns:
         Args:
             operation: what the template is for.
             body: the template.
-            context: as `shared.templating.contexts` makes it; it is only read.
+            context: as `shared.templating.catalogue` makes it; it is only read.
             custom_fields: the tracker's.
 
         Raises:

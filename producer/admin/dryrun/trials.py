@@ -22,8 +22,8 @@ from shared.events.payloads import Body
 from shared.refusals.hints import explain
 from shared.refusals.known import Explanation, Known
 from shared.store.ledger.send_window import SendWindow
-from shared.templating.engine import Engine, Rendering
 from shared.templating.operations import Operation
+from shared.templating.render import Engine, Rendering
 from shared.tracker.answers import RawAnswer, messages
 
 Render = Callable[[int | None], Rendering]

@@ -18,7 +18,7 @@ from shared.codes.limits import CallLimitBy
 from shared.codes.reasons import Matching, Reason, Verdict
 from shared.codes.refusals import Formerly, Refusal
 from shared.codes.steps import Arrival, What
-from shared.codes.templates import Flaw, Oddity, Sort, Wanted
+from shared.codes.templates import Expected, JsonType, TemplateProblem, TemplateWarning
 from shared.refusals.records import RECORDS as OF_HINTS
 
 NOTHING_WRONG = "KB-WORK-006"
@@ -117,10 +117,10 @@ NAMED: Mapping[str, Iterable[Code]] = {
     ),
     "KB-TEMPLATE-001": (
         Fault.TEMPLATE_FAULTY,
-        *Flaw,
-        *Oddity,
-        *Sort,
-        *Wanted,
+        *TemplateProblem,
+        *TemplateWarning,
+        *JsonType,
+        *Expected,
         Finding.TEMPLATES_RENDER,
         Named.TEMPLATE_IN_FORCE,
         Finding.TEMPLATES_NOT_USED,

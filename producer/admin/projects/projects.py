@@ -44,7 +44,7 @@ from shared.store.configuration.links import Link, LinkKind
 from shared.store.configuration.metadata import Entry, MetadataKind
 from shared.store.ledger.send_window import SendWindow
 from shared.telemetry.logs import get_logger, log_fields
-from shared.templating.contexts import FormPart, from_form
+from shared.templating.catalogue import FormPart, from_form
 from shared.templating.operations import Operation
 from shared.tracker.client import TIMEOUT_S, TrackerClient
 

@@ -9,8 +9,8 @@ import json
 from typing import Any
 
 from shared.events.payloads import LONGEST_COMMENT, LONGEST_SUBJECT
-from shared.templating.limits import TAGS
 from shared.templating.operations import CustomField, Operation
+from shared.templating.values import TAGS
 
 _DEFAULTS: dict[Operation, dict[str, Any]] = {
     Operation.ISSUE_CREATE: {

@@ -14,8 +14,7 @@ from shared.codes.cautions import Caution
 from shared.codes.coded import Coded
 from shared.events.config import PluginConfig
 from shared.events.payloads import roles_beyond
-from shared.templating.fields import fields_for
-from shared.templating.operations import CustomField, Operation
+from shared.templating.operations import CustomField, Operation, fields_for
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from shared.errors import TemplateError
     from shared.store.tables.models import TemplateChange
     from shared.templating.catalogue import Variable
-    from shared.templating.fields import Field
+    from shared.templating.operations import Field
 
 Shape = dict[str, Any]
 

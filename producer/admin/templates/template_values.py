@@ -10,9 +10,8 @@ from shared.errors import TemplateError
 from shared.refusals.hints import hints
 from shared.refusals.judging import whole
 from shared.refusals.known import Explanation, known_of
-from shared.templating.document import read
 from shared.templating.operations import Operation
-from shared.templating.source import Array, Node, Object, Scalar, Text
+from shared.templating.reader import Array, Node, Object, Scalar, Text, read
 
 OF_A_VALUE = (
     Hint.UNKNOWN_PRIORITY,

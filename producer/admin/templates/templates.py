@@ -22,8 +22,8 @@ from shared.codes.refusals import Refusal
 from shared.errors import BridgeError, NotFound, TemplateError
 from shared.store.configuration.templates import Change, Kept
 from shared.store.tables.models import PayloadTemplate, TemplateChange
-from shared.templating.limits import BODY_BYTES
 from shared.templating.operations import CustomField, Operation
+from shared.templating.values import BODY_BYTES
 from shared.values.characters import NOT_STORABLE
 
 LONGEST_NAME = 100

@@ -11,8 +11,7 @@ from pydantic import AwareDatetime, BaseModel, ConfigDict
 
 from shared.events.config import PluginConfig
 from shared.templating.catalogue import Variable
-from shared.templating.fields import Field
-from shared.templating.operations import Operation
+from shared.templating.operations import Field, Operation
 
 __all__ = ["Field", "Variable"]
 

@@ -21,8 +21,7 @@ from producer.console.api.routes import api_router
 from producer.console.entry.answers import AtDesk, Id, Who
 from producer.web.problems import refusals
 from shared.templating.catalogue import catalogue_for
-from shared.templating.fields import fields_for
-from shared.templating.operations import Operation
+from shared.templating.operations import Operation, fields_for
 from shared.values.ids import LARGEST
 
 router = api_router("/api/templates", "templates")

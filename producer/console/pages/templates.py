@@ -25,8 +25,7 @@ from shared.sentences.language import said
 from shared.sentences.render import sentence
 from shared.store.configuration.templates import Change
 from shared.templating.catalogue import catalogue_for
-from shared.templating.fields import fields_for
-from shared.templating.operations import Operation
+from shared.templating.operations import Operation, fields_for
 
 router = page_router()
 PATH = "/console/templates"

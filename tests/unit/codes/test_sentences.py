@@ -13,7 +13,7 @@ import shared.codes
 from shared.codes.coded import Code, Coded, Written, codes_in, from_json, to_json, written
 from shared.codes.faults import Fault
 from shared.codes.refusals import Formerly
-from shared.codes.templates import Flaw
+from shared.codes.templates import TemplateProblem
 from shared.errors import TemplateError
 from shared.sentences.render import WHAT, WHY, because, sentence
 from shared.sentences.template import Plural, fill, names
@@ -162,8 +162,8 @@ def test_the_grammar_of_sentences() -> None:
 
 
 def test_what_is_wrong_with_a_template_is_a_code_and_what_the_version_before_stored_stays_readable() -> None:
-    fault = TemplateError(Flaw.ELSE_OUTSIDE_BLOCK(tag="{{else}}"), 2, 7)
+    fault = TemplateError(TemplateProblem.ELSE_OUTSIDE_BLOCK(tag="{{else}}"), 2, 7)
     assert str(fault) == "line 2, column 7: {{else}} stands outside a block"
-    assert list(codes_in(fault.coded)) == [Fault.TEMPLATE_FAULTY, Flaw.ELSE_OUTSIDE_BLOCK]
+    assert list(codes_in(fault.coded)) == [Fault.TEMPLATE_FAULTY, TemplateProblem.ELSE_OUTSIDE_BLOCK]
     before = Coded("template_faulty", {"line": 2, "column": 7, "message": "{{else}} stands outside a block"})
     assert sentence(before) == str(fault)

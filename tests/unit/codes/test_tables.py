@@ -16,7 +16,7 @@ from shared.codes.findings import Finding
 from shared.codes.limits import CallLimitBy
 from shared.codes.reasons import Reason
 from shared.codes.refusals import Refusal
-from shared.codes.templates import Flaw, Sort
+from shared.codes.templates import JsonType, TemplateProblem
 from shared.errors import TrackerError
 from shared.refusals import custom_field_hints, issue_hints, other_hints
 from shared.sentences.render import sentence
@@ -67,10 +67,10 @@ MADE: dict[str, list[Callable[[], Coded]]] = {
     ],
     "templates that could not be used": [
         partial(code, error="ZeroDivisionError")
-        for code in (Flaw.NOT_RENDERED_AT_ALL, Flaw.NOT_COMPILED_AT_ALL)
+        for code in (TemplateProblem.NOT_RENDERED_AT_ALL, TemplateProblem.NOT_COMPILED_AT_ALL)
     ],
     "sorts of values": [
-        partial(Flaw.TEXT_IS_NEEDED, got=one)
+        partial(TemplateProblem.TEXT_IS_NEEDED, got=one)
         for one in (*map(kind_of, (True, 1, 1.5, "x", [], {}, None)), *(sort() for sort in SORTS.values()))
     ],
     "errors of the tracker": [
@@ -98,7 +98,7 @@ def test_each_entry_of_a_table_is_given_what_its_sentence_needs(table: str) -> N
 
 def test_every_kind_of_value_is_of_a_sort() -> None:
     values: tuple[object, ...] = (True, 1, "x", [], {}, None)
-    assert {kind_of(one).code for one in values} <= set(Sort)
+    assert {kind_of(one).code for one in values} <= set(JsonType)
 
 
 def test_a_code_that_the_program_makes_without_what_it_needs_fails_its_test(

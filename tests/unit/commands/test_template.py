@@ -10,7 +10,7 @@ import pytest
 from producer.admin.templates.templates import Described, TemplateStore
 from shared.codes.coded import to_json
 from shared.codes.faults import Fault
-from shared.codes.templates import Flaw
+from shared.codes.templates import TemplateProblem
 from shared.templating.operations import Operation
 from tests.support.events import SUPPORT_ENTITY, task, task_event, ticket_event
 from tests.unit.commands.conftest import Shell
@@ -60,7 +60,7 @@ def test_a_faulty_text_is_kept_as_a_draft_and_the_command_fails_where_it_was_to_
         "it is a draft and cannot be activated: line 2, column 18: there is no such variable" in result.stderr
     )
     where = {"line": 2, "column": 18}
-    problem = to_json({"message": Flaw.VARIABLE_NOT_KNOWN(nearest="ticket.title")})
+    problem = to_json({"message": TemplateProblem.VARIABLE_NOT_KNOWN(nearest="ticket.title")})
     assert shell.ask("template", "show", "1")["fault"] == {
         **where,
         "message": "there is no such variable; did you mean ticket.title?",

@@ -10,10 +10,9 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from shared.errors import TemplateError
-from shared.templating.catalogue import catalogue_for
-from shared.templating.contexts import sample
-from shared.templating.engine import Engine, Rendering
+from shared.templating.catalogue import catalogue_for, sample
 from shared.templating.operations import Operation
+from shared.templating.render import Engine, Rendering
 
 for _name, _examples in {"quick": 60, "long": 20_000}.items():
     settings.register_profile(

@@ -7,13 +7,11 @@ from typing import Any
 
 import pytest
 
-from shared.codes.templates import Oddity
+from shared.codes.templates import TemplateWarning
 from shared.errors import TemplateError
-from shared.templating.catalogue import catalogue_for
-from shared.templating.contexts import sample
-from shared.templating.engine import Engine, Rendering
-from shared.templating.fields import FIELDS, fields_for
-from shared.templating.operations import OPERATIONS, CustomField, Operation
+from shared.templating.catalogue import catalogue_for, sample
+from shared.templating.operations import FIELDS, OPERATIONS, CustomField, Operation, fields_for
+from shared.templating.render import Engine, Rendering
 from tests.unit.templating.support import context, fault
 
 TIME = Operation.TIME_ENTRY_CREATE
@@ -72,7 +70,7 @@ def test_another_issue_than_the_tickets_is_an_error_at_its_place(other: object) 
 def test_another_project_is_allowed_with_a_warning() -> None:
     rendering = rendered(ISSUE, {"subject": "a", "project_id": 12})
     assert rendering.payload["issue"]["project_id"] == 12
-    assert rendering.warnings == (Oddity.PROJECT_NOT_LINKED(),)
+    assert rendering.warnings == (TemplateWarning.PROJECT_NOT_LINKED(),)
 
 
 def test_what_stands_beside_the_top_key_is_never_sent() -> None:
@@ -80,8 +78,8 @@ def test_what_stands_beside_the_top_key_is_never_sent() -> None:
     rendering = rendered(Operation.ISSUE_UPDATE_STATUS, {"status_id": 4}, beside)
     assert rendering.payload == {"issue": {"status_id": 4}}
     assert rendering.warnings == (
-        Oddity.STANDS_BESIDE(name="time_entry", top="issue"),
-        Oddity.STANDS_BESIDE(name="key", top="issue"),
+        TemplateWarning.STANDS_BESIDE(name="time_entry", top="issue"),
+        TemplateWarning.STANDS_BESIDE(name="key", top="issue"),
     )
 
 
@@ -112,7 +110,7 @@ def test_a_membership_is_the_persons_own_and_its_user_and_role_are_filled_in() -
 
 def test_what_the_tracker_needs_and_nobody_knows_is_warned_of() -> None:
     assert rendered(Operation.MEMBERSHIP_CREATE, {"user_id": 21}, config__default_role_id=None).warnings == (
-        Oddity.FIELD_NOT_SENT(field="membership.role_ids"),
+        TemplateWarning.FIELD_NOT_SENT(field="membership.role_ids"),
     )
 
 
@@ -218,7 +216,7 @@ def test_a_constant_that_the_tracker_takes_is_no_fault(
 def test_long_texts_are_cut_to_what_the_tracker_takes() -> None:
     rendering = rendered(ISSUE, {"subject": "s" * 300})
     assert rendering.payload["issue"]["subject"] == "s" * 255
-    assert rendering.warnings == (Oddity.FIELD_WAS_CUT(field="issue.subject", most=255),)
+    assert rendering.warnings == (TemplateWarning.FIELD_WAS_CUT(field="issue.subject", most=255),)
     comments = rendered(TIME, {"comments": "c" * 2000}).payload["time_entry"]["comments"]
     assert comments == "c" * 1023 + "…"
 

@@ -9,8 +9,7 @@ import pytest
 
 from shared.events.config import PluginConfig
 from shared.events.event import Event, HelpdeskUser, Named, Ticket, TicketTask, parse_event
-from shared.templating.catalogue import catalogue_for
-from shared.templating.contexts import (
+from shared.templating.catalogue import (
     ConfigPart,
     Context,
     FormPart,
@@ -18,12 +17,13 @@ from shared.templating.contexts import (
     NamedPart,
     TaskPart,
     TicketPart,
+    catalogue_for,
     from_form,
     from_ticket,
     sample,
 )
-from shared.templating.engine import Engine
 from shared.templating.operations import OPERATIONS, CustomField, Operation
+from shared.templating.render import Engine
 from shared.templating.values import follow, plain
 from tests.support import events
 

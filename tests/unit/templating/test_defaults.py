@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from producer.admin.projects.project_forms import ProjectForm
 from producer.admin.templates.defaults import default_template
 from shared.codes.coded import Coded
-from shared.codes.templates import Oddity
+from shared.codes.templates import TemplateWarning
 from shared.events.config import PluginConfig
 from shared.events.event import Ticket, TicketTask
 from shared.events.payloads import (
@@ -24,10 +24,9 @@ from shared.events.payloads import (
     status_body,
     time_entry_body,
 )
-from shared.templating.catalogue import catalogue_for
-from shared.templating.contexts import FormPart, from_form, from_ticket, sample
-from shared.templating.engine import Engine
+from shared.templating.catalogue import FormPart, catalogue_for, from_form, from_ticket, sample
 from shared.templating.operations import OPERATIONS, CustomField, Operation
+from shared.templating.render import Engine
 from shared.values.characters import NOT_TEMPLATE_TEXT
 from tests.unit.templating.support import PATIENTLY, PROFILE, still
 
@@ -149,7 +148,7 @@ def test_a_status_is_as_in_1_x_and_nothing_where_it_is_not_mapped(
     context = from_ticket(ticket, None, config, occurred_at=NOW, tracker_project_id=11, issue_id=issue_id)
     wanted = config.status_map.get(ticket.status)
     if wanted is None:
-        missing = (Oddity.FIELD_NOT_SENT(field="issue.status_id"),)
+        missing = (TemplateWarning.FIELD_NOT_SENT(field="issue.status_id"),)
         assert rendered(operation, context, warnings=missing) == {"issue": {}}
     else:
         assert same(rendered(operation, context), status_body(wanted))

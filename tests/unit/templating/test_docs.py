@@ -9,11 +9,11 @@ import pytest
 
 from deploy.site import ROOT
 from deploy.site.pages import filled
-from shared.templating import limits
+from shared.templating import values as limits
 from shared.templating.catalogue import catalogue_for
-from shared.templating.dates import LETTERS
-from shared.templating.engine import Engine
+from shared.templating.filters import LETTERS
 from shared.templating.operations import OPERATIONS
+from shared.templating.render import Engine
 from tests.unit.templating.support import ISSUE, body, context, one
 
 PAGE = filled((ROOT / "docs" / "templates.md").read_text(encoding="utf-8"))

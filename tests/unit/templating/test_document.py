@@ -9,8 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from shared.errors import TemplateError
-from shared.templating.document import read
-from shared.templating.source import Array, Node, Object, Text
+from shared.templating.reader import Array, Node, Object, Text, read
 from tests.unit.templating.support import PATIENTLY, PROFILE, fault
 
 pytestmark = PATIENTLY

@@ -13,15 +13,13 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-import shared.templating.engine as engine_module
+import shared.templating.render as engine_module
 from shared.errors import TemplateError
-from shared.templating.catalogue import catalogue_for
-from shared.templating.contexts import sample
-from shared.templating.document import read
-from shared.templating.engine import Engine
-from shared.templating.expressions import FUNCTIONS
+from shared.templating.catalogue import catalogue_for, sample
+from shared.templating.filters import FUNCTIONS
 from shared.templating.operations import Operation
-from shared.templating.program import compile_program
+from shared.templating.reader import read
+from shared.templating.render import Engine, compile_template
 from tests.unit.templating.support import ISSUE, PATIENTLY, PROFILE, body, context, fault, one, still
 
 pytestmark = PATIENTLY
@@ -29,13 +27,13 @@ pytestmark = PATIENTLY
 
 def test_a_template_is_compiled_once_per_body_and_catalogue(monkeypatch: pytest.MonkeyPatch) -> None:
     compiled: list[str] = []
-    real = compile_program
+    real = compile_template
 
     def counting(source: Any, document: Any, catalogue: Any) -> Any:
         compiled.append(catalogue.version)
         return real(source, document, catalogue)
 
-    monkeypatch.setattr(engine_module, "compile_program", counting)
+    monkeypatch.setattr(engine_module, "compile_template", counting)
     template = body("{{ticket.id}} once")
     for _ in range(3):
         Engine(catalogue_for(Operation.ISSUE_CREATE)).render(template, context())
@@ -61,10 +59,10 @@ def test_a_faulty_template_is_read_once_and_told_every_time(monkeypatch: pytest.
 
 def test_the_kept_programs_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(engine_module, "MOST_KEPT", 3)
-    monkeypatch.setattr(engine_module, "_programs", {})
+    monkeypatch.setattr(engine_module, "_templates", {})
     for number in range(6):
         assert one(f"{{{{ticket.id}}}} {number}") == f"4711 {number}"
-    assert len(engine_module._programs) == 3
+    assert len(engine_module._templates) == 3
 
 
 @pytest.mark.parametrize(

@@ -8,10 +8,7 @@ from typing import Any
 import pytest
 
 from shared.events.text import plain_text
-from shared.templating.conditions import CONDITIONS
-from shared.templating.dates import LETTERS
-from shared.templating.expressions import FUNCTIONS
-from shared.templating.filters import FILTERS
+from shared.templating.filters import CONDITIONS, FILTERS, FUNCTIONS, LETTERS
 from tests.unit.templating.support import body, fault, one
 
 RICH = "<p>It <b>burns</b> &amp; smokes</p><ul><li>a</li><li>b</li></ul>"

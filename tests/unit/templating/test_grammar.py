@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from shared.codes.templates import Oddity
+from shared.codes.templates import TemplateWarning
 from tests.unit.templating.support import body, fault, one, render
 
 TITLE = "Printer on the 2nd floor"
@@ -122,7 +122,7 @@ def test_nulls_inside_a_native_value_are_pruned_too() -> None:
 def test_a_known_variable_without_a_value_is_pruned_with_a_warning() -> None:
     rendering = render("{{config.status_map.77}}")
     assert "x" not in rendering.payload["issue"]
-    assert rendering.warnings == (Oddity.VALUE_IS_ABSENT(name="config.status_map.77"),)
+    assert rendering.warnings == (TemplateWarning.VALUE_IS_ABSENT(name="config.status_map.77"),)
 
 
 @pytest.mark.parametrize(

@@ -11,11 +11,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from shared.errors import TemplateError
-from shared.templating.catalogue import catalogue_for
-from shared.templating.contexts import sample
-from shared.templating.engine import Engine
-from shared.templating.expressions import FUNCTIONS
+from shared.templating.catalogue import catalogue_for, sample
+from shared.templating.filters import FUNCTIONS
 from shared.templating.operations import OPERATIONS
+from shared.templating.render import Engine
 from tests.unit.templating.support import PATIENTLY, PROFILE
 
 pytestmark = PATIENTLY
