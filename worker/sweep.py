@@ -1,4 +1,4 @@
-"""The sweep: rings every ticket that has something due, so that no guarantee rests on the broker (DESIGN)."""
+"""The sweep: rings every ticket that has something due, so that no guarantee rests on the broker."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Every failure of a command as a code and one line for a person; never a traceback (CONTRACT "Command line")."""
+"""Every failure of a command as a code and one line for a person; never a traceback."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What waits for a person, and the person's verdict (DESIGN "The ledger", point 5)."""
+"""What waits for a person, and the person's verdict."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The console: pages for people and the API for programs (CONTRACT "HTTP: console and API")."""
+"""The console: pages for people and the API for programs."""
 
 from __future__ import annotations
 

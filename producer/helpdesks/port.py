@@ -57,7 +57,7 @@ class Intake(Protocol):
             within: seconds after which to refuse, whether or not the journal still takes it.
 
         Returns:
-            The answer for the sender (CONTRACT "HTTP: producer").
+            The answer for the sender.
 
         Raises:
             Problem: 503, the journal cannot be written, or not in time.

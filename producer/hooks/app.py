@@ -1,4 +1,4 @@
-"""The producer: verify, validate, append and commit, ring, 202. It holds no tracker key (DESIGN)."""
+"""The producer: verify, validate, append and commit, ring, 202. It holds no tracker key."""
 
 from __future__ import annotations
 

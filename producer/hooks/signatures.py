@@ -1,4 +1,4 @@
-"""Who may send events: Standard Webhooks signatures, several secrets at once for rotation (CONTRACT)."""
+"""Who may send events: Standard Webhooks signatures, several secrets at once for rotation."""
 
 from __future__ import annotations
 

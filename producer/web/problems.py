@@ -1,4 +1,4 @@
-"""Refusals as RFC 9457 problem details (CONTRACT "HTTP: producer"), and how OpenAPI describes them."""
+"""Refusals as RFC 9457 problem details, and how OpenAPI describes them."""
 
 from __future__ import annotations
 

@@ -6,7 +6,7 @@ from enum import StrEnum
 
 
 class Kind(StrEnum):
-    """What a ledger row creates, named after its key (CONTRACT `held`, `resolve`)."""
+    """What a ledger row creates, named after its key."""
 
     TICKET = "ticket"
     TICKET_TASK = "ticket-task"

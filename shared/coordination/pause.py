@@ -1,4 +1,4 @@
-"""The one mechanism for outages: paused until T because R; then one worker probes, then all go on (DESIGN).
+"""The one mechanism for outages: paused until T because R; then one worker probes, then all go on.
 
 T is told by Redis' own clock: a worker whose clock is off by a minute would stop or wake everybody else.
 What Redis holds may be anybody's: a pause that no worker can have written is dropped.

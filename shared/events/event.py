@@ -1,4 +1,4 @@
-"""What the helpdesk sends (SPEC section 6, CONTRACT "HTTP: producer"): the event and its validation."""
+"""What the helpdesk sends (SPEC section 6): the event and its validation."""
 
 from __future__ import annotations
 
@@ -262,7 +262,7 @@ OccurredAt = Annotated[AwareDatetime, Field(strict=False), BeforeValidator(_only
 
 
 def _known_facts(value: object) -> list[str]:
-    """Keep what we know of; a sender's own key of this name is an extra key like others (CONTRACT)."""
+    """Keep what we know of; a sender's own key of this name is an extra key like others."""
     return [one for one in value if one in get_args(Fact)] if isinstance(value, list) else []
 
 
@@ -543,7 +543,7 @@ def _task_missing(data: dict[str, Any]) -> bool:
 
 
 def _without_surrogates(value: Any, mark: str = "") -> Any:
-    """Lone surrogates are accepted and left out (CONTRACT); U+0000 goes when text is made plain.
+    """Lone surrogates are accepted and left out; U+0000 goes when text is made plain.
 
     In an address a mark stays in their place: it must not become somebody else's.
     """

@@ -33,7 +33,7 @@ class Changed:
     """A ticket, or one of its ticket tasks, as the helpdesk has it now.
 
     Attributes:
-        event: in the form of CONTRACT's events, complete as far as the helpdesk can tell.
+        event: an event, complete as far as the helpdesk can tell.
         changed_at: when it was last changed there.
     """
 

@@ -1,4 +1,4 @@
-"""The environment, read in this one place (CONTRACT: prefix DESKBRIDGE_, each also as *_FILE).
+"""The environment, read in this one place (prefix DESKBRIDGE_, each also as *_FILE).
 
 Everything else is handed a `Settings`; nothing else reads `os.environ`, but `shared.process.environment` before it.
 """

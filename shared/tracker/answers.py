@@ -1,4 +1,4 @@
-"""Turns an answer of the tracker into data or into one error of the tree (DESIGN "Errors", SPEC section 7)."""
+"""Turns an answer of the tracker into data or into one error of the tree (SPEC section 7)."""
 
 from __future__ import annotations
 
@@ -113,7 +113,7 @@ def read_answer(
         impersonating: whether the call was made on behalf of a person.
 
     Raises:
-        TrackerError: of the class that DESIGN's error tree names for it.
+        TrackerError: of the class that shared/errors.py names for it.
     """
     try:
         if 200 <= status < 300:

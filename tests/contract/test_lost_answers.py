@@ -1,4 +1,4 @@
-"""Time whose answer is lost is logged once, whatever the tracker makes of its hours (DESIGN "The ledger")."""
+"""Time whose answer is lost is logged once, whatever the tracker makes of its hours."""
 
 from __future__ import annotations
 

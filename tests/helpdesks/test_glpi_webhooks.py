@@ -1,4 +1,4 @@
-"""GLPI's webhooks over HTTP: what is kept, what is refused, and how fast (CONTRACT "HTTP: producer")."""
+"""GLPI's webhooks over HTTP: what is kept, what is refused, and how fast."""
 
 from __future__ import annotations
 

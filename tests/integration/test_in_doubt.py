@@ -1,4 +1,4 @@
-"""Lost answers and lost workers (DESIGN "The ledger"): one effect each, linked or held."""
+"""Lost answers and lost workers: one effect each, linked or held."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The plugin configuration as an administrator types it (SPEC 2.1, CONTRACT "config keys")."""
+"""The plugin configuration as an administrator types it (SPEC 2.1)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the helpdesk may send, field by field (CONTRACT "HTTP: producer", SPEC section 6)."""
+"""What the helpdesk may send, field by field (SPEC section 6)."""
 
 from __future__ import annotations
 

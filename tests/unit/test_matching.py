@@ -1,4 +1,4 @@
-"""Is this object of the tracker the one a claim created? (DESIGN "The ledger", 4)."""
+"""Is this object of the tracker the one a claim created?"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The environment (CONTRACT "Environment"): defaults, files, rotation, and errors that name the variable."""
+"""The environment: defaults, files, rotation, and errors that name the variable."""
 
 from __future__ import annotations
 

@@ -159,7 +159,7 @@ def outcome(method: str, status: int, **options: Any) -> type[Any]:
 
 
 def expected(method: str, status: int, impersonating: bool, retry_after: bool) -> type[Any]:
-    """Say it again in DESIGN's words, status by status."""
+    """Say it again in other words, status by status."""
     if status // 100 == 2:
         return Answer
     if status == 429 or (status == 503 and retry_after):

@@ -1,4 +1,4 @@
-"""What came of something that was to be done. "Nothing to send" is a result, never an error (DESIGN "Errors")."""
+"""What came of something that was to be done. "Nothing to send" is a result, never an error."""
 
 from __future__ import annotations
 

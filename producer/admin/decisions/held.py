@@ -1,4 +1,4 @@
-"""Carries out a person's verdict on what the machine could not decide (DESIGN "The ledger", point 5)."""
+"""Carries out a person's verdict on what the machine could not decide."""
 
 from __future__ import annotations
 

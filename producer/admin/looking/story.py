@@ -1,4 +1,4 @@
-"""Everything that happened to a ticket and why, put together from journal, ledger and trace (CONTRACT `trace`)."""
+"""Everything that happened to a ticket and why, put together from journal, ledger and trace."""
 
 from __future__ import annotations
 

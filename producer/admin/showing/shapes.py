@@ -1,4 +1,4 @@
-"""What the command line's --json and the API show of things: one shape for both (CONTRACT)."""
+"""What the command line's --json and the API show of things: one shape for both."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""GLPI's webhook bodies as events of CONTRACT. Pure."""
+"""GLPI's webhook bodies as events. Pure."""
 
 from __future__ import annotations
 

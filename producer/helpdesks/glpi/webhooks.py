@@ -1,4 +1,4 @@
-"""The addresses for GLPI's webhooks: /webhooks/glpi/ticket and /webhooks/glpi/ticket-task (CONTRACT)."""
+"""The addresses for GLPI's webhooks: /webhooks/glpi/ticket and /webhooks/glpi/ticket-task."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The journal: every accepted event and what became of it (DESIGN "The way of one event")."""
+"""The journal: every accepted event and what became of it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Desired state: one row per ticket with its newest snapshot and whether its status is due (DESIGN)."""
+"""Desired state: one row per ticket with its newest snapshot and whether its status is due."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The trace: what happened to a ticket and why, with every outbound call (CONTRACT `trace`)."""
+"""The trace: what happened to a ticket and why, with every outbound call."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The tables (SPEC 2.1 and 2.2; DESIGN "The ledger"). Only shared.store touches them."""
+"""The tables (SPEC 2.1 and 2.2). Only shared.store touches them."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Base(DeclarativeBase):
 
 
 class EventState(StrEnum):
-    """What became of an event (CONTRACT)."""
+    """What became of an event."""
 
     PENDING = "pending"
     HELD = "held"
@@ -42,7 +42,7 @@ class EventState(StrEnum):
 
 
 class LedgerState(StrEnum):
-    """Where a creation stands (DESIGN "The ledger")."""
+    """Where a creation stands."""
 
     FREE = "free"
     CLAIMED = "claimed"

@@ -1,4 +1,4 @@
-"""The console's API (CONTRACT "HTTP: console and API")."""
+"""The console's API."""
 
 from __future__ import annotations
 

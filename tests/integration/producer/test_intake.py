@@ -1,4 +1,4 @@
-"""What the producer takes in, and what it refuses: nothing of a refusal is kept (CONTRACT "HTTP: producer")."""
+"""What the producer takes in, and what it refuses: nothing of a refusal is kept."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Who may send events (CONTRACT "HTTP: producer"; Standard Webhooks)."""
+"""Who may send events (Standard Webhooks)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The ledger: every step is a compare-and-set that carries its attempt number (DESIGN "The ledger")."""
+"""The ledger: every step is a compare-and-set that carries its attempt number."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The ledger: whose a tracker id is, late answers, and what a person decides (DESIGN "The ledger")."""
+"""The ledger: whose a tracker id is, late answers, and what a person decides."""
 
 from __future__ import annotations
 
