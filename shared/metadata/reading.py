@@ -125,7 +125,7 @@ class _Reading:
         self._projects = PagedList(PROJECTS, "projects", more)
 
     def run(self) -> Found:
-        """Read everything, /users.json first and last: lists answer 200 also to an invalid key (OBSERVED)."""
+        """Read everything, /users.json first and last: lists answer 200 also to an invalid key."""
         first = self._lists.get(USERS, self._users.page(0))
         self._keep(self._users, self._users.take(first))
         if not self.found.people:

@@ -1,4 +1,4 @@
-"""A rendered payload against its operation (DESIGN "Decided": what is filled in, what is refused)."""
+"""A rendered payload against its operation: what is filled in, and what is refused."""
 
 from __future__ import annotations
 

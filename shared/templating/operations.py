@@ -1,4 +1,4 @@
-"""The operations that accept templates (CONTRACT "Templates"), and the fields that each of them takes."""
+"""The operations that accept templates, and the fields that each of them takes."""
 
 from __future__ import annotations
 

@@ -146,7 +146,7 @@ def _error(
 
 
 def is_foreign(status: int, headers: Headers, body: bytes) -> bool:
-    """Tell whether an answer is none that the tracker's API gives (OBSERVED), such as a maintenance page.
+    """Tell whether an answer is none that the tracker's API gives, such as a maintenance page.
 
     Its own refusals have an empty body or `{"errors": […]}` or `{"status": …}`, its empty 404 says that it is JSON,
     and it never answers 3xx or 405. A 5xx is no clear answer anyway, whoever gave it.

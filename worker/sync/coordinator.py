@@ -1,4 +1,4 @@
-"""Drives many tickets' ways at once, and shares what they ask for (DESIGN "Many at once").
+"""Drives many tickets' ways at once, and shares what they ask for.
 
 Whoever is ready goes on; what the ways then ask for is gathered by kind and done as one: statements, commits, round
 trips. Nobody waits for a group (but what is over, for a moment): it is whatever has gathered while the last one was

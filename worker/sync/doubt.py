@@ -1,4 +1,4 @@
-"""What becomes of a creation that was begun earlier, or that has just got no clear answer (DESIGN "The ledger")."""
+"""What becomes of a creation that was begun earlier, or that has just got no clear answer."""
 
 from __future__ import annotations
 

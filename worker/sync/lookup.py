@@ -1,4 +1,4 @@
-"""Asks the tracker for everything that a row in doubt may have created (DESIGN "The ledger", point 4)."""
+"""Asks the tracker for everything that a row in doubt may have created."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Settles rows in doubt by asking the tracker (DESIGN "The ledger", point 4)."""
+"""Settles rows in doubt by asking the tracker."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One ring, start to end: not while a pause lasts; forward; look again (DESIGN "The way of one event")."""
+"""One ring, start to end: not while a pause lasts; forward; look again."""
 
 from __future__ import annotations
 

@@ -32,7 +32,7 @@ GONE = {
 
 
 def connection(installation: Installation) -> Iterator[CheckResult]:
-    """The tracker answers this key as it answers an administrator's; lists would answer anybody (OBSERVED)."""
+    """The tracker answers this key as it answers an administrator's; lists would answer anybody."""
     try:
         config, client = installation.connect()
     except SettingsError as missing:

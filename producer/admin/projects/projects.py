@@ -1,6 +1,6 @@
 """Creates a tracker project for a helpdesk project or entity and links it, once (SPEC 2.3, 4.1 forms).
 
-The tracker itself makes several projects of one identifier when it is asked at the same time (OBSERVED), so a form
+The tracker itself makes several projects of one identifier when it is asked at the same time, so a form
 claims its identifier before the call, and whoever comes after looks the project up before anything is sent again.
 """
 
