@@ -7,6 +7,8 @@ from shared.sentences.template import Table
 
 CALL = "{method} {path}[ answered {status}][: {detail}][: {errors:; }]"
 
+NEW_ADDRESS = "`deskbridge config set base_url=… --moved`"
+
 OTHERS = "[; other tickets go through ({others} since the first attempt)]"
 
 SENTENCES: Table = {
@@ -53,6 +55,9 @@ SENTENCES: Table = {
     Detail.NOT_THE_TRACKERS: (
         "something in front of the tracker answered in its place; base_url must be the tracker's own address"
     ),
+    Detail.NO_API_THERE: "nothing is at this path, so base_url has another path or host than the tracker",
+    Detail.A_PAGE: "it is no JSON, but as a page for signing in, or of maintenance",
+    Detail.ADDRESS_MOVED: "every call is redirected to {base_url}, and redirects are not followed",
     Detail.REFUSED_ON_THE_WAY: (
         f"this text is refused on the way to the tracker{OTHERS}; look at the log of the firewall or proxy in front "
         "of the tracker"
@@ -72,7 +77,9 @@ SENTENCES: Table = {
     Detail.LIST_CHANGED: "the list changed while it was read",
     Detail.TOO_MANY_PAGES: "more than {pages} pages to look through",
     Detail.EDIT_CONFLICT: "edit conflict: it was changed at the same time",
-    Detail.REDIRECT_NOT_FOLLOWED: "redirects are not followed: base_url must be the tracker's own address",
+    Detail.REDIRECT_NOT_FOLLOWED: (
+        "it redirects[ to {location}], and redirects are not followed: base_url must be the tracker's own address"
+    ),
     Detail.LOGIN_NO_HEADER: "the login has characters that no header can have",
     Detail.USER_WITHOUT_ID: "a user has no id or login: the API key must be an administrator's",
     Detail.ROW_WITHOUT_ID: "a row has no id or name",
@@ -114,6 +121,15 @@ SENTENCES: Table = {
 }
 
 WHY: Table = {
+    Detail.NO_API_THERE: f"{NEW_ADDRESS}, with the path that the tracker is under",
+    Detail.A_PAGE: (
+        "have whatever stands in front of the tracker let calls with an API key pass without signing in; maintenance "
+        "ends by itself"
+    ),
+    Detail.ADDRESS_MOVED: "`deskbridge config set base_url={base_url} --moved`",
+    Detail.REDIRECT_NOT_FOLLOWED: (
+        "have whatever stands in front of the tracker let calls with an API key pass without signing in"
+    ),
     Detail.NAME_UNKNOWN: "correct the address, or have the name put into the DNS again",
     Detail.NAME_NOT_RESOLVED: "check the DNS server of this machine (/etc/resolv.conf)",
     Detail.CONNECTION_REFUSED: "check that its web server runs, and the port of the address",

@@ -316,7 +316,7 @@ WHY: Table = {
     Finding.REDIS_REFUSES: (
         "set DESKBRIDGE_REDIS_URL with the right user and password in every process; the user must be allowed to write"
     ),
-    Finding.NOT_A_TRACKER: "`deskbridge config set base_url=…`, with the path that the tracker is under",
+    Finding.NOT_A_TRACKER: "`deskbridge config set base_url=… --moved`, with the path that the tracker is under",
     Finding.ISSUE_TYPE_NOT_USABLE: "switch it on in the project's settings, or change default_tracker_id",
     Finding.WORKER_SET_UP_OTHERWISE: "if it stays, give every worker the environment of this command, and restart it",
     Finding.MIGRATIONS_DUE: "run `deskbridge migrate`",

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from functools import lru_cache
 from typing import Any
+from urllib.parse import urljoin, urlsplit
 
 from shared.codes.coded import Coded
 from shared.codes.faults import Detail
@@ -26,6 +28,9 @@ REFUSES_A_PERSON = (403, 404, 412, 422)
 LONGEST_MESSAGE = 500
 MOST_MESSAGES = 20
 LONGEST_WAIT_S = 3600.0
+NOT_FOUND = 404
+AN_ADDRESS = re.compile(r"https?://[A-Za-z0-9.:\[\]-]{1,255}(/[A-Za-z0-9._~/-]{0,500})?")
+"""What can be typed into a shell as it is."""
 QUOTA_EXCEEDED = "https://iana.org/assignments/http-problem-types#quota-exceeded"
 """The problem type (RFC 9457) of a limiter that let a request go no further (draft-ietf-httpapi-ratelimit-headers)."""
 Headers = Mapping[str, str]
@@ -101,6 +106,7 @@ def read_answer(
     headers: Headers,
     body: bytes,
     impersonating: bool,
+    base_url: str = "",
 ) -> Answer:
     """Return what the tracker answered, or raise what it means.
 
@@ -111,6 +117,7 @@ def read_answer(
         headers: the answer's headers, each name as `Content-Type`.
         body: the whole body.
         impersonating: whether the call was made on behalf of a person.
+        base_url: where it was sent.
 
     Raises:
         TrackerError: of the class that shared/errors.py names for it.
@@ -118,14 +125,14 @@ def read_answer(
     try:
         if 200 <= status < 300:
             return Answer(status, _decoded(method, path, status, body), _date(headers.get("Date")))
-        raise _error(method, path, status, headers, body, impersonating)
+        raise _error(method, path, status, headers, body, impersonating, base_url)
     except TrackerError as error:
         error.foreign = is_foreign(status, headers, body)
         raise
 
 
 def _error(
-    method: str, path: str, status: int, headers: Headers, body: bytes, impersonating: bool
+    method: str, path: str, status: int, headers: Headers, body: bytes, impersonating: bool, base_url: str
 ) -> TrackerError:
     retry_after = _seconds(headers.get("Retry-After"), _date(headers.get("Date")))
     if status == 429 or (status == 503 and retry_after is not None):
@@ -141,7 +148,7 @@ def _error(
         return OutcomeUnknown(method, path, status=status, detail=Detail.EDIT_CONFLICT())
     if impersonating and status in REFUSES_A_PERSON:
         return ImpersonationRefused(method, path, status=status, errors=errors)
-    detail = Detail.REDIRECT_NOT_FOLLOWED() if status < 400 else None
+    detail = redirected(base_url, path, headers.get("Location")) if status < 400 else None
     return TrackerRejected(method, path, status=status, errors=errors, detail=detail)
 
 
@@ -161,6 +168,36 @@ def is_foreign(status: int, headers: Headers, body: bytes) -> bool:
         return not _is_json(body)
     found = _object(body)
     return not (isinstance(found.get("errors"), list) or "status" in found)
+
+
+def redirected(base_url: str, path: str, location: str | None) -> Coded:
+    """Return what a redirect says of the tracker's address: that it is another one, or only that calls are turned away.
+
+    Args:
+        base_url: where the call was sent.
+        path: of the call, below base_url.
+        location: the answer's header.
+    """
+    try:
+        wanted = urlsplit(urljoin(base_url + path, location or ""))
+    except ValueError:
+        return Detail.REDIRECT_NOT_FOLLOWED()
+    there = f"{wanted.scheme}://{wanted.netloc}{wanted.path}"
+    if location is None or not AN_ADDRESS.fullmatch(there):
+        return Detail.REDIRECT_NOT_FOLLOWED()
+    moved = there.removesuffix(path)
+    is_secure = wanted.scheme == "https" or not base_url.startswith("https:")
+    if there.endswith(path) and is_secure and moved != base_url:
+        return Detail.ADDRESS_MOVED(base_url=moved)
+    return Detail.REDIRECT_NOT_FOLLOWED(location=there)
+
+
+def why_foreign(error: TrackerError) -> Coded:
+    """Return in words what an answer is that the tracker's API never gives."""
+    detail = error.coded.params.get("detail")
+    if isinstance(detail, Coded) and detail.code != Detail.NOT_JSON:
+        return detail
+    return Detail.NO_API_THERE() if error.status == NOT_FOUND else Detail.A_PAGE()
 
 
 def refused_on_the_way(status: int | None) -> Coded:

@@ -32,7 +32,15 @@ from shared.process.alive import alive
 from shared.process.outbound import DIRECT, Outbound, why_unreachable
 from shared.telemetry import metrics, tracing
 from shared.telemetry.logs import get_logger
-from shared.tracker.answers import Answer, RawAnswer, is_foreign, raw_answer, read_answer, refused_on_the_way
+from shared.tracker.answers import (
+    Answer,
+    RawAnswer,
+    is_foreign,
+    raw_answer,
+    read_answer,
+    refused_on_the_way,
+    why_foreign,
+)
 from shared.tracker.connection import Connection, Watch
 from shared.tracker.meter import LOST, Meter
 from shared.values.characters import NOT_IN_A_HEADER
@@ -278,13 +286,19 @@ class TrackerClient:
             status, headers, content = self._exchange(exchange, method, path)
             _tell_refusal(method, path, status, expected)
             return read_answer(
-                method, path, status=status, headers=headers, body=content, impersonating=login is not None
+                method,
+                path,
+                status=status,
+                headers=headers,
+                body=content,
+                impersonating=login is not None,
+                base_url=self.target.base_url,
             )
         except (LockBusy, Outdated):  # `before_send` has stopped it: there was no call
             observe = None
             raise
         except BridgeError as failure:
-            error = failure.coded if status not in expected else None
+            error = _told(failure) if status not in expected else None
             raise
         finally:
             if observe:
@@ -293,8 +307,10 @@ class TrackerClient:
 
     def _told_apart(
         self, closed: TrackerClosed, observe: Callable[[CallRecord], None] | None
-    ) -> TrackerClosed:
+    ) -> TrackerError:
         """Return a refusal of the list of users with its cause: no administrator's key, or no REST API at all."""
+        if closed.foreign:
+            return TrackerAway(closed.method, closed.path, status=closed.status, detail=why_foreign(closed))
         try:
             self.take_turn()
             answer = self._call("GET", MYSELF, None, None, None, None, observe)
@@ -314,13 +330,13 @@ class TrackerClient:
         Raises:
             TrackerAway: it is not there.
         """
-        why = failure.coded
+        why = why_foreign(failure)
         if failure.path != USERS:
             try:
                 self.take_turn()
                 answer = self._call("GET", USERS, None, {"limit": 1}, None, None, observe)
             except TrackerError as other:
-                why = other.coded
+                why = why_foreign(other) if other.foreign else other.coded
             else:
                 if isinstance(answer.data, dict) and isinstance(answer.data.get("users"), list):
                     return
@@ -467,6 +483,14 @@ class TrackerClient:
         if login is not None:
             headers[f"X-{self.target.header_prefix}-Switch-User"] = login.encode()
         return headers
+
+
+def _told(failure: BridgeError) -> Coded:
+    """Return what a call's record says of its failure: a refusal that is none of the tracker's is called none."""
+    if not isinstance(failure, TrackerError) or not failure.foreign or isinstance(failure, OutcomeUnknown):
+        return failure.coded
+    about = {"method": failure.method, "path": failure.path, "status": failure.status}
+    return Fault.TRACKER_AWAY(**about, detail=why_foreign(failure))
 
 
 def _tell_refusal(method: str, path: str, status: int, expected: Collection[int] = ()) -> None:

@@ -87,10 +87,13 @@ class CheckResult:
     @property
     def todo(self) -> str:
         """What to do about it, else about what it quotes; empty where all is well."""
-        if self.status is Status.OK:
-            return ""
-        quoted = (because(one) for one in self.found.params.values() if isinstance(one, Coded))
-        return because(self.found) or next(quoted, "")
+        return "" if self.status is Status.OK else because(self.advice)
+
+    @property
+    def advice(self) -> Coded:
+        """The code that says what to do: what was found, else what that quotes."""
+        quoted = (one for one in self.found.params.values() if isinstance(one, Coded) and because(one))
+        return self.found if because(self.found) else next(quoted, self.found)
 
     @property
     def record(self) -> str | None:

@@ -8,6 +8,7 @@ from starlette.responses import Response
 from producer.admin.doctor.examination import at_a_glance
 from producer.admin.doctor.installation import Installation
 from producer.admin.looking.overview import overview as look
+from producer.admin.showing.healing import is_ours, step
 from producer.admin.showing.moments import lasting
 from producer.console.drawing.fixing import fix
 from producer.console.entry.answers import AtDesk
@@ -31,5 +32,7 @@ def overview(request: Request, desk: AtDesk) -> Response:
         most=max([count for _, count, _ in hours] + [1]),
         notable=at_a_glance(Installation.of(desk), asks_redis=found.signs is not None),
         fix=fix,
+        step=step,
+        is_ours=is_ours,
         lasting=lasting,
     )

@@ -1,0 +1,48 @@
+"""What ends a pause: the step that a person takes, and whether it is on deskbridge's side."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from shared.codes.coded import Coded
+from shared.codes.faults import Detail
+from shared.codes.refusals import Formerly, Refusal
+from shared.sentences.render import because
+
+OURS = frozenset(
+    {
+        Detail.NO_API_THERE,
+        Detail.ADDRESS_MOVED,
+        Detail.ADDRESS_FORBIDDEN,
+        Detail.NAME_UNKNOWN,
+        Detail.PROXY_REFUSED,
+        Detail.CERTIFICATE_OF_UNKNOWN_AUTHORITY,
+        Detail.CERTIFICATE_OF_ANOTHER,
+        Detail.KEY_IS_UNKNOWN,
+        Detail.KEY_NOT_ADMINISTRATORS,
+        Refusal.TRACKER_NOT_CONFIGURED,
+        Refusal.API_KEY_NOT_STORED,
+        Refusal.API_KEY_NOT_OPENED,
+        Refusal.SECRET_KEYS_NOT_SET,
+        Formerly.SETTING_NOT_VALID,
+    }
+)
+"""Causes that lie in deskbridge's own settings: a tracker that works does not end them."""
+
+
+def is_ours(reason: Coded) -> bool:
+    """Tell whether what stops everything is a setting of deskbridge, so that it goes on only once that is changed."""
+    return any(one.code in OURS for one in _within(reason))
+
+
+def step(reason: Coded) -> Coded | None:
+    """Return the code, of all within a reason, that says what to do about it; None where none does."""
+    return next((one for one in _within(reason) if because(one)), None)
+
+
+def _within(coded: Coded) -> Iterator[Coded]:
+    yield coded
+    for value in coded.params.values():
+        for one in value if isinstance(value, (list, tuple)) else (value,):
+            if isinstance(one, Coded):
+                yield from _within(one)
