@@ -1,0 +1,175 @@
+"""What answers in the tracker's place: each surface says what it is, and one step heals."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+import pytest
+from prometheus_client import generate_latest
+
+from producer.admin.doctor.finding import CheckResult
+from shared.codes.coded import Code
+from shared.codes.faults import Detail, Fault
+from shared.codes.findings import Finding
+from shared.monitoring.standing import StandingCollector
+from shared.store.tables.models import EventState
+from shared.telemetry import metrics
+from tests.failures.stage import Stage
+from tests.integration.console.pages import Visitor
+from tests.support.front import Front, Rule, page, passes, redirects_to
+from tests.unit.commands.conftest import Shell
+
+WELL = (
+    "All is well",
+    "being forwarded",
+    "within moments",
+    "Everything is on the tracker",
+    "Every part is well",
+)
+BY_ITSELF = "goes on by itself"
+COMMAND = re.compile(r"`deskbridge (.+?)`")
+
+
+@pytest.fixture
+def front(stage: Stage) -> Iterator[Front]:
+    """A web server in front of the tracker; base_url leads to it."""
+    with Front(stage.tracker.base_url).running() as running:
+        stage.bridge.configure(base_url=running.address)
+        yield running
+
+
+def told(found: list[CheckResult], check: str) -> CheckResult:
+    """Return what the doctor says of a check."""
+    return next(one for one in found if one.check == check)
+
+
+def paused(stage: Stage) -> str:
+    """Return the code by which the metrics say that nothing is sent."""
+    shown = generate_latest(
+        metrics.registry("worker", StandingCollector(stage.bridge.redis, stage.bridge.store))
+    )
+    (line,) = re.findall(r'^deskbridge_paused\{code="(\w*)"\} 1', shown.decode(), re.M) or [""]
+    return str(line)
+
+
+def said(pages: Visitor, path: str) -> str:
+    """Return what a page of the console says, on which nothing may be said to be well."""
+    shown = pages.open(path)
+    assert not any(word in shown for word in WELL), shown
+    return shown
+
+
+@dataclass(frozen=True)
+class Case:
+    """What stands in the tracker's place.
+
+    Attributes:
+        sentence: what it is.
+        rule: what is answered, from the tracker's address.
+        finding: of the doctor.
+        detail: what events, history and overview say.
+        words: of all of these.
+        command: of the step that heals, as it is typed; empty: nothing is to be typed on deskbridge's side.
+        todo: words of the step.
+    """
+
+    sentence: str
+    rule: Callable[[str], Rule]
+    finding: Code
+    detail: Code
+    words: str
+    todo: str
+    command: Callable[[str], str] = lambda _: ""
+
+    def __str__(self) -> str:
+        return self.sentence
+
+
+def moved(tracker: str) -> str:
+    """Return the command that names the tracker's new address."""
+    return f"config set base_url={tracker} --moved"
+
+
+CASES = [
+    Case(
+        "the tracker has moved, and its old address redirects",
+        redirects_to, Finding.TRACKER_NOT_REACHED, Detail.ADDRESS_MOVED, "redirected to {tracker},",
+        "`deskbridge config set base_url={tracker} --moved`", moved,
+    ),
+    Case(
+        "base_url lacks the path that the tracker is under",
+        lambda _: page(404), Finding.NOT_A_TRACKER, Detail.NO_API_THERE, "answered 404",
+        "`deskbridge config set base_url=… --moved`, with the path", moved,
+    ),
+    Case(
+        "a proxy answers every call with a page for signing in",
+        lambda _: page(200), Finding.TRACKER_NOT_REACHED, Detail.A_PAGE, "it is no JSON",
+        "let calls with an API key pass without signing in",
+    ),
+    Case(
+        "a proxy forbids every call with a page",
+        lambda _: page(403), Finding.TRACKER_NOT_REACHED, Detail.A_PAGE, "it is no JSON",
+        "let calls with an API key pass without signing in",
+    ),
+    Case(
+        "a proxy redirects every call to a page for signing in",
+        lambda tracker: lambda _method, _path: (302, {"Location": f"{tracker}/login?back=here"}, b""),
+        Finding.TRACKER_NOT_REACHED, Detail.REDIRECT_NOT_FOLLOWED, "it redirects to {tracker}/login,",
+        "let calls with an API key pass without signing in",
+    ),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("case", CASES, ids=str)
+def test_what_answers_in_the_trackers_place_is_named_on_every_surface_and_one_step_heals(
+    stage: Stage, front: Front, pages: Visitor, shell: Shell, case: Case
+) -> None:
+    assert "All is well" in pages.open("/console")
+    at = stage.tracker.base_url
+    front.rule = case.rule(at)
+    words, todo = case.words.format(tracker=at), case.todo.format(tracker=at)
+    assert stage.work() == EventState.PENDING
+    found = told(stage.findings(), "tracker")
+    assert (found.status, found.found.code) == ("failure", case.finding)
+    assert words in found.what
+    assert todo in found.todo
+    assert "check that it runs" not in found.todo
+    for ask in (stage.events, stage.trace):
+        assert {Fault.TRACKER_AWAY, case.detail} <= ask().codes
+        assert words in ask().text
+        assert "refused the call" not in ask().text, "it was not the tracker"
+    overview = said(pages, "/console")
+    assert words in overview
+    assert todo.replace("`", "") in overview
+    assert (BY_ITSELF in overview) is not bool(case.command(at)), "a wrong address stays wrong"
+    assert words in said(pages, "/console/tickets/4711")
+    assert words in said(pages, "/console/events?state=pending")
+    assert words in said(pages, "/console/doctor")
+    assert paused(stage) == Fault.TRACKER_AWAY
+    assert shell.type("doctor").exit_code == 1
+    heal(stage, front, shell, case.command(at), found.todo)
+
+
+def go_on(stage: Stage, rounds: int = 3) -> None:
+    """Let time pass until nothing is left undone: what was in doubt is looked up first, then sent."""
+    for _ in range(rounds):
+        if not stage.goes_on():
+            stage.replay()
+    assert stage.goes_on(), stage.events().text
+
+
+def heal(stage: Stage, front: Front, shell: Shell, command: str, todo: str) -> None:
+    """Do what was said, and see that it goes on and each event was done once."""
+    if command:
+        named = COMMAND.findall(todo)
+        assert len(named) == 1, "one step"
+        assert named[0] in (command, command.replace(stage.tracker.base_url, "…"))
+        shell.do(*shlex.split(command))
+    else:
+        assert COMMAND.findall(todo) == [], "it is not on deskbridge's side"
+        front.rule = passes
+    go_on(stage)
+    assert told(stage.findings(), "tracker").found.code == Finding.TRACKER_ANSWERS
