@@ -122,6 +122,8 @@ class Finding(Code):
     EVENTS_PENDING = "events_pending"
     WORKER_SET_UP_OTHERWISE = "worker_set_up_otherwise"
     EVERYTHING_PAUSED = "everything_paused"
+    CREATIONS_ANSWERED = "creations_answered"
+    CREATIONS_NOT_PASSED_ON = "creations_not_passed_on"
     NOTHING_HELD = "nothing_held"
     ROWS_HELD = "rows_held"
     HELD_FOR_NOTHING = "held_for_nothing"

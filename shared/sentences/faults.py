@@ -59,8 +59,8 @@ SENTENCES: Table = {
     Detail.A_PAGE: "it is no JSON, but as a page for signing in, or of maintenance",
     Detail.ADDRESS_MOVED: "every call is redirected to {base_url}, and redirects are not followed",
     Detail.REFUSED_ON_THE_WAY: (
-        f"this text is refused on the way to the tracker{OTHERS}; look at the log of the firewall or proxy in front "
-        "of the tracker"
+        "something on the way to the tracker answers in its place[, and only for this text: other tickets go through "
+        "({others} since the first attempt)]; look at the log of the firewall or proxy in front of the tracker"
     ),
     Detail.TOO_LARGE_ON_THE_WAY: (
         f"this text is too large for something on the way to the tracker{OTHERS}; raise the limit there "
@@ -121,6 +121,11 @@ SENTENCES: Table = {
 }
 
 WHY: Table = {
+    Detail.REFUSED_ON_THE_WAY: (
+        "have the firewall or proxy in front of the tracker pass deskbridge's POST and PUT on, whatever their text"
+    ),
+    Detail.TOO_LARGE_ON_THE_WAY: "raise the limit of the proxy in front of the tracker (nginx: client_max_body_size)",
+    Detail.ONLY_THIS_TEXT: "look at the logs of the tracker and of the proxy in front of it",
     Detail.NO_API_THERE: f"{NEW_ADDRESS}, with the path that the tracker is under",
     Detail.A_PAGE: (
         "have whatever stands in front of the tracker let calls with an API key pass without signing in; maintenance "

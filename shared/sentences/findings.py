@@ -196,6 +196,11 @@ SENTENCES: Table = {
         "{count} event is waiting, for {seconds:.0f} s[: {why}]",
         "{count} events are waiting, the oldest for {seconds:.0f} s[: {why}]",
     ),
+    Finding.CREATIONS_ANSWERED: "nothing that is sent to the tracker is answered by something in its place",
+    Finding.CREATIONS_NOT_PASSED_ON: Plural(
+        "{count} ticket is not forwarded ({tickets}): {cause}",
+        "{count} tickets are not forwarded (the newest: {tickets}): {cause}",
+    ),
     Finding.NOTHING_HELD: "nothing waits for a decision",
     Finding.ROWS_HELD: Plural(
         "{count} issue or time entry waits for a decision",

@@ -81,7 +81,7 @@ SENTENCES: Table = {
     ),
     Reason.EQUAL_UNDER_WAY: "another of the same text is under way",
     Reason.OWNED_BY_ANOTHER: "#{tracker_id} turned out to belong to {kind} {key}",
-    Reason.ABSENT_ON_TRACKER: "the tracker does not have it",
+    Reason.ABSENT_ON_TRACKER: "the tracker does not have it[, so it is sent again: {because}]",
     Reason.ALIKE_ARE_OTHERS: "what was alike on the tracker belongs to others",
     Reason.WENT_WITH_ISSUE: "time entry #{time_entry_id} went away with issue #{issue_id}",
     Reason.LINK_FORGOTTEN: "a person had deskbridge forget that it is linked to #{tracker_id}",

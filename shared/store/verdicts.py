@@ -174,7 +174,7 @@ class Verdicts:
 
     def free(self, row: LedgerRow, pause: float) -> None:
         """Let a row in doubt be created again, not before some seconds: the tracker does not have it."""
-        if self.tx.ledger(self.kind).free(row.key, row.attempt, Reason.ABSENT_ON_TRACKER()):
+        if self.tx.ledger(self.kind).free(row.key, row.attempt, Reason.ABSENT_ON_TRACKER(because=row.coded)):
             self._note(row, What.CREATION_ABSENT(kind=self.kind))
             self._ask_again(
                 row, Reason.WAS_NOT_ITS_OWN()

@@ -44,11 +44,12 @@ async def settled(
     Raises:
         TrackerError: an outage.
     """
+    because = row and row.coded
     for turn in range(MOST_TURNS):
         if turn and row is not None and row.state == LedgerState.FREE:
             # what was asked about a moment ago may still arrive: it is never sent again in the same pass
             seconds = backoff(row.unclear or 0, random.random())  # noqa: S311 (jitter)
-            return Waiting(Reason.ABSENT_ON_TRACKER(), until=now + timedelta(seconds=seconds))
+            return Waiting(Reason.ABSENT_ON_TRACKER(because=because), until=now + timedelta(seconds=seconds))
         if row is None or row.state == LedgerState.FREE:
             return None
         if row.state == LedgerState.LINKED and row.tracker_id is not None:

@@ -39,6 +39,7 @@ RECORDS = {
     "templates": "KB-TEMPLATE-001",
     "dry runs": "KB-TEMPLATE-002",
     "pending": "KB-WORK-001",
+    "on the way": "KB-TRACKER-012",
     "held": "KB-WORK-002",
     "failed": "KB-WORK-003",
     "recovery": "KB-WORK-004",

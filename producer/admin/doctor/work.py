@@ -12,6 +12,7 @@ from producer.admin.doctor.finding import CheckResult, failure, ok, warning
 from producer.admin.doctor.installation import Installation
 from producer.admin.showing.waiting import obstacle
 from shared.codes.coded import Coded, Written
+from shared.codes.faults import Detail
 from shared.codes.findings import Finding
 from shared.codes.hints import Hint
 from shared.codes.reasons import Reason
@@ -29,6 +30,7 @@ NOT_SET_UP = (
 )
 """Why a worker pauses whose settings do not let it ask the tracker."""
 
+OF_THE_WAY = (Detail.REFUSED_ON_THE_WAY, Detail.TOO_LARGE_ON_THE_WAY, Detail.ONLY_THIS_TEXT)
 SLOW_S = 120.0
 STUCK_S = 3600.0
 MOST_NAMED = 10
@@ -88,6 +90,29 @@ def pending(installation: Installation) -> Iterator[CheckResult]:
         yield warning("pending", waiting)
     else:
         yield ok("pending", waiting)
+
+
+def on_the_way(installation: Installation) -> Iterator[CheckResult]:
+    """What is to be created reaches the tracker: a proxy may pass questions on, and answer all else itself."""
+    with installation.store.transaction() as tx:
+        found = tx.events.unclear()
+    causes = {ticket_id: cause for ticket_id, why in found if (cause := _on_the_way(why))}
+    if not causes:
+        yield ok("on the way", Finding.CREATIONS_ANSWERED())
+        return
+    tickets = list(causes)
+    newest = causes[tickets[0]]
+    about = {"count": len(tickets), "tickets": tickets[:MOST_NAMED], "cause": newest}
+    goes_through = newest.params.get("others")
+    yield (warning if goes_through else failure)("on the way", Finding.CREATIONS_NOT_PASSED_ON(**about))
+
+
+def _on_the_way(why: Coded | None) -> Coded | None:
+    """Return the cause within a reason, where something on the way to the tracker is it."""
+    if why is None or why.code in OF_THE_WAY:
+        return why
+    within = (one for one in why.params.values() if isinstance(one, Coded))
+    return next((cause for one in within if (cause := _on_the_way(one))), None)
 
 
 def held(installation: Installation) -> Iterator[CheckResult]:
@@ -206,4 +231,4 @@ def _paused(installation: Installation) -> Coded | None:
     return paused.reason if paused else None
 
 
-CHECKS = (pending, held, failed, authors, issue_statuses, fields, recovery)
+CHECKS = (pending, on_the_way, held, failed, authors, issue_statuses, fields, recovery)

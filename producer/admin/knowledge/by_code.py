@@ -205,7 +205,13 @@ NAMED: Mapping[str, Iterable[Code]] = {
         Finding.TRACKER_REFUSES,
     ),
     "KB-TRACKER-007": (Fault.PROJECT_UNKNOWN, Refusal.PROJECT_IN_DOUBT, Refusal.PROJECT_JUST_ASKED_FOR),
-    "KB-TRACKER-012": (Detail.REFUSED_ON_THE_WAY, Detail.TOO_LARGE_ON_THE_WAY, Detail.ONLY_THIS_TEXT),
+    "KB-TRACKER-012": (
+        Detail.REFUSED_ON_THE_WAY,
+        Detail.TOO_LARGE_ON_THE_WAY,
+        Detail.ONLY_THIS_TEXT,
+        Finding.CREATIONS_ANSWERED,
+        Finding.CREATIONS_NOT_PASSED_ON,
+    ),
     "KB-TRACKER-008": (
         Finding.CALLS_AT_ONCE,
         Finding.NO_CALLS_LATELY,

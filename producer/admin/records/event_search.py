@@ -11,14 +11,27 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any, NamedTuple
 
-from sqlalchemy import ColumnElement, Integer, and_, case, cast, func, literal, or_, select, text, union_all
+from sqlalchemy import (
+    ColumnElement,
+    Integer,
+    and_,
+    case,
+    cast,
+    exists,
+    func,
+    literal,
+    or_,
+    select,
+    text,
+    union_all,
+)
 from sqlalchemy.orm import Session, defer
 
 from shared.codes.coded import Coded
 from shared.codes.kinds import Kind
 from shared.store.ledger.ledger_queries import NOT_LINKED
 from shared.store.ledger.undecided import DECIDABLE, undecided_count
-from shared.store.tables.models import EventState, JournalEvent, TaskTimeLink, TicketIssueLink
+from shared.store.tables.models import EventState, JournalEvent, LedgerState, TaskTimeLink, TicketIssueLink
 from shared.store.tables.types import is_on_postgresql, moment
 
 MOST_COUNTED = 1001
@@ -119,6 +132,22 @@ class EventSearch:
                     group, count=group.count + 1, since=row.received_at, reasons=group.reasons | {reason}
                 )
         return sorted(found.values(), key=lambda one: -one.count)
+
+    def unclear(self, most: int = 1000) -> list[tuple[int, Coded | None]]:
+        """Return the tickets of what got no clear answer and is not created, the newest first, each with why."""
+        found: dict[int, tuple[datetime, Coded | None]] = {}
+        for model in (TicketIssueLink, TaskTimeLink):
+            pending = JournalEvent.ticket_id == model.ticket_id, JournalEvent.state == EventState.PENDING
+            waits = or_(model.state != LedgerState.FREE, exists().where(*pending))
+            statement = select(model).where(
+                NOT_LINKED, model.state != LedgerState.GONE, model.unclear > 0, waits
+            )
+            for row in self._session.scalars(statement.order_by(model.changed_at.desc()).limit(most)):
+                known = found.get(row.ticket_id)
+                if known is None or known[0] < row.changed_at:
+                    found[row.ticket_id] = (row.changed_at, row.coded)
+        newest = sorted(found.items(), key=lambda one: one[1][0], reverse=True)
+        return [(ticket_id, why) for ticket_id, (_, why) in newest]
 
     def per_hour(self) -> dict[int, tuple[int, int]]:
         """Return of each of the last 24 hours how many events came in, and how many of these failed; 0: this hour."""
