@@ -173,3 +173,53 @@ def heal(stage: Stage, front: Front, shell: Shell, command: str, todo: str) -> N
         front.rule = passes
     go_on(stage)
     assert told(stage.findings(), "tracker").found.code == Finding.TRACKER_ANSWERS
+
+
+@pytest.mark.parametrize("path", ["/issues.json", "/time_entries.json", ""], ids=["issues", "hours", "all"])
+def test_what_answers_only_what_is_to_be_created_is_named_while_the_tracker_answers_questions(
+    stage: Stage, front: Front, pages: Visitor, shell: Shell, path: str
+) -> None:
+    assert told(stage.findings(), "on the way").found.code == Finding.CREATIONS_ANSWERED
+    front.rule = page(200, method="POST", path=path)
+    words = "something on the way to the tracker answers in its place"
+    assert stage.work() == EventState.PENDING
+    for _ in range(2):  # in doubt, then known to be absent
+        found = stage.findings()
+        assert told(found, "tracker").found.code == Finding.TRACKER_ANSWERS
+        named = told(found, "on the way")
+        assert (named.status, named.found.code) == ("failure", Finding.CREATIONS_NOT_PASSED_ON)
+        assert f"1 ticket is not forwarded (4711): {words}" in named.what
+        assert "pass deskbridge's POST and PUT on" in named.todo
+        assert COMMAND.findall(named.todo) == [], "it is not on deskbridge's side"
+        assert named.record == "KB-TRACKER-012"
+        for ask in (stage.events, stage.trace):
+            assert Detail.REFUSED_ON_THE_WAY in ask().codes
+            assert words in ask().text
+            assert "this text" not in ask().text, "it is every text"
+        for page_of in ("/console", "/console/tickets/4711", "/console/events?state=pending"):
+            assert words in said(pages, page_of)
+        assert "pass deskbridge's POST and PUT on" in said(pages, "/console")
+        stage.bridge.hurry()
+        stage.bridge.sync()
+    assert shell.type("doctor").exit_code == 1
+    front.rule = passes
+    go_on(stage)
+    assert told(stage.findings(), "on the way").found.code == Finding.CREATIONS_ANSWERED
+    assert "All is well" in pages.open("/console")
+
+
+def test_while_what_is_created_is_held_no_page_says_that_everything_else_is_forwarded(
+    stage: Stage, front: Front, pages: Visitor, shell: Shell
+) -> None:
+    front.rule = page(200, method="POST")
+    state = stage.work()
+    while state != EventState.HELD:
+        stage.bridge.hurry()
+        stage.bridge.sync()
+        state = stage.bridge.event(1).state
+    assert "1 thing waits for your decision" in said(pages, "/console")
+    assert told(stage.findings(), "on the way").status == "failure"
+    front.rule = passes
+    shell.do("resolve", "ticket", "4711", "--create-again")
+    go_on(stage)
+    assert told(stage.findings(), "on the way").found.code == Finding.CREATIONS_ANSWERED
