@@ -77,6 +77,7 @@ class Front(ThreadingHTTPServer):
 class _Handler(BaseHTTPRequestHandler):
     server: Front
     protocol_version = "HTTP/1.1"
+    wbufsize = 1 << 16  # an answer in one piece: in two it is 40 ms late
 
     def handle_one_request(self) -> None:
         self.raw_requestline = self.rfile.readline(65537)
@@ -92,6 +93,7 @@ class _Handler(BaseHTTPRequestHandler):
         self.send_header("Content-Length", str(len(content)))
         self.end_headers()
         self.wfile.write(content)
+        self.wfile.flush()
 
     def _passed_on(self, body: bytes) -> Given:
         there = http.client.HTTPConnection(
