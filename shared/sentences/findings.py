@@ -6,6 +6,7 @@ from shared.codes.findings import Finding, Named
 from shared.sentences.template import Plural, Table
 
 SYNC = "run `deskbridge sync-metadata`"
+MAP = "`deskbridge map-user HELPDESK_USER_ID TRACKER_USER_ID`"
 SET_UP_FIRST = "set up the tracker first"
 ALIVE = Plural(
     "alive {seconds:.0f} s ago (on {host}, version {version}, since {since})",
@@ -129,7 +130,12 @@ SENTENCES: Table = {
         "text_formatting is not set: Redmine may turn plain text into lists, links and mentions, which mail people"
     ),
     Finding.PEOPLE_UNKNOWN: (
-        "{unknown} of {total} helpdesk users have no active tracker user: {people}; the administrator acts for them"
+        "{unknown} of {total} helpdesk users are matched with no active tracker user, by the main e-mail or by "
+        "`map-user`: {people}; the administrator acts for them"
+    ),
+    Finding.PEOPLE_AMBIGUOUS: Plural(
+        "the administrator acts for a helpdesk user whose e-mail several tracker users have: {people}",
+        "the administrator acts for {count} helpdesk users whose e-mail several tracker users have: {people}",
     ),
     Finding.PEOPLE_LOCKED: Plural(
         "a helpdesk user is locked on the tracker: {people}; the administrator acts for them",
@@ -222,6 +228,10 @@ SENTENCES: Table = {
         "{count} issue or time entry has another author than was meant",
         "{count} issues or time entries have another author than was meant",
     ),
+    Finding.AUTHORS_WRONG_LATELY: Plural(
+        "{count} issue or time entry of the last day has another author than was meant",
+        "{count} issues or time entries of the last day have another author than was meant",
+    ),
     Finding.STATUSES_GIVEN: "the tracker refused no status",
     Finding.STATUSES_NOT_GIVEN: Plural(
         "{count} issue has another status than its ticket (ticket {tickets}): {cause}",
@@ -293,6 +303,7 @@ SENTENCES: Table = {
     Named.STATUS_SEEN_OFTEN: "{status} ({most}+ tickets)",
     Named.PERSON_MATCHED: "{helpdesk_user_id} ({email}): {login}",
     Named.PERSON_WITH_EMAIL: "{helpdesk_user_id} ({email})",
+    Named.PERSON_FOUND_BY_EMAIL: "{helpdesk_user_id} ({email}; the tracker finds {candidates} by it)",
     Named.PERSON_WITHOUT_EMAIL: "{helpdesk_user_id} (no e-mail)",
     Named.TEMPLATE_IN_FORCE: "{operation} ({name})",
     Named.FIELD_REQUIRED_THERE: "{id} ({name})",
@@ -392,14 +403,15 @@ WHY: Table = {
     Finding.STATUSES_NOT_MAPPED: "`deskbridge config set 'status_map=…'`",
     Finding.STATUS_MAP_WRONG: "`deskbridge config set 'status_map=…'`",
     Finding.MATCHES_NEW: "`deskbridge users`, then `users --confirm`, or `map-user` where one is wrong",
-    Finding.MATCHES_WAIT: "`deskbridge map-user HELPDESK_USER_ID TRACKER_USER_ID`",
+    Finding.MATCHES_WAIT: MAP,
     Finding.MEMBERSHIP_BY_EMAIL: (
         "`deskbridge config set membership_for=confirmed`, then `deskbridge users --confirm-all`"
     ),
     Finding.FORMATTING_NOT_SET: (
         "`deskbridge config set text_formatting=…` as in Redmine under Administration, Settings, Text formatting"
     ),
-    Finding.PEOPLE_UNKNOWN: "`deskbridge users`, then `map-user`",
+    Finding.PEOPLE_UNKNOWN: MAP,
+    Finding.PEOPLE_AMBIGUOUS: MAP,
     Finding.PEOPLE_LOCKED: "unlock them on the tracker, or say who does their work now with `deskbridge map-user`",
     Finding.TRACKER_NOT_SET_UP: SET_UP_FIRST,
     Finding.TRACKER_NOT_USABLE: "check that it runs, and `deskbridge config show`",
@@ -435,6 +447,7 @@ WHY: Table = {
     Finding.EVENTS_FIXED: "`deskbridge replay --state failed --code {code}`",
     Finding.EVENTS_FAILED: "`deskbridge events --state failed`, fix the cause, `deskbridge replay --state failed`",
     Finding.AUTHORS_WRONG: "`deskbridge misattributed`",
+    Finding.AUTHORS_WRONG_LATELY: "`deskbridge misattributed`",
     Finding.STATUSES_NOT_GIVEN: "fix it, then `deskbridge replay {events: }`",
     Finding.FIELDS_NOT_TAKEN: (
         "`deskbridge trace {ticket_id}` names the fields; let a role set them on the tracker, or send them no more"

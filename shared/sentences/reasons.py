@@ -137,7 +137,7 @@ SENTENCES: Table = {
     Matching.NO_EMAIL: "helpdesk user {helpdesk_user_id} has no override and no e-mail",
     Matching.EMAIL_UNKNOWN: (
         "helpdesk user {helpdesk_user_id} has no override, and no active tracker user (one that is locked is not) has "
-        "the same e-mail"
+        "the same main e-mail: say who it is with `deskbridge map-user`"
     ),
     Matching.EMAIL_CHANGED: (
         "helpdesk user {helpdesk_user_id} was tracker user {tracker_user_id} by e-mail, and the e-mail is {login}'s "
@@ -152,6 +152,7 @@ SENTENCES: Table = {
         "not matched by e-mail (match_administrators)"
     ),
     Matching.EMAIL_AMBIGUOUS: (
-        "several tracker users have the e-mail of helpdesk user {helpdesk_user_id}: map one"
+        "several tracker users have the e-mail of helpdesk user {helpdesk_user_id}[: {candidates}]; say who it is with "
+        "`deskbridge map-user`"
     ),
 }

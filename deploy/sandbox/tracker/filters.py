@@ -76,7 +76,11 @@ def user_tests(call: Call) -> list[Test]:
     tests: list[Test] = [lambda row: status == everybody or row.status == fields.whole(status)]
     name = query.get("name", "").lower()
     if name:
-        tests.append(lambda row: name in f"{row.login} {row.name}".lower() or name == row.mail.lower())
+        tests.append(
+            lambda row: any(
+                name in one.lower() for one in (row.login, row.name, row.mail, *row.further_mails)
+            )
+        )
     tests += [_text(column, query[column]) for column in ("login", "mail") if filtered and query.get(column)]
     if filtered and query.get("admin"):
         tests.append(lambda row: row.admin == (query["admin"] == "1"))

@@ -31,6 +31,7 @@ class User:
     language: str = "en"
     api_key: str = ""
     created_on: float = 0.0
+    further_mails: list[str] = field(default_factory=list)
 
     @property
     def name(self) -> str:

@@ -24,7 +24,13 @@ LOCAL: tuple[Check, ...] = (setup.metadata, setup.text_formatting, *work.CHECKS,
 """What the database and the helpdesk tell."""
 LIVE: tuple[Check, ...] = (*tracker.CHECKS, *setup.CHECKS, *templates.CHECKS)
 """What only the tracker can confirm."""
-AT_A_GLANCE: tuple[Check, ...] = (services.writes, work.on_the_way, helpdesk.refused, helpdesk.silence)
+AT_A_GLANCE: tuple[Check, ...] = (
+    services.writes,
+    work.on_the_way,
+    work.authors_lately,
+    helpdesk.refused,
+    helpdesk.silence,
+)
 """What the first page of the console looks at as well, beside what it has in its own words."""
 AT_A_GLANCE_IN_REDIS: tuple[Check, ...] = (
     services.unable,

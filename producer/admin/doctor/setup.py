@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC
 
 from producer.admin.doctor.finding import CheckResult, failure, ok, warning
@@ -10,11 +10,16 @@ from producer.admin.doctor.installation import Installation
 from producer.admin.people.people import Mapped, confirm_people, user_map
 from shared.codes.coded import Coded
 from shared.codes.findings import Finding, Named
+from shared.codes.reasons import Matching
 from shared.codes.refusals import Refusal
-from shared.errors import NotFound, SettingsError
+from shared.errors import NotFound, SettingsError, TrackerError
 from shared.events.config import PluginConfig
 from shared.metadata.confirming import OF_SPEC, confirm
+from shared.metadata.rows import person
 from shared.store.configuration.metadata import MetadataKind
+from shared.tracker.client import USERS
+from shared.tracker.lanes import in_lanes
+from shared.tracker.lists import rows_of
 
 INTERVALS_MISSED = 3
 MOST_NAMED = 10
@@ -140,7 +145,8 @@ def people(installation: Installation) -> Iterator[CheckResult]:
     is_locked = _locked_among(installation)
     nobody = [one for one in found if one.login is None and not one.waits]
     locked = [one for one in nobody if is_locked(one)]
-    unknown = [one for one in nobody if not is_locked(one)]
+    shared = [one for one in nobody if one.match.code == Matching.EMAIL_AMBIGUOUS]
+    unknown = [one for one in nobody if not is_locked(one) and one not in shared]
     new = [one for one in found if one.new]
     if waiting:
         reasons = [one.match for one in waiting[:MOST_NAMED]]
@@ -151,8 +157,12 @@ def people(installation: Installation) -> Iterator[CheckResult]:
             for one in new[:MOST_NAMED]
         ]
         yield warning("people", Finding.MATCHES_NEW(count=len(new), people=named))
+    if shared:
+        named = [_person(one, one.match.params["candidates"]) for one in shared[:MOST_NAMED]]
+        yield warning("people", Finding.PEOPLE_AMBIGUOUS(count=len(shared), people=named))
     if unknown:
-        named = [_person(one) for one in unknown[:MOST_NAMED]]
+        by_email = _found_by_email(installation, unknown[:MOST_NAMED])
+        named = [_person(one, by_email.get(one.helpdesk_user_id)) for one in unknown[:MOST_NAMED]]
         why = Finding.PEOPLE_UNKNOWN(unknown=len(unknown), total=len(found), people=named)
         yield warning("people", why)
     if locked:
@@ -168,7 +178,30 @@ def _status(status: int, tickets: int) -> Coded:
     return Named.STATUS_SEEN(status=status, count=tickets)
 
 
-def _person(one: Mapped) -> Coded:
+def _found_by_email(installation: Installation, people: Sequence[Mapped]) -> dict[int, list[str]]:
+    """Return whom the tracker finds by the e-mail of each: it looks at further addresses, too, and lists none."""
+    _, client = installation.connect()
+    found: dict[int, list[str]] = {}
+
+    def ask(one: Mapped) -> tuple[int, list[str]]:
+        rows = rows_of(client.call("GET", USERS, params={"name": one.email or ""}), "users", USERS)
+        people = (person(row, USERS) for row in rows)
+        return one.helpdesk_user_id, [f"{each.tracker_user_id} ({each.login})" for each in people if each]
+
+    try:
+        asked = [one for one in people if one.email]
+        in_lanes(client, ask, asked, done=lambda answer: found.update([answer]))
+    except TrackerError:
+        return found
+    finally:
+        client.close()
+    return found
+
+
+def _person(one: Mapped, candidates: Sequence[str] | None = None) -> Coded:
+    if one.email and candidates:
+        about = {"helpdesk_user_id": one.helpdesk_user_id, "email": one.email}
+        return Named.PERSON_FOUND_BY_EMAIL(**about, candidates=list(candidates))
     if one.email:
         return Named.PERSON_WITH_EMAIL(helpdesk_user_id=one.helpdesk_user_id, email=one.email)
     return Named.PERSON_WITHOUT_EMAIL(helpdesk_user_id=one.helpdesk_user_id)

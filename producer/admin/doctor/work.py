@@ -33,6 +33,7 @@ NOT_SET_UP = (
 OF_THE_WAY = (Detail.REFUSED_ON_THE_WAY, Detail.TOO_LARGE_ON_THE_WAY, Detail.ONLY_THIS_TEXT)
 SLOW_S = 120.0
 STUCK_S = 3600.0
+DAY_S = 86400.0
 MOST_NAMED = 10
 RECENT_DAYS = 30
 FIXED_WHERE: Mapping[str, tuple[str, ...]] = {
@@ -96,7 +97,7 @@ def on_the_way(installation: Installation) -> Iterator[CheckResult]:
     """What is to be created reaches the tracker: a proxy may pass questions on, and answer all else itself."""
     with installation.store.transaction() as tx:
         found = tx.events.unclear()
-    causes = {ticket_id: cause for ticket_id, why in found if (cause := _on_the_way(why))}
+    causes = {ticket_id: cause for ticket_id, why in found.items() if (cause := _on_the_way(why))}
     if not causes:
         yield ok("on the way", Finding.CREATIONS_ANSWERED())
         return
@@ -183,6 +184,14 @@ def authors(installation: Installation) -> Iterator[CheckResult]:
         yield warning("authors", Finding.AUTHORS_WRONG(count=count))
     else:
         yield ok("authors", Finding.AUTHORS_RIGHT())
+
+
+def authors_lately(installation: Installation) -> Iterator[CheckResult]:
+    """Nothing went out in another's name within a day: what was sent before stays so, whatever is mended."""
+    with installation.store.transaction() as tx:
+        count = tx.misattributed.count(DAY_S)
+    if count:
+        yield warning("authors", Finding.AUTHORS_WRONG_LATELY(count=count))
 
 
 def issue_statuses(installation: Installation) -> Iterator[CheckResult]:

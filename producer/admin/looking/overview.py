@@ -66,7 +66,6 @@ class Overview:
     changes: Sequence[ChangeRecord]
     signs: Signs | None
     linked: bool
-    synchronised_at: datetime | None
     recovering: bool
 
 
@@ -77,7 +76,6 @@ def overview(desk: Desk) -> Overview:
         standing = tx.events.standing()
         config, key = tx.configs.get()
         oldest = tx.journal.oldest(EventState.PENDING)
-        good = tx.metadata.last_good_run()
         return Overview(
             config,
             key is not None,
@@ -87,12 +85,11 @@ def overview(desk: Desk) -> Overview:
             oldest if oldest and (oldest.attempts or tx.now() - oldest.received_at > SLOW) else None,
             standing.failed,
             tx.events.groups(),
-            tx.events.needs_a_person()[1],
+            standing.held,
             tx.events.per_hour(),
             tx.changes.find(limit=LATEST),
             told,
             bool(tx.links.all()),
-            good.ended_at if good else None,
             tx.recovery.get() is not None,
         )
 

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 from sqlalchemy import (
     ColumnElement,
     Integer,
+    Select,
     and_,
     case,
     cast,
@@ -31,7 +32,15 @@ from shared.codes.coded import Coded
 from shared.codes.kinds import Kind
 from shared.store.ledger.ledger_queries import NOT_LINKED
 from shared.store.ledger.undecided import DECIDABLE, undecided_count
-from shared.store.tables.models import EventState, JournalEvent, LedgerState, TaskTimeLink, TicketIssueLink
+from shared.store.tables.explained import kept
+from shared.store.tables.models import (
+    EventState,
+    JournalEvent,
+    LedgerRow,
+    LedgerState,
+    TaskTimeLink,
+    TicketIssueLink,
+)
 from shared.store.tables.types import is_on_postgresql, moment
 
 MOST_COUNTED = 1001
@@ -80,11 +89,12 @@ class Group:
 
 
 class EventCounts(NamedTuple):
-    """How many events there are, each at most MOST_COUNTED."""
+    """How many events there are, each at most MOST_COUNTED, and how many creations wait for a decision."""
 
     last_hour: int
     waiting: int
     failed: int
+    held: int
 
 
 class EventSearch:
@@ -133,21 +143,14 @@ class EventSearch:
                 )
         return sorted(found.values(), key=lambda one: -one.count)
 
-    def unclear(self, most: int = 1000) -> list[tuple[int, Coded | None]]:
+    def unclear(self, most: int = 1000) -> dict[int, Coded | None]:
         """Return the tickets of what got no clear answer and is not created, the newest first, each with why."""
-        found: dict[int, tuple[datetime, Coded | None]] = {}
-        for model in (TicketIssueLink, TaskTimeLink):
-            pending = JournalEvent.ticket_id == model.ticket_id, JournalEvent.state == EventState.PENDING
-            waits = or_(model.state != LedgerState.FREE, exists().where(*pending))
-            statement = select(model).where(
-                NOT_LINKED, model.state != LedgerState.GONE, model.unclear > 0, waits
-            )
-            for row in self._session.scalars(statement.order_by(model.changed_at.desc()).limit(most)):
-                known = found.get(row.ticket_id)
-                if known is None or known[0] < row.changed_at:
-                    found[row.ticket_id] = (row.changed_at, row.coded)
-        newest = sorted(found.items(), key=lambda one: one[1][0], reverse=True)
-        return [(ticket_id, why) for ticket_id, (_, why) in newest]
+        rows = union_all(*(_unclear(model) for model in (TicketIssueLink, TaskTimeLink))).subquery()
+        newest = select(rows).order_by(rows.c.changed_at.desc()).limit(most)
+        found: dict[int, Coded | None] = {}
+        for ticket_id, _, *reason in self._session.execute(newest):
+            found.setdefault(ticket_id, kept(*reason))
+        return found
 
     def per_hour(self) -> dict[int, tuple[int, int]]:
         """Return of each of the last 24 hours how many events came in, and how many of these failed; 0: this hour."""
@@ -168,7 +171,7 @@ class EventSearch:
         return {at: (counted[at], bad[at]) for at in counted}
 
     def standing(self) -> EventCounts:
-        """Return how many events came in within the hour, wait, and failed, each at most MOST_COUNTED."""
+        """Return how many events came in within the hour, wait, and failed, and how many creations are held."""
         conditions = (
             JournalEvent.received_at > moment(-3600),
             JournalEvent.state == EventState.PENDING,
@@ -182,7 +185,7 @@ class EventSearch:
             .scalar_subquery()
             for one in conditions
         )
-        return EventCounts(*self._session.execute(select(*counts)).one())
+        return EventCounts._make(self._session.execute(select(*counts, undecided_count())).one())
 
     def needs_a_person(self, most: int = 100) -> tuple[int, int]:
         """Return how many events failed, and how many creations wait for a decision, each up to a limit."""
@@ -251,6 +254,19 @@ class EventSearch:
             for reason, params in reasons
         ]
         return and_(JournalEvent.state == EventState.FAILED, or_(*alike))
+
+
+def _unclear(model: type[LedgerRow]) -> Select[Any]:
+    """Return what of a ledger got no clear answer: whose ticket, when, and why; of free rows those still wanted."""
+    pending = exists().where(
+        JournalEvent.ticket_id == model.ticket_id, JournalEvent.state == EventState.PENDING
+    )
+    return select(model.ticket_id, model.changed_at, model.reason_text, model.code, model.params).where(
+        NOT_LINKED,
+        model.state != LedgerState.GONE,
+        model.unclear > 0,
+        or_(model.state != LedgerState.FREE, pending),
+    )
 
 
 def _reason(row: JournalEvent) -> str:

@@ -267,7 +267,8 @@ class People:
         if not found_by_mail:
             return Match(None, Matching.EMAIL_UNKNOWN(helpdesk_user_id=user.id))
         if len(found_by_mail) > 1:
-            return Match(None, Matching.EMAIL_AMBIGUOUS(helpdesk_user_id=user.id))
+            candidates = [f"{one.tracker_user_id} ({one.login})" for one in found_by_mail]
+            return Match(None, Matching.EMAIL_AMBIGUOUS(helpdesk_user_id=user.id, candidates=candidates))
         found = found_by_mail[0]
         about = {"helpdesk_user_id": user.id, "login": found.login}
         if found.admin and not administrators:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from datetime import datetime
 
-from sqlalchemy import ColumnElement, and_, delete, func, or_, select, tuple_
+from sqlalchemy import ColumnElement, and_, delete, func, or_, select, true, tuple_
 from sqlalchemy.orm import Session
 
 from shared.codes.coded import Coded
 from shared.codes.kinds import Kind
 from shared.store.tables.explained import keeping
 from shared.store.tables.models import LedgerRow, LedgerState, Misattributed, TaskTimeLink, TicketIssueLink
-from shared.store.tables.types import clock, insert_for
+from shared.store.tables.types import clock, insert_for, moment
 
 Place = tuple[datetime, str, int]
 """Where one stands in the list: when it was noticed, its kind and key."""
@@ -72,15 +72,18 @@ class MisattributedObjects:
         newest_first = statement.order_by(*(one.desc() for one in place)).limit(limit)
         return [(one, author_id) for one, author_id in self._session.execute(newest_first)]
 
-    def count(self) -> int:
-        """Return how many that are."""
-        return sum(
-            self._session.scalar(
-                select(func.count()).select_from(Misattributed).join(_model(kind), _join(kind))
-            )
-            or 0
+    def count(self, within_s: float | None = None) -> int:
+        """Return how many that are, or were noted within so many seconds."""
+        noted = true() if within_s is None else Misattributed.at > moment(-within_s)
+        counts = (
+            select(func.count())
+            .select_from(Misattributed)
+            .join(_model(kind), _join(kind))
+            .where(noted)
+            .scalar_subquery()
             for kind in Kind
         )
+        return sum(self._session.execute(select(*counts)).one())
 
     def remove(self, kind: Kind, key: int) -> None:
         """Forget it: it was put right."""
