@@ -83,6 +83,11 @@ class RealRedmine:
                 _replace(execute, "member_roles", "member_id", row_id, "role_id", roles)
             if (permissions := values.pop("permissions", None)) is not None:
                 values["permissions"] = "---\n" + "".join(f"- :{name}\n" for name in permissions)
+            if (mail := values.pop("mail", None)) is not None:
+                statement = "UPDATE email_addresses SET address = ? WHERE user_id = ? AND is_default = 1"
+                execute(statement, (mail, row_id))
+            if (mails := values.pop("further_mails", None)) is not None:
+                _set_further_mails(execute, row_id, mails)
             for rule in ("read_only", "required"):
                 if (fields := values.pop(rule, None)) is not None:
                     _set_rule(execute, row_id, rule.replace("_", ""), fields)
@@ -165,6 +170,16 @@ def _set_rule(execute: Execute, role_id: int, rule: str, fields: Iterable[str]) 
             "INSERT INTO workflows (type, tracker_id, old_status_id, role_id, field_name, rule)"
             " SELECT 'WorkflowPermission', trackers.id, issue_statuses.id, ?, ?, ? FROM trackers, issue_statuses",
             (role_id, name, rule),
+        )
+
+
+def _set_further_mails(execute: Execute, user_id: int, mails: Iterable[str]) -> None:
+    execute("DELETE FROM email_addresses WHERE user_id = ? AND is_default = 0", (user_id,))
+    for mail in mails:
+        execute(
+            "INSERT INTO email_addresses (user_id, address, is_default, notify, created_on, updated_on)"
+            " SELECT user_id, ?, 0, 0, created_on, updated_on FROM email_addresses WHERE user_id = ? LIMIT 1",
+            (mail, user_id),
         )
 
 

@@ -1,0 +1,96 @@
+"""Two tracker users with one e-mail, as main or as further address: who it is, is for a person to say, and is said."""
+
+from __future__ import annotations
+
+import re
+import shlex
+
+import pytest
+
+from producer.admin.doctor.finding import CheckResult
+from shared.codes.authors import Misattribution
+from shared.codes.coded import Code
+from shared.codes.findings import Finding
+from shared.codes.reasons import Matching
+from shared.metadata.synchronisation import refresh_people
+from shared.store.tables.models import EventState
+from shared.tracker.lists import TrackerLists
+from tests.failures.stage import Act, Stage, both, patch
+from tests.integration.console.pages import Visitor
+from tests.unit.commands.conftest import Shell
+
+ALICE, BOB, CAROL = 5, 6, 7
+MAIL = "alice@example.test"
+WELL = ("All is well", "being forwarded", "everything has the author who was meant")
+
+
+def read_people(stage: Stage) -> None:
+    """Have the people read again, as the beat does every hour."""
+    _, client = stage.installation().connect()
+    refresh_people(stage.bridge.store, TrackerLists(client))
+    client.close()
+
+
+def people(stage: Stage) -> list[CheckResult]:
+    """Return what the doctor says of people."""
+    return [one for one in stage.findings() if one.check == "people"]
+
+
+@pytest.mark.parametrize(
+    ("act", "finding", "match", "named", "words"),
+    [
+        (
+            patch("users", BOB, mail="Alice@example.test"), Finding.PEOPLE_AMBIGUOUS, Matching.EMAIL_AMBIGUOUS,
+            "7 (alice@example.test; the tracker finds 5 (alice), 6 (bob) by it)",
+            "several tracker users have the e-mail of helpdesk user 7: 5 (alice), 6 (bob)",
+        ),
+        (
+            both(
+                patch("users", ALICE, mail="archer@example.test"),
+                patch("users", BOB, further_mails=[MAIL]), patch("users", CAROL, further_mails=[MAIL]),
+            ),
+            Finding.PEOPLE_UNKNOWN, Matching.EMAIL_UNKNOWN,
+            "7 (alice@example.test; the tracker finds 6 (bob), 7 (carol) by it)",
+            "no active tracker user (one that is locked is not) has the same main e-mail",
+        ),
+    ],
+    ids=["as main address", "as further address"],
+)  # fmt: skip
+def test_two_users_with_one_address_are_named_and_map_user_heals(
+    stage: Stage, pages: Visitor, shell: Shell, act: Act, finding: Code, match: Code, named: str, words: str
+) -> None:
+    assert "All is well" in pages.open("/console")
+    act(stage)
+    read_people(stage)
+    assert stage.work() == EventState.DONE
+    (found,) = people(stage)
+    assert (found.status, found.found.code) == ("warning", finding)
+    assert named in found.what
+    assert "have no active tracker user" not in found.what
+    assert found.todo == "`deskbridge map-user HELPDESK_USER_ID TRACKER_USER_ID`", "one step"
+    for ask in (stage.events, stage.trace):
+        assert match in ask().codes
+        assert words in ask().text
+        assert "`deskbridge map-user`" in ask().text
+    wrong = shell.ask("misattributed")
+    assert {one["code"] for one in wrong} == {Misattribution.NOT_MATCHED}
+    assert all(words in one["reason"] and "`deskbridge map-user`" in one["todo"] for one in wrong), wrong
+    (user,) = [one for one in shell.ask("users") if one["helpdesk_user_id"] == 7]
+    assert words in user["why"]
+    for page in ("/console/tickets/4711", "/console/people"):
+        assert words in pages.open(page)
+    shown = pages.open("/console")
+    assert "2 issues or time entries of the last day have another author than was meant" in shown
+    assert not any(word in shown for word in WELL), shown
+    heal(stage, shell, found.todo)
+
+
+def heal(stage: Stage, shell: Shell, todo: str) -> None:
+    """Say who it is, and see that hours are in that name, and that what went out before can be given to them."""
+    (command,) = re.findall(r"`deskbridge (.+?)`", todo)
+    typed = command.replace("HELPDESK_USER_ID", "7").replace("TRACKER_USER_ID", str(BOB))
+    shell.do(*shlex.split(typed))
+    assert [one.found.code for one in people(stage)] == [Finding.PEOPLE_KNOWN]
+    before = len(shell.ask("misattributed"))
+    assert stage.work() == EventState.DONE
+    assert len(shell.ask("misattributed")) == before, "nothing more in another name"
