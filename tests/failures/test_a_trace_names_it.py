@@ -96,11 +96,6 @@ REFUSED = [
         "change default_activity_id", (*CLOSED, *RIGHTS), patch("activities", 13, parent_id=10),
     ),
     Failure(
-        "the activity was switched off on the whole tracker",
-        patch("activities", 9, active=False), Hint.ACTIVITY_NOT_USABLE_NOW, "11 (Helpdesk)",
-        (*CLOSED, *RIGHTS), patch("activities", 9, active=True),
-    ),
-    Failure(
         "the project lost the module time_tracking",
         patch("projects", 1, modules=["issue_tracking"]), Hint.NO_TIME_TRACKING, "enable it in its settings",
         (*other_than("KB-HINT-007"), *RIGHTS), patch("projects", 1, modules=["issue_tracking", "time_tracking"]),
