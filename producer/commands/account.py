@@ -68,9 +68,15 @@ def disable(
     """
     with open_desk() as desk:
         revoked = desk.accounts.disable(name, disabled=not enable)
+        left = [one.name for one in desk.accounts.tokens() if one.owner is None and one.revoked_at is None]
     say(f"{name} may sign in again." if enable else f"{name} may not sign in any more.")
     if revoked:
         say(f"API tokens of {name} that are revoked: {revoked} (`deskbridge account tokens` lists them).")
+    if left and not enable:
+        say(
+            f"API tokens of no account still let in whoever has them: {', '.join(left)}. "
+            f"Revoke each that {name} knew: `deskbridge account token NAME --revoke`."
+        )
 
 
 def password(name: Name) -> None:

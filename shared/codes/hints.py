@@ -51,6 +51,7 @@ class Hint(Code):
     NO_DEFAULT_ACTIVITY = "no_default_activity"
     ACTIVITY_NOT_ENABLED = "activity_not_enabled"
     ACTIVITY_NOT_USABLE_NOW = "activity_not_usable_now"
+    ACTIVITY_SWITCHED_OFF = "activity_switched_off"
     MAYBE_ACTIVITY_NOT_ENABLED = "maybe_activity_not_enabled"
     COMMENT_TOO_LONG = "comment_too_long"
     MAYBE_COMMENT_REQUIRED = "maybe_comment_required"

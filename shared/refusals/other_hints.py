@@ -31,8 +31,13 @@ def activity(fields: Fields, known: Known) -> Iterator[Explanation]:
     now = known.project_now
     if now is not None and now.activities is not None and not blank(value):
         if now.standing is Standing.ACTIVE and whole(value) not in now.activities:
-            why = Hint.ACTIVITY_NOT_USABLE_NOW(activity_id=value, **now.named, **names_of(now.activities))
-            yield Explanation("time_entry.activity_id", why)
+            listed = known.activities.get(whole(value) or 0)
+            is_off = listed is not None and not listed.details.get("active", True)
+            code = Hint.ACTIVITY_SWITCHED_OFF if is_off else Hint.ACTIVITY_NOT_USABLE_NOW
+            where = {} if is_off else now.named
+            yield Explanation(
+                "time_entry.activity_id", code(activity_id=value, **where, **names_of(now.activities))
+            )
         return
     if not known.activities:
         return

@@ -102,7 +102,7 @@ SENTENCES: Table = {
     Detail.TEMPORARY_UNCLEAR: "the dry run needs a temporary {kind:word}, and no clear answer came to its creation",
     Detail.UNCLEAR_TOO_OFTEN: "no clear answer, many times over",
     Detail.KEY_IS_UNKNOWN: (
-        "it does not know the API key (changed, or its owner is locked); store another with "
+        "it does not know the API key (changed, or its owner is locked, which are answered alike); store another with "
         "`deskbridge config set-api-key`"
     ),
     Detail.KEY_NOT_ADMINISTRATORS: (

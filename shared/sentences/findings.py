@@ -150,7 +150,9 @@ SENTENCES: Table = {
     Finding.TRACKER_NOT_USABLE: "{problem}",
     Finding.TRACKER_NOT_REACHED: "{problem}",
     Finding.KEY_OF_ADMINISTRATOR: "the API key is an administrator's, and the REST API is on",
-    Finding.KEY_NOT_KNOWN: "the tracker does not know the API key: it was changed, or its owner is locked",
+    Finding.KEY_NOT_KNOWN: (
+        "the tracker does not know the API key: it was changed, or its owner is locked, which are answered alike"
+    ),
     Finding.KEY_NOT_ADMINISTRATOR: "the API key is {login}'s, who is no administrator of the tracker",
     Finding.REST_API_OFF: "the tracker's REST API is switched off",
     Finding.TRACKER_REFUSES: "{problem}",
@@ -386,7 +388,9 @@ WHY: Table = {
     Finding.API_KEY_OLD_ENCRYPTION: "run `deskbridge config rotate-keys`",
     Finding.METADATA_EMPTY: SYNC,
     Finding.METADATA_OLD: f"start `deskbridge beat`, or {SYNC}",
-    Finding.METADATA_NOT_READ: SYNC,
+    Finding.METADATA_NOT_READ: (
+        "correct what the tracker fails on (its log names it), then run `deskbridge sync-metadata`"
+    ),
     Finding.NOTHING_LINKED: "`deskbridge link entity ID TRACKER_PROJECT_ID`",
     Finding.LINKS_NOT_ALL_READ: "`deskbridge doctor --all` looks at each, however long the tracker takes",
     Finding.NOT_REACHED_IN_TIME: "`deskbridge doctor --all` looks at each, however long the tracker takes",

@@ -65,6 +65,10 @@ SENTENCES: Table = {
         f"activity {{activity_id}} cannot be used in tracker project {PROJECT}{CHOICES}; enable it there, or change "
         "default_activity_id"
     ),
+    Hint.ACTIVITY_SWITCHED_OFF: (
+        f"activity {{activity_id}} is switched off on the whole tracker{CHOICES}; `deskbridge config set "
+        "default_activity_id=…`"
+    ),
     Hint.MAYBE_ACTIVITY_NOT_ENABLED: (
         "possibly the activity is not enabled in this project (not checked; see project_activities)"
     ),

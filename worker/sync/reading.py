@@ -18,7 +18,7 @@ from shared.tracker.projects import project_now
 
 KINDS: Mapping[Operation, tuple[MetadataKind, ...]] = {
     Operation.ISSUE_CREATE: (MetadataKind.CUSTOM_FIELD, MetadataKind.PRIORITY),
-    Operation.TIME_ENTRY_CREATE: (MetadataKind.CUSTOM_FIELD,),
+    Operation.TIME_ENTRY_CREATE: (MetadataKind.CUSTOM_FIELD, MetadataKind.ACTIVITY),
     Operation.ISSUE_UPDATE_STATUS: (),
 }
 PEOPLE = ("watcher_user_ids", "assigned_to_id")

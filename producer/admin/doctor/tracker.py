@@ -104,6 +104,8 @@ def projects(installation: Installation) -> Iterator[CheckResult]:
         config, _ = tx.configs.get()
         found = tx.links.all()
         categories = {one.tracker_id: one for one in tx.metadata.of_kind(MetadataKind.CATEGORY)}
+        activity = tx.metadata.get(MetadataKind.ACTIVITY, config.default_activity_id or 0)
+    is_off = activity is not None and not activity.details.get("active", True)  # which no project can change
     if not found:
         yield warning("links", Finding.NOTHING_LINKED())
     first = {link.tracker_project_id: link for link in reversed(found)}
@@ -116,7 +118,7 @@ def projects(installation: Installation) -> Iterator[CheckResult]:
     ]
     for project_id, project in now.items():
         wrong += _standing(first[project_id], project)
-        wrong += _usable(project, config.default_activity_id)
+        wrong += _usable(project, None if is_off else config.default_activity_id)
         wrong += _issue_type(project, config.default_tracker_id)
     locked = {one.tracker_user_id for one in installation.locked}
     wrong += [

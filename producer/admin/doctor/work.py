@@ -48,6 +48,7 @@ FIXED_WHERE: Mapping[str, tuple[str, ...]] = {
     Hint.NO_ISSUE_TRACKING: ("modules",),
     Hint.NO_TIME_TRACKING: ("modules",),
     Hint.ACTIVITY_NOT_USABLE_NOW: ("activity",),
+    Hint.ACTIVITY_SWITCHED_OFF: ("activity",),
     Hint.CUSTOM_FIELD_REQUIRED: ("custom fields",),
     Hint.CUSTOM_FIELD_NOT_A_CHOICE: ("templates",),
     Hint.UNKNOWN_PRIORITY: ("ids", "templates"),

@@ -321,6 +321,9 @@ def test_every_hint_has_a_record_and_comes_up() -> None:
         for operation in (ISSUE, TIME):
             known = replace(KNOWN, project_now=now)
             refused |= {one.why.code for one in explain(operation, payload(operation, {}), known, 422)}
+    usable_elsewhere = replace(KNOWN, project_now=ProjectNow(1, Standing.ACTIVE, activities={9: "x"}))
+    sent = payload(TIME, {"activity_id": 12})
+    refused |= {one.why.code for one in explain(TIME, sent, usable_elsewhere, 422)}
     by_the_worker = {
         Hint.DEFAULT_ROLE_GONE
     }  # of nothing that is sent: tests/failures/test_the_steps_of_records.py
