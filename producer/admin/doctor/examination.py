@@ -28,6 +28,7 @@ AT_A_GLANCE: tuple[Check, ...] = (
     services.writes,
     work.on_the_way,
     work.authors_lately,
+    setup.metadata_lately,
     helpdesk.refused,
     helpdesk.silence,
 )

@@ -64,6 +64,14 @@ def metadata(installation: Installation) -> Iterator[CheckResult]:
         yield ok("metadata", Finding.METADATA_CURRENT(at=at))
 
 
+def metadata_lately(installation: Installation) -> Iterator[CheckResult]:
+    """The last synchronisation did not fail."""
+    with installation.store.transaction() as tx:
+        runs = tx.metadata.runs(1)
+    if runs and not runs[0].ok:
+        yield warning("metadata", Finding.METADATA_NOT_READ(error=runs[0].coded))
+
+
 def ids(installation: Installation) -> Iterator[CheckResult]:
     """Every id of the plugin config exists on the tracker."""
     with installation.store.transaction() as tx:

@@ -82,14 +82,14 @@ def overview(desk: Desk) -> Overview:
             standing.last_hour,
             standing.waiting,
             oldest.received_at if oldest else None,
-            oldest if oldest and (oldest.attempts or tx.now() - oldest.received_at > SLOW) else None,
+            oldest if oldest and (oldest.attempts or standing.now - oldest.received_at > SLOW) else None,
             standing.failed,
             tx.events.groups(),
             standing.held,
             tx.events.per_hour(),
             tx.changes.find(limit=LATEST),
             told,
-            bool(tx.links.all()),
+            tx.links.any(),
             tx.recovery.get() is not None,
         )
 

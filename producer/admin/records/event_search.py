@@ -41,7 +41,7 @@ from shared.store.tables.models import (
     TaskTimeLink,
     TicketIssueLink,
 )
-from shared.store.tables.types import is_on_postgresql, moment
+from shared.store.tables.types import clock, is_on_postgresql, moment
 
 MOST_COUNTED = 1001
 NUMBER = re.compile(r"\d+")
@@ -89,12 +89,13 @@ class Group:
 
 
 class EventCounts(NamedTuple):
-    """How many events there are, each at most MOST_COUNTED, and how many creations wait for a decision."""
+    """How many events there are, each at most MOST_COUNTED, and how many creations are held; by the clock `now`."""
 
     last_hour: int
     waiting: int
     failed: int
     held: int
+    now: datetime
 
 
 class EventSearch:
@@ -185,7 +186,7 @@ class EventSearch:
             .scalar_subquery()
             for one in conditions
         )
-        return EventCounts._make(self._session.execute(select(*counts, undecided_count())).one())
+        return EventCounts._make(self._session.execute(select(*counts, undecided_count(), clock())).one())
 
     def needs_a_person(self, most: int = 100) -> tuple[int, int]:
         """Return how many events failed, and how many creations wait for a decision, each up to a limit."""

@@ -14,6 +14,7 @@ from sqlalchemy import (
     Table,
     bindparam,
     delete,
+    exists,
     literal,
     or_,
     select,
@@ -142,6 +143,11 @@ class Links:
             model, key = _model(kind)
             found += [_link(kind, row) for row in self._session.scalars(select(model).order_by(key))]
         return found
+
+    def any(self) -> bool:
+        """Tell whether anything is linked."""
+        some = (exists().where(_model(kind)[1].is_not(None)) for kind in LinkKind)
+        return bool(self._session.scalar(select(or_(*some))))
 
 
 def _model(kind: LinkKind) -> tuple[Any, InstrumentedAttribute[int]]:
