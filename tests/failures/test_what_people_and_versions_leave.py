@@ -1,0 +1,137 @@
+"""Migrations that are behind, a status that no issue can have at first, a token of who left, a project that fails."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from pathlib import Path
+
+import pytest
+from alembic import command
+from alembic.config import Config
+from pydantic import SecretStr
+
+from producer.admin import migrations
+from producer.admin.access.accounts import AccountStore
+from producer.admin.records.rights import Right
+from producer.admin.records.transaction import Store
+from shared.codes.findings import Finding, Named
+from shared.codes.refusals import Refusal
+from shared.codes.steps import What
+from shared.errors import SettingsError
+from shared.store.tables.database import Database
+from shared.store.tables.models import EventState
+from shared.store.tables.schema import HEAD, is_current
+from tests.failures.stage import Stage
+from tests.failures.test_a_status_that_is_not_taken import IN_PROGRESS, api, status
+from tests.integration.console.conftest import Console
+from tests.integration.console.pages import PASSWORD, Visitor
+from tests.support.front import Front, page, passes
+from tests.unit.commands.conftest import Shell
+
+BEFORE = f"{int(HEAD) - 1:04}"
+COMMAND = re.compile(r"`deskbridge (.+?)`")
+
+
+@pytest.fixture
+def old(stage: Stage, shell: Shell, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Database:
+    """A database of the version before, in the environment of every command."""
+    url = f"sqlite:///{tmp_path}/old.sqlite3"
+    database = Database(url)
+    config = Config()
+    config.set_main_option("script_location", str(Path(migrations.__file__).parent))
+    with database.engine.begin() as connection:
+        config.attributes["connection"] = connection
+        command.upgrade(config, BEFORE)
+    monkeypatch.setenv("DESKBRIDGE_DATABASE_URL", url)
+    assert shell.store is stage.bridge.store
+    return database
+
+
+def test_migrations_that_are_behind_are_named_by_every_command_and_process_and_migrate_heals(
+    stage: Stage, shell: Shell, old: Database
+) -> None:
+    words = f"the database is at revision {BEFORE}, not at {HEAD}: run `deskbridge migrate`"
+    done = shell.type("doctor")
+    assert done.exit_code == 1
+    assert words in done.stdout
+    assert "start `deskbridge" not in done.stdout.partition(words)[0], "before it nothing starts"
+    for typed in (("events",), ("trace", "4711"), ("held",), ("users",), ("config", "show"), ("replay", "1")):
+        assert words in shell.fail(*typed)
+    settings = stage.bridge.settings.model_copy(update={"database_url": SecretStr(str(old.engine.url))})
+    with pytest.raises(SettingsError) as refused:
+        is_current(settings)  # as each process does at its start
+    assert refused.value.coded == Refusal.DATABASE_TOO_OLD(found=BEFORE, newest=HEAD)
+    (step,) = set(COMMAND.findall(words))
+    shell.do(*shlex.split(step))
+    assert words not in shell.type("doctor").stdout
+    assert is_current(settings)
+    old.close()
+
+
+def test_a_status_that_no_issue_may_be_created_in_is_given_by_a_second_call(
+    stage: Stage, pages: Visitor
+) -> None:
+    """This is no failure, and no surface calls it one."""
+    stage.tracker.settings(closed_moves=[[0, IN_PROGRESS]])
+    before = stage.doctor().codes
+    assert stage.work(status=2) == EventState.DONE
+    assert status(stage) == IN_PROGRESS
+    assert What.STATUS_GIVEN in stage.trace().codes
+    assert stage.doctor().codes - before <= {Finding.MATCHES_NEW, Named.PERSON_MATCHED}
+    assert "Everything is on the tracker" in pages.open("/console/tickets/4711")
+    assert "All is well" in pages.open("/console")
+    assert api(stage, "GET", "/users/current.json")[0] == 200
+
+
+@pytest.fixture
+def console_of(stage: Stage, console: Console) -> Console:
+    """The console whose API is used with tokens."""
+    assert stage.goes_on()
+    return console
+
+
+def test_what_a_person_who_left_can_still_come_in_with_is_named_and_revoked(
+    shell: Shell, console_of: Console
+) -> None:
+    store = AccountStore(Store(shell.store.database))
+    store.add("boss", PASSWORD, Right.ADMINISTRATOR)
+    store.add("hugo", PASSWORD, Right.OPERATOR)
+    own = store.add_token("hugo-script", Right.VIEWER, "hugo")
+    shared = store.add_token("scripts", Right.VIEWER)
+    told = shell.do("account", "disable", "hugo")
+    assert "API tokens of hugo that are revoked: 1" in told
+    assert "API tokens of no account still let in whoever has them: scripts." in told
+    (step,) = [one for one in COMMAND.findall(told) if one.startswith("account token NAME")]
+    assert [console_of.ask("GET", "/api/events", token=one).status_code for one in (own, shared)] == [
+        401,
+        200,
+    ]
+    shell.do(*shlex.split(step.replace("NAME", "scripts")))
+    assert console_of.ask("GET", "/api/events", token=shared).status_code == 401
+    assert "still let in" not in shell.do("account", "disable", "hugo"), "nothing is left"
+
+
+def test_a_project_that_the_tracker_fails_on_is_named_and_read_once_it_is_mended(
+    stage: Stage, shell: Shell, pages: Visitor
+) -> None:
+    path = "/projects/2/issue_categories.json"
+    with Front(stage.tracker.base_url).running() as front:
+        stage.bridge.configure(base_url=front.address)
+        front.rule = page(500, path=path)
+        failed = shell.fail("sync-metadata")
+        assert f"GET {path} answered 500" in failed
+        (found,) = [one for one in stage.findings() if one.check == "metadata"]
+        assert (found.status, found.found.code) == ("warning", Finding.METADATA_NOT_READ)
+        assert f"GET {path} answered 500" in found.what
+        assert found.todo.startswith("correct what the tracker fails on")
+        overview = pages.open("/console")
+        assert f"GET {path} answered 500" in overview
+        assert "All is well" not in overview
+        assert stage.work() == EventState.DONE, "other projects go on"
+        front.rule = passes
+        (step,) = COMMAND.findall(found.todo)
+        shell.do(*shlex.split(step))
+        (found,) = [one for one in stage.findings() if one.check == "metadata"]
+        assert found.found.code == Finding.METADATA_CURRENT
+        assert "All is well" in pages.open("/console")
