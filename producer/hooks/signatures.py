@@ -21,6 +21,8 @@ SHORTEST = 16
 """Bytes of a secret. Standard Webhooks wants 24 to 64; shorter than this one could be guessed."""
 
 HEADERS = ("webhook-id", "webhook-timestamp", "webhook-signature")
+PLUGIN = "deskbridge-glpi/"
+"""How the User-Agent of GLPI's plugin begins."""
 TOLERANCE_S = 300
 SETTING = "DESKBRIDGE_WEBHOOK_SECRETS"
 LONGEST_STAMP = 19
@@ -48,7 +50,9 @@ class Verifier:
             BadSignature: a header is missing, the time-stamp is too old or new, or there is no signature of version 1.
         """
         if missing := [name for name in HEADERS if not headers.get(name)]:
-            raise BadSignature(Undelivered.SIGNATURE_ABSENT(headers=missing))
+            had_them = len(missing) < len(HEADERS) or headers.get("user-agent", "").startswith(PLUGIN)
+            why = Undelivered.SIGNATURE_LOST if had_them else Undelivered.SIGNATURE_ABSENT
+            raise BadSignature(why(headers=missing))
         stamp = headers["webhook-timestamp"]
         if not (stamp.isascii() and stamp.isdigit() and len(stamp) < LONGEST_STAMP):
             raise BadSignature(Undelivered.TIME_STAMP_MALFORMED(header="webhook-timestamp"))

@@ -9,6 +9,7 @@ class Undelivered(Code):
     """Why a delivery was refused."""
 
     SIGNATURE_ABSENT = "signature_absent"
+    SIGNATURE_LOST = "signature_lost"
     SIGNATURE_MALFORMED = "signature_malformed"
     SIGNATURE_NOT_HEXADECIMAL = "signature_not_hexadecimal"
     TIME_STAMP_MALFORMED = "time_stamp_malformed"

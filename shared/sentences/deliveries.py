@@ -7,6 +7,7 @@ from shared.sentences.template import Table
 
 SENTENCES: Table = {
     Undelivered.SIGNATURE_ABSENT: "missing header: {headers}",
+    Undelivered.SIGNATURE_LOST: "missing header: {headers}; the sender had it, and what is in between took it away",
     Undelivered.SIGNATURE_MALFORMED: "{header} has no signature of the form {form}",
     Undelivered.SIGNATURE_NOT_HEXADECIMAL: "{header} is not a signature of {digits} hexadecimal digits",
     Undelivered.TIME_STAMP_MALFORMED: "{header} is not a number of seconds",
@@ -44,6 +45,10 @@ NO_HELPDESK = (
 
 WHY: Table = {
     Undelivered.SIGNATURE_ABSENT: NO_HELPDESK,
+    Undelivered.SIGNATURE_LOST: (
+        "have the proxy between the helpdesk and the producer pass every header on; the helpdesk sends again what was "
+        "refused"
+    ),
     Undelivered.SIGNATURE_MALFORMED: NO_HELPDESK,
     Undelivered.SIGNATURE_NOT_HEXADECIMAL: NO_HELPDESK,
     Undelivered.TIME_STAMP_MALFORMED: NO_HELPDESK,

@@ -44,7 +44,7 @@ def test_a_request_with_another_time_stamp_is_refused() -> None:
 @pytest.mark.parametrize("value", ["", "é", "-1", "1e9", "9" * 40])
 def test_malformed_headers_are_refused_before_the_body_is_looked_at(name: str, value: str) -> None:
     one = recorded("task-new")
-    why = Undelivered.SIGNATURE_ABSENT(headers=["X-GLPI-signature"])
+    why = Undelivered.SIGNATURE_LOST(headers=["X-GLPI-signature"])
     if value:
         why = Undelivered.SIGNATURE_NOT_HEXADECIMAL(header="X-GLPI-signature", digits=64)
     if name == "x-glpi-timestamp":

@@ -13,6 +13,8 @@ from shared.errors import BadSignature
 from shared.values.validation import is_in_milliseconds
 
 SIGNATURE, TIMESTAMP = "x-glpi-signature", "x-glpi-timestamp"
+AGENT = "GuzzleHttp/"
+"""How the User-Agent of GLPI's webhooks begins, which it always signs."""
 DIGITS = hashlib.sha256().digest_size * 2
 CHALLENGE = b"validate_cra_challenge"
 OLDEST_S = 7 * 86400
@@ -43,7 +45,9 @@ class GlpiVerifier:
         signature, stamp = headers.get(SIGNATURE, ""), headers.get(TIMESTAMP, "")
         if len(signature) != DIGITS or not signature.isascii() or not signature.isalnum():
             if not signature:
-                raise BadSignature(Undelivered.SIGNATURE_ABSENT(headers=["X-GLPI-signature"]))
+                had_it = stamp or headers.get("user-agent", "").startswith(AGENT)
+                lost = Undelivered.SIGNATURE_LOST if had_it else Undelivered.SIGNATURE_ABSENT
+                raise BadSignature(lost(headers=["X-GLPI-signature"]))
             why = Undelivered.SIGNATURE_NOT_HEXADECIMAL
             raise BadSignature(why(header="X-GLPI-signature", digits=DIGITS))
         if is_in_milliseconds(stamp):
