@@ -96,8 +96,8 @@ SENTENCES: Table = {
     Refusal.TRACKER_NOT_CONFIGURED: "no tracker is configured: `deskbridge config set base_url=https://…`",
     Refusal.API_KEY_NOT_STORED: "no API key is stored: `deskbridge config set-api-key`",
     Refusal.API_KEY_NOT_OPENED: (
-        "the stored API key cannot be opened with DESKBRIDGE_SECRET_KEYS: add the key it was stored "
-        "with, or store it again with `deskbridge config set-api-key`"
+        "the stored API key cannot be opened with DESKBRIDGE_SECRET_KEYS[ of the worker on {host}]: add the key that "
+        "it was stored with[, and restart the worker on {host}]"
     ),
     Refusal.API_KEY_EMPTY: "the API key is empty",
     Refusal.API_KEY_MALFORMED: ("the API key must be one line of printable ASCII characters without blanks"),

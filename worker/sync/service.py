@@ -19,6 +19,7 @@ from shared.codes.refusals import Refusal
 from shared.coordination.locks import HeldLock, Locks, of_ticket
 from shared.coordination.pause import Pause, Permit
 from shared.errors import BridgeError, LockBusy, SettingsError, TrackerBusy, TrackerOutage
+from shared.process.itself import Process
 from shared.store.tables.models import EventState
 from shared.telemetry.logs import get_logger, reason_fields
 from worker.sync.actions import Admission, Blocking, Pool, drive
@@ -141,7 +142,8 @@ class SyncService(Services):
     def _begin_pause(self, ticket_id: int, outage: BridgeError) -> Waiting:
         if self.unable is not None and outage.coded.code == Refusal.API_KEY_NOT_OPENED:
             self.unable(outage.coded)  # by this process's keys; another one may have the right ones
-            return self._leave_to_others(ticket_id, outage.coded)
+            why = Refusal.API_KEY_NOT_OPENED(host=Process.here().host)
+            return self._leave_to_others(ticket_id, why)
         seconds = None
         if isinstance(outage, TrackerBusy):
             seconds = outage.retry_after
