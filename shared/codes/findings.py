@@ -28,6 +28,7 @@ class Finding(Code):
     REDIS_LOADING = "redis_loading"
     REDIS_CROWDED = "redis_crowded"
     REDIS_NOT_WRITABLE = "redis_not_writable"
+    SIGNS_EVICTED = "signs_evicted"
     REDIS_MAY_EVICT = "redis_may_evict"
     ALONE_IN_REDIS = "alone_in_redis"
     OTHERS_IN_REDIS = "others_in_redis"

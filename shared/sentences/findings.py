@@ -7,6 +7,9 @@ from shared.sentences.template import Plural, Table
 
 SYNC = "run `deskbridge sync-metadata`"
 MAP = "`deskbridge map-user HELPDESK_USER_ID TRACKER_USER_ID`"
+NO_EVICTION = (
+    "`CONFIG SET maxmemory-policy noeviction` in Redis, and in redis.conf; nothing has to be restarted"
+)
 SET_UP_FIRST = "set up the tracker first"
 ALIVE = Plural(
     "alive {seconds:.0f} s ago (on {host}, version {version}, since {since})",
@@ -42,6 +45,10 @@ SENTENCES: Table = {
     Finding.REDIS_CROWDED: "takes no further connection ({error}): nothing can be locked, so nothing is sent",
     Finding.REDIS_NOT_WRITABLE: "answers, but takes nothing ({error}): nothing can be locked, so nothing is sent",
     Finding.REDIS_MAY_EVICT: "maxmemory-policy is {policy}: locks may be evicted",
+    Finding.SIGNS_EVICTED: (
+        "Redis evicts keys ({count} since it was started; maxmemory-policy is {policy}): locks and signs of life may "
+        "be lost, so nobody can tell whether a worker runs"
+    ),
     Finding.ALONE_IN_REDIS: "{installation}, the only one in its Redis database",
     Finding.OTHERS_IN_REDIS: Plural(
         "another deskbridge uses the same Redis database: {others}; this one is {installation}, and neither takes the "
@@ -352,7 +359,8 @@ WHY: Table = {
     Finding.REDIS_LOADING: "wait; if it takes long, look at the log of Redis",
     Finding.REDIS_CROWDED: "raise `maxclients` of Redis, or end what holds so many connections (`CLIENT LIST`)",
     Finding.REDIS_NOT_WRITABLE: "correct what Redis says, or check DESKBRIDGE_REDIS_URL",
-    Finding.REDIS_MAY_EVICT: "set `maxmemory-policy noeviction`",
+    Finding.REDIS_MAY_EVICT: NO_EVICTION,
+    Finding.SIGNS_EVICTED: NO_EVICTION,
     Finding.OTHERS_IN_REDIS: (
         "give each a Redis database of its own (DESKBRIDGE_REDIS_URL ends with its number), so that neither fills the "
         "other's memory"

@@ -34,6 +34,7 @@ AT_A_GLANCE: tuple[Check, ...] = (
 )
 """What the first page of the console looks at as well, beside what it has in its own words."""
 AT_A_GLANCE_IN_REDIS: tuple[Check, ...] = (
+    services.evictions,
     services.unable,
     services.others,
     services.worker_clocks,

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from itertools import islice
 
 from redis import Redis
-from redis.exceptions import RedisError, ResponseError
+from redis.exceptions import RedisError
 
 from shared.coordination.keys import OURS
 
@@ -46,15 +46,6 @@ def words(error: RedisError) -> str:
     """Return Redis's own words: its client takes the first one away where that has an exception of its own."""
     first, told = getattr(error, "status_code", None), str(error)
     return (f"{first} {told}" if first else told)[:LONGEST_WORDS]
-
-
-def policy(redis: Redis) -> str | None:
-    """Return what Redis does when its memory is full, None where it does not say (hosted ones often forbid CONFIG)."""
-    try:
-        found = redis.config_get("maxmemory-policy")
-    except ResponseError:
-        return None
-    return found.get("maxmemory-policy") if isinstance(found, dict) else None
 
 
 def memory(redis: Redis) -> Memory:

@@ -12,6 +12,9 @@ from sqlalchemy.exc import SQLAlchemyError
 from producer.admin.doctor import redis_health as health
 from producer.admin.doctor.finding import CheckResult, failure, ok, warning
 from producer.admin.doctor.installation import Installation
+from producer.admin.showing.evictions import KEEPS_ALL
+from producer.admin.showing.evictions import evictions as evictions_of
+from producer.admin.showing.evictions import policy as policy_of
 from shared.codes.coded import Coded
 from shared.codes.findings import Finding, Named
 from shared.coordination.call_limit import CallLimit
@@ -106,11 +109,13 @@ def redis(installation: Installation) -> Iterator[CheckResult]:
     """Redis answers, and keeps what it is given."""
     try:
         health.write(installation.redis)
-        policy = health.policy(installation.redis)
+        lost, policy = list(evictions(installation)), policy_of(installation.redis)
     except RedisError as error:
         yield failure("redis", _why_not_written(installation, error))
         return
-    if policy not in (None, "noeviction"):
+    if lost:
+        yield from lost
+    elif policy not in (None, KEEPS_ALL):
         yield warning("redis", Finding.REDIS_MAY_EVICT(policy=policy))
     else:
         yield ok("redis", Finding.REDIS_ANSWERS())
@@ -170,16 +175,27 @@ def processes(installation: Installation) -> Iterator[CheckResult]:
         workers, beats, consoles = (presence.seen(kind) for kind in (WORKER, BEAT, CONSOLE))
     except RedisError:
         return
-    yield _alive("worker", workers, Finding.WORKER_ALIVE) or failure(
-        "worker", Finding.NO_WORKER(**_last(workers))
-    )
+    lost = evictions_of(installation.redis)
+    no_worker = Finding.NO_WORKER(**_last(workers)) if workers or not lost else lost
+    no_beat = Finding.NO_BEAT(**_last(beats)) if beats or not lost else lost
+    yield _alive("worker", workers, Finding.WORKER_ALIVE) or failure("worker", no_worker)
     yield from unable(installation)
-    yield _alive("beat", beats, Finding.BEAT_ALIVE) or warning("beat", Finding.NO_BEAT(**_last(beats)))
+    yield _alive("beat", beats, Finding.BEAT_ALIVE) or warning("beat", no_beat)
     if consoles:
         missing = warning("console", Finding.NO_CONSOLE(**_last(consoles)))
         yield _alive("console", consoles, Finding.CONSOLE_ALIVE) or missing
     else:
         yield ok("console", Finding.CONSOLE_NOT_USED())
+
+
+def evictions(installation: Installation) -> Iterator[CheckResult]:
+    """Redis has dropped no key for want of memory, so that what it says of locks and signs of life is true."""
+    try:
+        lost = evictions_of(installation.redis)
+    except RedisError:
+        return
+    if lost:
+        yield failure("redis", lost)
 
 
 def unable(installation: Installation) -> Iterator[CheckResult]:

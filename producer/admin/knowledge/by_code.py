@@ -353,6 +353,7 @@ NAMED: Mapping[str, Iterable[Code]] = {
         Finding.REDIS_CROWDED,
         Finding.REDIS_NOT_WRITABLE,
         Finding.REDIS_MAY_EVICT,
+        Finding.SIGNS_EVICTED,
         Finding.ALONE_IN_REDIS,
         Finding.OTHERS_IN_REDIS,
         Named.OTHER_INSTALLATION,

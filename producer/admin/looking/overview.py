@@ -11,6 +11,7 @@ from redis.exceptions import RedisError
 from producer.admin.desk import Desk
 from producer.admin.records.event_search import Group
 from producer.admin.records.transaction import Store
+from producer.admin.showing.evictions import evictions
 from shared.coordination.pause import Pause, Paused
 from shared.coordination.presence import BEAT, WORKER, Presence
 from shared.events.config import PluginConfig
@@ -28,16 +29,20 @@ class Signs:
     Attributes:
         worker, beat: seconds since the last sign of life; None: there is none.
         paused: why and until when.
+        evicted: whether signs of life may have been dropped by Redis.
     """
 
     worker: float | None
     beat: float | None
     paused: Paused | None
+    evicted: bool = False
 
     @property
     def works(self) -> bool:
-        """Whether a worker was seen lately."""
-        return self.worker is not None and self.worker < ALIVE_S
+        """Whether a worker was seen lately, or may be at work though its sign of life was dropped."""
+        if self.worker is None:
+            return self.evicted
+        return self.worker < ALIVE_S
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +104,8 @@ def signs(desk: Desk) -> Signs | None:
     try:
         presence = Presence(desk.redis)
         worker, beat = presence.seconds_since(WORKER), presence.seconds_since(BEAT)
-        return Signs(worker, beat, Pause(desk.redis).current())
+        evicted = worker is None and evictions(desk.redis) is not None
+        return Signs(worker, beat, Pause(desk.redis).current(), evicted)
     except RedisError:
         return None
 

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from redis import Redis
 from redis.exceptions import RedisError
 
+from producer.admin.showing.evictions import evictions
 from shared.codes.coded import Coded
 from shared.codes.findings import Finding
 from shared.codes.reasons import Reason
@@ -29,6 +30,8 @@ def obstacle(redis: Redis) -> Coded | None:
     """
     try:
         seconds = Presence(redis).seconds_since(WORKER)
+        if seconds is None and (lost := evictions(redis)):
+            return lost
         if seconds is None or seconds > WORKER_ALIVE_S:
             return Reason.WORKER_AWAITED(seconds=seconds)
         if paused := Pause(redis).current():

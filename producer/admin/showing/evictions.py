@@ -1,0 +1,36 @@
+"""Whether Redis drops keys for want of memory: locks and signs of life are then no proof of anything."""
+
+from __future__ import annotations
+
+from redis import Redis
+from redis.exceptions import ResponseError
+
+from shared.codes.coded import Coded
+from shared.codes.findings import Finding
+
+KEEPS_ALL = "noeviction"
+
+
+def policy(redis: Redis) -> str | None:
+    """Return what Redis does when its memory is full, None where it does not say (hosted ones often forbid CONFIG)."""
+    try:
+        found = redis.config_get("maxmemory-policy")
+    except ResponseError:
+        return None
+    return found.get("maxmemory-policy") if isinstance(found, dict) else None
+
+
+def evictions(redis: Redis) -> Coded | None:
+    """Return that locks and signs of life may be among what Redis has dropped, None if it has dropped nothing.
+
+    Args:
+        redis: connection with its own time-outs.
+
+    Raises:
+        RedisError: it does not tell.
+    """
+    found = policy(redis)
+    if found in (None, KEEPS_ALL):
+        return None
+    count = int(redis.info("stats").get("evicted_keys", 0))
+    return Finding.SIGNS_EVICTED(policy=found, count=count) if count else None
