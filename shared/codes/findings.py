@@ -85,6 +85,7 @@ class Finding(Code):
 
     TRACKER_ANSWERS = "tracker_answers"
     TRACKER_SLOW = "tracker_slow"
+    CALLS_SLOW = "calls_slow"
     TRACKER_NOT_SET_UP = "tracker_not_set_up"
     NOT_A_TRACKER = "not_a_tracker"
     TRACKER_NOT_USABLE = "tracker_not_usable"

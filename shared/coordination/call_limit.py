@@ -20,6 +20,7 @@ from redis.exceptions import NoPermissionError, OutOfMemoryError, ReadOnlyError,
 from shared.codes.coded import Coded
 from shared.codes.limits import CallLimitBy
 from shared.coordination.keys import OURS, is_of_another_type, key_of
+from shared.coordination.latency import note_calls
 
 Calls = Mapping[str, tuple[int, float]]
 """By operation, how many calls were answered, and how many seconds they took in all."""
@@ -238,6 +239,17 @@ class CallLimit:
         found = dict(_pairs(seen))
         self._in_force = _limit(limit)
         return Told(float(now), self._in_force, wanted_by, _seen(float(now), bound, found) if found else None)
+
+    def note(self, calls: Calls) -> None:
+        """Keep what calls took, for whoever asks how slow the tracker is.
+
+        Args:
+            calls: as in `Seen`, a worker's own.
+
+        Raises:
+            RedisError: it cannot be kept.
+        """
+        note_calls(self._redis, calls)
 
     def decide(self, limit: Limit) -> None:
         """Put a limit in force.

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import Any
 
+from shared.codes.coded import Coded
 from shared.codes.refusals import Refusal
 from shared.errors import NotFound
+from shared.events.config import PluginConfig
 from shared.store.configuration.links import Link
 from shared.store.configuration.metadata import MetadataKind
 from shared.store.transaction import Transaction
@@ -63,6 +65,54 @@ def confirm_link(tx: Transaction, link: Link) -> bool:
             raise NotFound(Refusal.PROJECT_WITHOUT_CATEGORIES(**asked))
         raise NotFound(Refusal.CATEGORY_NOT_OF_PROJECT(**asked, **some_of(choices)))
     return True
+
+
+def confirm_people(tx: Transaction, tracker_user_ids: Collection[int]) -> bool:
+    """Check tracker user ids against the cache.
+
+    Returns:
+        False where the cache is empty and confirms nothing.
+
+    Raises:
+        NotFound: naming the ids that a filled cache does not hold, and some that it does.
+    """
+    if not tx.people.cached_count():
+        return False
+    unknown = sorted({one for one in tracker_user_ids if not tx.people.is_cached(one)})
+    if unknown:
+        choices = [f"{one.tracker_user_id} ({one.login})" for one in tx.people.cached()]
+        raise NotFound(Refusal.TRACKER_USERS_UNKNOWN(users=unknown, **some_of(choices)))
+    return True
+
+
+def unusable_defaults(tx: Transaction, config: PluginConfig) -> dict[str, Coded]:
+    """Return why a default cannot be chosen any more, by its key; nothing where the cache is empty.
+
+    Args:
+        tx: the transaction.
+        config: the plugin config.
+    """
+    chosen = {name: tracker_id for name in OF_SPEC if (tracker_id := getattr(config, name))}
+    known = tx.metadata.of_kinds(*{OF_SPEC[name] for name in chosen}) if chosen else {}
+    usable = {one.key for some in known.values() for one in some if one.details.get("active", True)}
+    faults = {
+        name: fault
+        for name, tracker_id in chosen.items()
+        if (OF_SPEC[name], tracker_id) not in usable
+        and (fault := fault_of(confirm, tx, OF_SPEC[name], tracker_id))
+    }
+    if config.default_watcher_ids and (fault := fault_of(confirm_people, tx, config.default_watcher_ids)):
+        faults["default_watcher_ids"] = fault
+    return faults
+
+
+def fault_of(check: Callable[..., object], *arguments: object) -> Coded | None:
+    """Return why a check refuses, None where it does not."""
+    try:
+        check(*arguments)
+    except NotFound as unknown:
+        return unknown.coded
+    return None
 
 
 def some_of(choices: Sequence[object], most: int = MOST_NAMED) -> dict[str, Any]:

@@ -16,9 +16,11 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from shared.coordination.call_limit import CallLimit
 from shared.coordination.doorbell import BROKER_ERRORS
+from shared.coordination.latency import seconds_per_call
 from shared.coordination.pause import Pause
 from shared.coordination.presence import BEAT, CONSOLE, WORKER, Presence
 from shared.coordination.throttle import turns
+from shared.metadata.confirming import unusable_defaults
 from shared.store.transaction import Store
 from shared.telemetry import metrics
 
@@ -76,6 +78,8 @@ class StandingCollector(Collector):
             yield why
             found = turns(self._redis)
             yield _gauge(metrics.RATE_WAIT, found.wait_s if found else 0.0)
+            if (seconds := seconds_per_call(self._redis)) is not None:
+                yield _gauge(metrics.SECONDS_PER_CALL, seconds)
             yield from self._call_limit()
             yield from self._clocks()
             yield _gauge(metrics.INSTALLATIONS, len(Presence(self._redis).installations()))
@@ -132,6 +136,7 @@ class StandingCollector(Collector):
         with store.transaction() as tx:
             now, waiting = tx.now(), tx.journal.waiting()
             good, producers = tx.metadata.last_good_run(), tx.producers.seen()
+            alive = [one for one in producers if one.seconds <= ALIVE_S]
             for latest in producers[:1]:
                 seen.add_metric(["producer"], latest.seconds)
             failed = metrics.FAILED.family()
@@ -150,6 +155,9 @@ class StandingCollector(Collector):
                 failed,
                 _gauge(metrics.PARKED, tx.journal.count_unreadable()),
                 _gauge(metrics.HELD, tx.undecided.count()),
+                _gauge(metrics.DELIVERIES_REFUSED, sum(one.refused_in_a_row for one in alive)),
+                _gauge(metrics.STATUSES_NOT_TAKEN, tx.statuses.not_given(0)[0]),
+                _gauge(metrics.DEFAULTS_NOT_USABLE, len(unusable_defaults(tx, tx.configs.get()[0]))),
                 _gauge(metrics.WRONG_AUTHORS, tx.misattributed.count()),
                 _gauge(metrics.SYNCHRONISED, good.ended_at.timestamp() if good else 0.0),
             ]

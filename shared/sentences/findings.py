@@ -150,6 +150,9 @@ SENTENCES: Table = {
     ),
     Finding.TRACKER_ANSWERS: "{base_url} answers",
     Finding.TRACKER_SLOW: "{base_url} took {seconds:.1f} s for an answer; after 5 s a call is given up",
+    Finding.CALLS_SLOW: (
+        "a call to the tracker took {seconds:.1f} s on average within the last two minutes; after 5 s it is given up"
+    ),
     Finding.TRACKER_NOT_SET_UP: "{problem}",
     Finding.NOT_A_TRACKER: (
         "what answers at {base_url} is not the tracker's API: GET /users.json answered {status}"
@@ -402,6 +405,7 @@ WHY: Table = {
     Finding.NOTHING_LINKED: "`deskbridge link entity ID TRACKER_PROJECT_ID`",
     Finding.LINKS_NOT_ALL_READ: "`deskbridge doctor --all` looks at each, however long the tracker takes",
     Finding.NOT_REACHED_IN_TIME: "`deskbridge doctor --all` looks at each, however long the tracker takes",
+    Finding.CALLS_SLOW: "look for what slows the tracker down: its processors, its memory, its database",
     Finding.TRACKER_SLOW: "look for what slows the tracker down: its processors, its memory, its database",
     Finding.NOT_LOOKED_AT: "fix what fails, then run `deskbridge doctor` again",
     Finding.CATEGORY_GONE: "`deskbridge link {kind} {id} {project_id} --category …`, or `--no-category`",

@@ -165,6 +165,17 @@ OLDEST_DUE = Looked(
 FAILED = Looked("deskbridge_events_failed", "Events that failed and were not replayed, by why", ("code",))
 PARKED = Looked("deskbridge_deliveries_parked", "Deliveries that are kept and cannot be read")
 HELD = Looked("deskbridge_held", "Issues and time entries that wait for a person's decision")
+DELIVERIES_REFUSED = Looked(
+    "deskbridge_deliveries_refused", "Deliveries that producers have refused since they accepted one last"
+)
+STATUSES_NOT_TAKEN = Looked(
+    "deskbridge_statuses_not_taken",
+    "Issues that have another status, since the tracker did not take the ticket's",
+)
+DEFAULTS_NOT_USABLE = Looked(
+    "deskbridge_defaults_not_usable",
+    "Defaults of the configuration that the tracker no longer has or has switched off, as its metadata was read last",
+)
 WRONG_AUTHORS = Looked(
     "deskbridge_misattributed", "Issues and time entries with another author than was meant"
 )
@@ -179,6 +190,10 @@ RINGS = Looked("deskbridge_rings_waiting", "Rings in the broker's queue")
 RATE_WAIT = Looked(
     "deskbridge_rate_limit_wait_seconds",
     "How long the next call to the tracker waits for its turn at RATE_LIMIT; 0 = it does not",
+)
+SECONDS_PER_CALL = Looked(
+    "deskbridge_tracker_seconds_per_call",
+    "What a call to the tracker took on average, over all workers, within two minutes; there was none: left out",
 )
 CALL_LIMIT = Looked(
     "deskbridge_tracker_call_limit",
@@ -207,11 +222,15 @@ LOOKED_UP = (
     FAILED,
     PARKED,
     HELD,
+    DELIVERIES_REFUSED,
+    STATUSES_NOT_TAKEN,
+    DEFAULTS_NOT_USABLE,
     WRONG_AUTHORS,
     PAUSED,
     SYNCHRONISED,
     RINGS,
     RATE_WAIT,
+    SECONDS_PER_CALL,
     CALL_LIMIT,
     CALL_GAIN,
     CLOCK_OFF,

@@ -79,6 +79,7 @@ CASES = {
         ('deskbridge_requests_refused_total{status="401"}|0+30x90',),
         ('deskbridge_requests_refused_total{status="404"}|0+30x90',),
     ),
+    "DeskbridgeNoDeliveryAccepted": gauge("deliveries_refused", 4),
     "DeskbridgeSpoolParked": Case(
         (*spool("a", parked=2, told=100), *spool("b", parked=0, told=50)),
         (*spool("a", parked=2, told=100), *spool("b", parked=0, told=150)),
@@ -87,17 +88,9 @@ CASES = {
         ('deskbridge_tracker_calls_total{status="401"}|0+1x90',),
         ('deskbridge_tracker_calls_total{status="422"}|0+1x90',),
     ),
-    "DeskbridgeTrackerSlow": Case(
-        (
-            'deskbridge_tracker_call_seconds_bucket{le="2.5"}|0+1x90',
-            'deskbridge_tracker_call_seconds_bucket{le="5"}|0+10x90',
-            'deskbridge_tracker_call_seconds_bucket{le="+Inf"}|0+10x90',
-        ),
-        (
-            'deskbridge_tracker_call_seconds_bucket{le="0.1"}|0+10x90',
-            'deskbridge_tracker_call_seconds_bucket{le="+Inf"}|0+10x90',
-        ),
-    ),
+    "DeskbridgeTrackerSlow": gauge("tracker_seconds_per_call", 4, 1),
+    "DeskbridgeStatusesNotTaken": gauge("statuses_not_taken", 1),
+    "DeskbridgeDefaultsNotUsable": gauge("defaults_not_usable", 1),
     "DeskbridgeWrongAuthors": gauge("misattributed", 1),
     "DeskbridgeMetadataOld": Case(
         ("deskbridge_metadata_synchronised_timestamp_seconds|-20000x90",),

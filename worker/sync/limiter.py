@@ -85,6 +85,7 @@ class Limiter:
         calls = self._meter.read()
         if not (wanted or calls or self._was_at_work):
             return False
+        self._limit.note(calls)
         told = self._limit.tell(self._worker, min(wanted, self._bound), self._bound, calls)
         limit = told.limit
         if told.seen is not None:

@@ -13,7 +13,6 @@ from pydantic import SecretStr
 from redis.exceptions import RedisError
 
 from producer.admin.desk import Desk
-from producer.admin.people.people import confirm_people
 from producer.admin.records.transaction import Store, Transaction
 from shared.codes.cautions import Amount, Caution
 from shared.codes.changes import Did
@@ -25,7 +24,7 @@ from shared.connection.vault import Vault
 from shared.coordination.pause import Pause
 from shared.errors import NotFound, SettingsError, TrackerError
 from shared.events.config import PluginConfig
-from shared.metadata.confirming import OF_SPEC, confirm
+from shared.metadata.confirming import OF_SPEC, confirm, confirm_people
 from shared.metadata.synchronisation import Connect
 from shared.store.configuration.metadata import Entry, MetadataKind
 from shared.store.journal.tickets import AT_ONCE

@@ -39,6 +39,7 @@ AT_A_GLANCE_IN_REDIS: tuple[Check, ...] = (
     services.others,
     services.worker_clocks,
     services.rate_limit,
+    services.slowness,
 )
 """Likewise, of what Redis holds: each waits for one that does not answer."""
 
@@ -71,6 +72,7 @@ def _examine(installation: Installation) -> Iterator[CheckResult]:
         yield from services.processes(installation)
     yield from services.calls(installation)
     yield from services.rate_limit(installation)
+    yield from services.slowness(installation)
     if not alive:
         return
     yield from services.producer(installation)

@@ -18,6 +18,7 @@ from producer.admin.showing.evictions import policy as policy_of
 from shared.codes.coded import Coded
 from shared.codes.findings import Finding, Named
 from shared.coordination.call_limit import CallLimit
+from shared.coordination.latency import SLOW_S, seconds_per_call
 from shared.coordination.presence import BEAT, CONSOLE, WORKER, Presence, ProcessSign
 from shared.coordination.throttle import turns
 from shared.errors import SettingsError
@@ -221,6 +222,16 @@ def calls(installation: Installation) -> Iterator[CheckResult]:
         yield ok("calls", Finding.NO_CALLS_LATELY())
     else:
         yield ok("calls", Finding.CALLS_AT_ONCE(count=math.floor(limit.calls), because=limit.because))
+
+
+def slowness(installation: Installation) -> Iterator[CheckResult]:
+    """The workers' calls have not been slow lately."""
+    try:
+        seconds = seconds_per_call(installation.redis)
+    except RedisError:
+        return
+    if seconds and seconds > SLOW_S:
+        yield warning("tracker", Finding.CALLS_SLOW(seconds=seconds))
 
 
 def rate_limit(installation: Installation) -> Iterator[CheckResult]:

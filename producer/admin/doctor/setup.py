@@ -7,14 +7,14 @@ from datetime import UTC
 
 from producer.admin.doctor.finding import CheckResult, failure, ok, warning
 from producer.admin.doctor.installation import Installation
-from producer.admin.people.people import Mapped, confirm_people, user_map
+from producer.admin.people.people import Mapped, user_map
 from shared.codes.coded import Coded
 from shared.codes.findings import Finding, Named
 from shared.codes.reasons import Matching
 from shared.codes.refusals import Refusal
-from shared.errors import NotFound, SettingsError, TrackerError
+from shared.errors import SettingsError, TrackerError
 from shared.events.config import PluginConfig
-from shared.metadata.confirming import OF_SPEC, confirm
+from shared.metadata.confirming import confirm, fault_of, unusable_defaults
 from shared.metadata.rows import person
 from shared.store.configuration.metadata import MetadataKind
 from shared.tracker.client import USERS
@@ -76,13 +76,7 @@ def ids(installation: Installation) -> Iterator[CheckResult]:
     """Every id of the plugin config exists on the tracker."""
     with installation.store.transaction() as tx:
         config, _ = tx.configs.get()
-        faults = {
-            name: fault
-            for name, kind in OF_SPEC.items()
-            if (tracker_id := getattr(config, name)) and (fault := _fault(confirm, tx, kind, tracker_id))
-        }
-        if fault := _fault(confirm_people, tx, config.default_watcher_ids):
-            faults["default_watcher_ids"] = fault
+        faults = unusable_defaults(tx, config)
     checks = {"default_role_id": "role", "default_activity_id": "activity"}
     for name, fault in faults.items():
         is_taken = name in TAKEN_ALL_THE_SAME and fault.code == Refusal.ID_SWITCHED_OFF
@@ -134,7 +128,7 @@ def statuses(installation: Installation) -> Iterator[CheckResult]:
         faults = [
             fault
             for status_id in sorted(set(config.status_map.values()))
-            if (fault := _fault(confirm, tx, MetadataKind.STATUS, status_id))
+            if (fault := fault_of(confirm, tx, MetadataKind.STATUS, status_id))
         ]
     for fault in faults:
         yield failure("statuses", Finding.STATUS_MAP_WRONG(problem=fault))
@@ -219,15 +213,6 @@ def _locked_among(installation: Installation) -> Callable[[Mapped], bool]:
     ids = {one.tracker_user_id for one in installation.locked}
     mails = {one.mail.lower() for one in installation.locked if one.mail}
     return lambda one: one.tracker_user_id in ids or (one.email or "").lower() in mails
-
-
-def _fault(check: Callable[..., object], *arguments: object) -> Coded | None:
-    """Return why a check refuses, None where it does not."""
-    try:
-        check(*arguments)
-    except NotFound as unknown:
-        return unknown.coded
-    return None
 
 
 CHECKS = (ids, memberships, statuses, people)

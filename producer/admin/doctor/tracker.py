@@ -12,6 +12,7 @@ from producer.admin.doctor.installation import Installation
 from shared.codes.coded import Coded
 from shared.codes.faults import Detail
 from shared.codes.findings import Finding
+from shared.coordination.latency import SLOW_S
 from shared.errors import ImpersonationRefused, SettingsError, TrackerClosed, TrackerError
 from shared.refusals.judging import names_of
 from shared.sentences.render import because
@@ -22,8 +23,6 @@ from shared.tracker.lists import PAGE_SIZE
 from shared.tracker.projects import NEEDED_MODULES, ProjectNow, Standing
 
 NOT_FOUND = 404
-SLOW_S = 2.0
-"""An answer that takes longer is told: a call is given up after five seconds."""
 GONE = {
     Standing.CLOSED: Finding.LINKED_PROJECT_CLOSED,
     Standing.ARCHIVED: Finding.LINKED_PROJECT_ARCHIVED,

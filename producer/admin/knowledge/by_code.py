@@ -188,6 +188,7 @@ NAMED: Mapping[str, Iterable[Code]] = {
         Detail.ROW_WITHOUT_ID,
         Finding.TRACKER_ANSWERS,
         Finding.TRACKER_SLOW,
+        Finding.CALLS_SLOW,
         Finding.NOT_REACHED_IN_TIME,
         Finding.TRACKER_NOT_SET_UP,
         Finding.TRACKER_NOT_USABLE,

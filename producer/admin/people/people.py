@@ -6,14 +6,14 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, fields, replace
 
 from producer.admin.records.people_search import Everybody
-from producer.admin.records.transaction import Store, Transaction
+from producer.admin.records.transaction import Store
 from producer.admin.showing.shapes import Shape
 from shared.codes.changes import Did
 from shared.codes.coded import Coded, coded_json
 from shared.codes.refusals import Refusal
 from shared.errors import NotFound
 from shared.events.event import HelpdeskUser
-from shared.metadata.confirming import some_of
+from shared.metadata.confirming import confirm_people
 from shared.sentences.render import sentence
 from shared.store.configuration.people import Match, TrackerPerson
 
@@ -174,24 +174,6 @@ def unmap_user(store: Store, helpdesk_user_id: int) -> None:
         if not (tx.people.remove_override(helpdesk_user_id) | tx.people.remove_pin(helpdesk_user_id)):
             raise NotFound(Refusal.OVERRIDE_UNKNOWN(helpdesk_user_id=helpdesk_user_id))
         tx.changes.note(Did.PERSON_UNMAPPED(helpdesk_user_id=helpdesk_user_id), before=before)
-
-
-def confirm_people(tx: Transaction, tracker_user_ids: Collection[int]) -> bool:
-    """Check tracker user ids against the cache.
-
-    Returns:
-        False where the cache is empty and confirms nothing.
-
-    Raises:
-        NotFound: naming the ids that a filled cache does not hold, and some that it does.
-    """
-    if not tx.people.cached_count():
-        return False
-    unknown = sorted({one for one in tracker_user_ids if not tx.people.is_cached(one)})
-    if unknown:
-        choices = [f"{one.tracker_user_id} ({one.login})" for one in tx.people.cached()]
-        raise NotFound(Refusal.TRACKER_USERS_UNKNOWN(users=unknown, **some_of(choices)))
-    return True
 
 
 def mapped_json(one: Mapped) -> Shape:

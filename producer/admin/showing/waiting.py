@@ -1,4 +1,4 @@
-"""What keeps an event waiting that says of itself nothing: no worker, a pause, or the rate limit."""
+"""What keeps an event waiting that says of itself nothing: no worker, a pause, the rate limit, a slow tracker."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from shared.codes.coded import Coded
 from shared.codes.findings import Finding
 from shared.codes.reasons import Reason
 from shared.codes.refusals import Refusal
+from shared.coordination.latency import SLOW_S, seconds_per_call
 from shared.coordination.pause import Pause
 from shared.coordination.presence import WORKER, Presence
 from shared.coordination.throttle import turns
@@ -36,11 +37,13 @@ def obstacle(redis: Redis) -> Coded | None:
             return Reason.WORKER_AWAITED(seconds=seconds)
         if paused := Pause(redis).current():
             return Finding.EVERYTHING_PAUSED(because=paused.reason)
-        found = turns(redis)
+        found, seconds = turns(redis), seconds_per_call(redis)
     except RedisError as error:
         return Refusal.REDIS_DOWN(error=type(error).__name__)
     if found and found.wait_s > NOTABLE_S:
         return Reason.TURN_AWAITED(rate=found.rate, seconds=found.wait_s)
+    if seconds and seconds > SLOW_S:
+        return Finding.CALLS_SLOW(seconds=seconds)
     return None
 
 

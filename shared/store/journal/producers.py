@@ -33,6 +33,12 @@ class Producer:
     refused: list[Any]
     spools: list[Any]
 
+    @property
+    def refused_in_a_row(self) -> int:
+        """How many deliveries it has refused since it accepted one last."""
+        told = (one.get("since") for one in self.refused if isinstance(one, dict))
+        return sum(one for one in told if isinstance(one, int) and one > 0)
+
 
 class Producers:
     """Reads and writes the rows within one transaction."""

@@ -1,0 +1,190 @@
+"""What only a look at everything finds reaches a monitor, too: its alert's expression holds until it is put right."""
+
+from __future__ import annotations
+
+import operator
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import pytest
+import yaml
+from prometheus_client.registry import Collector
+from sqlalchemy import update
+
+from producer.admin.people.people import map_user
+from shared.connection.connector import Connector
+from shared.connection.vault import Vault
+from shared.coordination.call_limit import CallLimit
+from shared.coordination.keys import INSTALLATIONS, key_of
+from shared.coordination.latency import KEY as LATENCY
+from shared.coordination.latency import note_calls, seconds_per_call
+from shared.coordination.presence import WORKER, Presence
+from shared.coordination.throttle import Throttle, forget_turns
+from shared.metadata.synchronisation import sync_metadata
+from shared.monitoring.standing import StandingCollector
+from shared.store.tables.models import JournalEvent, Misattributed
+from shared.store.tables.types import clock
+from shared.tracker.meter import Meter
+from tests.deployment.prometheus import RULES
+from tests.failures.stage import Act, Stage, both, configure, patch, settings
+from tests.failures.test_every_surface_names_it import another_installation, refuse
+from tests.support.events import task_event, ticket, ticket_event
+from worker.sync.limiter import Limiter
+
+SIMPLE = re.compile(
+    r"max\((?P<metric>deskbridge_\w+)\) (?P<how>[<>]) (?:max\((?P<other>\w+)\)|(?P<number>[\d.]+))"
+)
+HOW: dict[str, Callable[[float, float], bool]] = {">": operator.gt, "<": operator.lt}
+
+
+@dataclass(frozen=True)
+class Told:
+    """A failure that a monitor is told of."""
+
+    alert: str
+    stage: Act
+    repair: Act
+
+
+def synchronise(stage: Stage) -> None:
+    vault = Vault(stage.bridge.settings.secret_keys)
+    sync_metadata(stage.bridge.store, Connector(stage.bridge.store, vault).connect()[1])
+
+
+def calls_take(seconds: float) -> Act:
+    """Let a worker have made calls that took so long."""
+
+    def act(stage: Stage) -> None:
+        meter = Meter()
+        for operation in ("POST issues", "GET users"):
+            meter.add(operation, seconds)
+        Limiter(CallLimit(stage.bridge.redis), meter, "a worker", 4).tell(0)
+
+    return act
+
+
+def later(stage: Stage) -> None:
+    """Let the minutes pass for which calls are kept."""
+    for key in stage.bridge.redis.scan_iter(f"{key_of(stage.bridge.redis, LATENCY)}*"):
+        stage.bridge.redis.delete(key)
+
+
+def status_refused(stage: Stage) -> None:
+    """Let the tracker keep another status."""
+    settings(closed_moves=[[2, 3]])(stage)
+    stage.bridge.forward(task_event())
+    stage.bridge.forward(ticket_event(1, of_ticket=ticket(status=5)))
+
+
+def status_taken(stage: Stage) -> None:
+    """Mend the workflow and replay."""
+    settings(closed_moves=[])(stage)
+    stage.replay()
+
+
+def came_in(seconds: float) -> Act:
+    """Let the newest event be so old."""
+
+    def act(stage: Stage) -> None:
+        stage.bridge.receive(task_event())
+        with stage.bridge.store.database.transaction() as session:
+            session.execute(update(JournalEvent).values(received_at=clock(-seconds)))
+
+    return act
+
+
+def of_nobody(stage: Stage) -> None:
+    """Let a technician be nobody on the tracker."""
+    stage.work(user={"id": 99, "email": "nobody@example.test"})
+
+
+def corrected(stage: Stage) -> None:
+    """Forget what was wrong, as `deskbridge correct-author` does at the end."""
+    map_user(stage.bridge.store, 99, 6)
+    with stage.bridge.store.database.transaction() as session:
+        session.query(Misattributed).delete()
+
+
+TOLD = [
+    Told("DeskbridgeTrackerSlow", calls_take(4), both(later, calls_take(0.05))),
+    Told("DeskbridgeStatusesNotTaken", status_refused, status_taken),
+    Told(
+        "DeskbridgeDefaultsNotUsable",
+        both(configure(default_priority_id=2), patch("priorities", 2, active=False), synchronise),
+        both(patch("priorities", 2, active=True), synchronise),
+    ),
+    Told("DeskbridgeNoDeliveryAccepted", refuse(4), refuse(0)),
+    Told("DeskbridgeWrongAuthors", of_nobody, corrected),
+    Told("DeskbridgeSilent", came_in(3 * 86400), came_in(60)),
+    Told(
+        "DeskbridgeWorkerClockOff",
+        lambda stage: Presence(stage.bridge.redis).mark(WORKER, ahead_s=600),
+        lambda stage: Presence(stage.bridge.redis).mark(WORKER, ahead_s=0.1),
+    ),
+    Told(
+        "DeskbridgeRateLimitHoldsBack",
+        lambda stage: Throttle(stage.bridge.redis, 0.01, sleep=lambda _: None).wait(),
+        lambda stage: forget_turns(stage.bridge.redis),
+    ),
+    Told(
+        "DeskbridgeSharesRedis",
+        another_installation,
+        lambda stage: stage.bridge.redis.zremrangebyrank(INSTALLATIONS, 1, -1),
+    ),
+]
+
+
+@pytest.mark.stand_in
+@pytest.mark.parametrize("told", TOLD, ids=[one.alert for one in TOLD])
+def test_an_alert_holds_until_its_cause_is_put_right(stage: Stage, told: Told) -> None:
+    Presence(stage.bridge.redis).mark(WORKER)
+    assert not holds(stage, told.alert)
+    told.stage(stage)
+    assert holds(stage, told.alert)
+    told.repair(stage)
+    assert not holds(stage, told.alert)
+
+
+def holds(stage: Stage, alert: str) -> bool:
+    """Tell whether an alert's expression holds of what a console shows."""
+    (group,) = yaml.safe_load(RULES.read_text(encoding="utf-8"))["groups"]
+    (expression,) = (one["expr"] for one in group["rules"] if one["alert"] == alert)
+    asked = SIMPLE.fullmatch(expression)
+    assert asked, expression
+    looks: Collector = StandingCollector(stage.bridge.redis, stage.bridge.store, quiet_s=86400.0)
+    shown = {one.name: one.value for family in looks.collect() for one in family.samples}
+    if (value := shown.get(asked["metric"])) is None:
+        return False
+    limit = shown[asked["other"]] if asked["other"] else float(asked["number"])
+    return HOW[asked["how"]](value, limit)
+
+
+@pytest.mark.stand_in
+@pytest.mark.parametrize(
+    "value", ["a text", {"count": "many", "us": "-1"}, {"count": "9" * 40, "us": "1"}, None]
+)
+def test_what_nobody_of_ours_wrote_is_no_latency_and_workers_go_on(stage: Stage, value: object) -> None:
+    redis = stage.bridge.redis
+    note_calls(redis, {"GET users": (2, 8.0)})
+    for key in redis.scan_iter(f"{key_of(redis, LATENCY)}*"):
+        redis.delete(key)
+        if isinstance(value, dict):
+            redis.hset(key, mapping=value)
+        elif value:
+            redis.set(key, str(value))
+    assert seconds_per_call(redis) is None
+    for _ in range(2):
+        note_calls(redis, {"GET users": (2, 8.0)})
+    if not isinstance(value, dict) or value["count"] == "many":
+        assert seconds_per_call(redis) == pytest.approx(4.0)
+
+
+@pytest.mark.stand_in
+def test_a_slow_tracker_is_what_an_event_waits_for(stage: Stage) -> None:
+    stage.bridge.receive(task_event())
+    before = stage.trace().text
+    calls_take(4.0)(stage)
+    assert "took 4.0 s on average" not in before
+    for ask in (stage.trace, stage.events, stage.doctor):
+        assert "took 4.0 s on average" in ask().text
