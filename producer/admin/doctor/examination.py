@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Callable, Collection, Generator, Iterator, Mapping
 from contextlib import suppress
 from contextvars import copy_context
 from queue import Empty, SimpleQueue
@@ -27,14 +27,21 @@ LIVE: tuple[Check, ...] = (*tracker.CHECKS, *setup.CHECKS, *templates.CHECKS)
 AT_A_GLANCE: tuple[Check, ...] = (
     services.writes,
     work.on_the_way,
-    work.authors_lately,
-    setup.metadata_lately,
     helpdesk.refused,
     helpdesk.silence,
 )
 """What the first page of the console looks at as well, beside what it has in its own words."""
+WHERE_NOTED: Mapping[str, Check] = {
+    "authors": work.authors,
+    "issue statuses": work.issue_statuses,
+    "fields": work.fields,
+    "ids": setup.defaults,
+    "metadata": setup.metadata,
+}
+"""What it looks at only where a look at everything has found that there is something."""
 AT_A_GLANCE_IN_REDIS: tuple[Check, ...] = (
     services.evictions,
+    services.redis,
     services.unable,
     services.others,
     services.worker_clocks,
@@ -123,15 +130,19 @@ def _in_time(check: Check, installation: Installation) -> Iterator[CheckResult]:
         yield result
 
 
-def at_a_glance(installation: Installation, *, asks_redis: bool = True) -> list[CheckResult]:
+def at_a_glance(
+    installation: Installation, *, asks_redis: bool = True, noted: Collection[str] = ()
+) -> list[CheckResult]:
     """Return what is not well of what can be seen at any time: no call is made, and little is looked up.
 
     Args:
         installation: the installation.
         asks_redis: whether Redis is asked, too.
+        noted: of which checks (`WHERE_NOTED`) there is something to tell.
     """
     found: list[CheckResult] = []
-    for check in (*AT_A_GLANCE, *(AT_A_GLANCE_IN_REDIS if asks_redis else ())):
+    in_redis = AT_A_GLANCE_IN_REDIS if asks_redis else ()
+    for check in (*AT_A_GLANCE, *in_redis, *(WHERE_NOTED[one] for one in noted)):
         with suppress(SQLAlchemyError):  # which the first of them names
             found += check(installation)
     return [one for one in found if one.status is not Status.OK]

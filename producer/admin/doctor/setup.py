@@ -26,6 +26,8 @@ MOST_NAMED = 10
 MOST_COUNTED = 1000
 TAKEN_ALL_THE_SAME = ("default_priority_id",)
 """What the tracker takes also if it is switched off: so everything is forwarded."""
+CHECKS_OF = {"default_role_id": "role", "default_activity_id": "activity"}
+"""Checks of their own."""
 
 
 def api_key(installation: Installation) -> Iterator[CheckResult]:
@@ -64,27 +66,29 @@ def metadata(installation: Installation) -> Iterator[CheckResult]:
         yield ok("metadata", Finding.METADATA_CURRENT(at=at))
 
 
-def metadata_lately(installation: Installation) -> Iterator[CheckResult]:
-    """The last synchronisation did not fail."""
-    with installation.store.transaction() as tx:
-        runs = tx.metadata.runs(1)
-    if runs and not runs[0].ok:
-        yield warning("metadata", Finding.METADATA_NOT_READ(error=runs[0].coded))
-
-
 def ids(installation: Installation) -> Iterator[CheckResult]:
     """Every id of the plugin config exists on the tracker."""
     with installation.store.transaction() as tx:
         config, _ = tx.configs.get()
         faults = unusable_defaults(tx, config)
-    checks = {"default_role_id": "role", "default_activity_id": "activity"}
+    yield from _unusable(faults)
+    if not faults.keys() - CHECKS_OF.keys():
+        yield ok("ids", Finding.CONFIG_IDS_KNOWN())
+    yield from _left_out(config, faults)
+
+
+def defaults(installation: Installation) -> Iterator[CheckResult]:
+    """Every id of the plugin config that is set exists on the tracker."""
+    with installation.store.transaction() as tx:
+        faults = unusable_defaults(tx, tx.configs.get()[0])
+    yield from _unusable(faults)
+
+
+def _unusable(faults: dict[str, Coded]) -> Iterator[CheckResult]:
     for name, fault in faults.items():
         is_taken = name in TAKEN_ALL_THE_SAME and fault.code == Refusal.ID_SWITCHED_OFF
         found = Finding.CONFIG_ID_UNKNOWN(name=name, problem=fault)
-        yield (warning if is_taken else failure)(checks.get(name, "ids"), found)
-    if not faults.keys() - checks.keys():
-        yield ok("ids", Finding.CONFIG_IDS_KNOWN())
-    yield from _left_out(config, faults)
+        yield (warning if is_taken else failure)(CHECKS_OF.get(name, "ids"), found)
 
 
 def _left_out(config: PluginConfig, faults: dict[str, Coded]) -> Iterator[CheckResult]:

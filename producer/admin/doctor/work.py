@@ -10,6 +10,7 @@ from redis.exceptions import RedisError
 
 from producer.admin.doctor.finding import CheckResult, failure, ok, warning
 from producer.admin.doctor.installation import Installation
+from producer.admin.records.event_search import RECENT_DAYS
 from producer.admin.showing.waiting import obstacle
 from shared.codes.coded import Coded, Written
 from shared.codes.faults import Detail
@@ -35,7 +36,6 @@ SLOW_S = 120.0
 STUCK_S = 3600.0
 DAY_S = 86400.0
 MOST_NAMED = 10
-RECENT_DAYS = 30
 FIXED_WHERE: Mapping[str, tuple[str, ...]] = {
     Hint.PROJECT_CLOSED: ("links",),
     Hint.PROJECT_ARCHIVED: ("links",),
@@ -185,14 +185,6 @@ def authors(installation: Installation) -> Iterator[CheckResult]:
         yield warning("authors", Finding.AUTHORS_WRONG(count=count))
     else:
         yield ok("authors", Finding.AUTHORS_RIGHT())
-
-
-def authors_lately(installation: Installation) -> Iterator[CheckResult]:
-    """Nothing went out in another's name within a day: what was sent before stays so, whatever is mended."""
-    with installation.store.transaction() as tx:
-        count = tx.misattributed.count(DAY_S)
-    if count:
-        yield warning("authors", Finding.AUTHORS_WRONG_LATELY(count=count))
 
 
 def issue_statuses(installation: Installation) -> Iterator[CheckResult]:

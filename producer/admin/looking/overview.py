@@ -15,10 +15,11 @@ from producer.admin.showing.evictions import evictions
 from shared.coordination.pause import Pause, Paused
 from shared.coordination.presence import BEAT, WORKER, Presence
 from shared.events.config import PluginConfig
+from shared.metadata.confirming import unusable_defaults
 from shared.store.tables.models import ChangeRecord, EventState, JournalEvent
 
 ALIVE_S = 90.0
-SLOW = timedelta(minutes=2)
+SLOW, SOON, LONG = timedelta(minutes=2), timedelta(seconds=30), timedelta(minutes=5)
 LATEST = 5
 
 
@@ -52,10 +53,12 @@ class Overview:
     Attributes:
         waiting: events that wait, and since when the oldest does.
         delayed: the oldest event that waits, if it was tried in vain or waits longer than usual.
+        is_stuck: whether it has waited for minutes, and nothing was done since it came in.
         held: issues and time entries that wait for a decision.
         hours: of each hour up to 24 ago how many came in and how many of these failed.
         signs: None where Redis cannot be asked.
         linked: whether anything is linked at all.
+        noted: checks of the doctor that have something to tell (`WHERE_NOTED`).
     """
 
     config: PluginConfig
@@ -64,6 +67,7 @@ class Overview:
     waiting: int
     oldest: datetime | None
     delayed: JournalEvent | None
+    is_stuck: bool
     failed: int
     groups: Sequence[Group]
     held: int
@@ -72,6 +76,7 @@ class Overview:
     signs: Signs | None
     linked: bool
     recovering: bool
+    noted: Sequence[str]
 
 
 def overview(desk: Desk) -> Overview:
@@ -81,22 +86,42 @@ def overview(desk: Desk) -> Overview:
         standing = tx.events.standing()
         config, key = tx.configs.get()
         oldest = tx.journal.oldest(EventState.PENDING)
+        latest, now = tx.metadata.runs(1), standing.now
+        stands_still = _stands_still(oldest, standing.done_at, now)
+        noted = {
+            "authors": standing.wrong_author,
+            "issue statuses": standing.status_not_taken,
+            "fields": standing.field_not_taken,
+            "ids": bool(unusable_defaults(tx, config)),
+            "metadata": bool(latest and not latest[0].ok),
+        }
         return Overview(
             config,
             key is not None,
             standing.last_hour,
             standing.waiting,
             oldest.received_at if oldest else None,
-            oldest if oldest and (oldest.attempts or standing.now - oldest.received_at > SLOW) else None,
+            oldest
+            if oldest and (oldest.attempts or now - oldest.received_at > SLOW or stands_still > SOON)
+            else None,
+            stands_still > LONG,
             standing.failed,
             tx.events.groups(),
             standing.held,
             tx.events.per_hour(),
             tx.changes.find(limit=LATEST),
             told,
-            tx.links.any(),
+            standing.linked,
             tx.recovery.get() is not None,
+            [check for check, is_noted in noted.items() if is_noted],
         )
+
+
+def _stands_still(oldest: JournalEvent | None, done_at: datetime | None, now: datetime) -> timedelta:
+    """Return for how long nothing was done though something waits."""
+    if oldest is None or (done_at is not None and done_at > oldest.received_at):
+        return timedelta(0)
+    return now - oldest.received_at
 
 
 def signs(desk: Desk) -> Signs | None:

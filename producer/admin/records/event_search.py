@@ -30,20 +30,26 @@ from sqlalchemy.orm import Session, defer
 
 from shared.codes.coded import Coded
 from shared.codes.kinds import Kind
+from shared.store.journal.tickets import not_given, with_fields_kept
 from shared.store.ledger.ledger_queries import NOT_LINKED
+from shared.store.ledger.misattributed import wrong_authors
 from shared.store.ledger.undecided import DECIDABLE, undecided_count
 from shared.store.tables.explained import kept
 from shared.store.tables.models import (
+    EntityLink,
     EventState,
     JournalEvent,
     LedgerRow,
     LedgerState,
+    ProjectLink,
     TaskTimeLink,
     TicketIssueLink,
 )
-from shared.store.tables.types import clock, is_on_postgresql, moment
+from shared.store.tables.types import is_on_postgresql, moment
 
 MOST_COUNTED = 1001
+RECENT_DAYS = 30
+"""For so long fields that the tracker did not take are told."""
 NUMBER = re.compile(r"\d+")
 
 
@@ -89,13 +95,26 @@ class Group:
 
 
 class EventCounts(NamedTuple):
-    """How many events there are, each at most MOST_COUNTED, and how many creations are held; by the clock `now`."""
+    """How many events there are, each at most MOST_COUNTED, and what else is noted.
+
+    Attributes:
+        held: issues and time entries that wait for a decision.
+        now: the time.
+        done_at: when an event was done last.
+        linked: whether anything is linked.
+        wrong_author, status_not_taken, field_not_taken: whether there is any such thing on the tracker.
+    """
 
     last_hour: int
     waiting: int
     failed: int
     held: int
     now: datetime
+    done_at: datetime | None
+    linked: bool
+    wrong_author: bool
+    status_not_taken: bool
+    field_not_taken: bool
 
 
 class EventSearch:
@@ -172,7 +191,7 @@ class EventSearch:
         return {at: (counted[at], bad[at]) for at in counted}
 
     def standing(self) -> EventCounts:
-        """Return how many events came in within the hour, wait, and failed, and how many creations are held."""
+        """Return how everything stands, in one statement."""
         conditions = (
             JournalEvent.received_at > moment(-3600),
             JournalEvent.state == EventState.PENDING,
@@ -186,7 +205,20 @@ class EventSearch:
             .scalar_subquery()
             for one in conditions
         )
-        return EventCounts._make(self._session.execute(select(*counts, undecided_count(), clock())).one())
+        done = select(JournalEvent.ended_at).where(
+            JournalEvent.state == EventState.DONE, JournalEvent.ended_at.is_not(None)
+        )
+        done_at = done.order_by(JournalEvent.ended_at.desc()).limit(1).scalar_subquery()
+        noted = (wrong_authors(), not_given(), with_fields_kept(RECENT_DAYS))
+        told = select(
+            *counts,
+            undecided_count(),
+            moment(),
+            done_at,
+            or_(exists(select(EntityLink.entity_id)), exists(select(ProjectLink.helpdesk_project_id))),
+            *(one.exists() for one in noted),
+        )
+        return EventCounts._make(self._session.execute(told).one())
 
     def needs_a_person(self, most: int = 100) -> tuple[int, int]:
         """Return how many events failed, and how many creations wait for a decision, each up to a limit."""

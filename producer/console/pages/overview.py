@@ -6,6 +6,7 @@ from fastapi import Request
 from starlette.responses import Response
 
 from producer.admin.doctor.examination import at_a_glance
+from producer.admin.doctor.finding import Status
 from producer.admin.doctor.installation import Installation
 from producer.admin.looking.overview import overview as look
 from producer.admin.showing.healing import is_ours, step
@@ -13,6 +14,7 @@ from producer.admin.showing.moments import lasting
 from producer.console.drawing.fixing import fix
 from producer.console.entry.answers import AtDesk
 from producer.console.pages.parts import page_router, show
+from shared.codes.findings import Finding
 
 router = page_router()
 HOURS = 24
@@ -23,6 +25,7 @@ def overview(request: Request, desk: AtDesk) -> Response:
     """Show how everything stands."""
     found = look(desk)
     hours = [(ago, *found.hours.get(ago, (0, 0))) for ago in reversed(range(HOURS))]
+    notable = at_a_glance(Installation.of(desk), asks_redis=found.signs is not None, noted=found.noted)
     return show(
         request,
         "overview",
@@ -30,7 +33,9 @@ def overview(request: Request, desk: AtDesk) -> Response:
         found=found,
         hours=hours,
         most=max([count for _, count, _ in hours] + [1]),
-        notable=at_a_glance(Installation.of(desk), asks_redis=found.signs is not None),
+        notable=notable,
+        broken=[one for one in notable if one.status is Status.FAILURE],
+        is_slow=any(one.found.code == Finding.CALLS_SLOW for one in notable),
         fix=fix,
         step=step,
         is_ours=is_ours,

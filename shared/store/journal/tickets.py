@@ -12,7 +12,9 @@ from sqlalchemy import (
     Boolean,
     ColumnElement,
     Float,
+    Select,
     Table,
+    TextClause,
     and_,
     bindparam,
     case,
@@ -362,7 +364,7 @@ class TicketStates:
             The count, and of the newest the ticket, the event whose replay has the status given again, and why.
         """
         state = TicketState
-        refused = (text(STATUS_DROPPED), state.status_reason_text == Reason.STATUS_REFUSED)
+        refused = _was_not_taken()
         count = self._session.scalar(select(func.count()).select_from(state).where(*refused))
         why = (state.status_reason_text, state.status_code, state.status_params)
         newest = select(state.ticket_id, state.event_id, *why).where(*refused).order_by(state.event_id.desc())
@@ -447,7 +449,7 @@ class TicketStates:
 
     def with_fields_kept(self, days: int, limit: int) -> tuple[int, list[int]]:
         """Return how many tickets' issues lack fields since some days at most, and the newest of these tickets."""
-        recently = (FIELDS_ARE_KEPT, TicketState.fields_at >= moment(-days * 86400))
+        recently = _were_kept(days)
         count = self._session.scalar(select(func.count()).select_from(TicketState).where(*recently))
         newest = select(TicketState.ticket_id).where(*recently).order_by(TicketState.fields_at.desc())
         return count or 0, list(self._session.scalars(newest.limit(limit)))
@@ -562,3 +564,21 @@ def _settled_by(settling: float | BindParameter[float]) -> ColumnElement[datetim
     """
     latest = moment(settling)
     return case((TicketState.status_next_at > latest, latest), else_=TicketState.status_next_at)
+
+
+def not_given() -> Select[Any]:
+    """Return the statement for the tickets whose status the tracker did not take."""
+    return select(TicketState.ticket_id).where(*_was_not_taken())
+
+
+def with_fields_kept(days: int) -> Select[Any]:
+    """Return the statement for the tickets whose issues lack fields since some days at most."""
+    return select(TicketState.ticket_id).where(*_were_kept(days))
+
+
+def _was_not_taken() -> tuple[ColumnElement[bool] | TextClause, ...]:
+    return text(STATUS_DROPPED), TicketState.status_reason_text == Reason.STATUS_REFUSED
+
+
+def _were_kept(days: int) -> tuple[ColumnElement[bool] | TextClause, ...]:
+    return FIELDS_ARE_KEPT, TicketState.fields_at >= moment(-days * 86400)

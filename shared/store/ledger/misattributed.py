@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from datetime import datetime
+from typing import Any
 
-from sqlalchemy import ColumnElement, and_, delete, func, or_, select, true, tuple_
+from sqlalchemy import ColumnElement, Select, and_, delete, exists, func, or_, select, tuple_
 from sqlalchemy.orm import Session
 
 from shared.codes.coded import Coded
 from shared.codes.kinds import Kind
 from shared.store.tables.explained import keeping
 from shared.store.tables.models import LedgerRow, LedgerState, Misattributed, TaskTimeLink, TicketIssueLink
-from shared.store.tables.types import clock, insert_for, moment
+from shared.store.tables.types import clock, insert_for
 
 Place = tuple[datetime, str, int]
 """Where one stands in the list: when it was noticed, its kind and key."""
@@ -72,23 +73,25 @@ class MisattributedObjects:
         newest_first = statement.order_by(*(one.desc() for one in place)).limit(limit)
         return [(one, author_id) for one, author_id in self._session.execute(newest_first)]
 
-    def count(self, within_s: float | None = None) -> int:
-        """Return how many that are, or were noted within so many seconds."""
-        noted = true() if within_s is None else Misattributed.at > moment(-within_s)
-        counts = (
-            select(func.count())
-            .select_from(Misattributed)
-            .join(_model(kind), _join(kind))
-            .where(noted)
-            .scalar_subquery()
-            for kind in Kind
-        )
-        return sum(self._session.execute(select(*counts)).one())
+    def of_ticket(self, ticket_id: int) -> bool:
+        """Tell whether anything of a ticket is noted and linked still."""
+        found = wrong_authors().where(Misattributed.ticket_id == ticket_id).limit(1)
+        return self._session.scalar(found) is not None
+
+    def count(self) -> int:
+        """Return how many that are."""
+        return self._session.scalar(select(func.count()).select_from(wrong_authors().subquery())) or 0
 
     def remove(self, kind: Kind, key: int) -> None:
         """Forget it: it was put right."""
         where = (Misattributed.kind == str(kind), Misattributed.key == key)
         self._session.execute(delete(Misattributed).where(*where))
+
+
+def wrong_authors() -> Select[Any]:
+    """Return the statement for what is noted and linked still."""
+    linked = or_(*(exists().where(_join(kind)) for kind in Kind))
+    return select(Misattributed.key).where(linked)
 
 
 def _join(kind: Kind) -> ColumnElement[bool]:

@@ -1,0 +1,102 @@
+"""The console's first page says that all is well only while it is; else the worst comes first."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+
+import pytest
+from sqlalchemy import update
+
+from producer.admin.desk import Desk
+from producer.admin.looking.overview import overview
+from shared.codes.faults import Fault
+from shared.coordination.presence import WORKER, Presence
+from shared.errors import TrackerError
+from shared.metadata.synchronisation import synchronise as recorded
+from shared.store.tables.models import JournalEvent
+from shared.store.tables.types import clock
+from tests.failures.stage import Act, Stage, both, configure, patch, settings
+from tests.failures.test_a_monitor_is_told import calls_take, of_nobody, status_refused, synchronise
+from tests.integration.conftest import bridge_on_postgresql
+from tests.integration.console.pages import Visitor
+from tests.support.bridge import Bridge
+from tests.support.events import task, task_event
+
+__all__ = ["bridge_on_postgresql"]
+WELL, WORKS = "All is well", "It works, and"
+NO_SUCCESS = "Events wait, and none was forwarded for five minutes."
+
+
+def aged(seconds: float) -> Act:
+    """Let an event wait for so long."""
+
+    def act(stage: Stage) -> None:
+        stage.bridge.receive(task_event())
+        with stage.bridge.store.database.transaction() as session:
+            session.execute(update(JournalEvent).values(received_at=clock(-seconds)))
+
+    return act
+
+
+def metadata_refused(stage: Stage) -> None:
+    """Let the synchronisation fail."""
+    desk = Desk(stage.bridge.settings, stage.bridge.store)
+    stage.stand_in.fault("status_before", status=500)
+    with suppress(TrackerError):
+        recorded(desk.store, desk.locks, desk.connector.connect)
+    stage.stand_in.clear_faults()
+
+
+CASES = [
+    pytest.param(calls_take(4.0), WORKS, "took 4.0 s on average", id="an answer takes four seconds"),
+    pytest.param(of_nobody, WORKS, "another author", id="hours stand under another name"),
+    pytest.param(status_refused, "1 event failed", "the status was not given", id="a status was not taken"),
+    pytest.param(
+        both(configure(default_priority_id=2), patch("priorities", 2, active=False), synchronise),
+        WORKS, "switched off", id="a default was switched off",
+    ),
+    pytest.param(metadata_refused, WORKS, "synchronisation failed", id="the metadata could not be read"),
+    pytest.param(aged(40), "Some events are not forwarded yet.", "", id="an event waits for 40 seconds"),
+    pytest.param(aged(400), NO_SUCCESS, "", id="an event waits for more than five minutes"),
+]  # fmt: skip
+
+
+@pytest.mark.stand_in
+@pytest.mark.parametrize(("act", "headline", "words"), CASES)
+def test_it_is_not_said_that_all_is_well(
+    stage: Stage, pages: Visitor, act: Act, headline: str, words: str
+) -> None:
+    assert WELL in pages.open("/console")
+    act(stage)
+    Presence(stage.bridge.redis).mark(WORKER)
+    shown = pages.open("/console")
+    assert WELL not in shown
+    assert "being forwarded" not in shown
+    assert headline in shown
+    assert words in shown
+    settings(closed_moves=[])(stage)
+
+
+@pytest.mark.stand_in
+def test_what_was_done_since_the_oldest_came_in_is_success(stage: Stage, pages: Visitor) -> None:
+    aged(400)(stage)
+    stage.bridge.forward(task_event(2, of_task=task(2)), ticket_id=4711)
+    assert NO_SUCCESS not in pages.open("/console")
+
+
+@pytest.mark.stand_in
+def test_what_keeps_everything_from_being_sent_comes_before_what_failed(stage: Stage, pages: Visitor) -> None:
+    status_refused(stage)
+    assert "1 event failed" in pages.open("/console")
+    stage.bridge.pause.begin(Fault.TRACKER_AWAY(method="GET", path="/users.json"))
+    shown = pages.open("/console")
+    assert "Everything waits for the tracker." in shown
+    assert shown.index("Everything waits") < shown.index("1 event")
+    settings(closed_moves=[])(stage)
+
+
+def test_both_databases_tell_how_everything_stands(bridge_on_postgresql: Bridge) -> None:
+    bridge = bridge_on_postgresql
+    bridge.forward(task_event())
+    found = overview(Desk(bridge.settings, bridge.store))
+    assert (found.linked, found.noted, found.is_stuck, found.delayed) == (True, [], False, None)
