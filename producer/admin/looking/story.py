@@ -107,6 +107,7 @@ class TicketTrace:
         open_events: events that wait, are held, or failed; oldest first.
         last_event: the newest event, None where all have been pruned.
         hindered_by: what stands in the way of an event that waits and does not say why; None: nothing does.
+        has_wrong_author: whether its issue or a time entry has another author than was meant.
     """
 
     ticket_id: int
@@ -118,6 +119,7 @@ class TicketTrace:
     last_event: JournalEvent | None
     config: PluginConfig
     hindered_by: Coded | None = None
+    has_wrong_author: bool = False
 
     def why(self, row: JournalEvent) -> Coded | None:
         """Return why an event of the ticket is as it is."""
@@ -188,7 +190,7 @@ def trace_ticket(store: Store, ticket_id: int, redis: Redis | None = None) -> Ti
         state, noted = tx.statuses.get(ticket_id), tx.trace.of_ticket(ticket_id)
         if not (rows or issue_row or time_rows or state or noted):
             raise NotFound(Refusal.TICKET_UNKNOWN(ticket_id=ticket_id))
-        link = _link(tx, issue_row)
+        link, has_wrong_author = _link(tx, issue_row), tx.misattributed.of_ticket(ticket_id)
     happened = [Happening(step.at, step.coded, step.call) for step in noted]
     arrived = [_arrival(row, event, config) for row, event in events]
     return TicketTrace(
@@ -201,6 +203,7 @@ def trace_ticket(store: Store, ticket_id: int, redis: Redis | None = None) -> Ti
         rows[-1] if rows else None,
         config,
         obstacle(redis) if redis is not None and any(map(is_silent, rows)) else None,
+        has_wrong_author,
     )
 
 

@@ -1,0 +1,36 @@
+"""A ticket's page says that everything is on the tracker only if it is there as it was meant."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.failures.stage import Act, Stage, both, configure
+from tests.integration.console.pages import Visitor
+
+EVERYTHING = "Everything is on the tracker"
+
+
+def worked(**of_task: object) -> Act:
+    """Let hours be logged."""
+    return lambda stage: stage.work(**of_task)
+
+
+@pytest.mark.stand_in
+@pytest.mark.parametrize(
+    ("act", "says"),
+    [
+        pytest.param(
+            worked(user={"id": 99, "email": "nobody@example.test"}), "under another name", id="of nobody"
+        ),
+        pytest.param(
+            both(configure(status_map={}), worked()), "without its status", id="no status is mapped any more"
+        ),
+    ],
+)
+def test_it_does_not_say_that_everything_is_there(stage: Stage, pages: Visitor, act: Act, says: str) -> None:
+    stage.work()
+    assert EVERYTHING in pages.open("/console/tickets/4711")
+    act(stage)
+    shown = pages.open("/console/tickets/4711")
+    assert EVERYTHING not in shown
+    assert says in shown
