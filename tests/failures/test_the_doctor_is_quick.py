@@ -79,3 +79,23 @@ def test_with_a_slow_tracker_the_doctor_ends_in_time_and_names_what_it_did_not_r
     assert "deskbridge doctor --all" in found["links"].todo
     assert found["pending"].status == "ok", "what the tracker is not needed for is looked at all the same"
     stage.stand_in.clear_faults()
+
+
+@pytest.mark.stand_in
+def test_with_everything_well_the_doctor_takes_at_most_three_seconds(stage: Stage) -> None:
+    began = time.monotonic()
+    found = list(examine(stage.installation()))
+    assert time.monotonic() - began < 3
+    assert Finding.NOT_REACHED_IN_TIME not in {one.found.code for one in found}
+
+
+@pytest.mark.stand_in
+def test_at_four_seconds_an_answer_it_tells_what_it_has_after_ten_seconds(stage: Stage) -> None:
+    stage.stand_in.fault("delay", method="GET", seconds=4)
+    began = time.monotonic()
+    found = {one.check: one for one in examine(stage.installation())}
+    took = time.monotonic() - began
+    stage.stand_in.clear_faults()
+    assert took < 11, took
+    assert found["tracker"].found.code == Finding.TRACKER_SLOW
+    assert Finding.NOT_REACHED_IN_TIME in {one.found.code for one in found.values()}
