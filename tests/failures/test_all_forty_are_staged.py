@@ -55,7 +55,7 @@ STAGED: dict[int, tuple[str, tuple[str, str] | None]] = {
     26: ("Redis password changed", (DOCTOR, "Redis was given a password")),
     27: ("allkeys-lru", None),
     28: ("a worker's clock is off", (SURFACES, "a worker's clock is ten minutes ahead")),
-    29: ("the tracker takes four seconds", (HEADLINE, "an answer takes four seconds")),
+    29: ("the tracker takes four seconds", (SURFACES, "the tracker takes four seconds for an answer")),
     30: ("the API key's owner is locked", None),
     31: ("activity off everywhere", (DOCTOR, "the default activity was switched off on the whole tracker")),
     32: ("custom field required", (DOCTOR, "a custom field of time entries was made required")),

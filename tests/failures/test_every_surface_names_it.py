@@ -11,6 +11,8 @@ from shared.codes.deliveries import Undelivered
 from shared.codes.findings import Finding
 from shared.codes.reasons import Reason
 from shared.coordination.keys import INSTALLATIONS, key_of
+from shared.coordination.latency import KEY as LATENCY
+from shared.coordination.latency import note_calls
 from shared.coordination.locks import make_redis
 from shared.coordination.presence import WORKER, Presence
 from shared.coordination.throttle import KEY as TURNS
@@ -25,6 +27,12 @@ from tests.support.events import task, task_event
 WELL = "All is well"
 OTHER = "0123456789ab"
 NOT_WELL = (WELL, "being forwarded", "within moments", "Everything is on the tracker")
+
+
+def no_calls_lately(stage: Stage) -> None:
+    """Let the minutes pass for which it is known what calls took."""
+    for key in stage.bridge.redis.scan_iter(f"{key_of(stage.bridge.redis, LATENCY)}*"):
+        stage.bridge.redis.delete(key)
 
 
 def slow_turns(stage: Stage) -> None:
@@ -100,6 +108,12 @@ FAILURES = [
         slow_turns, Finding.RATE_LIMIT_LOW, "set DESKBRIDGE_RATE_LIMIT to 1 or more", ("no sign of life",),
         lambda stage: forget_turns(stage.bridge.redis),
         waits=Reason.TURN_AWAITED, overview="RATE_LIMIT allows 0.01 calls a second, which is 36 an hour",
+    ),
+    Shown(
+        "the tracker takes four seconds for an answer",
+        lambda stage: note_calls(stage.bridge.redis, {"POST issues": (5, 20.0)}), Finding.CALLS_SLOW,
+        "look for what slows the tracker down", ("no sign of life",), no_calls_lately,
+        waits=Finding.CALLS_SLOW, overview="took 4.0 s on average",
     ),
 ]  # fmt: skip
 
