@@ -51,7 +51,7 @@ ACCEPTED = Counter("deskbridge_events_accepted_total", "Events committed to the 
 DUPLICATES = Counter("deskbridge_events_duplicate_total", "Events that had come before", registry=None)
 UNREADABLE = Counter(
     "deskbridge_deliveries_unreadable_total",
-    "Deliveries that were kept and cannot be read",
+    "Deliveries that were accepted and are unreadable",
     ["source"],
     registry=None,
 )
@@ -163,7 +163,7 @@ OLDEST_DUE = Looked(
     "How long the oldest has waited for a worker, 0 while paused",
 )
 FAILED = Looked("deskbridge_events_failed", "Events that failed and were not replayed, by why", ("code",))
-PARKED = Looked("deskbridge_deliveries_parked", "Deliveries that are kept and cannot be read")
+PARKED = Looked("deskbridge_deliveries_parked", "Accepted deliveries that are unreadable")
 HELD = Looked("deskbridge_held", "Issues and time entries that wait for a person's decision")
 DELIVERIES_REFUSED = Looked(
     "deskbridge_deliveries_refused", "Deliveries that producers have refused since they accepted one last"

@@ -256,7 +256,7 @@ def test_an_alert_reaches_whoever_is_to_be_told_and_leads_to_its_runbook(
     assert alert["labels"]["instance"].endswith(":9101")
     assert alert["annotations"]["summary"] == f"{alert['labels']['instance']} does not answer."
     console = "https://deskbridge.example.org"
-    assert alert["annotations"]["runbook_url"] == f"{console}/console/knowledge/KB-SERVICE-005"
+    assert alert["annotations"]["runbook_url"] == f"{console}/console/knowledge/KB-SERVICE-010"
     until(lambda: told("resolved"), untold, 180)
 
 
