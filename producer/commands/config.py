@@ -39,7 +39,7 @@ def show(as_json: Json = False) -> None:
 
 def change(
     assignments: Annotated[
-        list[str], typer.Argument(metavar="KEY=VALUE", help="Values; an empty one sets it back to nothing.")
+        list[str], typer.Argument(metavar="KEY=VALUE", help="Values; an empty value sets the default.")
     ],
     moved: Annotated[
         bool, typer.Option("--moved", help="The new base_url is another address of the same tracker.")

@@ -42,13 +42,13 @@ def reconcile(
         ),
     ] = None,
     hours_since: Day = None,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only tell what would be done.")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Show what would be done, and change nothing.")] = False,
     as_json: Json = False,
 ) -> None:
     """Find what the helpdesk has and no event told of, and forward it.
 
-    Asks the helpdesk's API for changed tickets and Done ticket tasks; have it run once a day. With --since it is also
-    the first import. What was done before is not done twice.
+    Asks GLPI's API for changed tickets and finished ticket tasks. Workers do the same once a day. With --since it is also
+    the first import. What was sent before is not sent twice.
     """
     from producer.admin.catching_up.reconcile import compare
 

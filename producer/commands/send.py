@@ -42,7 +42,7 @@ def send(
         str | None,
         typer.Argument(
             metavar="[FILE|-]",
-            help="JSON lines or a JSON array; - for standard input.",
+            help="One event, a JSON array, or one event per line; - reads standard input.",
             show_default=False,
         ),
     ] = None,

@@ -21,9 +21,9 @@ def register(app: typer.Typer, panel: str) -> None:
         "deskbridge grants --producer-role deskbridge_producer",
         "deskbridge grants --producer-role deskbridge_producer | psql DATABASE",
     )
-    add(app, make_key, panel, "export DESKBRIDGE_SECRET_KEYS=$(deskbridge make-key)")
-    add(app, make_secret, panel, "export DESKBRIDGE_WEBHOOK_SECRETS=$(deskbridge make-secret)")
-    add(app, make_token, panel, "export DESKBRIDGE_CONSOLE_TOKENS=$(deskbridge make-token)")
+    add(app, make_key, panel, "deskbridge make-key > secrets/keys")
+    add(app, make_secret, panel, "deskbridge make-secret > secrets/webhook")
+    add(app, make_token, panel, "deskbridge make-token > secrets/console-token")
 
 
 def migrate() -> None:
@@ -65,7 +65,7 @@ def grants(
 def make_key() -> None:
     """Print a new key for DESKBRIDGE_SECRET_KEYS.
 
-    With it the tracker's API key is encrypted in the database. Keep it: without it the API key must be stored anew.
+    Make it once and keep it in a file. deskbridge encrypts the API key with it, and cannot open the API key without it.
     """
     from cryptography.fernet import Fernet
 

@@ -125,7 +125,7 @@ class PluginConfig(BaseModel):
         return value.strip().rstrip("/")
 
     def changed(self, assignments: Mapping[str, str]) -> PluginConfig:
-        """Return a copy with values as a person typed them (JSON, or plain text; empty means none).
+        """Return a copy with values as a person typed them (JSON, or plain text; an empty one is the default).
 
         Raises:
             SettingsError: naming each key that does not exist or value that does not fit.

@@ -55,7 +55,7 @@ class Settings(BaseSettings):
     redis_url: SecretStr = Field(
         default=SecretStr("redis://127.0.0.1:6379/0"),
         description=(
-            "Locks, pause, rate limit, and the broker unless BROKER_URL is set. Run Redis with "
+            "Locks, pauses, limits, heartbeats, and the queue unless BROKER_URL is set. Run Redis with "
             "`appendonly yes` and `maxmemory-policy noeviction`. Where Sentinels say which server is the "
             "master: `redis+sentinel://HOST:26379,HOST:26379/0?master=NAME` (docs/high-availability.md)"
         ),

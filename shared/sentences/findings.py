@@ -66,7 +66,7 @@ SENTENCES: Table = {
     ),
     Finding.BEAT_ALIVE: ALIVE,
     Finding.NO_BEAT: (
-        "no sign of life[ for {seconds:.0f} s]: workers sweep without it, but the metadata is not refreshed"
+        "no heartbeat[ for {seconds:.0f} s]: workers do its work themselves, but three times as rarely"
     ),
     Finding.PRODUCER_ALIVE: ALIVE,
     Finding.NO_PRODUCER: "no sign of life[ for {seconds:.0f} s]: no event is taken in",
@@ -398,7 +398,7 @@ WHY: Table = {
     Finding.API_KEY_UNREADABLE: "set DESKBRIDGE_SECRET_KEYS as it was, or store the API key again",
     Finding.API_KEY_OLD_ENCRYPTION: "run `deskbridge config rotate-keys`",
     Finding.METADATA_EMPTY: SYNC,
-    Finding.METADATA_OLD: f"start `deskbridge beat`, or {SYNC}",
+    Finding.METADATA_OLD: f"start a worker, or {SYNC}",
     Finding.METADATA_NOT_READ: (
         "correct what the tracker fails on (its log names it), then run `deskbridge sync-metadata`"
     ),

@@ -14,18 +14,13 @@ SENTENCES: Table = {
     ),
     Refusal.ENVIRONMENT_NOT_VALID: "{faults:; }",
     Refusal.VARIABLES_UNKNOWN: Plural(
-        (
-            "unknown variable {variables}: see `deskbridge --help` and docs/configuration.md for those that "
-            "exist"
-        ),
-        (
-            "unknown variables {variables}: see `deskbridge --help` and docs/configuration.md for those that "
-            "exist"
-        ),
+        "deskbridge has no setting {variables}: correct the name of the variable, or remove it",
+        "deskbridge has no settings {variables}: correct the names of the variables, or remove them",
     ),
     Refusal.VARIABLE_NOT_READ: "{variable}: the file cannot be read ({error})",
     Refusal.EXTRA_NOT_INSTALLED: (
-        "{variable} is set and {package} is not installed: pip install 'deskbridge{extra}'"
+        "{variable} is set, but {package} is not installed: add the extra {extra} to the lock file and install "
+        "deskbridge again"
     ),
     Refusal.SENTRY_DSN_MALFORMED: "DESKBRIDGE_SENTRY_DSN is no DSN of a Sentry project",
     Refusal.MONITOR_NOT_BOUND: "DESKBRIDGE_MONITOR_LISTEN: {address} cannot be bound ({error})",
@@ -55,7 +50,8 @@ SENTENCES: Table = {
         "OIDC_ISSUER needs DESKBRIDGE_SECRET_KEYS (make one: `deskbridge make-key`)"
     ),
     Refusal.HELPDESK_API_NOT_SET: (
-        "no helpdesk can be asked: set DESKBRIDGE_GLPI_API_URL (docs/helpdesks/glpi.md says how)"
+        "GLPI cannot be asked, since DESKBRIDGE_GLPI_API_URL is not set: set it "
+        "(`deskbridge knowledge show KB-HELPDESK-003` explains how)"
     ),
     Refusal.UNITS_NO_VENV: "{venv} is no venv with deskbridge that a unit can name",
     Refusal.UNITS_NOT_SEEN: "units do not see {venv}: set deskbridge up in {place}",

@@ -1,1 +1,1 @@
-"""What both doors show alike."""
+"""What command line, API and pages show alike."""

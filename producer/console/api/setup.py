@@ -34,7 +34,7 @@ def show_config(desk: AtDesk) -> Any:
 @router.patch("/config", response_model=models.ConfigChanged)
 def change_config(
     desk: AtDesk,
-    values: Annotated[dict[str, Any], Body(description="Keys to change; null sets one back to nothing.")],
+    values: Annotated[dict[str, Any], Body(description="Keys to change; null sets the default.")],
     moved: Annotated[bool, Query(description="The new base_url is the same tracker's.")] = False,
     replay: Annotated[
         bool, Query(description="Give statuses anew that the status_map before gave otherwise.")
