@@ -42,13 +42,15 @@ def reconcile(
         ),
     ] = None,
     hours_since: Day = None,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Show what would be done, and change nothing.")] = False,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Show what would be done, and change nothing.")
+    ] = False,
     as_json: Json = False,
 ) -> None:
     """Find what the helpdesk has and no event told of, and forward it.
 
-    Asks GLPI's API for changed tickets and finished ticket tasks. Workers do the same once a day. With --since it is also
-    the first import. What was sent before is not sent twice.
+    Asks GLPI's API for changed tickets and finished ticket tasks. Workers do the same once a day. With --since it is
+    also the first import. What was sent before is not sent twice.
     """
     from producer.admin.catching_up.reconcile import compare
 
