@@ -136,7 +136,6 @@ class Finding(Code):
     EVENTS_FIXED = "events_fixed"
     AUTHORS_RIGHT = "authors_right"
     AUTHORS_WRONG = "authors_wrong"
-    AUTHORS_WRONG_LATELY = "authors_wrong_lately"
     STATUSES_GIVEN = "statuses_given"
     STATUSES_NOT_GIVEN = "statuses_not_given"
     FIELDS_TAKEN = "fields_taken"

@@ -240,10 +240,6 @@ SENTENCES: Table = {
         "{count} issue or time entry has another author than was meant",
         "{count} issues or time entries have another author than was meant",
     ),
-    Finding.AUTHORS_WRONG_LATELY: Plural(
-        "{count} issue or time entry of the last day has another author than was meant",
-        "{count} issues or time entries of the last day have another author than was meant",
-    ),
     Finding.STATUSES_GIVEN: "the tracker refused no status",
     Finding.STATUSES_NOT_GIVEN: Plural(
         "{count} issue has another status than its ticket (ticket {tickets}): {cause}",

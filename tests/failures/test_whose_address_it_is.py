@@ -80,7 +80,7 @@ def test_two_users_with_one_address_are_named_and_map_user_heals(
     for page in ("/console/tickets/4711", "/console/people"):
         assert words in pages.open(page)
     shown = pages.open("/console")
-    assert "2 issues or time entries of the last day have another author than was meant" in shown
+    assert "2 issues or time entries have another author than was meant" in shown
     assert not any(word in shown for word in WELL), shown
     heal(stage, shell, found.todo)
 

@@ -304,7 +304,6 @@ NAMED: Mapping[str, Iterable[Code]] = {
         Reason.TIME_LOGGED_AS_ANOTHER,
         Finding.AUTHORS_RIGHT,
         Finding.AUTHORS_WRONG,
-        Finding.AUTHORS_WRONG_LATELY,
         Refusal.TIME_ENTRY_UNKNOWN,
         Refusal.LOGGING_EVENT_PRUNED,
         Refusal.HOURS_OF_NOBODY,

@@ -113,7 +113,6 @@ FIXES: dict[str, tuple[str, str]] = {
     Finding.TEMPLATE_NOT_RENDERED: TEMPLATE,
     Finding.CUSTOM_FIELDS_NOT_SENT: TEMPLATE,
     Finding.AUTHORS_WRONG: (N_("See them"), "/console/authors"),
-    Finding.AUTHORS_WRONG_LATELY: (N_("See them"), "/console/authors"),
     Finding.ROWS_HELD: DECIDE,
     Finding.EVENTS_FAILED: (N_("See them"), f"{EVENTS}?state=failed"),
     Finding.EVENTS_PENDING: (N_("See them"), f"{EVENTS}?state=pending"),
