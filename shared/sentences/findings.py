@@ -459,7 +459,6 @@ WHY: Table = {
     Finding.EVENTS_FIXED: "`deskbridge replay --state failed --code {code}`",
     Finding.EVENTS_FAILED: "`deskbridge events --state failed`, fix the cause, `deskbridge replay --state failed`",
     Finding.AUTHORS_WRONG: "`deskbridge misattributed`",
-    Finding.AUTHORS_WRONG_LATELY: "`deskbridge misattributed`",
     Finding.STATUSES_NOT_GIVEN: "fix it, then `deskbridge replay {events: }`",
     Finding.FIELDS_NOT_TAKEN: (
         "`deskbridge trace {ticket_id}` names the fields; let a role set them on the tracker, or send them no more"
