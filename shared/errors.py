@@ -14,16 +14,16 @@
       ├ ImpersonationRefused  403, 404, 412, 422 while impersonating
       └ TrackerRejected       any other 3xx or 4xx as the administrator; 422 of a person who may create it
 
-"Nothing to send" is a result (`worker.sync.results`), never an error.
+"Nothing to send" is a result (`worker.ticket.results`), never an error.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from shared.codes.coded import Code, Coded
 from shared.codes.faults import Fault
 from shared.codes.invalid import Faults, faults_in, faulty
+from shared.codes.notice import Code, Notice
 from shared.codes.refusals import Refusal
 from shared.sentences.render import sentence
 
@@ -32,20 +32,20 @@ class BridgeError(Exception):
     """Base of everything deskbridge raises on purpose; its text is fit to be shown to a person.
 
     Args:
-        coded: what happened.
+        notice: what happened.
     """
 
-    def __init__(self, coded: Coded) -> None:
-        self.coded = coded
-        super().__init__(coded)
+    def __init__(self, notice: Notice) -> None:
+        self.notice = notice
+        super().__init__(notice)
 
     @property
     def faults(self) -> Faults:
         """What is wrong with which field, where it is about fields."""
-        return faults_in(self.coded)
+        return faults_in(self.notice)
 
     def __str__(self) -> str:
-        return sentence(self.coded)
+        return sentence(self.notice)
 
 
 class SettingsError(BridgeError):
@@ -80,7 +80,7 @@ class TemplateError(BridgeError):
         column: character in that line, from 1.
     """
 
-    def __init__(self, problem: Coded, line: int, column: int) -> None:
+    def __init__(self, problem: Notice, line: int, column: int) -> None:
         self.problem, self.line, self.column = problem, line, column
         super().__init__(Fault.TEMPLATE_FAULTY(line=line, column=column, message=problem))
 
@@ -134,7 +134,7 @@ class TrackerError(BridgeError):
         *,
         status: int | None = None,
         errors: Sequence[str] = (),
-        detail: Coded | None = None,
+        detail: Notice | None = None,
     ) -> None:
         self.method, self.path, self.status, self.errors = method, path, status, tuple(errors)
         super().__init__(
@@ -221,7 +221,7 @@ class OutcomeUnknown(TrackerError):
 class ImpersonationRefused(TrackerError):
     """Refused while acting as a person; the administrator may still be allowed (SPEC section 7).
 
-    What a 422 is about, the person's rights or the content, `worker.sync.rights` finds out.
+    What a 422 is about, the person's rights or the content, `worker.ticket.rights` finds out.
     """
 
     code = Fault.IMPERSONATION_REFUSED

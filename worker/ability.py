@@ -9,9 +9,9 @@ from contextlib import suppress
 from redis.exceptions import RedisError
 from sqlalchemy.exc import SQLAlchemyError
 
-from shared.codes.coded import Coded
-from shared.coordination.presence import WORKER, Presence
+from shared.codes.notice import Notice
 from shared.errors import SettingsError
+from shared.redis.heartbeat import WORKER, Heartbeats
 from shared.telemetry.logs import get_logger, reason_fields
 
 LOOKED_AT_EVERY_S = 5.0
@@ -19,16 +19,16 @@ log = get_logger("worker")
 
 
 class Ability:
-    """Notes that the key cannot be opened, says so with a sign of life, and looks until it can.
+    """Notes that the key cannot be opened, says so with a heartbeat, and looks until it can.
 
     Args:
-        presence: where that is said.
+        heartbeats: where that is said.
         look: opens the key; raises a SettingsError if it cannot be opened.
         stopping: set once the process is to end.
     """
 
-    def __init__(self, presence: Presence, look: Callable[[], object], stopping: threading.Event) -> None:
-        self._presence, self._look, self._stopping = presence, look, stopping
+    def __init__(self, heartbeats: Heartbeats, look: Callable[[], object], stopping: threading.Event) -> None:
+        self._heartbeats, self._look, self._stopping = heartbeats, look, stopping
         self._able, self._change = threading.Event(), threading.Lock()
         self._able.set()
 
@@ -37,7 +37,7 @@ class Ability:
         """Whether the key can be opened, as far as is known."""
         return self._able.is_set()
 
-    def lose(self, why: Coded) -> None:
+    def lose(self, why: Notice) -> None:
         """Take no more tickets until the key can be opened.
 
         Args:
@@ -60,12 +60,12 @@ class Ability:
     def _look_until_able(self) -> None:
         while not self._stopping.is_set():
             with suppress(RedisError):
-                self._presence.mark_unable(WORKER)
+                self._heartbeats.mark_unable(WORKER)
             with suppress(SettingsError, SQLAlchemyError, RedisError):
                 self._look()
                 break
             self._stopping.wait(LOOKED_AT_EVERY_S)
         with suppress(RedisError):
-            self._presence.able(WORKER)
+            self._heartbeats.able(WORKER)
         self._able.set()
         log.info("this worker can open the API key again, and goes on")

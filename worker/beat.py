@@ -12,18 +12,18 @@ from celery.beat import Scheduler, Service
 from redis import Redis
 from redis.exceptions import RedisError
 
-from shared.coordination.doorbell import make_celery, queue_of
-from shared.coordination.locks import connected
-from shared.coordination.presence import BEAT, Presence, is_there
 from shared.errors import BridgeError
 from shared.process.settings import Settings
+from shared.queue.publisher import make_celery, queue_of
+from shared.redis.heartbeat import BEAT, Heartbeats, is_there
+from shared.redis.locks import connected
 from shared.telemetry import metrics
 from shared.telemetry.logs import get_logger, reason_fields
-from worker.monitor import monitored
+from worker.health import monitored
 from worker.schedule import schedule
 
 AT_WORK_S = 60.0
-"""A worker gives a sign of life every ten seconds; what is sent to an installation without one would only pile up."""
+"""A worker gives a heartbeat every ten seconds; what is sent to an installation without one would only pile up."""
 
 
 def beat(settings: Settings) -> int:
@@ -40,15 +40,15 @@ def beat(settings: Settings) -> int:
     redis = connected(
         Redis, settings.redis_url.get_secret_value(), socket_keepalive=True, health_check_interval=15
     )
-    presence = Presence(redis)
-    presence.keep_marking(BEAT)
+    heartbeats = Heartbeats(redis)
+    heartbeats.keep_marking(BEAT)
     try:
         monitored(settings, metrics.registry("beat"), {"redis": lambda: is_there(redis)})
     except BridgeError as error:
-        get_logger("beat").error("does not start", **reason_fields(error.coded))
+        get_logger("beat").error("does not start", **reason_fields(error.notice))
         return 2
     get_logger("beat").info("started")
-    each = partial(EachInstallation, settings, presence)
+    each = partial(EachInstallation, settings, heartbeats)
     Beat(app=app, scheduler=each, loglevel="WARNING", max_interval=5, quiet=True).run()
     return 0
 
@@ -61,19 +61,19 @@ class EachInstallation(Scheduler):  # type: ignore[misc]
 
     Args:
         settings: the process's settings.
-        presence: tells which installations there are.
+        heartbeats: tells which installations there are.
         options: as Celery's own has them.
     """
 
-    def __init__(self, settings: Settings, presence: Presence, **options: Any) -> None:
-        self._settings, self._presence = settings, presence
+    def __init__(self, settings: Settings, heartbeats: Heartbeats, **options: Any) -> None:
+        self._settings, self._heartbeats = settings, heartbeats
         self._known: list[str] = []
         super().__init__(**options)
 
     def send_task(self, *arguments: Any, **options: Any) -> None:
         """Send a task to each; those that were known before, if Redis cannot be asked: the broker may be another."""
         with suppress(RedisError):
-            self._known = self._presence.installations(AT_WORK_S)
+            self._known = self._heartbeats.installations(AT_WORK_S)
         for one in self._known:
             super().send_task(*arguments, **{**options, "queue": queue_of(self._settings, one)})
 

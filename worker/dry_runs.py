@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from shared.dryrun.cleanup import clean_up
 from shared.telemetry.logs import get_logger
-from worker.bootstrap import Worker
+from worker.app import Worker
 
 log = get_logger("dryrun")
 
@@ -15,7 +15,7 @@ def clean_dry_runs(worker: Worker) -> int:
     No failure gets out of it: the sweep has more important things to do.
     """
     try:
-        if worker.pause.current():
+        if worker.breaker.current():
             return 0
         return clean_up(worker.store, worker.connector.connect, settling=worker.settings.settling_time)
     except Exception as failure:  # noqa: BLE001 (each row is tried again when its time has come)

@@ -14,24 +14,24 @@ from celery.signals import worker_shutting_down
 from redis.exceptions import RedisError
 
 from shared.codes.refusals import Refusal
-from shared.coordination.ahead import Ahead
-from shared.coordination.doorbell import drop_strange_keys
-from shared.coordination.installation import InstallationUnknown, Whose
-from shared.coordination.presence import WORKER, is_there
-from shared.coordination.throttle import forget_turns
 from shared.errors import BridgeError, SettingsError
 from shared.monitoring.clocks import OwnClock
 from shared.monitoring.standing import StandingCollector
 from shared.process.settings import Settings
+from shared.queue.publisher import drop_strange_keys
+from shared.redis.heartbeat import WORKER, is_there
+from shared.redis.installation import InstallationUnknown, Whose
+from shared.redis.priority import PriorityTickets
+from shared.redis.rate_limit import forget_turns
 from shared.store.tables.database import Database
 from shared.store.tables.schema import is_current
 from shared.telemetry import metrics, tracing
 from shared.telemetry.logs import get_logger, reason_fields
-from worker.bootstrap import Worker, backlog, bootstrap
+from worker.app import Worker, backlog, bootstrap
+from worker.celery_tasks import left_to_the_sweep, register
 from worker.consumer import PatientConsumer
-from worker.monitor import Looks, monitored
-from worker.tasks import left_to_the_sweep, register
-from worker.upkeep import keep_up
+from worker.health import Looks, monitored
+from worker.maintenance import do_maintenance
 from worker.watchdog import EXIT_CODE
 
 SWEEP_WITHOUT_BEAT = 3
@@ -61,16 +61,14 @@ def work(settings: Settings, concurrency: int) -> int:
     try:
         tracing.start(settings, "worker")
         # one that waits for its database lives
-        monitored(
-            settings, registry, seen, lambda: all(one.coordinator.stuck_since is None for one in working)
-        )
+        monitored(settings, registry, seen, lambda: all(one.scheduler.stuck_since is None for one in working))
     except SettingsError as error:
-        log.error("does not start", **reason_fields(error.coded))
+        log.error("does not start", **reason_fields(error.notice))
         return 2
     try:
         installation = _installation(settings)
     except BridgeError as error:
-        log.error("does not start", **reason_fields(error.coded))
+        log.error("does not start", **reason_fields(error.notice))
         return 1
     with suppress(RedisError):  # Celery waits for it
         drop_strange_keys(settings, installation)
@@ -78,8 +76,8 @@ def work(settings: Settings, concurrency: int) -> int:
     with suppress(RedisError):
         forget_turns(worker.redis)
     register(worker.app, worker)
-    worker.coordinator.start()
-    worker.limiter.keep_telling(lambda: worker.coordinator.wanted, worker.coordinator.look)
+    worker.scheduler.start()
+    worker.quota.keep_telling(lambda: worker.scheduler.wanted, worker.scheduler.look)
     threading.Thread(target=_end_where_stuck, args=(worker,), daemon=True, name="stuck").start()
     # what Celery prints when it is told to stop
     celery.apps.worker.safe_say = lambda text, *_: log.info(str(text).strip())
@@ -91,37 +89,37 @@ def work(settings: Settings, concurrency: int) -> int:
     seen.update(_needed(worker))
     working.append(worker)
     threading.Thread(target=_take_ahead, args=(worker,), daemon=True, name="ahead").start()
-    worker.presence.keep_marking(WORKER, OwnClock(worker.store.database).ahead_s)
+    worker.heartbeats.keep_marking(WORKER, OwnClock(worker.store.database).ahead_s)
     log.info("started", concurrency=concurrency)
     threading.Thread(target=_sweep_without_beat, args=(worker,), daemon=True, name="sweep").start()
-    threading.Thread(target=_keep_up_without_beat, args=(worker,), daemon=True, name="upkeep").start()
+    threading.Thread(target=_maintain_without_beat, args=(worker,), daemon=True, name="maintenance").start()
 
     return _work_until_it_ends(worker)
 
 
 def _take_ahead(worker: Worker) -> None:
-    """Look for tickets that are to go ahead, as long as others wait; else each is done as soon as it is rung."""
-    ahead = Ahead(worker.redis)
+    """Look for tickets that are to go ahead, as long as others wait; else each is done as soon as it is notified."""
+    ahead = PriorityTickets(worker.redis)
     while not worker.stopping.wait(AHEAD_LOOKED_FOR_EVERY_S):
-        if worker.ability.is_able and worker.coordinator.is_at_work and worker.limiter.share:
-            with suppress(RedisError):  # they are rung as well
-                worker.coordinator.take_ahead(ahead.take())
+        if worker.ability.is_able and worker.scheduler.is_at_work and worker.quota.share:
+            with suppress(RedisError):  # they are notified as well
+                worker.scheduler.take_ahead(ahead.take())
 
 
 def _work_until_it_ends(worker: Worker) -> int:
-    """Have Celery hand tickets over until it ends; however that is, what is left is rung."""
+    """Have Celery hand tickets over until it ends; however that is, what is left is notified."""
 
     def stop(**_: object) -> None:
         worker.stopping.set()
-        worker.coordinator.stop()
+        worker.scheduler.stop()
 
     worker_shutting_down.connect(stop)
     try:
         return run_celery(worker.app, concurrency=TASKS, **OPTIONS)
     finally:
         stop()
-        if left := worker.coordinator.close():
-            worker.service.ring(left)
+        if left := worker.scheduler.close():
+            worker.service.notify(left)
         tracing.stop()
 
 
@@ -202,18 +200,18 @@ def _sweep_without_beat(worker: Worker) -> None:
         due = not worker.stopping.wait(worker.settings.sweep_interval * SWEEP_WITHOUT_BEAT)
 
 
-def _keep_up_without_beat(worker: Worker) -> None:
+def _maintain_without_beat(worker: Worker) -> None:
     """Do what is due by its age from the start, in a thread of its own: reading the metadata may take minutes."""
     while not worker.stopping.is_set():
         with left_to_the_sweep():
-            keep_up(worker)
+            do_maintenance(worker)
         worker.stopping.wait(worker.settings.sweep_interval * SWEEP_WITHOUT_BEAT)
 
 
 def _end_where_stuck(worker: Worker) -> None:
     """End the process where it waits, in two looks, for what does not come: its tickets would stay locked."""
     before = None
-    while (since := worker.coordinator.stuck_since) is None or since != before:
+    while (since := worker.scheduler.stuck_since) is None or since != before:
         before = since
         time.sleep(STUCK_LOOKED_FOR_EVERY_S)
     log.critical("what is waited for does not come; the worker ends to be started anew", exit_code=EXIT_CODE)
@@ -221,9 +219,9 @@ def _end_where_stuck(worker: Worker) -> None:
 
 
 def _end_where_starved(worker: Worker) -> None:
-    """End the process where rings wait and it is handed none; nothing of it is at work, so nothing is cut off."""
+    """End the process where messages wait and it is handed none; nothing of it is at work, so nothing is cut off."""
     if worker.watchdog.look(backlog(worker.app)):
         log.error(
-            "rings wait and this worker is handed none; it ends to be started anew", exit_code=EXIT_CODE
+            "messages wait and this worker is handed none; it ends to be started anew", exit_code=EXIT_CODE
         )
         os._exit(EXIT_CODE)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from shared.coordination.doorbell import SWEEP
 from shared.process.settings import Settings
+from shared.queue.publisher import SWEEP
 
 
 def schedule(settings: Settings) -> dict[str, dict[str, Any]]:

@@ -23,14 +23,14 @@ def begin(process: str) -> Settings | None:
         settings = load_settings()
     except BridgeError as error:
         configure_logging(None, process=process)  # how to log is part of what could not be read
-        get_logger(process).error("does not start", **reason_fields(error.coded))
+        get_logger(process).error("does not start", **reason_fields(error.notice))
         return None
     configure_logging(settings.log_format, process=process)
     log_crashes()
     try:
         reporting.start(settings, process)
     except BridgeError as error:
-        get_logger(process).error("does not start", **reason_fields(error.coded))
+        get_logger(process).error("does not start", **reason_fields(error.notice))
         return None
     setup_logging.connect(_is_set_up, weak=False)
     return settings

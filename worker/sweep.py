@@ -1,4 +1,4 @@
-"""The sweep: rings every ticket that has something due, so that no guarantee rests on the broker."""
+"""The sweep: notifies every ticket that has something due, so that no guarantee rests on the broker."""
 
 from __future__ import annotations
 
@@ -6,15 +6,15 @@ import random
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from shared.coordination.locks import Locks
-from shared.coordination.pause import Pause
 from shared.process.settings import Settings
+from shared.redis.circuit_breaker import CircuitBreaker
+from shared.redis.locks import Locks
 from shared.store.transaction import Store
 from shared.telemetry.logs import get_logger
 
 log = get_logger("sweep")
-MOST_RUNG = 2000
-JUST_RUNG_S = 3.0
+MOST_NOTIFIED = 2000
+JUST_NOTIFIED_S = 3.0
 A_TICK = 0.8
 """The part of the interval after which somebody may sweep again: a tick comes a little early or late."""
 PRUNED_AT_ONCE = 1000
@@ -23,38 +23,40 @@ MOST_PRUNED = 100
 
 @dataclass(frozen=True)
 class Sweep:
-    """Looks for what is due and rings it.
+    """Looks for what is due and notifies it.
 
     Attributes:
-        backlog: returns how many rings wait in the queue already.
-        ring: rings tickets.
-        ring_if_due: rings those of which an event is due still when their turn comes.
+        backlog: returns how many messages wait in the queue already.
+        notify: notifies tickets.
+        notify_if_due: notifies those of which an event is due still when their turn comes.
     """
 
     store: Store
     settings: Settings
     locks: Locks
-    pause: Pause
+    breaker: CircuitBreaker
     backlog: Callable[[], int]
-    ring: Callable[[list[int]], bool]
-    ring_if_due: Callable[[list[int]], bool]
+    notify: Callable[[list[int]], bool]
+    notify_if_due: Callable[[list[int]], bool]
 
     def run(self) -> int:
-        """Ring what is due, unless somebody swept a moment ago; return how many tickets were rung."""
-        return self.ring_due() if self.locks.once("sweep", self.settings.sweep_interval * A_TICK) else 0
+        """Notify what is due, unless somebody swept a moment ago; return how many tickets were notified."""
+        return self.notify_due() if self.locks.once("sweep", self.settings.sweep_interval * A_TICK) else 0
 
-    def ring_due(self) -> int:
-        """Ring what is due now; during a pause nobody, after it one who probes."""
-        paused = self.pause.current()
-        if paused and self.pause.left(paused):
+    def notify_due(self) -> int:
+        """Notify what is due now; during a pause nobody, after it one who probes."""
+        paused = self.breaker.current()
+        if paused and self.breaker.left(paused):
             return 0
-        limit = MOST_RUNG - min(MOST_RUNG, self.backlog())
+        limit = MOST_NOTIFIED - min(MOST_NOTIFIED, self.backlog())
         with_events, others = self._due(limit) if limit else ([], [])
         if paused and (with_events or others):
             # one that cannot succeed must not probe for ever
             with_events, others = [], [random.choice([*with_events, *others])]  # noqa: S311
-        is_rung = (not others or self.ring(others)) and (not with_events or self.ring_if_due(with_events))
-        if (count := len(with_events) + len(others)) and is_rung:
+        is_notified = (not others or self.notify(others)) and (
+            not with_events or self.notify_if_due(with_events)
+        )
+        if (count := len(with_events) + len(others)) and is_notified:
             log.info("swept", tickets=count)
         return count
 
@@ -62,7 +64,7 @@ class Sweep:
         """Return the tickets with events that are due, and those of which something else is."""
         settling = self.settings.settling_time
         with self.store.transaction() as tx:
-            with_events = tx.journal.due_tickets(limit, older_than=JUST_RUNG_S)
+            with_events = tx.journal.due_tickets(limit, older_than=JUST_NOTIFIED_S)
             found = dict.fromkeys(tx.issues.due_tickets(limit, settling))
             found |= dict.fromkeys(tx.times.due_tickets(limit, settling))
             found |= dict.fromkeys(tx.statuses.due_tickets(limit))

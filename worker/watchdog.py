@@ -1,7 +1,7 @@
-"""Notices that this process is alive and is handed nothing, though rings wait: then it ends, to be started anew.
+"""Notices that this process is alive and is handed nothing, though messages wait: then it ends, to be started anew.
 
 Seen with Redis: after a broken connection a worker may reconnect and never ask for a message again. Only what is
-certain counts: rings wait, no thread is at work, and none was begun since the last look, several looks in a row.
+certain counts: messages wait, no thread is at work, and none was begun since the last look, several looks in a row.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class Watchdog:
         """Take a look, at regular intervals; True where the process has been starving for `LOOKS` in a row.
 
         Args:
-            backlog: how many rings wait in the queue.
+            backlog: how many messages wait in the queue.
         """
         with self._change:
             is_busy = self._at_work or self._is_at_work()

@@ -19,7 +19,7 @@ from producer.admin.knowledge.by_code import BY_CODE
 from producer.commands.main import app
 from producer.console.app import create_console
 from producer.hooks.app import create_app
-from shared.codes.coded import Code
+from shared.codes.notice import Code
 from shared.process.settings import Settings
 from shared.sentences.render import WHAT
 from shared.sentences.template import Plural

@@ -18,9 +18,9 @@ if TYPE_CHECKING:
     from producer.admin.templates.templates import TemplateStore
     from shared.connection.connector import Connector
     from shared.connection.vault import Vault
-    from shared.coordination.installation import Whose
-    from shared.coordination.locks import Locks
     from shared.process.settings import Settings
+    from shared.redis.installation import Whose
+    from shared.redis.locks import Locks
 
 
 @dataclass(frozen=True)
@@ -32,21 +32,21 @@ class Desk:
 
     @cached_property
     def redis(self) -> Redis:
-        from shared.coordination import locks
+        from shared.redis import locks
 
         return locks.make_redis(self.settings, self.whose)
 
     @cached_property
     def whose(self) -> Whose:
         """What returns the installation's id."""
-        from shared.coordination.installation import Whose
+        from shared.redis.installation import Whose
 
         return Whose(self.store.database)
 
     @cached_property
     def locks(self) -> Locks:
         """Locks over every process of the installation."""
-        from shared.coordination.locks import Locks
+        from shared.redis.locks import Locks
 
         return Locks(self.redis, self.settings.lock_lease, keeps=True)
 
@@ -60,17 +60,19 @@ class Desk:
     @cached_property
     def connector(self) -> Connector:
         """The way to the tracker, at the rate limit of all workers."""
-        from shared.coordination.throttle import Throttle
+        from shared.redis.rate_limit import RateLimiter
 
-        throttle = Throttle(self.redis, self.settings.rate_limit).wait if self.settings.rate_limit else None
-        return self._connector(throttle)
+        rate_limiter = (
+            RateLimiter(self.redis, self.settings.rate_limit).wait if self.settings.rate_limit else None
+        )
+        return self._connector(rate_limiter)
 
     @cached_property
     def checks(self) -> Connector:
         """The way to the tracker for checks, which wait for no rate limit: they must say that it is the cause."""
         return self._connector(None)
 
-    def _connector(self, throttle: Callable[[], None] | None) -> Connector:
+    def _connector(self, rate_limiter: Callable[[], None] | None) -> Connector:
         from shared.connection.connector import Connector
         from shared.process.outbound import Outbound
 
@@ -78,7 +80,7 @@ class Desk:
         return Connector(
             self.store,
             self.vault,
-            throttle,
+            rate_limiter,
             allow_link_local=settings.allow_link_local,
             outbound=Outbound.of(settings),
         )
@@ -88,7 +90,7 @@ class Desk:
         from producer.admin.projects.projects import ProjectForms
 
         connect, settling = self.connector.connect, self.settings.settling_time
-        return ProjectForms(self.store, self.locks, connect, settling, self.ring)
+        return ProjectForms(self.store, self.locks, connect, settling, self.notify)
 
     @property
     def accounts(self) -> AccountStore:
@@ -109,13 +111,13 @@ class Desk:
 
         return DryRuns(self.store, self.connector.connect, self.settings.settling_time)
 
-    def ring(self, ticket_ids: Sequence[int]) -> bool:
+    def notify(self, ticket_ids: Sequence[int]) -> bool:
         """Ring tickets, ahead of a backlog; False where the broker is down, and the sweep does it later."""
         from redis.exceptions import RedisError
 
-        from shared.coordination.ahead import Ahead
-        from shared.coordination.doorbell import Doorbell
+        from shared.queue.publisher import Publisher
+        from shared.redis.priority import PriorityTickets
 
         with suppress(RedisError):
-            Ahead(self.redis).put(ticket_ids)
-        return Doorbell(self.settings, self.whose).ring(ticket_ids) if ticket_ids else True
+            PriorityTickets(self.redis).put(ticket_ids)
+        return Publisher(self.settings, self.whose).notify(ticket_ids) if ticket_ids else True

@@ -60,7 +60,7 @@ def change(
     try:
         PluginConfig().changed(given)
     except SettingsError as error:
-        raise WrongUsage(error.coded) from None
+        raise WrongUsage(error.notice) from None
     with open_desk() as desk:
         changed = configuration.save(desk, given, moved=moved, knows_key=True, replay=replay)
     for warning in changed.warnings:

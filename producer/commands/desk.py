@@ -19,15 +19,15 @@ if TYPE_CHECKING:
 class CommandDesk(Desk):
     """The collaborators of one command."""
 
-    def ring(self, ticket_ids: Sequence[int]) -> bool:
+    def notify(self, ticket_ids: Sequence[int]) -> bool:
         """Ring tickets; where the broker is down the sweep does it, so that is only a warning."""
-        rung = super().ring(ticket_ids)
-        if not rung:
+        notified = super().notify(ticket_ids)
+        if not notified:
             warn(
                 f"the broker cannot be reached, so {count(len(ticket_ids), 'ticket')} could not be rung; the sweep "
                 "picks this up as soon as a worker runs"
             )
-        return rung
+        return notified
 
 
 def who_types() -> str:
@@ -55,7 +55,7 @@ def settings(process: str = "command") -> Settings:
     try:
         loaded = load_settings()
     except SettingsError as error:
-        raise WrongUsage(error.coded) from None
+        raise WrongUsage(error.notice) from None
     configure_logging(loaded.log_format, process=process)
     if process == "command":  # a command says itself what a process would log
         logging.getLogger(CHANNEL).setLevel(logging.ERROR)

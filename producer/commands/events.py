@@ -15,7 +15,7 @@ from producer.commands.register import Json, add, fit, fits
 from shared.sentences.render import sentence
 
 if TYPE_CHECKING:
-    from shared.codes.coded import Coded
+    from shared.codes.notice import Notice
     from shared.store.tables.models import JournalEvent
 
 State = Literal["pending", "held", "done", "skipped", "superseded", "failed"]
@@ -110,8 +110,8 @@ def replay(
         warn(f"still cannot be read: {done.unreadable} (see `deskbridge events --state failed`)")
 
 
-def _cells(row: JournalEvent, coded: Coded | None) -> tuple[object, ...]:
-    why = sentence(coded) if coded else ""
+def _cells(row: JournalEvent, notice: Notice | None) -> tuple[object, ...]:
+    why = sentence(notice) if notice else ""
     if row.state == "pending" and row.next_attempt_at:
         why = f"{why} (next attempt {when(row.next_attempt_at)})".strip()
     what = f"{row.event} {row.task_id or ''}".strip()

@@ -7,7 +7,7 @@ from typing import Any
 import typer
 
 from producer.admin.showing.failures import why
-from shared.codes.coded import Coded
+from shared.codes.notice import Notice
 from shared.codes.refusals import Refusal
 from shared.errors import BridgeError
 
@@ -22,14 +22,14 @@ class WrongUsage(BridgeError):
         told: what it is not; a text where only this command can say so.
     """
 
-    def __init__(self, told: Coded | str) -> None:
-        super().__init__(told if isinstance(told, Coded) else Refusal.WRONG_USAGE(text=told))
+    def __init__(self, told: Notice | str) -> None:
+        super().__init__(told if isinstance(told, Notice) else Refusal.WRONG_USAGE(text=told))
 
 
-def explain(error: BaseException) -> tuple[Coded, int]:
+def explain(error: BaseException) -> tuple[Notice, int]:
     """Return what a person should know, and the exit code."""
     if isinstance(error, WrongUsage):
-        return error.coded, WRONG_USAGE
+        return error.notice, WRONG_USAGE
     if isinstance(error, (KeyboardInterrupt, typer.Abort)):
         return Refusal.STOPPED_BY_USER(), FAILED
     if hasattr(error, "format_message"):  # typer's own, of arguments and options

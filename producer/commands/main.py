@@ -34,7 +34,7 @@ from producer.commands import (
 )
 from producer.commands.failures import explain
 from producer.commands.output import complain, print_json
-from shared.codes.coded import coded_json
+from shared.codes.notice import notice_json
 from shared.process.dumps import guard_memory
 from shared.process.loading import look_seldom
 from shared.sentences.render import sentence
@@ -78,13 +78,13 @@ class Commands(TyperGroup):
         """Tell of a failure, once; return what ends the process."""
         if isinstance(error, typer.Exit):
             return error
-        coded, code = explain(error)
+        notice, code = explain(error)
         if ctx.meta[AS_JSON]:
-            print_json({"error": {**coded_json(coded), "message": sentence(coded)}})
+            print_json({"error": {**notice_json(notice), "message": sentence(notice)}})
         elif isinstance(error, typer.Abort) or hasattr(error, "exit_code"):
             return error  # typer's own: they know how to show themselves
         else:
-            complain(sentence(coded))
+            complain(sentence(notice))
         return typer.Exit(code)
 
 

@@ -56,15 +56,15 @@ def console(
     Put TLS in front of it wherever it is not on a loopback address.
     """
     from producer.console.app import create_console
-    from shared.coordination.installation import Whose
-    from shared.coordination.locks import make_redis
-    from shared.coordination.presence import CONSOLE, Presence
+    from shared.redis.heartbeat import CONSOLE, Heartbeats
+    from shared.redis.installation import Whose
+    from shared.redis.locks import make_redis
     from shared.store.tables.database import Database
 
     loaded = settings("console")
     _require_migrated(loaded, "console")
     whose = Whose(Database(loaded.database_url.get_secret_value()))
-    Presence(make_redis(loaded, whose)).keep_marking(CONSOLE)
+    Heartbeats(make_redis(loaded, whose)).keep_marking(CONSOLE)
     _serve(create_console(loaded), loaded, host, port, "console")
 
 

@@ -10,7 +10,7 @@ import typer
 from producer.commands.desk import open_desk
 from producer.commands.failures import WrongUsage
 from producer.commands.output import complain, print_json, say, warn
-from shared.codes.coded import Coded
+from shared.codes.notice import Notice
 from shared.codes.refusals import Refusal
 from shared.errors import BridgeError
 from shared.sentences.render import sentence
@@ -69,7 +69,7 @@ def send_sample(
                 **outcome_json(found),
                 "ok": is_well,
                 "removed": [_removed_json(one) for one in [*before, *([removed] if removed else [])]],
-                "left": _left_json([*([failed] if failed else []), *(one.coded for one in kept)]),
+                "left": _left_json([*([failed] if failed else []), *(one.notice for one in kept)]),
             }
         )
     else:
@@ -97,7 +97,7 @@ def clean_up(*, as_json: bool) -> None:
             {
                 "ok": not failed,
                 "removed": [_removed_json(one) for one in removed],
-                "left": _left_json([one.coded for one in failed]),
+                "left": _left_json([one.notice for one in failed]),
             }
         )
     else:
@@ -126,17 +126,17 @@ def _post(url: str, secret: SecretStr | None, sample: Sample) -> int:
         sender.close()
 
 
-def _remove(desk: CommandDesk, sample_id: int) -> tuple[Removed | None, Coded | None]:
+def _remove(desk: CommandDesk, sample_id: int) -> tuple[Removed | None, Notice | None]:
     """Remove a sample; return what was removed, or why it was not."""
     from producer.admin.samples.removal import remove
 
     try:
         return remove(desk, sample_id), None
     except BridgeError as failure:
-        return None, failure.coded
+        return None, failure.notice
 
 
-def _still_waits(found: Outcome, seconds: float) -> Coded:
+def _still_waits(found: Outcome, seconds: float) -> Notice:
     return Refusal.SAMPLE_WAITS(seconds=seconds, because=found.because)
 
 
@@ -168,7 +168,7 @@ def _removed_json(one: Removed) -> dict[str, object]:
     return {"ticket_id": one.id, "issue_ids": one.issue_ids, "time_entry_ids": one.time_entry_ids}
 
 
-def _left_json(left: list[Coded]) -> list[dict[str, object]]:
+def _left_json(left: list[Notice]) -> list[dict[str, object]]:
     from producer.admin.showing.shapes import reason_json
 
     return [reason_json(one) for one in left]

@@ -112,7 +112,7 @@ def send(
     except NotSent as error:
         if not event_ids:
             raise
-        taken_before = Refusal.EVENTS_SENT_IN_PART(problem=error.coded, count=len(event_ids))
+        taken_before = Refusal.EVENTS_SENT_IN_PART(problem=error.notice, count=len(event_ids))
         raise NotSent(taken_before) from None
     finally:
         sender.close()

@@ -14,8 +14,8 @@ import requests
 from pydantic import SecretStr
 from standardwebhooks import Webhook
 
-from shared.codes.coded import Coded
 from shared.codes.invalid import Invalid
+from shared.codes.notice import Notice
 from shared.codes.refusals import Refusal
 from shared.errors import BridgeError, InvalidEvent
 from shared.events.event import parse_delivery
@@ -65,7 +65,7 @@ def read_events(content: bytes) -> list[Ready]:
         line = content[: error.start].count(b"\n") + 1
         raise NotSent(Refusal.EVENT_FILE_NOT_TEXT(line=line)) from None
     ready: list[Ready] = []
-    faults: list[Coded] = []
+    faults: list[Notice] = []
     for place, data, fault in _entries(text):
         if fault:
             faults.append(_fault(place, "", Invalid.JSON_FAULTY(error=fault)))
@@ -202,7 +202,7 @@ def ready_event(data: Any) -> Ready:
     return Ready(json_bytes({**event, "delivery_id": delivery_id}))
 
 
-def _refusal(answer: requests.Response) -> Coded:
+def _refusal(answer: requests.Response) -> Notice:
     """Return what a problem document says."""
     try:
         problem = answer.json()
@@ -221,7 +221,7 @@ def _refusal(answer: requests.Response) -> Coded:
     )
 
 
-def _fault(place: Place, field: str, problem: Coded) -> Coded:
+def _fault(place: Place, field: str, problem: Notice) -> Notice:
     """Return what is wrong with one event of a file."""
     kind, number = place
     if kind == "line":

@@ -233,7 +233,7 @@ def _show_dry_run(made: DryRun) -> None:
     for warning in made.warnings:
         warn(sentence(warning))
     if made.left:
-        named = "; ".join(sentence(one.coded) for one in made.left)
+        named = "; ".join(sentence(one.notice) for one in made.left)
         warn(f"{count(len(made.left), 'object')} LEFT on the tracker, deleted as soon as it can be: {named}")
 
 

@@ -13,8 +13,8 @@ from producer.console.entry.guard import MONITORED
 from producer.web.problems import Problem
 from producer.web.readiness import FreshLook, told
 from shared.codes.refusals import Refusal
-from shared.coordination.presence import is_there
 from shared.monitoring.standing import StandingCollector
+from shared.redis.heartbeat import is_there
 from shared.telemetry import metrics
 
 WITHIN_S = 5.0

@@ -21,7 +21,7 @@ from producer.console.entry.visitors import PATH, SignInNeeded
 from producer.console.pages.sign_in import sign_in_needed
 from producer.web.problems import Problem
 from shared.bodies.contexts import NoContext
-from shared.codes.coded import Coded, written
+from shared.codes.notice import Notice, written
 from shared.codes.refusals import Refusal
 from shared.errors import BridgeError, LockBusy, NotFound, SettingsError, TemplateError, TrackerError
 from shared.sentences.language import N_, said
@@ -69,7 +69,7 @@ def problem_of(error: Exception) -> Problem:
     if isinstance(error, SQLAlchemyError):
         return unusable(error)
     if isinstance(error, RedisError):  # where it is, is for the log, as with the database
-        code = Coded(why(error).code)
+        code = Notice(why(error).code)
         return Problem(503, N_("Redis cannot be reached"), said(AGAIN), why=code, headers=AGAIN_S)
     told_to = said("please report it; the log has the details")
     return Problem(500, N_("Internal error"), told_to, why=Refusal.UNEXPECTED_ERROR())
@@ -77,7 +77,7 @@ def problem_of(error: Exception) -> Problem:
 
 def _of_ours(error: BridgeError) -> Problem:
     problem = _kind_of(error)
-    problem.why, problem.faults = error.coded, problem.faults or tuple(error.faults)
+    problem.why, problem.faults = error.notice, problem.faults or tuple(error.faults)
     return problem
 
 

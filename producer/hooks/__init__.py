@@ -1,1 +1,1 @@
-"""HTTP into the journal: an event is checked, kept, acknowledged and rung."""
+"""HTTP into the journal: an event is checked, kept, acknowledged and notified."""

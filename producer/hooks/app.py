@@ -1,4 +1,4 @@
-"""The producer: verify, validate, append and commit, ring, 202. It holds no tracker key."""
+"""The producer: verify, validate, append and commit, message, 202. It holds no tracker key."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ from producer.helpdesks.port import Unreadable
 from producer.hooks.appender import Appender
 from producer.hooks.description import DOCUMENTED, schemas
 from producer.hooks.intake import MOST_FAULTS, deliveries
+from producer.hooks.notifier import Notifier
 from producer.hooks.private_text import PrivateText
 from producer.hooks.refused import Refused
-from producer.hooks.ringer import Ringer
 from producer.hooks.sign import SignOfLife
 from producer.hooks.signatures import Verifier
 from producer.hooks.spool import HEADER, Spools
@@ -37,15 +37,15 @@ from producer.web.connections import ANSWER_S, KNOWN
 from producer.web.problems import Problem
 from producer.web.readiness import FreshLook, told
 from producer.web.shield import ShieldedApp
-from shared.codes.coded import Coded
 from shared.codes.deliveries import Undelivered
 from shared.codes.invalid import faulty
+from shared.codes.notice import Notice
 from shared.codes.refusals import Refusal
-from shared.coordination.doorbell import Doorbell
-from shared.coordination.installation import Whose
 from shared.errors import BadSignature, SettingsError
 from shared.events.event import Delivery
 from shared.process.settings import Settings
+from shared.queue.publisher import Publisher
+from shared.redis.installation import Whose
 from shared.store.journal.journal import Accepted
 from shared.store.tables.database import Database, words_for_the_log
 from shared.store.tables.models import ReconciliationMark
@@ -114,17 +114,17 @@ class Producer:
             Database(settings.database_url.get_secret_value(), pool_size=POOL_SIZE, prepares=True)
         )
         self._private_text = PrivateText(self._store)
-        self._appender = Appender(self._append_and_ring)
-        self._doorbell = Doorbell(settings, Whose(self._store.database))
+        self._appender = Appender(self._append_and_notify)
+        self._publisher = Publisher(settings, Whose(self._store.database))
         self._settings = settings
-        self._ringer = Ringer(lambda tickets: self._doorbell.ring(tickets, tracing.rung(tickets)))
+        self._notifier = Notifier(lambda tickets: self._publisher.notify(tickets, tracing.notified(tickets)))
         self._registry = metrics.registry("producer")
         self._refused, self._spools = Refused(), Spools()
         self._sign = SignOfLife(self._store, self._refused, self._spools, port)
         self._readiness = FreshLook(
             {
                 "database": lambda: self._store.database.takes_writes(),
-                "broker": lambda: self._doorbell.is_answering(),
+                "broker": lambda: self._publisher.is_answering(),
             }
         )
         self._mark = FreshLook({"mark": self._last_comparison})
@@ -135,15 +135,15 @@ class Producer:
 
     @asynccontextmanager
     async def lifespan(self, _app: FastAPI) -> AsyncIterator[None]:
-        """Ring, and leave signs of life, while the application runs; at its end ring what is left."""
+        """Ring, and leave heartbeat, while the application runs; at its end notify what is left."""
         tracing.start(self._settings, "producer")
-        self._ringer.start()
+        self._notifier.start()
         self._sign.start()
         yield
         await run_in_threadpool(self._sign.stop)
         self._readiness.close()
         self._mark.close()
-        await run_in_threadpool(self._ringer.stop)
+        await run_in_threadpool(self._notifier.stop)
         await run_in_threadpool(tracing.stop)
         self._store.database.close()
 
@@ -191,7 +191,7 @@ class Producer:
         self._refuse_flood(source, _weight(1, size))
 
     async def keep(self, delivery: Delivery | Unreadable, *, within: float | None = None) -> dict[str, Any]:
-        """Commit a helpdesk's delivery to the journal and ring for it (see `producer.helpdesks.port.Intake`)."""
+        """Commit a helpdesk's delivery to the journal and message for it (see `producer.helpdesks.port.Intake`)."""
         accepted: list[Accepted] = []
         with tracing.span("webhook", "server") as span:
             try:
@@ -205,8 +205,8 @@ class Producer:
                 raise _unwritable("the journal is slow; send it again") from None
             return self._accepted(accepted)
 
-    def _append_and_ring(self, delivered: Sequence[Delivery]) -> list[Accepted]:
-        """Append to the journal, and have rung what is new: from the thread that has committed, beside the answers."""
+    def _append_and_notify(self, delivered: Sequence[Delivery]) -> list[Accepted]:
+        """Append to the journal, and have notified what is new: from the thread that has committed, beside the answers."""
         is_asked = any(one.has_private_text for one in delivered)
         private_text = is_asked and self._private_text.may_be_kept()
         accepted = append(self._store, delivered, private_text=private_text)
@@ -215,7 +215,7 @@ class Producer:
             for delivery, one in zip(delivered, accepted, strict=True)
             if not one.duplicate
         }
-        self._ringer.ring(traces.keys(), traces)
+        self._notifier.notify(traces.keys(), traces)
         return accepted
 
     async def _append(self, delivered: list[Delivery]) -> list[Accepted]:
@@ -380,7 +380,7 @@ def _was_delivery(request: Request, status: int) -> bool:
     return status not in (404, 405) or request.method in ("POST", "PUT", "PATCH")
 
 
-def _reason(request: Request, status: int) -> Coded:
+def _reason(request: Request, status: int) -> Notice:
     """Return why something was refused that no route of ours took."""
     path, method = request.url.path[:LONGEST_PATH], request.method
     if status not in (404, 405):
@@ -432,7 +432,7 @@ def _as_problem() -> Iterator[None]:
     try:
         yield
     except BadSignature as refusal:
-        raise Problem(401, "Not signed by a known secret", why=refusal.coded) from None
+        raise Problem(401, "Not signed by a known secret", why=refusal.notice) from None
 
 
 def _verify(verifier: Verifier | None, body: str, headers: Mapping[str, str]) -> int:

@@ -6,9 +6,9 @@ import json
 from typing import Any, NoReturn
 
 from producer.web.problems import Problem
-from shared.codes.coded import Coded
 from shared.codes.deliveries import Undelivered
 from shared.codes.invalid import Faults, Invalid
+from shared.codes.notice import Notice
 from shared.errors import InvalidEvent
 from shared.events.event import Delivery, may_be_deep, may_have_surrogates, parse_delivery
 from shared.sentences.render import sentence
@@ -68,7 +68,7 @@ def _parsed(items: list[tuple[Any, str, str]], source: str) -> list[Delivery]:
     return parsed
 
 
-def _first(faults: Faults) -> Coded:
+def _first(faults: Faults) -> Notice:
     """Return the first of some faults; of a path, which may be as long as the sender likes, the beginning."""
     path, problem = faults[0]
     return Invalid.FAULT_OF_FIELD(field=path[:LONGEST_FAULT], problem=problem)

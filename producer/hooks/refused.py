@@ -9,7 +9,7 @@ from collections import OrderedDict
 from dataclasses import dataclass, field
 from typing import Any
 
-from shared.codes.coded import Coded, to_json
+from shared.codes.notice import Notice, to_json
 
 MOST_ADDRESSES = 10
 NO_ADDRESS = "?"
@@ -27,7 +27,7 @@ class OfOneReason:
         addresses: the latest senders, the last one at the end, and how many each.
     """
 
-    why: Coded
+    why: Notice
     at: float = 0.0
     count: int = 0
     since: int = 0
@@ -41,7 +41,7 @@ class Refused:
         self._reasons: dict[str, OfOneReason] = {}
         self._lock = threading.Lock()
 
-    def note(self, client: str, why: Coded) -> None:
+    def note(self, client: str, why: Notice) -> None:
         """Count a refusal."""
         address = _address(client)
         with self._lock:

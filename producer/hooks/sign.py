@@ -1,4 +1,4 @@
-"""The producer's sign of life: in the database, since that is what it must be able to write."""
+"""The producer's heartbeat: in the database, since that is what it must be able to write."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ class SignOfLife:
         except SQLAlchemyError as error:
             if not self._fails:
                 log.warning(
-                    "no sign of life: is the database up, and was `deskbridge grants` run since the upgrade?",
+                    "no heartbeat: is the database up, and was `deskbridge grants` run since the upgrade?",
                     error=type(error).__name__,
                     said=words_for_the_log(error),
                 )

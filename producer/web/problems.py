@@ -11,7 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from pydantic.json_schema import models_json_schema
 from starlette.responses import Response
 
-from shared.codes.coded import Coded, coded_json
+from shared.codes.notice import Notice, notice_json
 from shared.sentences.render import sentence
 
 MEDIA_TYPE = "application/problem+json"
@@ -63,8 +63,8 @@ class Problem(Exception):
         title: str,
         detail: str = "",
         *,
-        why: Coded | None = None,
-        faults: Sequence[tuple[str, Coded]] = (),
+        why: Notice | None = None,
+        faults: Sequence[tuple[str, Notice]] = (),
         headers: Mapping[str, str] | None = None,
         members: Mapping[str, Any] | None = None,
     ) -> None:
@@ -84,10 +84,10 @@ class Problem(Exception):
         if self.detail:
             content["detail"] = self.detail
         if self.why:
-            content |= coded_json(self.why)
+            content |= notice_json(self.why)
         if self.faults:
             content["errors"] = [
-                {"path": path, "detail": sentence(problem), **coded_json(problem)}
+                {"path": path, "detail": sentence(problem), **notice_json(problem)}
                 for path, problem in self.faults
             ]
         content |= self.members

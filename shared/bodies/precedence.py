@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from shared.codes.coded import Coded
+from shared.codes.notice import Notice
 from shared.errors import TemplateError
 from shared.events.payloads import Body
 from shared.store.configuration.templates import ActiveTemplate
@@ -25,7 +25,7 @@ class RenderedBody:
 
     body: Body
     template: ActiveTemplate | None = None
-    warnings: tuple[Coded, ...] = ()
+    warnings: tuple[Notice, ...] = ()
     fault: TemplateError | None = None
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from shared.codes.coded import Code
+from shared.codes.notice import Code
 
 
 class Fault(Code):

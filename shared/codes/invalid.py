@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from shared.codes.coded import Code, Coded
+from shared.codes.notice import Code, Notice
 
 
 class Invalid(Code):
@@ -113,18 +113,18 @@ class Unimported(Code):
     SOMETHING_LINKED_MEANWHILE = "something_linked_meanwhile"
 
 
-Faults = list[tuple[str, Coded]]
+Faults = list[tuple[str, Notice]]
 """One entry for each fault: the field that it is in, empty where it is the whole; and what is wrong with it."""
 
 
-def faulty(code: Code, faults: Iterable[tuple[str, Coded]]) -> Coded:
+def faulty(code: Code, faults: Iterable[tuple[str, Notice]]) -> Notice:
     """Return a refusal that tells every fault by its field."""
     return code(
         faults=[Invalid.FAULT_OF_FIELD(field=field or None, problem=problem) for field, problem in faults]
     )
 
 
-def faults_in(refused: Coded) -> Faults:
+def faults_in(refused: Notice) -> Faults:
     """Return the faults that a refusal tells by their fields; of one that is about a single field that one."""
     if "faults" not in refused.params:
         field = refused.params.get("field")
@@ -132,5 +132,5 @@ def faults_in(refused: Coded) -> Faults:
     return [
         (one.params.get("field") or "", one.params["problem"])
         for one in refused.params["faults"]
-        if isinstance(one, Coded) and one.code == Invalid.FAULT_OF_FIELD
+        if isinstance(one, Notice) and one.code == Invalid.FAULT_OF_FIELD
     ]

@@ -21,7 +21,7 @@ class Connector:
     Args:
         store: where the configuration is.
         vault: opens the API key.
-        throttle: called before each call to the tracker; waits where a rate limit asks for it.
+        rate_limiter: called before each call to the tracker; waits where a rate limit asks for it.
         allow_link_local: whether the tracker may be at a link-local or cloud-metadata address.
         meter: counts the calls.
         outbound: which authorities are trusted, and by which proxy the tracker is called.
@@ -31,7 +31,7 @@ class Connector:
         self,
         store: Store,
         vault: Vault,
-        throttle: Callable[[], None] | None = None,
+        rate_limiter: Callable[[], None] | None = None,
         *,
         allow_link_local: bool = False,
         meter: Meter | None = None,
@@ -39,7 +39,7 @@ class Connector:
     ) -> None:
         self._store = store
         self._vault = vault
-        self._throttle = throttle
+        self._rate_limiter = rate_limiter
         self._allow_link_local = allow_link_local
         self._meter = meter
         self._outbound = outbound
@@ -79,6 +79,6 @@ class Connector:
                     self._allow_link_local,
                     self._outbound,
                 )
-                self._client = TrackerClient(target, throttle=self._throttle, meter=self._meter)
+                self._client = TrackerClient(target, rate_limiter=self._rate_limiter, meter=self._meter)
                 self._made_of = made_of
             return self._client

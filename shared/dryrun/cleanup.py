@@ -41,15 +41,15 @@ def clean_up(store: Store, connect: Connect, *, settling: float = SETTLING_S) ->
         try:
             _, client = connect()
         except SettingsError as unconfigured:
-            log.info("dry runs are not cleaned up", **reason_fields(unconfigured.coded))
+            log.info("dry runs are not cleaned up", **reason_fields(unconfigured.notice))
             break
         bench, row = Bench(store, client, settling), taken[0]
         try:
             gone += _settle(bench, row, window)
         except TrackerRejected as refusal:
-            bench.put_off(row, delay(row.attempts, settling), refusal.coded)
+            bench.put_off(row, delay(row.attempts, settling), refusal.notice)
         except (TrackerError, LeaseOver) as outage:
-            bench.put_off(row, delay(row.attempts, settling), outage.coded)
+            bench.put_off(row, delay(row.attempts, settling), outage.notice)
             break
         finally:
             client.close()
@@ -87,5 +87,5 @@ def _absent(bench: Bench, row: DryRunObject) -> bool:
         if settled or row.tracker_id is not None:
             tx.dry_runs.gone(row.id)
             return True
-    bench.put_off(row, settled_after(bench.settling), row.coded or Reason.CREATION_UNKNOWN())
+    bench.put_off(row, settled_after(bench.settling), row.notice or Reason.CREATION_UNKNOWN())
     return False

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from datetime import datetime, timedelta
 from typing import Any
 
-from shared.codes.coded import Coded
+from shared.codes.notice import Notice
 from shared.codes.reasons import Reason
 from shared.dryrun.marks import ObjectKind
 from shared.errors import TrackerRejected
@@ -44,7 +44,7 @@ def look_up(client: TrackerClient, row: DryRunObject) -> int | None:
     return _id_of([one for one in _issues_of_project(client, row, is_past) if carries(one, row.mark)])
 
 
-def in_use(client: TrackerClient, row: DryRunObject, tracker_id: int) -> Coded | None:
+def in_use(client: TrackerClient, row: DryRunObject, tracker_id: int) -> Notice | None:
     """Tell what people have put below something that was left, and that its deletion would take along.
 
     Raises:
@@ -97,7 +97,7 @@ def _issues_of_project(
         raise
 
 
-def _issues_in(client: TrackerClient, tracker_project_id: int) -> Coded | None:
+def _issues_in(client: TrackerClient, tracker_project_id: int) -> Notice | None:
     params: dict[str, str | int] = {"project_id": tracker_project_id, "status_id": "*"}
     try:
         rows = TrackerLists(client).search(ISSUES, "issues", params, enough=_one_page)

@@ -12,7 +12,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
-from shared.codes.coded import Coded
+from shared.codes.notice import Notice
 from shared.codes.reasons import Reason
 from shared.dryrun.lookup import look_up
 from shared.dryrun.marks import ObjectKind
@@ -131,7 +131,7 @@ class Bench:
         if thing.refused:
             return
         if thing.tracker_id is None:
-            because = thing.failure.coded if thing.failure else Reason.NO_ID_IN_ANSWER()
+            because = thing.failure.notice if thing.failure else Reason.NO_ID_IN_ANSWER()
             self.put_off(thing.row, settled_after(self.settling), Reason.CREATION_UNKNOWN(because=because))
             return
         try:
@@ -161,7 +161,7 @@ class Bench:
         self.client.call("DELETE", f"/{row.kind}s/{name}.json", before_send=in_time)
         self._forget(row)
 
-    def put_off(self, row: DryRunObject, seconds: float, reason: Coded) -> None:
+    def put_off(self, row: DryRunObject, seconds: float, reason: Notice) -> None:
         """Leave something to a later sweep, and say so."""
         log.warning(
             "a dry run left something on the tracker; it is tried again",
@@ -177,8 +177,8 @@ class Bench:
                 self._forget(row)
                 return
         except TrackerError as silence:
-            log.info("could not look a dry run's object up", mark=row.mark, **reason_fields(silence.coded))
-        self.put_off(row, delay(row.attempts, self.settling), failure.coded)
+            log.info("could not look a dry run's object up", mark=row.mark, **reason_fields(silence.notice))
+        self.put_off(row, delay(row.attempts, self.settling), failure.notice)
 
     def _forget(self, row: DryRunObject) -> None:
         with self.store.transaction() as tx:

@@ -5,13 +5,13 @@ A copy logs none, since its time belongs to the original; a private one none if 
 
 from __future__ import annotations
 
-from shared.codes.coded import Coded
+from shared.codes.notice import Notice
 from shared.codes.reasons import Reason
 from shared.events.config import PluginConfig
 from shared.events.event import Event, TicketTask
 
 
-def closed_gate(event: Event, config: PluginConfig) -> Coded | None:
+def closed_gate(event: Event, config: PluginConfig) -> Notice | None:
     """Return why an event of a ticket task logs no time, or None if it does: Done, actiontime above 0."""
     task = event.task
     if task is not None and task.copy_of is not None:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Protocol
 
-from shared.codes.coded import Coded
+from shared.codes.notice import Notice
 from shared.codes.refusals import Refusal
 from shared.errors import BridgeError
 
@@ -19,7 +19,7 @@ class HelpdeskUnreachable(BridgeError):
         problem: what was the matter with the call.
     """
 
-    def __init__(self, problem: Coded) -> None:
+    def __init__(self, problem: Notice) -> None:
         self.problem = problem
         super().__init__(Refusal.HELPDESK_UNANSWERED(problem=problem))
 

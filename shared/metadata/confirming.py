@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Sequence
 from typing import Any
 
-from shared.codes.coded import Coded
+from shared.codes.notice import Notice
 from shared.codes.refusals import Refusal
 from shared.errors import NotFound
 from shared.events.config import PluginConfig
@@ -85,7 +85,7 @@ def confirm_people(tx: Transaction, tracker_user_ids: Collection[int]) -> bool:
     return True
 
 
-def unusable_defaults(tx: Transaction, config: PluginConfig) -> dict[str, Coded]:
+def unusable_defaults(tx: Transaction, config: PluginConfig) -> dict[str, Notice]:
     """Return why a default cannot be chosen any more, by its key; nothing where the cache is empty.
 
     Args:
@@ -106,12 +106,12 @@ def unusable_defaults(tx: Transaction, config: PluginConfig) -> dict[str, Coded]
     return faults
 
 
-def fault_of(check: Callable[..., object], *arguments: object) -> Coded | None:
+def fault_of(check: Callable[..., object], *arguments: object) -> Notice | None:
     """Return why a check refuses, None where it does not."""
     try:
         check(*arguments)
     except NotFound as unknown:
-        return unknown.coded
+        return unknown.notice
     return None
 
 

@@ -9,9 +9,8 @@ from typing import Any, TypeVar
 
 from redis.exceptions import RedisError
 
-from shared.codes.coded import Coded
+from shared.codes.notice import Notice
 from shared.codes.refusals import Refusal
-from shared.coordination.locks import Locks
 from shared.errors import BridgeError, LockBusy
 from shared.events.config import PluginConfig
 from shared.metadata.reading import (
@@ -22,6 +21,7 @@ from shared.metadata.reading import (
     read_kinds,
     read_people,
 )
+from shared.redis.locks import Locks
 from shared.sentences.render import sentence
 from shared.store.configuration.metadata import Entry, MetadataKind
 from shared.store.configuration.people import TrackerPerson
@@ -86,7 +86,7 @@ class MetadataResult:
     """
 
     parts: dict[str, Differences] = field(default_factory=dict)
-    why: Coded | None = None
+    why: Notice | None = None
     busy: bool = False
 
     def __bool__(self) -> bool:
@@ -194,10 +194,10 @@ def synchronise(
                 finally:
                     client.close()
             except BridgeError as error:  # also a lock that was lost under way
-                log.warning("metadata not synchronised; the old cache stays", **reason_fields(error.coded))
+                log.warning("metadata not synchronised; the old cache stays", **reason_fields(error.notice))
                 with store.transaction() as tx:
-                    tx.metadata.record_run(started_at, counts={}, differences={}, why=error.coded)
-                return MetadataResult(why=error.coded)
+                    tx.metadata.record_run(started_at, counts={}, differences={}, why=error.notice)
+                return MetadataResult(why=error.notice)
             finally:
                 locks.tell(LOCK, None)
     except LockBusy:

@@ -14,13 +14,13 @@ from redis import Redis
 from redis.exceptions import RedisError
 from sqlalchemy.exc import SQLAlchemyError
 
-from shared.coordination.call_limit import CallLimit
-from shared.coordination.doorbell import BROKER_ERRORS
-from shared.coordination.latency import seconds_per_call
-from shared.coordination.pause import Pause
-from shared.coordination.presence import BEAT, CONSOLE, WORKER, Presence
-from shared.coordination.throttle import turns
 from shared.metadata.confirming import unusable_defaults
+from shared.queue.publisher import BROKER_ERRORS
+from shared.redis.circuit_breaker import CircuitBreaker
+from shared.redis.concurrency_limit import ConcurrencyLimit
+from shared.redis.heartbeat import BEAT, CONSOLE, WORKER, Heartbeats
+from shared.redis.latency import seconds_per_call
+from shared.redis.rate_limit import turns
 from shared.store.transaction import Store
 from shared.telemetry import metrics
 
@@ -82,7 +82,7 @@ class StandingCollector(Collector):
                 yield _gauge(metrics.SECONDS_PER_CALL, seconds)
             yield from self._call_limit()
             yield from self._clocks()
-            yield _gauge(metrics.INSTALLATIONS, len(Presence(self._redis).installations()))
+            yield _gauge(metrics.INSTALLATIONS, len(Heartbeats(self._redis).installations()))
             reachable.add_metric(["redis"], 1)
         except RedisError:
             reachable.add_metric(["redis"], 0)
@@ -105,12 +105,12 @@ class StandingCollector(Collector):
 
     def _in_redis(self, seen: GaugeMetricFamily) -> tuple[GaugeMetricFamily, bool]:
         """Return why everything is paused, and whether it is."""
-        paused = Pause(self._redis).current()
+        paused = CircuitBreaker(self._redis).current()
         why = metrics.PAUSED.family()
         why.add_metric([str(paused.reason.code) if paused else ""], 1 if paused else 0)
-        presence = Presence(self._redis)
+        heartbeats = Heartbeats(self._redis)
         for process in (WORKER, BEAT, CONSOLE):
-            age = presence.seconds_since(process)
+            age = heartbeats.seconds_since(process)
             if age is not None:
                 seen.add_metric([process], age)
         return why, paused is not None
@@ -118,14 +118,14 @@ class StandingCollector(Collector):
     def _clocks(self) -> Iterator[GaugeMetricFamily]:
         off = [
             abs(one.ahead_s)
-            for one in Presence(self._redis).seen(WORKER)
+            for one in Heartbeats(self._redis).seen(WORKER)
             if one.ahead_s is not None and one.seconds <= ALIVE_S
         ]
         if off:
             yield _gauge(metrics.CLOCK_OFF, max(off))
 
     def _call_limit(self) -> Iterator[GaugeMetricFamily]:
-        if limit := CallLimit(self._redis).current():
+        if limit := ConcurrencyLimit(self._redis).current():
             calls = metrics.CALL_LIMIT.family()
             calls.add_metric([str(limit.why)], math.floor(limit.calls))
             yield calls

@@ -18,7 +18,7 @@ from urllib.parse import urlsplit
 import requests
 from requests.adapters import HTTPAdapter
 
-from shared.codes.coded import Coded
+from shared.codes.notice import Notice
 from shared.process.outbound import Outbound, why_unreachable
 
 PIECE = 64 * 1024
@@ -31,7 +31,7 @@ class Unanswered(Exception):
         error: the cause in words, or the kind of error; without a word of the other side.
     """
 
-    def __init__(self, error: Coded | str) -> None:
+    def __init__(self, error: Notice | str) -> None:
         self.error = error
         super().__init__(error)
 
@@ -112,7 +112,7 @@ def _made(
             return answer.status_code, bytes(content)
 
 
-def _why(failure: Exception, address: str, outbound: Outbound) -> Coded | str:
+def _why(failure: Exception, address: str, outbound: Outbound) -> Notice | str:
     try:
         return why_unreachable(failure, address, outbound) or type(failure).__name__
     except ValueError:  # it is no address

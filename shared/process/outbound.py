@@ -18,8 +18,8 @@ from urllib.parse import SplitResult, unquote, urlsplit
 import certifi
 from pydantic import SecretStr
 
-from shared.codes.coded import Coded
 from shared.codes.faults import Detail
+from shared.codes.notice import Notice
 
 if TYPE_CHECKING:
     from shared.process.settings import Settings
@@ -142,7 +142,7 @@ def tunnel(sock: socket.socket, proxy: SplitResult, host: str, port: int) -> Non
         raise ProxyRefused(f"{proxy.hostname}:{proxy.port}", answered)
 
 
-def why_unreachable(error: BaseException, address: str, outbound: Outbound) -> Coded | None:
+def why_unreachable(error: BaseException, address: str, outbound: Outbound) -> Notice | None:
     """Return in words why a server was not reached: its host and the cause.
 
     Args:
@@ -190,7 +190,7 @@ def _causes(error: BaseException) -> Iterator[BaseException]:
         waiting += [each for each in inner if isinstance(each, BaseException)]
 
 
-def _of_certificate(error: ssl.SSLCertVerificationError, host: str, port: int, outbound: Outbound) -> Coded:
+def _of_certificate(error: ssl.SSLCertVerificationError, host: str, port: int, outbound: Outbound) -> Notice:
     code = getattr(error, "verify_code", 0)
     if code in UNKNOWN_AUTHORITY:
         return Detail.CERTIFICATE_OF_UNKNOWN_AUTHORITY(host=host)

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import date
 
-from shared.codes.coded import Coded
 from shared.codes.faults import Detail
+from shared.codes.notice import Notice
 from shared.refusals.records import RECORDS
 from shared.sentences.render import sentence
 from shared.store.configuration.metadata import Entry, MetadataKind
@@ -29,7 +29,7 @@ class Explanation:
     """
 
     field: str
-    why: Coded
+    why: Notice
     checked: bool = True
 
     @property
@@ -38,12 +38,12 @@ class Explanation:
         return RECORDS[self.why.code]
 
     @property
-    def coded(self) -> Coded:
+    def notice(self) -> Notice:
         """What it says, with its place and record."""
         return Detail.EXPLAINED_BY(field=self.field or None, problem=self.why, record=self.record)
 
     def __str__(self) -> str:
-        return sentence(self.coded)
+        return sentence(self.notice)
 
 
 @dataclass(frozen=True, slots=True)

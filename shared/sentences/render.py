@@ -5,7 +5,7 @@ Nothing that is stored, compared or counted may depend on what comes out.
 
 from __future__ import annotations
 
-from shared.codes.coded import Coded, Written, to_json
+from shared.codes.notice import Notice, Written, to_json
 from shared.sentences import (
     authors,
     cautions,
@@ -52,15 +52,15 @@ WHY: Table = {
 }
 
 
-def sentence(coded: Coded) -> str:
+def sentence(notice: Notice) -> str:
     """Return what happened, or why, as a sentence; of a code that this version does not know the code itself."""
-    text = _said(WHAT, coded)
-    return _bare(coded) if text is None else text
+    text = _said(WHAT, notice)
+    return _bare(notice) if text is None else text
 
 
-def because(coded: Coded) -> str:
+def because(notice: Notice) -> str:
     """Return the second sentence that some codes have: why it was done, or what to do about it; else nothing."""
-    return _said(WHY, coded) or ""
+    return _said(WHY, notice) or ""
 
 
 def pattern(code: str) -> tuple[str, str]:
@@ -73,22 +73,22 @@ def _gaps(template: Sentence) -> str:
     return PLACEHOLDER.sub("…", text.replace("[", "").replace("]", ""))
 
 
-def _said(table: Table, coded: Coded) -> str | None:
-    template = table.get(coded.code)
+def _said(table: Table, notice: Notice) -> str | None:
+    template = table.get(notice.code)
     if template is None:
         return None
     try:
-        return fill(_translated(template, coded), coded.params, sentence)
+        return fill(_translated(template, notice), notice.params, sentence)
     except (LookupError, TypeError, ValueError):  # parameters of another version
         return None
 
 
-def _translated(template: Sentence, coded: Coded) -> str:
+def _translated(template: Sentence, notice: Notice) -> str:
     if isinstance(template, Plural):
-        return counted(template.one, template.many, coded.params["count"])
+        return counted(template.one, template.many, notice.params["count"])
     return said(template)
 
 
-def _bare(coded: Coded) -> str:
-    told = ", ".join(f"{name}={value}" for name, value in to_json(coded.params).items())
-    return f"{coded.code} ({told})" if told else str(coded.code)
+def _bare(notice: Notice) -> str:
+    told = ", ".join(f"{name}={value}" for name, value in to_json(notice.params).items())
+    return f"{notice.code} ({told})" if told else str(notice.code)

@@ -15,13 +15,13 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
-from shared.codes.coded import Coded
 from shared.codes.kinds import Kind
+from shared.codes.notice import Notice
 from shared.sentences.language import numeral, said
 
 PLACEHOLDER = re.compile(r"\{(\w+)(?::([^{}]*))?\}")
 OPTIONAL = re.compile(r"(\[[^\[\]]*\])")
-Say = Callable[[Coded], str]
+Say = Callable[[Notice], str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +89,7 @@ def _pieces(sentence: str) -> list[tuple[list[str], list[Piece]]]:
 
 
 def _word(value: Any, spec: str, say: Say) -> str:
-    if isinstance(value, Coded):
+    if isinstance(value, Notice):
         return say(value)
     if isinstance(value, (list, tuple)):
         return (spec or ", ").join(_word(one, "", say) for one in value)

@@ -14,7 +14,6 @@ from sqlalchemy.exc import DBAPIError, IntegrityError
 from sqlalchemy.orm import Session
 
 from shared.codes.kinds import Kind
-from shared.store.bearing import Bearing, bearing
 from shared.store.configuration.changes import Changes
 from shared.store.configuration.configs import SHARE, Configs, settle
 from shared.store.configuration.links import Links
@@ -32,6 +31,7 @@ from shared.store.ledger.ledger import Ledger
 from shared.store.ledger.misattributed import MisattributedObjects
 from shared.store.ledger.undecided import Undecided
 from shared.store.opening import Opened, opened
+from shared.store.related_rows import RelatedRows, related_rows
 from shared.store.tables.database import Database
 from shared.store.tables.prepared import say_with_next
 from shared.store.tables.types import is_on_postgresql
@@ -79,9 +79,9 @@ class Transaction(Opened):
     def ledger(self, kind: Kind) -> Ledger:
         return self.issues if kind is Kind.TICKET else self.times
 
-    def bearing(self, asked: Mapping[int, Collection[int]]) -> Bearing:
-        """Return what bears on the due events of some tickets: ticket to the ticket tasks that they are about."""
-        return bearing(self._session, asked)
+    def related_rows(self, asked: Mapping[int, Collection[int]]) -> RelatedRows:
+        """Return what is related to the due events of some tickets: ticket to the ticket tasks that they are about."""
+        return related_rows(self._session, asked)
 
     def wait_briefly(self, *, durable: bool = True, locks_settings: bool = False) -> None:
         """Wait for what somebody else holds no longer than BRIEFLY_S; SQLite has one writer, who is done soon.

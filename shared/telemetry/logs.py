@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from types import TracebackType
 from typing import Any, Literal, TextIO
 
-from shared.codes.coded import Coded, coded_json
+from shared.codes.notice import Notice, notice_json
 from shared.process.loading import without
 from shared.sentences.language import ENGLISH, speaking
 from shared.sentences.render import because, sentence
@@ -192,19 +192,19 @@ def _on_one_line(_logger: Any, _method: str, event: structlog.typing.EventDict) 
     }
 
 
-def log_fields(coded: Coded) -> dict[str, Any]:
+def log_fields(notice: Notice) -> dict[str, Any]:
     """Return what a line says of something that happened: its sentence and why; code and parameters for programs.
 
     In English, whoever it is logged for: a visitor of the pages may read another language.
     """
     with speaking(ENGLISH):
-        return {"event": sentence(coded), "why": because(coded) or None, **coded_json(coded)}
+        return {"event": sentence(notice), "why": because(notice) or None, **notice_json(notice)}
 
 
-def reason_fields(coded: Coded) -> dict[str, Any]:
+def reason_fields(notice: Notice) -> dict[str, Any]:
     """Return what a line says of the reason of something else, likewise."""
     with speaking(ENGLISH):
-        return {"reason": sentence(coded), **coded_json(coded)}
+        return {"reason": sentence(notice), **notice_json(notice)}
 
 
 def get_logger(name: str) -> structlog.stdlib.BoundLogger:

@@ -99,7 +99,7 @@ def called(operation: str, status: str, seconds: float) -> None:
         made.end(failed=not status.startswith(("2", "3")))
 
 
-def rung(tickets: Mapping[int, str | None]) -> dict[int, str]:
+def notified(tickets: Mapping[int, str | None]) -> dict[int, str]:
     """Return what a ring says of the traces of its tickets: of each a span of its own; nothing where none is recorded.
 
     Args:
@@ -109,7 +109,7 @@ def rung(tickets: Mapping[int, str | None]) -> dict[int, str]:
     for ticket_id, parent in tickets.items():
         if (
             parent
-            and (made := begin("ring", "producer", parent, {"deskbridge.ticket_id": ticket_id})).traceparent
+            and (made := begin("notify", "producer", parent, {"deskbridge.ticket_id": ticket_id})).traceparent
         ):
             traces[ticket_id] = made.traceparent
             made.end()

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from datetime import date
 from typing import Any
 
-from shared.codes.coded import Coded
+from shared.codes.notice import Notice
 from shared.codes.templates import JsonType, TemplateProblem, TemplateWarning
 from shared.errors import TemplateError
 from shared.events.text import cut, hours, one_line
@@ -23,7 +23,7 @@ from shared.templating.values import (
     to_text,
 )
 
-_WANTED: Mapping[str, Coded] = {
+_WANTED: Mapping[str, Notice] = {
     "integer": JsonType.AN_INTEGER(),
     "number": JsonType.A_NUMBER(),
     "text": JsonType.A_TEXT(),
@@ -88,7 +88,7 @@ class Checks:
     ) -> None:
         self._operation, self._source, self._document, self._context = operation, source, document, context
         self.filled_in: list[str] = []
-        self.warnings: list[Coded] = []
+        self.warnings: list[Notice] = []
 
     def complete(self, payload: Json) -> dict[str, Any]:
         """Return the payload with what it must have, and with the types that the tracker takes.
@@ -199,7 +199,7 @@ class Checks:
     def _known(self, *segments: str) -> Json:
         return follow(self._context, segments)[1]
 
-    def _error(self, problem: Coded, name: str | None) -> TemplateError:
+    def _error(self, problem: Notice, name: str | None) -> TemplateError:
         node = self._document
         for key in (self._operation.top_key, name):
             if key and isinstance(node, Object):

@@ -55,7 +55,7 @@ class ExpressionCheck:
                 shape = step(shape, segment, THIS)
             return shape
         except UnlocatedError as fault:
-            problem = fault.coded
+            problem = fault.notice
             if len(path.segments) == 1 and name in FUNCTIONS:
                 problem = TemplateProblem.FILTER_NEEDS_VALUE(name=name, example=FUNCTIONS[name].example)
             raise self._source.error(problem, path.at) from None
@@ -79,14 +79,14 @@ class ExpressionCheck:
         try:
             function.check_count(len(call.arguments) - 1)
         except UnlocatedError as fault:
-            raise self._source.error(fault.coded, call.at) from None
+            raise self._source.error(fault.notice, call.at) from None
         return function
 
     def _literal(self, function: Function, index: int, argument: Literal) -> None:
         try:
             function.parameter(index).convert(argument.value)
         except UnlocatedError as fault:
-            problem = TemplateProblem.FILTER_FAILS(name=function.name, problem=fault.coded)
+            problem = TemplateProblem.FILTER_FAILS(name=function.name, problem=fault.notice)
             raise self._source.error(problem, argument.at) from None
 
 
@@ -137,7 +137,7 @@ class Evaluation:
                 found, value = follow(self._context, path.segments)
         except UnlocatedError as fault:
             raise self._source.error(
-                TemplateProblem.VARIABLE_HOLDS(name=str(path), what=fault.coded), path.at
+                TemplateProblem.VARIABLE_HOLDS(name=str(path), what=fault.notice), path.at
             ) from None
         if not found:
             self.absent = str(path)
@@ -158,6 +158,6 @@ class Evaluation:
             if isinstance(result, str) and len(result) > OUTPUT_BYTES:
                 raise UnlocatedError(TemplateProblem.TEXT_WOULD_GROW())
         except UnlocatedError as fault:
-            problem = TemplateProblem.FILTER_FAILS(name=function.name, problem=fault.coded)
+            problem = TemplateProblem.FILTER_FAILS(name=function.name, problem=fault.notice)
             raise self._source.error(problem, call.at) from None
         return result

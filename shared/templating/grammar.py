@@ -13,7 +13,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from shared.codes.coded import Coded
+from shared.codes.notice import Notice
 from shared.codes.templates import Expected, TemplateProblem
 from shared.errors import TemplateError
 from shared.templating.reader import Source, Text
@@ -132,7 +132,7 @@ class Tokens:
         """Return where the next character was typed, as an offset in the source."""
         return self.leaf.offsets[self.position]
 
-    def error(self, problem: Coded, at: int | None = None) -> TemplateError:
+    def error(self, problem: Notice, at: int | None = None) -> TemplateError:
         """Return an error at an offset of the source, or where the reading stands."""
         return self._source.error(problem, self.place() if at is None else at)
 
@@ -173,7 +173,7 @@ class Tokens:
             try:
                 return "literal", written, number(float(written) if "." in written else int(written))
             except UnlocatedError as fault:
-                raise self.error(fault.coded, at) from None
+                raise self.error(fault.notice, at) from None
         if kind == "word" and written in _CONSTANTS:
             return "literal", written, _CONSTANTS[written]
         return kind, written, written
@@ -372,7 +372,7 @@ class _Parser:
         if self._token.kind != "close":
             raise self._unexpected(Expected.FILTER_OR_END(end="}}"))
 
-    def _unexpected(self, wanted: Coded | str) -> TemplateError:
+    def _unexpected(self, wanted: Notice | str) -> TemplateError:
         return self._tokens.error(TemplateProblem.TAG_SYNTAX_WRONG(wanted=wanted), self._token.at)
 
     def _expression(self, depth: int) -> Expression:

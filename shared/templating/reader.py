@@ -12,7 +12,7 @@ from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from shared.codes.coded import Coded
+from shared.codes.notice import Notice
 from shared.codes.templates import Expected, TemplateProblem
 from shared.errors import TemplateError
 from shared.templating.values import BODY_BYTES, JSON_DEPTH, UnlocatedError, number
@@ -37,7 +37,7 @@ class Source:
         line = bisect_right(self._starts, offset)
         return line, offset - self._starts[line - 1] + 1
 
-    def error(self, problem: Coded, offset: int) -> TemplateError:
+    def error(self, problem: Notice, offset: int) -> TemplateError:
         """Return the error that says what is wrong at an offset."""
         return TemplateError(problem, *self.place(offset))
 
@@ -181,13 +181,13 @@ class _Reader:
         self._at += 1
         return Array(tuple(items), start)
 
-    def _expect(self, character: str, wanted: Coded) -> None:
+    def _expect(self, character: str, wanted: Notice) -> None:
         if self._peek() != character:
             raise self._unexpected(wanted)
         self._at += 1
         self._skip()
 
-    def _unexpected(self, wanted: Coded) -> TemplateError:
+    def _unexpected(self, wanted: Notice) -> TemplateError:
         if self._last and self._last.text.rfind("{{") > self._last.text.rfind("}}"):
             return self._source.error(TemplateProblem.TEXT_ENDS_IN_TAG(), self._at)
         if self._text.startswith("{{", self._at):

@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
-from shared.codes.coded import Coded
+from shared.codes.notice import Notice
 from shared.codes.templates import TemplateProblem, TemplateWarning
 from shared.errors import TemplateError
 from shared.templating.catalogue import ANY, SORTS, Catalogue, Shape
@@ -41,7 +41,7 @@ class Rendering:
     """
 
     payload: dict[str, Any]
-    warnings: tuple[Coded, ...]
+    warnings: tuple[Notice, ...]
     filled_in: tuple[str, ...]
     pruned: tuple[str, ...]
 
@@ -192,7 +192,7 @@ class _Walk:
     def __init__(self, source: Source, evaluation: Evaluation) -> None:
         self._source, self._evaluation = source, evaluation
         self._size = 0
-        self.warnings: dict[str, Coded] = {}
+        self.warnings: dict[str, Notice] = {}
 
     def value(self, tree: Json) -> Json:
         if isinstance(tree, dict):

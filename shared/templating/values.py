@@ -9,7 +9,7 @@ from collections.abc import Callable
 from decimal import Decimal
 from typing import Any
 
-from shared.codes.coded import Coded
+from shared.codes.notice import Notice
 from shared.codes.templates import JsonType, TemplateProblem
 from shared.values.characters import NOT_TEMPLATE_TEXT
 from shared.values.ids import LARGEST
@@ -35,12 +35,12 @@ class UnlocatedError(Exception):
     """Something in a template does not work; whoever knows the place makes a TemplateError of it.
 
     Args:
-        coded: what does not; it never quotes a value, which may be a ticket's.
+        notice: what does not; it never quotes a value, which may be a ticket's.
     """
 
-    def __init__(self, coded: Coded) -> None:
-        self.coded = coded
-        super().__init__(str(coded.code))
+    def __init__(self, notice: Notice) -> None:
+        self.notice = notice
+        super().__init__(str(notice.code))
 
 
 def plain(value: object, depth: int = 0) -> Json:
@@ -183,7 +183,7 @@ def as_any(value: Json) -> Json:
     return value
 
 
-def kind_of(value: Json) -> Coded:
+def kind_of(value: Json) -> Notice:
     """Return what a value is, as JSON has it."""
     return _JSON_TYPES.get(type(value), JsonType.JSON_NULL)()
 

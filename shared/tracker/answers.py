@@ -12,8 +12,8 @@ from functools import lru_cache
 from typing import Any
 from urllib.parse import urljoin, urlsplit
 
-from shared.codes.coded import Coded
 from shared.codes.faults import Detail
+from shared.codes.notice import Notice
 from shared.errors import (
     ImpersonationRefused,
     OutcomeUnknown,
@@ -170,7 +170,7 @@ def is_foreign(status: int, headers: Headers, body: bytes) -> bool:
     return not (isinstance(found.get("errors"), list) or "status" in found)
 
 
-def redirected(base_url: str, path: str, location: str | None) -> Coded:
+def redirected(base_url: str, path: str, location: str | None) -> Notice:
     """Return what a redirect says of the tracker's address: that it is another one, or only that calls are turned away.
 
     Args:
@@ -192,15 +192,15 @@ def redirected(base_url: str, path: str, location: str | None) -> Coded:
     return Detail.REDIRECT_NOT_FOLLOWED(location=there)
 
 
-def why_foreign(error: TrackerError) -> Coded:
+def why_foreign(error: TrackerError) -> Notice:
     """Return in words what an answer is that the tracker's API never gives."""
-    detail = error.coded.params.get("detail")
-    if isinstance(detail, Coded) and detail.code != Detail.NOT_JSON:
+    detail = error.notice.params.get("detail")
+    if isinstance(detail, Notice) and detail.code != Detail.NOT_JSON:
         return detail
     return Detail.NO_API_THERE() if error.status == NOT_FOUND else Detail.A_PAGE()
 
 
-def refused_on_the_way(status: int | None) -> Coded:
+def refused_on_the_way(status: int | None) -> Notice:
     """Return what a foreign answer to a text means where the tracker itself answers other calls.
 
     Only a redirect says that base_url is wrong.

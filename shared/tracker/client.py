@@ -14,8 +14,8 @@ from urllib.parse import quote, urlencode, urlsplit
 
 from pydantic import SecretStr
 
-from shared.codes.coded import Coded
 from shared.codes.faults import Detail, Fault
+from shared.codes.notice import Notice
 from shared.errors import (
     BridgeError,
     ImpersonationRefused,
@@ -68,7 +68,7 @@ class CallRecord:
     body: Any
     status: int | None
     milliseconds: int
-    error: Coded | None
+    error: Notice | None
 
     @property
     def is_unclear(self) -> bool:
@@ -190,7 +190,7 @@ class TrackerClient:
 
     Args:
         target: the tracker.
-        throttle: called before each call, waits where a rate limit asks for it.
+        rate_limiter: called before each call, waits where a rate limit asks for it.
         timeout: seconds for a whole call (SPEC section 8: 5).
         meter: told what each call took.
     """
@@ -199,12 +199,12 @@ class TrackerClient:
         self,
         target: Target,
         *,
-        throttle: Callable[[], None] | None = None,
+        rate_limiter: Callable[[], None] | None = None,
         timeout: float = TIMEOUT_S,
         meter: Meter | None = None,
     ) -> None:
         self.target = target
-        self._throttle = throttle
+        self._rate_limiter = rate_limiter
         self._timeout = timeout
         self._meter = meter or Meter()
         self._kept = deque[Connection]()
@@ -281,7 +281,7 @@ class TrackerClient:
     ) -> Answer:
         exchange = begun or self._request(method, path, body, params, login, before_send)
         status: int | None = None
-        error: Coded | None = None
+        error: Notice | None = None
         try:
             status, headers, content = self._exchange(exchange, method, path)
             _tell_refusal(method, path, status, expected)
@@ -336,7 +336,7 @@ class TrackerClient:
                 self.take_turn()
                 answer = self._call("GET", USERS, None, {"limit": 1}, None, None, observe)
             except TrackerError as other:
-                why = why_foreign(other) if other.foreign else other.coded
+                why = why_foreign(other) if other.foreign else other.notice
             else:
                 if isinstance(answer.data, dict) and isinstance(answer.data.get("users"), list):
                     return
@@ -374,12 +374,12 @@ class TrackerClient:
     @property
     def is_limited(self) -> bool:
         """Whether there is a rate limit to wait for."""
-        return self._throttle is not None
+        return self._rate_limiter is not None
 
     def take_turn(self) -> None:
         """Wait for the rate limit, for a call that comes later: a claim's lease does not wait for it."""
-        if self._throttle:
-            self._throttle()
+        if self._rate_limiter:
+            self._rate_limiter()
             alive()
 
     def close(self) -> None:
@@ -485,10 +485,10 @@ class TrackerClient:
         return headers
 
 
-def _told(failure: BridgeError) -> Coded:
+def _told(failure: BridgeError) -> Notice:
     """Return what a call's record says of its failure: a refusal that is none of the tracker's is called none."""
     if not isinstance(failure, TrackerError) or not failure.foreign or isinstance(failure, OutcomeUnknown):
-        return failure.coded
+        return failure.notice
     about = {"method": failure.method, "path": failure.path, "status": failure.status}
     return Fault.TRACKER_AWAY(**about, detail=why_foreign(failure))
 

@@ -20,7 +20,7 @@ from queue import Empty, SimpleQueue
 from typing import Any
 from urllib.parse import SplitResult
 
-from shared.codes.coded import Coded
+from shared.codes.notice import Notice
 from shared.process.outbound import authorization, tunnel
 from shared.tracker.wire import Answers, request
 from shared.values.addresses import why_forbidden
@@ -48,7 +48,7 @@ class Watch:
         self, seconds: float, before_send: Callable[[], None] | None = None, *, allow_link_local: bool = False
     ) -> None:
         self.sent = False
-        self.forbidden: Coded | None = None
+        self.forbidden: Notice | None = None
         self._allow_link_local = allow_link_local
         self.until = time.monotonic() + seconds
         self._before_send = before_send

@@ -5,8 +5,8 @@ from __future__ import annotations
 import socket
 from ipaddress import IPv4Address, IPv6Address, ip_address, ip_network
 
-from shared.codes.coded import Coded
 from shared.codes.invalid import Invalid
+from shared.codes.notice import Notice
 
 NAMES = (
     "metadata.google.internal",
@@ -27,7 +27,7 @@ NETWORKS = {
 NAT64 = ip_network("64:ff9b::/96")
 
 
-def why_forbidden(host: str) -> Coded | None:
+def why_forbidden(host: str) -> Notice | None:
     """Say why a host is none that a tracker may have; None where nothing speaks against it. Asks no name server.
 
     Args:

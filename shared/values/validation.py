@@ -9,8 +9,8 @@ from urllib.parse import SplitResult, urlsplit
 
 from pydantic import Field, ValidationError
 
-from shared.codes.coded import Coded
 from shared.codes.invalid import Faults, Invalid
+from shared.codes.notice import Notice
 from shared.values.ids import LARGEST
 
 Id = Annotated[int, Field(ge=1, le=LARGEST)]
@@ -58,12 +58,12 @@ class Unfit(ValueError):
     """What a validator of ours raises.
 
     Args:
-        coded: what is wrong with the value.
+        notice: what is wrong with the value.
     """
 
-    def __init__(self, coded: Coded) -> None:
-        self.coded = coded
-        super().__init__(str(coded.code))
+    def __init__(self, notice: Notice) -> None:
+        self.notice = notice
+        super().__init__(str(notice.code))
 
 
 def model_faults(error: ValidationError) -> Faults:
@@ -76,11 +76,11 @@ def path_of(location: tuple[int | str, ...]) -> str:
     return ".".join(str(part) for part in location if part != OF_A_KEY)
 
 
-def expected(fault: Mapping[str, Any]) -> Coded:
+def expected(fault: Mapping[str, Any]) -> Notice:
     """Return what was expected, of a fault as pydantic describes it."""
     kind, told = fault["type"], fault.get("ctx", {})
     if isinstance(told.get("error"), Unfit):
-        problem: Coded = told["error"].coded
+        problem: Notice = told["error"].notice
     elif kind in CODES:
         code, names = CODES[kind]
         problem = code(**{name: _plain(theirs, told[theirs]) for name, theirs in names.items()})

@@ -18,7 +18,7 @@ from tests.support.workload import Expected, Workload, generate
 
 pytestmark = pytest.mark.promise("OPS-04")
 
-DRAINED_WITHIN_S = 150
+SYNCED_WITHIN_S = 150
 
 
 @pytest.fixture
@@ -77,12 +77,12 @@ def test_yesterday_s_backup_is_restored_and_everything_sent_again_without_a_dupl
     later = more(workload)
     third = len(workload.deliveries) // 3
     fleet.send(workload.deliveries[:third])
-    fleet.wait_until_drained(DRAINED_WITHIN_S)
+    fleet.wait_until_synced(SYNCED_WITHIN_S)
     fleet.send(workload.deliveries[third : 2 * third])  # some of it is in flight when the backup is made
     backup = str(tmp_path / "deskbridge.dump")
     postgres("pg_dump", "--format=custom", f"--file={backup}", address(postgres_url))
     fleet.send(later.deliveries[2 * third :])
-    fleet.wait_until_drained(DRAINED_WITHIN_S)
+    fleet.wait_until_synced(SYNCED_WITHIN_S)
     before = counted(fleet)
 
     fleet.stop_processes()
@@ -96,7 +96,7 @@ def test_yesterday_s_backup_is_restored_and_everything_sent_again_without_a_dupl
 
     fleet.start(workers=1, threads=8)
     fleet.send(later.deliveries)
-    fleet.wait_until_drained(DRAINED_WITHIN_S)
+    fleet.wait_until_synced(SYNCED_WITHIN_S)
     assert counted(fleet) == before, fleet.logs()
     issues = fleet.stand_in.state()["issues"]
     assert {

@@ -52,7 +52,7 @@ def test_a_worker_shows_what_it_did_and_whether_it_is_ready(fleet: Fleet, redis_
     fleet.add_worker(2, DESKBRIDGE_MONITOR_LISTEN=f"{HOST}:{port}")
     until(lambda: status(port, "/readyz") == 200, fleet.logs, STARTED_WITHIN_S)
     fleet.send([("one", task_event())])
-    fleet.wait_until_drained(90)
+    fleet.wait_until_synced(90)
     shown = ask(port, "/metrics")
     assert shown is not None
     assert 'deskbridge_events_ended_total{code="time_logged",outcome="done"} 1.0' in shown.text

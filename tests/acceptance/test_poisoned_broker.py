@@ -8,7 +8,7 @@ from itertools import count
 import pytest
 from redis import Redis
 
-from shared.coordination.doorbell import queue_of, types_of
+from shared.queue.publisher import queue_of, types_of
 from tests.support.events import task, task_event, ticket
 from tests.support.fleet import Fleet
 

@@ -83,7 +83,7 @@ def send(fleet: Fleet, *ticket_ids: int) -> None:
 
 def each_once(fleet: Fleet, within: float, *ticket_ids: int) -> None:
     try:
-        fleet.wait_until_drained(within)
+        fleet.wait_until_synced(within)
     except AssertionError:
         raise AssertionError(fleet.logs()) from None
     logged = [row["comments"] for row in fleet.stand_in.state()["time_entries"]]

@@ -18,7 +18,7 @@ pytestmark = pytest.mark.promise("OPS-03")
 
 NEXT = "9999"
 WIDENED = ("journal", "ticket_state", "ticket_issue_link", "task_time_link", "trace_step", "plugin_config")
-DRAINED_WITHIN_S = 150
+SYNCED_WITHIN_S = 150
 
 
 @pytest.fixture
@@ -48,7 +48,7 @@ def test_the_version_before_works_on_through_a_migration_and_refuses_to_start_af
     fleet.wait_until_busy()
     beside_others(fleet.bridge.store.database, expand, tries=100)
     fleet.send(workload.deliveries[half:])
-    fleet.wait_until_drained(DRAINED_WITHIN_S)
+    fleet.wait_until_synced(SYNCED_WITHIN_S)
     state = fleet.stand_in.state()
     differences = workload.differences(state["issues"], state["time_entries"], STATUS_MAP)
     assert not differences, "\n".join([*differences, str(fleet.states()), fleet.logs()])

@@ -19,8 +19,8 @@ from typer.testing import CliRunner
 from deploy.embedded.ports import HOST, free_port
 from deploy.embedded.processes import Child
 from producer.commands.main import app
-from shared.coordination.doorbell import SYNC_TICKET, make_celery, queue_of
-from shared.coordination.rings import LARGEST_RING
+from shared.queue.messages import LARGEST_MESSAGE
+from shared.queue.publisher import SYNC_TICKET, make_celery, queue_of
 from tests.support.events import task, task_event, ticket, ticket_event
 from tests.support.fleet import ROOT, Fleet
 
@@ -187,9 +187,9 @@ def test_a_message_that_is_no_ring_is_refused_without_being_loaded(fleet: Fleet,
                 content_encoding="binary",
                 headers=headers,
             )
-        ring = {"routing_key": queue, "headers": headers}
-        producer.publish([[], {"ticket_id": 1}, {}], compression="zlib", **ring)
-        producer.publish([[], {"ticket_id": 1, "more": "x" * LARGEST_RING}, {}], **ring)
+        notify = {"routing_key": queue, "headers": headers}
+        producer.publish([[], {"ticket_id": 1}, {}], compression="zlib", **notify)
+        producer.publish([[], {"ticket_id": 1, "more": "x" * LARGEST_MESSAGE}, {}], **notify)
     with Redis.from_url(fleet.bridge.settings.redis_url.get_secret_value()) as redis:
         for poison in (
             "{",
@@ -200,7 +200,7 @@ def test_a_message_that_is_no_ring_is_refused_without_being_loaded(fleet: Fleet,
         ):
             redis.lpush(f"deskbridge:{queue}", poison)
     fleet.send([("after", task_event())])
-    fleet.wait_until_drained(90)
+    fleet.wait_until_synced(90)
     assert set(fleet.states()) == {"done"}
     deadline = time.monotonic() + 60
     with Redis.from_url(fleet.bridge.settings.redis_url.get_secret_value()) as redis:
@@ -217,12 +217,12 @@ def test_a_message_that_is_no_ring_is_refused_without_being_loaded(fleet: Fleet,
 def test_nobody_ends_or_steers_a_worker_over_the_broker(fleet: Fleet) -> None:
     app = make_celery(fleet.bridge.settings, fleet.bridge.redis.whose())
     fleet.send([("steered", task_event())])
-    fleet.wait_until_drained(90)
+    fleet.wait_until_synced(90)
     app.control.broadcast("pool_shrink", arguments={"n": 4})
     app.control.broadcast("shutdown")
     assert app.control.ping(timeout=2) == []
     fleet.send([("unsteered", task_event(of_ticket=ticket(900), of_task=task(900)))])
-    fleet.wait_until_drained(90)
+    fleet.wait_until_synced(90)
     assert set(fleet.states()) == {"done"}
     assert all(worker.alive for worker in fleet.workers)
 
@@ -233,7 +233,7 @@ def test_the_api_key_shows_nowhere(fleet: Fleet, redis_url: str) -> None:
     said = [command(fleet, "config", "set-api-key", stdin=CANARY)]
     said.append(command(fleet, "config", "set-api-key", stdin=f"{CANARY} {CANARY}"))
     fleet.send([("first", task_event(of_ticket=ticket(1), of_task=task(1)))])
-    fleet.wait_until_drained(90)
+    fleet.wait_until_synced(90)
     assert set(fleet.states()) == {"done"}, "the key was used"
     for number, (kind, options) in enumerate(FAULTS, 2):
         fleet.stand_in.fault(kind, count=3, **options)

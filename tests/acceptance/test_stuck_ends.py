@@ -21,10 +21,10 @@ from redis import Redis
 
 from deploy.embedded.ports import HOST, free_port
 from deploy.embedded.redis import RedisServer
-from shared.coordination.doorbell import make_celery
-from shared.coordination.keys import INSTALLATIONS, key_of
-from shared.coordination.rings import SYNC_TICKET, ring_of
 from shared.process.settings import Settings
+from shared.queue.messages import SYNC_TICKET, message_of
+from shared.queue.publisher import make_celery
+from shared.redis.keys import INSTALLATIONS, key_of
 from tests.support.events import task, task_event, ticket
 from tests.support.fleet import Fleet
 from tests.support.waiting import until
@@ -38,7 +38,7 @@ SETTINGS = {"CLAIM_LEASE": 8, "LOCK_LEASE": 10, "SETTLING_TIME": 2}
 HELD_S = 4
 """For how long a call is held at most: a worker gives it five seconds, and nobody looks for what came of it before."""
 
-DRAINED_WITHIN_S = 120
+SYNCED_WITHIN_S = 120
 STARTED_WITHIN_S = 90
 GRACE_S = 40
 """What every supervisor is told to give a process, from SIGTERM to SIGKILL."""
@@ -89,7 +89,7 @@ def send(fleet: Fleet, *ticket_ids: int) -> None:
 
 def each_once(fleet: Fleet, *ticket_ids: int) -> None:
     """Wait until everything is done, and compare."""
-    fleet.wait_until_drained(DRAINED_WITHIN_S)
+    fleet.wait_until_synced(SYNCED_WITHIN_S)
     state = fleet.stand_in.state()
     subjects = [row["subject"] for row in state["issues"]]
     logged = [row["comments"] for row in state["time_entries"]]
@@ -121,7 +121,7 @@ def in_the_middle_of_a_call(fleet: Fleet, *ticket_ids: int) -> None:
 
 def deliver_again(app: Celery, *ticket_ids: int) -> None:
     """Have a message with these tickets delivered once more."""
-    app.send_task(SYNC_TICKET, kwargs=ring_of(ticket_ids))
+    app.send_task(SYNC_TICKET, kwargs=message_of(ticket_ids))
 
 
 DEAF = """

@@ -131,14 +131,14 @@ def test_an_event_is_one_trace_from_the_helpdesk_to_the_tracker(run: Run, collec
     fleet = run(600)
     fleet.add_worker(2)
     fleet.send([("before", task_event(of_task=task(1), of_ticket=ticket(1)))])
-    fleet.wait_until_drained(90)  # it is ready, so that no sweep finds the next one
+    fleet.wait_until_synced(90)  # it is ready, so that no sweep finds the next one
     fleet.send([("one", task_event())], traceparent=CAME_WITH)
-    fleet.wait_until_drained(90)
-    request, ring, drain = (collector.one(name) for name in ("POST /events", "ring", "drain"))
+    fleet.wait_until_synced(90)
+    request, notify, sync = (collector.one(name) for name in ("POST /events", "notify", "sync ticket"))
     assert request.parent_span_id.hex() == HELPDESKS
-    assert (ring.parent_span_id, drain.parent_span_id) == (request.span_id, ring.span_id)
+    assert (notify.parent_span_id, sync.parent_span_id) == (request.span_id, notify.span_id)
     calls = [collector.one(name) for name in ("POST issues", "POST time_entries")]
-    assert {one.parent_span_id for one in calls} == {drain.span_id}
+    assert {one.parent_span_id for one in calls} == {sync.span_id}
     assert kept(fleet) == f"00-{TRACE}-{request.span_id.hex()}-01"
     said = lines(fleet)
     assert len(said) > 2
@@ -152,16 +152,16 @@ def test_what_the_sweep_rings_begins_a_trace_and_leads_to_that_of_its_event(
 ) -> None:
     fleet = run(2)
     fleet.send([("one", task_event())], traceparent=CAME_WITH)
-    ring = collector.one("ring")
+    notify = collector.one("notify")
     with closing(Redis.from_url(redis_server.url)) as redis:
         redis.flushall()
     fleet.add_worker(2)
-    fleet.wait_until_drained(90)
+    fleet.wait_until_synced(90)
     until(lambda: collector.named("POST issues"), "no call", 60)
-    until(lambda: collector.named("drain"), "no drain", 60)
-    (drain,) = [one for one in collector.named("drain") if one.links]
-    assert (drain.parent_span_id, drain.trace_id == ring.trace_id) == (b"", False)
+    until(lambda: collector.named("sync ticket"), "no drain", 60)
+    (sync,) = [one for one in collector.named("sync ticket") if one.links]
+    assert (sync.parent_span_id, sync.trace_id == notify.trace_id) == (b"", False)
     request = collector.one("POST /events")
-    assert [(one.trace_id, one.span_id) for one in drain.links] == [(request.trace_id, request.span_id)]
+    assert [(one.trace_id, one.span_id) for one in sync.links] == [(request.trace_id, request.span_id)]
     (call,) = collector.named("POST issues")
-    assert call.parent_span_id == drain.span_id
+    assert call.parent_span_id == sync.span_id

@@ -35,10 +35,10 @@ from producer.hooks.intake import deliveries
 from producer.hooks.store import Store
 from shared.connection.connector import Connector
 from shared.connection.vault import Vault
-from shared.coordination.clock import now
-from shared.coordination.locks import Locks
-from shared.coordination.pause import LONGEST_PAUSE_S
-from shared.coordination.throttle import Throttle
+from shared.redis.circuit_breaker import LONGEST_PAUSE_S
+from shared.redis.clock import now
+from shared.redis.locks import Locks
+from shared.redis.rate_limit import RateLimiter
 from shared.store.tables.models import JournalEvent
 from shared.store.tables.types import clock
 from shared.telemetry.logs import configure_logging
@@ -52,7 +52,7 @@ OF_EACH_TICKET = 5
 HOUR_S, SWEPT_EVERY_S = 3600, 10
 THREADS = 8
 RATE = 40.0
-DRAINED = 60
+SYNCED = 60
 MOST_PROBES = 70
 SLOWEST_RATIO = 2.0
 MOST_GROWTH_MB = 40.0
@@ -139,16 +139,16 @@ class Turns:
     """The rate limit, and when each call had its turn.
 
     Args:
-        throttle: the limit.
+        rate_limiter: the limit.
     """
 
-    def __init__(self, throttle: Throttle) -> None:
-        self._throttle = throttle
+    def __init__(self, rate_limiter: RateLimiter) -> None:
+        self._rate_limiter = rate_limiter
         self.moments: list[float] = []
 
     def __call__(self) -> None:
         """Wait for the turn."""
-        self._throttle.wait()
+        self._rate_limiter.wait()
         self.moments.append(time.monotonic())
 
     def per_second(self) -> list[int]:
@@ -180,12 +180,12 @@ def measure(bridge: Bridge, stand_in: StandIn, events: int, seed: int = 1) -> Fi
         paused, growth, redis_growth = _an_hour(away, clock, workers, arrays)
         attempts = _attempts(bridge)
         bridge.configure(base_url=stand_in.base_url)
-        turns = Turns(Throttle(bridge.redis, RATE))
+        turns = Turns(RateLimiter(bridge.redis, RATE))
         back = _connected(bridge, turns)
         clock.ahead += 2 * LONGEST_PAUSE_S
         bridge.hurry()
         _age(bridge)
-        sweep_ms, wrong = _drain(back, stand_in, workers, made)
+        sweep_ms, wrong = _sync(back, stand_in, workers, made)
     return Figures(
         events,
         _usual(quiet),
@@ -255,8 +255,8 @@ def _take(bridge: Bridge, events: list[dict[str, Any]]) -> float:
     return (time.perf_counter() - started) * 1000
 
 
-def _connected(bridge: Bridge, throttle: Callable[[], None]) -> Bridge:
-    connector = Connector(bridge.store, Vault(bridge.settings.secret_keys), throttle)
+def _connected(bridge: Bridge, rate_limiter: Callable[[], None]) -> Bridge:
+    connector = Connector(bridge.store, Vault(bridge.settings.secret_keys), rate_limiter)
     bridge.service = replace(bridge.service, connect=connector.connect)
     return bridge
 
@@ -268,20 +268,22 @@ def _an_hour(
     rounds, took, start = HOUR_S // SWEPT_EVERY_S, [], clock.ahead
     memory, redis_memory = 0.0, 0.0
 
-    def ring(tickets: list[int]) -> bool:
+    def notify(tickets: list[int]) -> bool:
         list(workers.map(bridge.service.sync, tickets))
         return True
 
-    sweep = Sweep(bridge.store, bridge.settings, Locks(bridge.redis, 60), bridge.pause, lambda: 0, ring, ring)
+    sweep = Sweep(
+        bridge.store, bridge.settings, Locks(bridge.redis, 60), bridge.breaker, lambda: 0, notify, notify
+    )
     first = next(event for event in arrays[0] if "task" in event)
     _take(bridge, [first])
-    ring([first["ticket"]["id"]])  # whoever is at work when the tracker goes away finds that out by himself
+    notify([first["ticket"]["id"]])  # whoever is at work when the tracker goes away finds that out by himself
     for number in range(rounds):
         clock.ahead = start + number * SWEPT_EVERY_S
         for index in range(number * len(arrays) // rounds, (number + 1) * len(arrays) // rounds):
             took.append(_take(bridge, arrays[index]))
-            ring([event["ticket"]["id"] for event in arrays[index]])
-        sweep.ring_due()
+            notify([event["ticket"]["id"] for event in arrays[index]])
+        sweep.notify_due()
         if number == rounds // 10:
             memory, redis_memory = _memory_mb(), _redis_mb(bridge)
     return took, _memory_mb() - memory, _redis_mb(bridge) - redis_memory
@@ -292,22 +294,24 @@ def _attempts(bridge: Bridge) -> int:
         return int(session.scalar(select(func.coalesce(func.sum(JournalEvent.attempts), 0))) or 0)
 
 
-def _drain(
+def _sync(
     bridge: Bridge, stand_in: StandIn, workers: ThreadPoolExecutor, made: list[dict[str, Any]]
 ) -> tuple[float, list[str]]:
     """TicketContext some tickets once the tracker is back; return the sweep's time in ms, and differences."""
-    rung: list[int] = []
+    notified: list[int] = []
 
-    def ring(tickets: list[int]) -> bool:
-        rung.extend(tickets)
+    def notify(tickets: list[int]) -> bool:
+        notified.extend(tickets)
         return True
 
-    sweep = Sweep(bridge.store, bridge.settings, Locks(bridge.redis, 60), bridge.pause, lambda: 0, ring, ring)
+    sweep = Sweep(
+        bridge.store, bridge.settings, Locks(bridge.redis, 60), bridge.breaker, lambda: 0, notify, notify
+    )
     started = time.perf_counter()
-    sweep.ring_due()
+    sweep.notify_due()
     sweep_ms = (time.perf_counter() - started) * 1000
-    assert len(rung) == 1, "after a pause one ticket probes"
-    chosen = sorted({event["ticket"]["id"] for event in made})[:DRAINED]
+    assert len(notified) == 1, "after a pause one ticket probes"
+    chosen = sorted({event["ticket"]["id"] for event in made})[:SYNCED]
     assert _prober_ends_the_pause(bridge, chosen)
     list(workers.map(bridge.service.sync, chosen))
     return sweep_ms, _differences(bridge, stand_in, chosen)
@@ -315,7 +319,7 @@ def _drain(
 
 def _prober_ends_the_pause(bridge: Bridge, chosen: list[int]) -> bool:
     bridge.service.sync(chosen[0])
-    return bridge.pause.current() is None
+    return bridge.breaker.current() is None
 
 
 def _differences(bridge: Bridge, stand_in: StandIn, chosen: list[int]) -> list[str]:
@@ -343,7 +347,7 @@ def _differences(bridge: Bridge, stand_in: StandIn, chosen: list[int]) -> list[s
 @contextmanager
 def _simulated(clock: Clock) -> Iterator[None]:
     """Have the pause told by a clock that can be put forward."""
-    with patch("shared.coordination.pause.now", lambda redis: now(redis) + clock.ahead):
+    with patch("shared.redis.circuit_breaker.now", lambda redis: now(redis) + clock.ahead):
         yield
 
 

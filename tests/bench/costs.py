@@ -100,7 +100,7 @@ def _one_round(servers: Servers, side: Side, size: int, per_request: int) -> tup
     side.freeze_workers()
     start = _read(servers, side)
     post(side.port, events.deliveries(per_request))
-    side.wait_until_rung()
+    side.wait_until_notified()
     loaded = _read(servers, side)
     sync(side, servers.stand_in, events)
     done = _read(servers, side)

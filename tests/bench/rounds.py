@@ -33,7 +33,7 @@ def accept(side: Side, events: Batch, per_request: int, seconds: float) -> Poste
         BrokenRun: it does not have what it accepted.
     """
     posted = post(side.port, events.deliveries(per_request), seconds=seconds)
-    side.wait_until_rung()
+    side.wait_until_notified()
     kept = side.accepted()
     side.forget()
     if kept != posted.events:
@@ -49,7 +49,7 @@ def load(side: Side, stand_in: StandIn, events: Batch) -> None:
     stand_in.forget()
     side.freeze_workers()
     post(side.port, events.deliveries(50))
-    side.wait_until_rung()
+    side.wait_until_notified()
 
 
 def sync(side: Side, stand_in: StandIn, events: Batch) -> float:

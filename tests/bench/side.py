@@ -104,7 +104,7 @@ class Side(ABC):
         """Return how many messages wait in the queues."""
         return sum(self.redis.llen(key) for key in self._lists())
 
-    def wait_until_rung(self) -> None:
+    def wait_until_notified(self) -> None:
         """Wait until the number of waiting messages stands still."""
         before, still = -1, 0
         while still < 3:

@@ -9,7 +9,7 @@ from sqlalchemy import delete
 
 from deploy.sandbox.tracker.control import StandIn
 from producer.admin.access.accounts import AccountStore
-from shared.coordination.presence import WORKER, Presence
+from shared.redis.heartbeat import WORKER, Heartbeats
 from shared.store.tables.models import EntityLink, MetadataRow, MetadataRun, PluginConfigRecord, TrackerUser
 from tests.browser.conftest import SLOW_MS
 from tests.support.bridge import Bridge
@@ -27,7 +27,7 @@ def test_from_the_first_sign_in_to_a_ticket_that_broke_and_was_fixed(
     page: Any, console: Any, bridge: Bridge, stand_in: StandIn
 ) -> None:
     emptied(bridge)
-    Presence(bridge.redis).mark(WORKER)
+    Heartbeats(bridge.redis).mark(WORKER)
     page.goto(f"/console/sign-in?code={AccountStore(bridge.store).link_for('administrator')}")
     page.get_by_role("button", name="Go on").click()
     expect(

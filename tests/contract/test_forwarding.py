@@ -359,7 +359,7 @@ def test_a_refused_key_makes_everything_wait_and_loses_nothing(scene: Scene) -> 
     assert "API key" in (scene.bridge.event(event_id).reason or "")
     with scene.bridge.store.transaction() as tx:
         tx.configs.put_api_key(vault.encrypt(SecretStr(scene.tracker.api_key)))
-    scene.bridge.pause.end()
+    scene.bridge.breaker.end()
     scene.bridge.hurry()
     scene.bridge.sync()
     assert scene.bridge.event(event_id).state == "done"

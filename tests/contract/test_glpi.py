@@ -17,11 +17,11 @@ import requests
 from pydantic import SecretStr
 
 from producer.hooks.app import create_app
-from shared.coordination.keys import key_of
-from shared.coordination.pause import HELPDESK_KEY
 from shared.helpdesk.glpi import GlpiLookup
 from shared.helpdesk.lookup import HelpdeskLookup
 from shared.process.settings import Settings
+from shared.redis.circuit_breaker import HELPDESK_KEY
+from shared.redis.keys import key_of
 from shared.store.configuration.links import LinkKind
 from shared.store.configuration.people import TrackerPerson
 from tests.contract import seed

@@ -39,7 +39,7 @@ NOT_HERE = {"producer", "refused", "worker", "beat", "helpdesk events"}
 def desk(tracker: Tracker, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Desk]:
     """A deskbridge that is configured for the tracker under test."""
     redis = FakeRedis()
-    monkeypatch.setattr("shared.coordination.locks.make_redis", lambda *_: redis)
+    monkeypatch.setattr("shared.redis.locks.make_redis", lambda *_: redis)
     url, key = SecretStr(f"sqlite:///{tmp_path}/desk.sqlite3"), SecretStr(Fernet.generate_key().decode())
     made = Desk(Settings(database_url=url, secret_keys=(key,)), Store(Database(url.get_secret_value())))
     make_tables(made.store.database)

@@ -116,10 +116,10 @@ def test_with_a_producer_and_a_console_killed_under_load_no_sender_and_no_reader
             load.wait_for(150)
             site.start(name)
     assert load.refused == []
-    drained = load.check()
+    synced = load.check()
     report.append(
         f"nginx: a producer killed under load: 0 of {len(load.accepted)} deliveries had to be sent again, "
-        f"longest time without a 202 {load.interruption():.1f} s; all done {drained:.1f} s after the last"
+        f"longest time without a 202 {load.interruption():.1f} s; all done {synced:.1f} s after the last"
     )
 
 

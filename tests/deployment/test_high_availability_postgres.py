@@ -40,14 +40,14 @@ def test_a_postgresql_that_is_restarted_at_once_under_load_loses_no_202_and_has_
                     postgres_server.crash()
                     postgres_server.start()
                     away.append(time.monotonic() - began)
-            drained = load.check()
+            synced = load.check()
             assert load.refused, "nobody noticed: the test shows nothing"
             assert all(child.alive for child in fleet.processes.members), fleet.logs()
         finally:
             fleet.stop()
     report.append(
         f"PostgreSQL: ended at once and back after {away[0]:.1f} and {away[1]:.1f} s under load; longest time "
-        f"without a 202 {load.interruption():.1f} s; all done {drained:.1f} s after the last"
+        f"without a 202 {load.interruption():.1f} s; all done {synced:.1f} s after the last"
     )
 
 
@@ -83,7 +83,7 @@ def test_a_synchronous_replica_that_is_promoted_under_load_has_every_event_that_
                 replicated.promote()
                 promoted = time.monotonic() - began
                 accepted = load.wait_for(1) - began
-            drained = load.check()
+            synced = load.check()
             assert load.refused, "nobody noticed: the test shows nothing"
             assert all(child.alive for child in fleet.processes.members), fleet.logs()
             assert "database" in fleet.run("doctor").stdout
@@ -91,6 +91,6 @@ def test_a_synchronous_replica_that_is_promoted_under_load_has_every_event_that_
             fleet.stop()
     report.append(
         f"PostgreSQL: the replica took writes {promoted:.1f} s after its primary's end, the next 202 came after "
-        f"{accepted:.1f} s; longest time without a 202 {load.interruption():.1f} s; all done {drained:.1f} s after "
+        f"{accepted:.1f} s; longest time without a 202 {load.interruption():.1f} s; all done {synced:.1f} s after "
         "the last"
     )

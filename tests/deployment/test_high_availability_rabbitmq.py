@@ -56,7 +56,7 @@ def test_with_workers_killed_redis_emptied_and_the_broker_restarted_every_event_
 ) -> None:
     fleet.start(workers=2, threads=THREADS)
     fleet.stand_in.settings(latency_ms=100)
-    load = Load(fleet, generate(7, tickets=200, events=1200, copies=1), pause=0.1)
+    load = Load(fleet, generate(7, tickets=200, events=1200, copies=1), breaker=0.1)
     with load:
         load.wait_for(100)
         fleet.wait_until_busy()
@@ -72,12 +72,12 @@ def test_with_workers_killed_redis_emptied_and_the_broker_restarted_every_event_
         load.wait_for(50)
         stopped.send_signal(signal.SIGCONT)
     fleet.stand_in.settings(latency_ms=0)
-    drained = load.check()
+    synced = load.check()
     assert rabbitmq.queues()["deskbridge"] == "quorum"
     assert all(one.alive for one in fleet.workers if one is not killed), fleet.logs()
     report.append(
         f"RabbitMQ: killed and back after {away:.1f} s under load; longest time without a 202 "
-        f"{load.interruption():.1f} s; all done {drained:.1f} s after the last"
+        f"{load.interruption():.1f} s; all done {synced:.1f} s after the last"
     )
 
 
@@ -110,7 +110,7 @@ def test_how_many_rings_wait_is_told_truly_and_the_sweep_goes_by_it(fleet: Fleet
     until(lambda: shown()["deskbridge_rings_waiting"] > 0, fleet.logs, 60)
     assert re.search(BROKER_IS_OK, fleet.run("doctor").stdout, re.MULTILINE)
     fleet.stand_in.settings(latency_ms=0)
-    fleet.wait_until_drained(120)
+    fleet.wait_until_synced(120)
     until(
         lambda: shown()["deskbridge_rings_waiting"] == 0, fleet.logs, 240
     )  # what the sweep rang in vain, too
@@ -124,5 +124,5 @@ def test_how_many_rings_wait_is_told_truly_and_the_sweep_goes_by_it(fleet: Fleet
         assert not re.search(BROKER_IS_OK, doctor.stdout, re.MULTILINE), doctor.stdout
     finally:
         rabbitmq.tell("start_app")
-    fleet.wait_until_drained(180)
+    fleet.wait_until_synced(180)
     assert worker.alive, fleet.logs()

@@ -65,14 +65,14 @@ def test_with_the_master_killed_under_load_every_event_is_accepted_and_has_one_e
             redis.config_resetstat()
         for worker in fleet.workers:
             worker.send_signal(signal.SIGCONT)
-        _wait_until_rung(watched)
-        rung = time.monotonic() - killed
-    drained = load.check()
+        _wait_until_notified(watched)
+        notified = time.monotonic() - killed
+    synced = load.check()
     said = "".join(one.read_text() for one in fleet.directory.glob("worker-*.log"))
     assert '"event": "swept"' in said, "no ring was lost: the test shows nothing"
     report.append(
-        f"Redis: a replica was the master after {promoted:.1f} s, rung again after {rung:.1f} s; "
-        f"longest time without a 202 {load.interruption():.1f} s; all done {drained:.1f} s after the last"
+        f"Redis: a replica was the master after {promoted:.1f} s, rung again after {notified:.1f} s; "
+        f"longest time without a 202 {load.interruption():.1f} s; all done {synced:.1f} s after the last"
     )
     watched.start_server(watched.master)
     until(lambda: watched.client(watched.master).info("replication")["role"] == "slave", "still a master")
@@ -80,7 +80,7 @@ def test_with_the_master_killed_under_load_every_event_is_accepted_and_has_one_e
     assert all(child.alive for child in fleet.processes.members), fleet.logs()
 
 
-def _wait_until_rung(watched: Watched) -> None:
+def _wait_until_notified(watched: Watched) -> None:
     """Wait until a message was put into the new master."""
     with watched.client(watched.replica) as redis:
         until(lambda: "cmdstat_lpush" in redis.info("commandstats"), "nobody came to the new master", 120)

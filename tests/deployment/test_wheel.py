@@ -118,7 +118,7 @@ def fleet(tmp_path: Path, python: Path, postgres_url: str, redis_url: str) -> It
 
 def test_it_forwards_an_event(fleet: Fleet) -> None:
     fleet.send([("one", task_event())])
-    fleet.wait_until_drained(60)
+    fleet.wait_until_synced(60)
     assert fleet.states() == {"done": 1}, fleet.logs()
     assert len(fleet.stand_in.state()["time_entries"]) == 1
     assert all(child.alive for child in fleet.processes.members), fleet.logs()

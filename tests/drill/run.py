@@ -65,7 +65,7 @@ def drill(seed: int, redmine: str, profile: Profile, teller: Teller, keep: Path 
             outcome = Outcome(injector.tally, processes=stand.supervisor.members)
             outcome.differences += complaints(honest)
             outcome.figures["besieged: events, p99"] = f"{len(honest.took)}, {honest.p99:.3f} s"
-            _drain(helpdesk, stand, profile, teller, outcome)
+            _sync(helpdesk, stand, profile, teller, outcome)
             _compare(day, redmine, helpdesk, injector, outcome)
             if keep is not None:
                 _keep(injector, keep)
@@ -103,7 +103,7 @@ def _go_wrong(helpdesk: Helpdesk, injector: Injector, profile: Profile, teller: 
     teller.say("the faults are over")
 
 
-def _drain(helpdesk: Helpdesk, stand: Stand, profile: Profile, teller: Teller, outcome: Outcome) -> None:
+def _sync(helpdesk: Helpdesk, stand: Stand, profile: Profile, teller: Teller, outcome: Outcome) -> None:
     """Wait until nothing is left to be done, and note how long that took."""
     started = time.monotonic()
     if not helpdesk.wait(ACCEPT_S):
@@ -114,8 +114,8 @@ def _drain(helpdesk: Helpdesk, stand: Stand, profile: Profile, teller: Teller, o
         left = _again(stand.fleet.left)
         quiet = 0 if left else quiet + 1
         took = time.monotonic() - started
-        if took > profile.drain_seconds:
-            outcome.differences.append(f"not drained after {profile.drain_seconds:g} s: {left}")
+        if took > profile.sync_seconds:
+            outcome.differences.append(f"not drained after {profile.sync_seconds:g} s: {left}")
             break
         if left and time.monotonic() - told > PROGRESS_S:
             told = time.monotonic()

@@ -11,9 +11,9 @@ from deploy.sandbox.tracker.control import StandIn
 from producer.admin.records.rights import Right
 from shared.connection.connector import Connector
 from shared.connection.vault import Vault
-from shared.coordination.presence import BEAT, WORKER, Presence
 from shared.metadata.synchronisation import sync_metadata
 from shared.process.itself import Process
+from shared.redis.heartbeat import BEAT, WORKER, Heartbeats
 from tests.failures.redmine import RealRedmine
 from tests.failures.stage import Stage
 from tests.integration.conftest import bridge, stand_in_process
@@ -85,9 +85,9 @@ def stage(
     """The stage, synchronised a moment ago, so that whatever is staged is newer than the cache."""
     sync_metadata(bridge.store, Connector(bridge.store, Vault(bridge.settings.secret_keys)).connect()[1])
     bridge.configure(membership_for="nobody")
-    presence = Presence(bridge.redis)
-    presence.mark(WORKER)
-    presence.mark(BEAT)
+    heartbeats = Heartbeats(bridge.redis)
+    heartbeats.mark(WORKER)
+    heartbeats.mark(BEAT)
     with bridge.store.transaction() as tx:
         tx.producers.mark("here:8080", Process.here(), [])
     yield Stage(bridge, stand_in, record_property)

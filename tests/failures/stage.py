@@ -20,8 +20,8 @@ from producer.admin.knowledge.by_code import BY_CODE
 from producer.admin.looking.story import trace_json, trace_ticket
 from producer.admin.showing.shapes import event_json
 from producer.admin.showing.waiting import with_reasons
-from shared.codes.coded import Code
 from shared.codes.findings import Finding
+from shared.codes.notice import Code
 from shared.connection.connector import Connector
 from shared.connection.vault import Vault
 from shared.store.tables.models import EventState
@@ -157,7 +157,7 @@ class Stage:
         """Replay what failed, by a code where one is given, and let what waits go on."""
         store, failed = self.bridge.store, EventState.FAILED
         tickets = (replay_code(store, failed, code) if code else replay_state(store, failed)).tickets
-        self.bridge.pause.end()
+        self.bridge.breaker.end()
         self.bridge.hurry()
         for ticket_id in tickets or [4711]:
             self.bridge.sync(ticket_id)

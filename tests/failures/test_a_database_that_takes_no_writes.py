@@ -18,8 +18,8 @@ from producer.admin.doctor.examination import at_a_glance, examine
 from producer.admin.doctor.finding import CheckResult
 from producer.console.monitoring import Monitoring
 from producer.hooks.app import Producer
-from shared.codes.coded import Code
 from shared.codes.findings import Finding
+from shared.codes.notice import Code
 from shared.monitoring.standing import StandingCollector
 from shared.store.tables import database as module
 from shared.telemetry import metrics

@@ -15,14 +15,14 @@ from sqlalchemy import update
 from producer.admin.people.people import map_user
 from shared.connection.connector import Connector
 from shared.connection.vault import Vault
-from shared.coordination.call_limit import CallLimit
-from shared.coordination.keys import INSTALLATIONS, key_of
-from shared.coordination.latency import KEY as LATENCY
-from shared.coordination.latency import note_calls, seconds_per_call
-from shared.coordination.presence import WORKER, Presence
-from shared.coordination.throttle import Throttle, forget_turns
 from shared.metadata.synchronisation import sync_metadata
 from shared.monitoring.standing import StandingCollector
+from shared.redis.concurrency_limit import ConcurrencyLimit
+from shared.redis.heartbeat import WORKER, Heartbeats
+from shared.redis.keys import INSTALLATIONS, key_of
+from shared.redis.latency import KEY as LATENCY
+from shared.redis.latency import note_calls, seconds_per_call
+from shared.redis.rate_limit import RateLimiter, forget_turns
 from shared.store.tables.models import JournalEvent, Misattributed
 from shared.store.tables.types import clock
 from shared.tracker.meter import Meter
@@ -30,7 +30,7 @@ from tests.deployment.prometheus import RULES
 from tests.failures.stage import Act, Stage, both, configure, patch, settings
 from tests.failures.test_every_surface_names_it import another_installation, refuse
 from tests.support.events import task_event, ticket, ticket_event
-from worker.sync.limiter import Limiter
+from worker.runtime.quota import Quota
 
 SIMPLE = re.compile(
     r"max\((?P<metric>deskbridge_\w+)\) (?P<how>[<>]) (?:max\((?P<other>\w+)\)|(?P<number>[\d.]+))"
@@ -59,7 +59,7 @@ def calls_take(seconds: float) -> Act:
         meter = Meter()
         for operation in ("POST issues", "GET users"):
             meter.add(operation, seconds)
-        Limiter(CallLimit(stage.bridge.redis), meter, "a worker", 4).tell(0)
+        Quota(ConcurrencyLimit(stage.bridge.redis), meter, "a worker", 4).tell(0)
 
     return act
 
@@ -119,12 +119,12 @@ TOLD = [
     Told("DeskbridgeSilent", came_in(3 * 86400), came_in(60)),
     Told(
         "DeskbridgeWorkerClockOff",
-        lambda stage: Presence(stage.bridge.redis).mark(WORKER, ahead_s=600),
-        lambda stage: Presence(stage.bridge.redis).mark(WORKER, ahead_s=0.1),
+        lambda stage: Heartbeats(stage.bridge.redis).mark(WORKER, ahead_s=600),
+        lambda stage: Heartbeats(stage.bridge.redis).mark(WORKER, ahead_s=0.1),
     ),
     Told(
         "DeskbridgeRateLimitHoldsBack",
-        lambda stage: Throttle(stage.bridge.redis, 0.01, sleep=lambda _: None).wait(),
+        lambda stage: RateLimiter(stage.bridge.redis, 0.01, sleep=lambda _: None).wait(),
         lambda stage: forget_turns(stage.bridge.redis),
     ),
     Told(
@@ -138,7 +138,7 @@ TOLD = [
 @pytest.mark.stand_in
 @pytest.mark.parametrize("told", TOLD, ids=[one.alert for one in TOLD])
 def test_an_alert_holds_until_its_cause_is_put_right(stage: Stage, told: Told) -> None:
-    Presence(stage.bridge.redis).mark(WORKER)
+    Heartbeats(stage.bridge.redis).mark(WORKER)
     assert not holds(stage, told.alert)
     told.stage(stage)
     assert holds(stage, told.alert)

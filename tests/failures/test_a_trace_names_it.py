@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from shared.codes.coded import Code
 from shared.codes.faults import Detail
 from shared.codes.hints import Hint
+from shared.codes.notice import Code
 from shared.codes.reasons import Reason
 from shared.codes.steps import What
 from shared.metadata.synchronisation import refresh_people

@@ -6,7 +6,7 @@ import pytest
 
 from deploy.sandbox.tracker.seed import user_key
 from shared.codes.hints import Hint
-from shared.coordination.pause import Pause
+from shared.redis.circuit_breaker import CircuitBreaker
 from shared.store.configuration.links import LinkKind
 from shared.store.tables.models import EventState
 from tests.failures.stage import Stage
@@ -16,11 +16,11 @@ from tests.unit.commands.conftest import Shell
 def test_a_new_key_is_tried_at_once_and_ends_the_pause(stage: Stage, shell: Shell) -> None:
     stage.api_key("0" * 40)
     assert stage.work() == EventState.PENDING
-    assert Pause(stage.bridge.redis).current() is not None
+    assert CircuitBreaker(stage.bridge.redis).current() is not None
     told = shell.do("config", "set-api-key", stdin=stage.tracker.api_key)
     assert "it is admin's, an administrator" in told
     assert "goes on" in told
-    assert Pause(stage.bridge.redis).current() is None
+    assert CircuitBreaker(stage.bridge.redis).current() is None
     stage.replay()
     assert stage.goes_on()
 

@@ -1,4 +1,3 @@
-
 """Forty failures that were looked at on a running deskbridge: each is staged by a test, or several.
 
 A row names a test or, where a test stages many, the sentence of its failure, and the file beside this one.

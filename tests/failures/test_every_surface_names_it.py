@@ -10,14 +10,14 @@ from producer.admin.doctor.installation import Installation
 from shared.codes.deliveries import Undelivered
 from shared.codes.findings import Finding
 from shared.codes.reasons import Reason
-from shared.coordination.keys import INSTALLATIONS, key_of
-from shared.coordination.latency import KEY as LATENCY
-from shared.coordination.latency import note_calls
-from shared.coordination.locks import make_redis
-from shared.coordination.presence import WORKER, Presence
-from shared.coordination.throttle import KEY as TURNS
-from shared.coordination.throttle import Throttle, forget_turns
 from shared.process.itself import Process
+from shared.redis.heartbeat import WORKER, Heartbeats
+from shared.redis.keys import INSTALLATIONS, key_of
+from shared.redis.latency import KEY as LATENCY
+from shared.redis.latency import note_calls
+from shared.redis.locks import make_redis
+from shared.redis.rate_limit import KEY as TURNS
+from shared.redis.rate_limit import RateLimiter, forget_turns
 from shared.store.tables.models import JournalEvent
 from shared.store.tables.types import clock as clock_of_database
 from tests.failures.stage import Act, Shown, Stage, staged
@@ -37,19 +37,19 @@ def no_calls_lately(stage: Stage) -> None:
 
 def slow_turns(stage: Stage) -> None:
     """Let workers keep a limit of one call in a hundred seconds."""
-    Throttle(stage.bridge.redis, 0.01, sleep=lambda _: None).wait()
+    RateLimiter(stage.bridge.redis, 0.01, sleep=lambda _: None).wait()
 
 
 def another_installation(stage: Stage) -> None:
     """Let a worker of another installation use the same Redis database."""
     other = make_redis(stage.bridge.settings, lambda: OTHER)
-    Presence(other).mark(WORKER)
+    Heartbeats(other).mark(WORKER)
     other.close()
 
 
 def clock(ahead_s: float) -> Act:
     """Have the worker say how far its machine's clock is ahead of the database's."""
-    return lambda stage: Presence(stage.bridge.redis).mark(WORKER, ahead_s=ahead_s)
+    return lambda stage: Heartbeats(stage.bridge.redis).mark(WORKER, ahead_s=ahead_s)
 
 
 def quiet(stage: Stage) -> None:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from shared.codes.authors import Misattribution
-from shared.codes.coded import Code
 from shared.codes.findings import Finding
+from shared.codes.notice import Code
 from shared.codes.steps import What
 from shared.store.tables.models import EventState
 from tests.failures.stage import Act, Stage, patch, remove

@@ -14,9 +14,9 @@ from producer.hooks.refused import Refused
 from producer.hooks.signatures import Verifier
 from shared.codes.findings import Finding
 from shared.codes.refusals import Refusal
-from shared.coordination.presence import BEAT, WORKER, Presence
 from shared.errors import BadSignature
 from shared.process.itself import Process
+from shared.redis.heartbeat import BEAT, WORKER, Heartbeats
 from shared.store.tables.models import EventState
 from tests.failures.stage import Stage, own_key
 from tests.integration.console.pages import Visitor
@@ -68,8 +68,8 @@ def test_beside_evicted_signs_of_life_nobody_is_told_to_start_a_worker(
 
     evicting.bridge.redis.config_set("maxmemory-policy", "noeviction")
     assert Finding.NO_WORKER in evicting.doctor().codes, "from now on a missing sign of life is one"
-    Presence(evicting.bridge.redis).mark(WORKER)
-    Presence(evicting.bridge.redis).mark(BEAT)
+    Heartbeats(evicting.bridge.redis).mark(WORKER)
+    Heartbeats(evicting.bridge.redis).mark(BEAT)
     assert {Finding.SIGNS_EVICTED, Finding.NO_WORKER}.isdisjoint(evicting.doctor().codes)
     evicting.bridge.sync()
     assert evicting.goes_on()
@@ -107,7 +107,7 @@ def test_a_worker_of_other_keys_is_named_by_its_host_and_the_key_stays_stored(
     assert STORE not in told.text
     says_it(stage, pages, host, STORE)
 
-    Presence(stage.bridge.redis).able(
+    Heartbeats(stage.bridge.redis).able(
         WORKER
     )  # restarted with the environment of the command: the stage's own
     stage.bridge.hurry()
@@ -128,7 +128,7 @@ def refused_for(verifier: Verifier | GlpiVerifier, headers: dict[str, str]) -> R
     kept = Refused()
     with pytest.raises(BadSignature) as refusal:
         verifier.check_headers(headers)
-    kept.note("10.0.0.7", refusal.value.coded)
+    kept.note("10.0.0.7", refusal.value.notice)
     return kept
 
 

@@ -20,9 +20,9 @@ from shared.codes.findings import Finding
 from shared.codes.refusals import Refusal
 from shared.connection.connector import Connector
 from shared.connection.vault import Vault
-from shared.coordination.presence import BEAT, CONSOLE, WORKER, Presence
 from shared.metadata.synchronisation import sync_metadata
 from shared.process.itself import Process
+from shared.redis.heartbeat import BEAT, CONSOLE, WORKER, Heartbeats
 from shared.store.configuration.links import LinkKind
 from shared.store.tables.models import EventState, ProducerSign
 from shared.store.tables.types import clock
@@ -87,7 +87,7 @@ def worker_of_another_key(stage: Stage) -> None:
 
 def restarted(stage: Stage) -> None:
     """Start the worker again with the right environment."""
-    Presence(stage.bridge.redis).able(WORKER)
+    Heartbeats(stage.bridge.redis).able(WORKER)
     stage.replay()
 
 
@@ -100,18 +100,18 @@ def broker(*, answers: bool) -> Act:
 
 
 def silent(name: str) -> Act:
-    return lambda stage: stage.bridge.redis.delete(Presence(stage.bridge.redis)._key(name))
+    return lambda stage: stage.bridge.redis.delete(Heartbeats(stage.bridge.redis)._key(name))
 
 
 def alive(name: str) -> Act:
-    return lambda stage: Presence(stage.bridge.redis).mark(name)
+    return lambda stage: Heartbeats(stage.bridge.redis).mark(name)
 
 
 def gone(name: str, seconds: float = 40) -> Act:
     """Let a process be silent for so long."""
 
     def act(stage: Stage) -> None:
-        key, redis = Presence(stage.bridge.redis)._key(name), stage.bridge.redis
+        key, redis = Heartbeats(stage.bridge.redis)._key(name), stage.bridge.redis
         members: list[Any] = redis.zrange(key, 0, -1)
         for one in members:
             redis.zincrby(key, -seconds, one)
@@ -436,7 +436,7 @@ def test_a_beat_leaves_its_own_sign_of_life_without_any_worker(stage: Stage, red
     with subprocess.Popen(command, env=environ, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as beat:
         try:
             until = time.monotonic() + 60
-            while Presence(stage.bridge.redis).seconds_since(BEAT) is None:
+            while Heartbeats(stage.bridge.redis).seconds_since(BEAT) is None:
                 assert time.monotonic() < until, "no sign of life"
                 time.sleep(0.1)
             assert {Finding.NO_WORKER} == stage.doctor().codes & {Finding.NO_WORKER, Finding.NO_BEAT}

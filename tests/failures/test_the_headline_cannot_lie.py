@@ -10,9 +10,9 @@ from sqlalchemy import update
 from producer.admin.desk import Desk
 from producer.admin.looking.overview import overview
 from shared.codes.faults import Fault
-from shared.coordination.presence import WORKER, Presence
 from shared.errors import TrackerError
 from shared.metadata.synchronisation import synchronise as recorded
+from shared.redis.heartbeat import WORKER, Heartbeats
 from shared.store.tables.models import JournalEvent
 from shared.store.tables.types import clock
 from tests.failures.stage import Act, Stage, both, configure, patch, settings
@@ -68,7 +68,7 @@ def test_it_is_not_said_that_all_is_well(
 ) -> None:
     assert WELL in pages.open("/console")
     act(stage)
-    Presence(stage.bridge.redis).mark(WORKER)
+    Heartbeats(stage.bridge.redis).mark(WORKER)
     shown = pages.open("/console")
     assert WELL not in shown
     assert "being forwarded" not in shown
@@ -88,7 +88,7 @@ def test_what_was_done_since_the_oldest_came_in_is_success(stage: Stage, pages: 
 def test_what_keeps_everything_from_being_sent_comes_before_what_failed(stage: Stage, pages: Visitor) -> None:
     status_refused(stage)
     assert "1 event failed" in pages.open("/console")
-    stage.bridge.pause.begin(Fault.TRACKER_AWAY(method="GET", path="/users.json"))
+    stage.bridge.breaker.begin(Fault.TRACKER_AWAY(method="GET", path="/users.json"))
     shown = pages.open("/console")
     assert "Everything waits for the tracker." in shown
     assert shown.index("Everything waits") < shown.index("1 event")

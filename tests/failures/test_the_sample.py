@@ -21,7 +21,7 @@ from producer.commands.main import app
 from producer.hooks.app import create_app
 from shared.codes.changes import Did
 from shared.codes.kinds import Kind
-from shared.coordination.locks import of_ticket
+from shared.redis.locks import of_ticket
 from shared.store.tables.models import (
     Base,
     EventState,
@@ -53,10 +53,10 @@ class Setting:
 
     def work(self) -> None:
         """Let a worker begin."""
-        self._worker = threading.Thread(target=self._drain, daemon=True)
+        self._worker = threading.Thread(target=self._sync, daemon=True)
         self._worker.start()
 
-    def _drain(self) -> None:
+    def _sync(self) -> None:
         while not self._ended.wait(0.02):
             with self.bridge.store.transaction() as tx:
                 rows = tx.journal.find(state=EventState.PENDING, limit=None)

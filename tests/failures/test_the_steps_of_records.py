@@ -18,10 +18,10 @@ from producer.admin.dryrun.run import DryRuns
 from producer.admin.knowledge.by_code import BY_CODE
 from producer.admin.knowledge.shipped import shipped
 from producer.admin.records.models import ProjectClaim
-from shared.codes.coded import Code
 from shared.codes.findings import Finding
 from shared.codes.hints import Hint
 from shared.codes.invalid import Invalid
+from shared.codes.notice import Code
 from shared.codes.reasons import Reason
 from shared.codes.refusals import Refusal
 from shared.codes.steps import What

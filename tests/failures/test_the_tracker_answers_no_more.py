@@ -11,9 +11,9 @@ import pytest
 from prometheus_client import generate_latest
 
 from producer.admin.doctor.finding import CheckResult
-from shared.codes.coded import Code
 from shared.codes.faults import Detail, Fault
 from shared.codes.findings import Finding
+from shared.codes.notice import Code
 from shared.monitoring.standing import StandingCollector
 from shared.store.tables.models import EventState
 from shared.telemetry import metrics

@@ -8,9 +8,9 @@ import pytest
 
 from deploy.sandbox.tracker import permissions as may
 from deploy.sandbox.tracker.control import StandIn
-from shared.codes.coded import codes_in
 from shared.codes.hints import Hint
 from shared.codes.kinds import Kind
+from shared.codes.notice import codes_in
 from shared.codes.reasons import Reason
 from shared.codes.steps import What
 from shared.store.configuration.links import LinkKind
@@ -73,7 +73,7 @@ class Scene:
 
     def told(self, what: What) -> bool:
         with self.bridge.store.transaction() as tx:
-            return any(step.coded.code == what for step in tx.trace.of_ticket(4711))
+            return any(step.notice.code == what for step in tx.trace.of_ticket(4711))
 
 
 @pytest.fixture
@@ -94,9 +94,9 @@ def test_hours_are_on_the_day_on_which_they_are_sent_where_that_is_set(scene: Sc
 
 def hints_of(scene: Scene) -> set[str]:
     """Return what an event's reason says beside the tracker's own words."""
-    coded = scene.bridge.event(scene.event_id).coded
-    assert coded
-    return {code for code in codes_in(coded) if code in {str(one) for one in Hint}}
+    notice = scene.bridge.event(scene.event_id).notice
+    assert notice
+    return {code for code in codes_in(notice) if code in {str(one) for one in Hint}}
 
 
 def test_a_day_that_the_tracker_refuses_fails_with_its_words_and_a_hint(scene: Scene) -> None:

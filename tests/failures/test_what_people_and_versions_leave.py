@@ -61,7 +61,7 @@ def test_migrations_that_are_behind_are_named_by_every_command_and_process_and_m
     settings = stage.bridge.settings.model_copy(update={"database_url": SecretStr(str(old.engine.url))})
     with pytest.raises(SettingsError) as refused:
         is_current(settings)  # as each process does at its start
-    assert refused.value.coded == Refusal.DATABASE_TOO_OLD(found=BEFORE, newest=HEAD)
+    assert refused.value.notice == Refusal.DATABASE_TOO_OLD(found=BEFORE, newest=HEAD)
     (step,) = set(COMMAND.findall(words))
     shell.do(*shlex.split(step))
     assert words not in shell.type("doctor").stdout

@@ -9,8 +9,8 @@ import pytest
 
 from producer.admin.doctor.finding import CheckResult
 from shared.codes.authors import Misattribution
-from shared.codes.coded import Code
 from shared.codes.findings import Finding
+from shared.codes.notice import Code
 from shared.codes.reasons import Matching
 from shared.metadata.synchronisation import refresh_people
 from shared.store.tables.models import EventState

@@ -15,17 +15,17 @@ from deploy.sandbox.tracker.control import StandIn
 from producer.admin.desk import Desk
 from producer.admin.doctor.examination import examine
 from producer.admin.doctor.installation import Installation
-from shared.coordination.ahead import KEY as AHEAD
-from shared.coordination.call_limit import KEYS as CALL_LIMIT
-from shared.coordination.doorbell import PRUNE, SWEEP, SYNC_METADATA, SYNC_TICKET, queue_of
-from shared.coordination.keys import OURS, key_of
-from shared.coordination.locks import Locks
-from shared.coordination.pause import KEY
-from shared.coordination.presence import BEAT, WORKER, Presence
-from shared.coordination.presence import KEY as SEEN
-from shared.coordination.throttle import KEY as THROTTLE
-from shared.coordination.throttle import Throttle
 from shared.errors import LockBusy
+from shared.queue.publisher import PRUNE, SWEEP, SYNC_METADATA, SYNC_TICKET, queue_of
+from shared.redis.circuit_breaker import KEY
+from shared.redis.concurrency_limit import KEYS as CALL_LIMIT
+from shared.redis.heartbeat import BEAT, WORKER, Heartbeats
+from shared.redis.heartbeat import KEY as SEEN
+from shared.redis.keys import OURS, key_of
+from shared.redis.locks import Locks
+from shared.redis.priority import KEY as AHEAD
+from shared.redis.rate_limit import KEY as THROTTLE
+from shared.redis.rate_limit import RateLimiter
 from tests.fuzz.chance import BYTES, HURTFUL, Chance
 from tests.support.bridge import Bridge
 from tests.support.events import task, task_event, ticket
@@ -107,12 +107,12 @@ class InRedis:
             chance.choice(kinds)()
 
     def _read(self) -> None:
-        redis, presence = self._bridge.redis, Presence(self._bridge.redis)
-        self._bridge.pause.current()
-        presence.seconds_since(WORKER)
-        presence.seconds_since(BEAT)
+        redis, heartbeats = self._bridge.redis, Heartbeats(self._bridge.redis)
+        self._bridge.breaker.current()
+        heartbeats.seconds_since(WORKER)
+        heartbeats.seconds_since(BEAT)
         waits: list[float] = []
-        Throttle(redis, 1000, waits.append).wait()
+        RateLimiter(redis, 1000, waits.append).wait()
         assert all(0 <= seconds <= 3600 for seconds in waits), waits
         with suppress(LockBusy), Locks(redis, 5).hold("ticket:7"):
             pass
@@ -163,4 +163,4 @@ class InRedis:
         self._queue.flushdb()
         number = 10_000 + self._tries
         self._fleet.send([(f"honest-{number}", task_event(of_ticket=ticket(number), of_task=task(number)))])
-        self._fleet.wait_until_drained(120)
+        self._fleet.wait_until_synced(120)

@@ -51,7 +51,7 @@ def test_malformed_headers_are_refused_before_the_body_is_looked_at(name: str, v
         why = Undelivered.TIME_STAMP_MALFORMED(header="X-GLPI-timestamp")
     with pytest.raises(BadSignature, check=says(why)) as refused:
         verifier(now=one.at).check_headers(one.headers | {name: value})
-    assert refused.value.coded == why, "its parameters are no words of a language"
+    assert refused.value.notice == why, "its parameters are no words of a language"
     assert "X-GLPI" in str(refused.value)
 
 

@@ -183,7 +183,7 @@ def test_what_could_not_be_read_is_read_once_more_by_a_replay(glpi: GlpiProducer
         tx.journal.park("a-delivery", "glpi/ticket-task", one.body, [("item", Invalid.FIELD_UNKNOWN())])
         tx.journal.park("another", "glpi/ticket", b"{}", [("item", Invalid.FIELD_REQUIRED())])
     parked, hopeless = glpi.producer.journal()
-    assert parked.coded == Reason.DELIVERY_UNREADABLE(
+    assert parked.notice == Reason.DELIVERY_UNREADABLE(
         source="glpi/ticket-task",
         faults=[Invalid.FAULT_OF_FIELD(field="item", problem=Invalid.FIELD_UNKNOWN())],
     )

@@ -14,8 +14,8 @@ from deploy.sandbox.tracker.control import StandIn
 from shared.codes.refusals import Refusal
 from shared.connection.connector import Connector
 from shared.connection.vault import Vault
-from shared.coordination.presence import WORKER, Presence
 from shared.errors import SettingsError
+from shared.redis.heartbeat import WORKER, Heartbeats
 from tests.support.bridge import Bridge
 from tests.support.events import task_event
 from worker import ability
@@ -43,19 +43,19 @@ def test_it_pauses_nobody_and_another_worker_does_the_work(bridge: Bridge, stran
     (event_id,) = bridge.receive(task_event())
     stranger.sync()
     row = bridge.event(event_id)
-    assert (row.state, row.coded and row.coded.code) == ("pending", Refusal.API_KEY_NOT_OPENED)
-    assert bridge.pause.current() is None
+    assert (row.state, row.notice and row.notice.code) == ("pending", Refusal.API_KEY_NOT_OPENED)
+    assert bridge.breaker.current() is None
     bridge.hurry()
     bridge.sync()
     assert bridge.event(event_id).state == "done"
-    assert len(Presence(bridge.redis).unable(WORKER)) == 1
+    assert len(Heartbeats(bridge.redis).unable(WORKER)) == 1
 
 
 def test_it_takes_tickets_again_once_it_can_open_the_key(
     bridge: Bridge, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(ability, "LOOKED_AT_EVERY_S", 0.01)
-    opens, presence = threading.Event(), Presence(bridge.redis)
+    opens, heartbeats = threading.Event(), Heartbeats(bridge.redis)
     connect = Connector(bridge.store, Vault(bridge.settings.secret_keys)).connect
 
     def look() -> None:
@@ -63,7 +63,7 @@ def test_it_takes_tickets_again_once_it_can_open_the_key(
             raise SettingsError(Refusal.API_KEY_NOT_OPENED())
         connect()
 
-    mine = Ability(presence, look, threading.Event())
+    mine = Ability(heartbeats, look, threading.Event())
     assert mine.is_able
     with capture_logs() as lines:
         for _ in range(3):
@@ -72,7 +72,7 @@ def test_it_takes_tickets_again_once_it_can_open_the_key(
         opens.set()
         assert mine.wait()
     assert [one["log_level"] for one in lines][:1] == ["error"], "it is said once"
-    assert presence.unable(WORKER) == []
+    assert heartbeats.unable(WORKER) == []
 
 
 def test_one_that_is_to_end_waits_no_longer(bridge: Bridge) -> None:
@@ -80,7 +80,7 @@ def test_one_that_is_to_end_waits_no_longer(bridge: Bridge) -> None:
         raise SettingsError(Refusal.API_KEY_NOT_OPENED())
 
     stopping = threading.Event()
-    mine = Ability(Presence(bridge.redis), look, stopping)
+    mine = Ability(Heartbeats(bridge.redis), look, stopping)
     mine.lose(Refusal.API_KEY_NOT_OPENED())
     stopping.set()
     mine.wait()

@@ -10,8 +10,8 @@ import pytest
 
 from deploy.embedded.ports import HOST, free_port
 from deploy.sandbox.tracker.control import StandIn
-from shared.codes.coded import written
-from shared.coordination.pause import FIRST_PAUSE_S, Pause
+from shared.codes.notice import written
+from shared.redis.circuit_breaker import FIRST_PAUSE_S, CircuitBreaker
 from tests.bench.backpressure import measure
 from tests.support.bridge import Bridge
 from tests.support.events import task_event
@@ -46,14 +46,14 @@ def test_nobody_else_probes_before_the_next_pause_has_begun(
     bridge.service.sync(4711)
     bridge.hurry()
     later = time.time() + 2 * FIRST_PAUSE_S
-    monkeypatch.setattr("shared.coordination.pause.now", lambda _: later)
-    begin, was_probed = Pause.begin, []
+    monkeypatch.setattr("shared.redis.circuit_breaker.now", lambda _: later)
+    begin, was_probed = CircuitBreaker.begin, []
 
-    def note(pause: Pause, reason: str, seconds: float | None = None) -> object:
-        was_probed.append(bridge.redis.exists(f"{pause.key}:probe"))
-        return begin(pause, written(reason), seconds)
+    def note(breaker: CircuitBreaker, reason: str, seconds: float | None = None) -> object:
+        was_probed.append(bridge.redis.exists(f"{breaker.key}:probe"))
+        return begin(breaker, written(reason), seconds)
 
-    monkeypatch.setattr(Pause, "begin", note)
+    monkeypatch.setattr(CircuitBreaker, "begin", note)
     bridge.service.sync(4711)
     assert was_probed == [1]
-    assert not bridge.redis.exists(f"{bridge.pause.key}:probe")
+    assert not bridge.redis.exists(f"{bridge.breaker.key}:probe")

@@ -1,4 +1,4 @@
-"""How many rings wait: what bounds the sweep, and what the watchdog goes by."""
+"""How many messages wait: what bounds the sweep, and what the watchdog goes by."""
 
 from __future__ import annotations
 
@@ -11,64 +11,76 @@ from pydantic import SecretStr
 from sqlalchemy.exc import OperationalError
 
 from deploy.sandbox.tracker.control import StandIn
-from shared.coordination.doorbell import Doorbell, make_celery
-from shared.coordination.locks import Locks
-from shared.coordination.rings import MOST_RUNG_TOGETHER
 from shared.process.settings import Settings
+from shared.queue.messages import MOST_TICKETS
+from shared.queue.publisher import Publisher, make_celery
+from shared.redis.locks import Locks
 from tests.support.bridge import Bridge
 from tests.support.events import task, task_event, ticket
 from tests.support.ledger import ours
 from worker import sweep
-from worker.bootstrap import Worker, backlog
-from worker.sweep import MOST_RUNG, Sweep
+from worker.app import Worker, backlog
+from worker.sweep import MOST_NOTIFIED, Sweep
 
 pytestmark = pytest.mark.promise("OPS-26")
 
 
-def test_rings_that_wait_are_counted(redis_url: str) -> None:
+def test_messages_that_wait_are_counted(redis_url: str) -> None:
     settings = Settings(redis_url=SecretStr(redis_url))
     app = make_celery(settings, "5ac1")
     assert backlog(app) == 0
-    assert Doorbell(settings, lambda: "5ac1").ring(range(1, 2 * MOST_RUNG_TOGETHER + 2))
+    assert Publisher(settings, lambda: "5ac1").notify(range(1, 2 * MOST_TICKETS + 2))
     assert backlog(app) == 3
 
 
 @pytest.mark.parametrize(
-    ("waiting", "rung"), [(0, 3), (MOST_RUNG - 1, 1), (MOST_RUNG, 0), (MOST_RUNG * 2, 0)]
+    ("waiting", "notified"), [(0, 3), (MOST_NOTIFIED - 1, 1), (MOST_NOTIFIED, 0), (MOST_NOTIFIED * 2, 0)]
 )
 def test_the_sweep_fills_the_queue_up_to_its_bound(
-    bridge: Bridge, monkeypatch: pytest.MonkeyPatch, waiting: int, rung: int
+    bridge: Bridge, monkeypatch: pytest.MonkeyPatch, waiting: int, notified: int
 ) -> None:
-    monkeypatch.setattr(sweep, "JUST_RUNG_S", 0.0)
+    monkeypatch.setattr(sweep, "JUST_NOTIFIED_S", 0.0)
     bridge.receive(*(task_event(of_ticket=ticket(one), of_task=task(one)) for one in (1, 2, 3)))
     tickets: list[int] = []
 
-    def ring(due: list[int]) -> bool:
+    def notify(due: list[int]) -> bool:
         tickets.extend(due)
         return True
 
     Sweep(
-        bridge.store, bridge.settings, Locks(bridge.redis, 60), bridge.pause, lambda: waiting, ring, ring
-    ).ring_due()
-    assert len(tickets) == rung
+        bridge.store,
+        bridge.settings,
+        Locks(bridge.redis, 60),
+        bridge.breaker,
+        lambda: waiting,
+        notify,
+        notify,
+    ).notify_due()
+    assert len(tickets) == notified
 
 
 def test_the_sweep_tells_events_from_what_else_is_due(
     bridge: Bridge, stand_in: StandIn, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(sweep, "JUST_RUNG_S", 0.0)
+    monkeypatch.setattr(sweep, "JUST_NOTIFIED_S", 0.0)
     bridge.forward(task_event(of_ticket=ticket(1), of_task=task(1)), ticket_id=1)
     assert len(ours(stand_in)) == 1
     with bridge.store.transaction() as tx:
         tx.statuses.give([1])
     bridge.receive(task_event(of_ticket=ticket(2), of_task=task(2)))
-    ring, ring_if_due = Mock(return_value=True), Mock(return_value=True)
+    notify, notify_if_due = Mock(return_value=True), Mock(return_value=True)
     swept = Sweep(
-        bridge.store, bridge.settings, Locks(bridge.redis, 60), bridge.pause, lambda: 0, ring, ring_if_due
-    ).ring_due()
+        bridge.store,
+        bridge.settings,
+        Locks(bridge.redis, 60),
+        bridge.breaker,
+        lambda: 0,
+        notify,
+        notify_if_due,
+    ).notify_due()
     assert swept == 2
-    ring.assert_called_once_with([1])
-    ring_if_due.assert_called_once_with([2])
+    notify.assert_called_once_with([1])
+    notify_if_due.assert_called_once_with([2])
 
 
 def test_what_is_due_still_is_told_by_the_journal_and_everything_is_where_that_fails(bridge: Bridge) -> None:

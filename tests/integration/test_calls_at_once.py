@@ -14,15 +14,15 @@ from shared.codes.findings import Finding
 from shared.codes.limits import CallLimitBy
 from shared.connection.connector import Connector
 from shared.connection.vault import Vault
-from shared.coordination.call_limit import CallLimit, Limit
+from shared.redis.concurrency_limit import ConcurrencyLimit, Limit
 from shared.tracker.meter import Meter
 from tests.support.bridge import Bridge
 from tests.support.events import task, task_event, ticket
 from tests.support.ledger import entries, ours
 from tests.support.waiting import until
-from worker.sync import creation
-from worker.sync.coordinator import CallerThreads, Coordinator
-from worker.sync.limiter import Limiter
+from worker.runtime.quota import Quota
+from worker.runtime.scheduler import CallerThreads, Scheduler
+from worker.ticket import create as creation
 
 MANY = range(1, 121)
 
@@ -38,7 +38,7 @@ def found(bridge: Bridge) -> list[CheckResult]:
 def test_the_doctor_says_how_many_and_why(bridge: Bridge) -> None:
     (nothing,) = found(bridge)
     assert nothing.found == Finding.NO_CALLS_LATELY()
-    CallLimit(bridge.redis).decide(Limit(3.7, CallLimitBy.QUEUEING, gain=1.2))
+    ConcurrencyLimit(bridge.redis).decide(Limit(3.7, CallLimitBy.QUEUEING, gain=1.2))
     (one,) = found(bridge)
     assert one.found == Finding.CALLS_AT_ONCE(count=3, because=CallLimitBy.QUEUEING(gain=1.2))
     assert "only 1.2 times as much" in one.what
@@ -63,27 +63,27 @@ def test_many_tickets_open_the_limit_of_a_tracker_that_takes_them(
 ) -> None:
     """What counts is what was found to be worth it, whatever a busy machine made of a trial after that."""
     stand_in.settings(latency_ms=100)
-    found, decide = list[float](), CallLimit.decide
+    found, decide = list[float](), ConcurrencyLimit.decide
 
-    def noted(self: CallLimit, limit: Limit) -> None:
+    def noted(self: ConcurrencyLimit, limit: Limit) -> None:
         found.append(limit.kept or limit.calls)  # under a trial, what was before it
         decide(self, limit)
 
-    monkeypatch.setattr(CallLimit, "decide", noted)
+    monkeypatch.setattr(ConcurrencyLimit, "decide", noted)
     meter = Meter()
     connector = Connector(bridge.store, Vault(bridge.settings.secret_keys), meter=meter)
     bridge.service = replace(bridge.service, connect=connector.connect)
     ids = bridge.receive(*(task_event(of_ticket=ticket(one), of_task=task(one)) for one in MANY))
-    limiter = Limiter(CallLimit(bridge.redis), meter, "here", 16)
-    coordinator = Coordinator(bridge.service.way, CallerThreads(16), share=limiter)
-    coordinator.start()
-    limiter.keep_telling(lambda: coordinator.wanted, coordinator.look)
+    quota = Quota(ConcurrencyLimit(bridge.redis), meter, "here", 16)
+    scheduler = Scheduler(bridge.service.way, CallerThreads(16), share=quota)
+    scheduler.start()
+    quota.keep_telling(lambda: scheduler.wanted, scheduler.look)
     try:
-        coordinator.take(MANY)
-        until(lambda: not coordinator.is_at_work, seconds=90)
+        scheduler.take(MANY)
+        until(lambda: not scheduler.is_at_work, seconds=90)
     finally:
-        coordinator.close()
+        scheduler.close()
     assert {bridge.event(one).state for one in ids} == {"done"}
     assert len(ours(stand_in)) == len(entries(stand_in)) == len(MANY)
-    assert CallLimit(bridge.redis).current() is not None
+    assert ConcurrencyLimit(bridge.redis).current() is not None
     assert max(found) > 4, found

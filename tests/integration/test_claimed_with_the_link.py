@@ -21,11 +21,11 @@ from shared.store.tables.models import LedgerState
 from tests.support.bridge import Bridge
 from tests.support.events import BOB, task, task_event, ticket
 from tests.support.ledger import entries, ours, row
-from tests.support.ways import going_on, is_creation, kill, up_to, way_up_to
-from worker.sync.actions import Step, Workflow, drive
-from worker.sync.creation import Attempt, Claim, Link, LinkAndClaim
-from worker.sync.results import Created, Waiting
-from worker.sync.wanted import TimeEntryCreation
+from tests.support.workflows import going_on, is_creation, kill, up_to, workflow_up_to
+from worker.ticket.create import Attempt, Claim, Link, LinkAndClaim
+from worker.ticket.requests import TimeEntryCreation
+from worker.ticket.results import Created, Waiting
+from worker.ticket.steps import Step, Workflow, drive
 
 FIRST, SECOND, THIRD = 1, 2, 3
 
@@ -42,7 +42,7 @@ def desk(request: pytest.FixtureRequest) -> Bridge:
 @contextmanager
 def up_to_the_link(desk: Bridge) -> Iterator[tuple[Workflow[Any], LinkAndClaim]]:
     """Drive the second ticket's way up to where both are asked for; what is left of it is killed."""
-    way, action = way_up_to(desk, LinkAndClaim, SECOND)
+    way, action = workflow_up_to(desk, LinkAndClaim, SECOND)
     try:
         yield way, action
     finally:
@@ -51,7 +51,7 @@ def up_to_the_link(desk: Bridge) -> Iterator[tuple[Workflow[Any], LinkAndClaim]]
 
 
 def together(desk: Bridge, action: LinkAndClaim) -> tuple[Created | Waiting, object]:
-    """Carry out both as a coordinator does."""
+    """Carry out both as a scheduler does."""
     with desk.store.transaction() as tx:
         (found,) = LinkAndClaim.execute_many(tx, [action])
     return found

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 from structlog.testing import capture_logs
 
-from shared.codes.coded import written
-from shared.coordination.presence import WORKER, Presence
+from shared.codes.notice import written
 from shared.monitoring.clocks import OwnClock
+from shared.redis.heartbeat import WORKER, Heartbeats
 from shared.store.journal.trace import Step
 from tests.support.bridge import Bridge
 
@@ -35,8 +35,8 @@ def test_a_process_says_how_far_its_clock_is_off(
     assert ahead is not None
     assert abs(ahead - 600) < 5
     assert [one["event"] for one in lines] == ["the clock of this machine is off the database's"]
-    Presence(redis).mark(WORKER, ahead_s=ahead)
-    assert Presence(redis).seen(WORKER)[0].ahead_s == ahead
+    Heartbeats(redis).mark(WORKER, ahead_s=ahead)
+    assert Heartbeats(redis).seen(WORKER)[0].ahead_s == ahead
 
 
 def test_what_a_worker_with_a_wrong_clock_did_stands_where_it_happened(bridge_on_postgresql: Bridge) -> None:

@@ -8,7 +8,7 @@ from deploy.sandbox.tracker.control import StandIn
 from tests.drill.people import CAROL
 from tests.support.bridge import Bridge
 from tests.support.events import task, task_event, ticket, ticket_event
-from worker.sync.attribution import MEMBERSHIP_TRIES
+from worker.ticket.impersonation import MEMBERSHIP_TRIES
 
 MEMBERSHIPS = r"/projects/\d+/memberships\.json"
 

@@ -14,9 +14,9 @@ from sqlalchemy import update
 from deploy.sandbox.tracker.control import StandIn
 from shared.codes.reasons import Reason
 from shared.codes.steps import What
-from shared.coordination.keys import key_of
-from shared.coordination.pause import HELPDESK_KEY
 from shared.helpdesk.glpi import GlpiLookup
+from shared.redis.circuit_breaker import HELPDESK_KEY
+from shared.redis.keys import key_of
 from shared.store.configuration.links import LinkKind
 from shared.store.tables.models import JournalEvent
 from tests.support.bridge import Bridge
@@ -75,7 +75,7 @@ def people(stand_in: StandIn) -> list[str]:
 def without(bridge: Bridge) -> list[tuple[str, list[str]]]:
     """Return what events went without, as the trace tells it."""
     with bridge.store.transaction() as tx:
-        steps = [step.coded for step in tx.trace.of_ticket(4711)]
+        steps = [step.notice for step in tx.trace.of_ticket(4711)]
     return [
         (str(one.params["because"].code), one.params["facts"])
         for one in steps
@@ -152,7 +152,7 @@ def test_what_was_found_out_stays_so(asking: Bridge, api: GlpiApi, stand_in: Sta
     api.users[BOB] = "carol@example.test"
     calls = len(api.calls)
     asking.configure(base_url=stand_in.base_url)
-    asking.pause.end()
+    asking.breaker.end()
     asking.hurry()
     asking.sync()
     assert asking.event(event_id).state == "done"

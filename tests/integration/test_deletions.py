@@ -28,7 +28,7 @@ def test_tasks_of_a_deleted_ticket_are_skipped_and_logged_once_it_is_restored(
 ) -> None:
     ids = either.receive(task_event(), ticket_event(1), deletion(2, "ticket.deleted"))
     either.sync()
-    assert [either.event(one).coded for one in ids] == [
+    assert [either.event(one).notice for one in ids] == [
         Reason.TICKET_DELETED(),
         Reason.TICKET_DELETED(),
         Reason.DELETED_THERE(),
@@ -84,7 +84,7 @@ def test_a_task_that_is_deleted_before_it_was_logged_logs_nothing(
     told = {"task": task_event(), "deletion": deletion(1, "ticket_task.deleted", task_id=512)}
     ids = [either.receive(told[one])[0] for one in sorted(told, key=lambda one: one != first)]
     either.sync()
-    assert [either.event(one).coded for one in ids] == [Reason.DELETED_THERE()] * 2
+    assert [either.event(one).notice for one in ids] == [Reason.DELETED_THERE()] * 2
     assert not ours(stand_in)
 
 
@@ -118,7 +118,7 @@ def test_a_creation_that_was_never_made_is_not_made_for_a_deleted_ticket(
     either.receive(deletion(1, "ticket.deleted"))
     until_settled(either)
     assert row(either, Kind.TICKET_TASK, 512).state == LedgerState.FREE
-    assert either.event(event_id).coded == Reason.TICKET_DELETED()
+    assert either.event(event_id).notice == Reason.TICKET_DELETED()
     assert not entries(stand_in)
 
 
@@ -129,7 +129,7 @@ def test_a_snapshot_says_that_its_ticket_is_in_the_bin_and_a_newer_one_that_it_i
     in_the_bin, back = ticket(is_deleted=True), ticket(is_deleted=False)
     (event_id,) = either.receive(task_event(1, of_ticket=in_the_bin))
     either.sync()
-    assert either.event(event_id).coded == Reason.TICKET_DELETED()
+    assert either.event(event_id).notice == Reason.TICKET_DELETED()
     either.forward(ticket_event(0, of_ticket=back))
     assert not entries(stand_in)
     either.forward(ticket_event(2, of_ticket=back))

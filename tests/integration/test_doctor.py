@@ -25,14 +25,14 @@ from producer.admin.doctor.finding import RECORDS, CheckResult, Status
 from producer.admin.doctor.installation import Installation
 from producer.admin.people.people import confirm_matches
 from producer.admin.records.transaction import Store
-from shared.codes.coded import written
 from shared.codes.findings import Finding, Named
+from shared.codes.notice import written
 from shared.codes.steps import Which
 from shared.connection.connector import Connector
 from shared.connection.vault import Vault
-from shared.coordination.presence import BEAT, WORKER, Presence
 from shared.metadata.synchronisation import sync_metadata
 from shared.process.itself import Process
+from shared.redis.heartbeat import BEAT, WORKER, Heartbeats
 from shared.store.configuration.links import LinkKind
 from shared.store.tables.database import Database
 from shared.store.tables.models import DryRunObject, JournalEvent, MetadataRun
@@ -57,9 +57,9 @@ def installation(bridge: Bridge) -> Installation:
 def healthy(bridge: Bridge) -> Bridge:
     """A deskbridge with nothing wrong."""
     sync_metadata(bridge.store, Connector(bridge.store, Vault(bridge.settings.secret_keys)).connect()[1])
-    presence = Presence(bridge.redis)
-    presence.mark(WORKER)
-    presence.mark(BEAT)
+    heartbeats = Heartbeats(bridge.redis)
+    heartbeats.mark(WORKER)
+    heartbeats.mark(BEAT)
     with bridge.store.transaction() as tx:
         tx.producers.mark("here:8080", Process.here(), [])
     bridge.forward(task_event())

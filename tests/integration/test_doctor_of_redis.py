@@ -14,8 +14,8 @@ from producer.admin.doctor.installation import Installation
 from shared.codes.findings import Finding
 from shared.connection.connector import Connector
 from shared.connection.vault import Vault
-from shared.coordination.installation import Whose
-from shared.coordination.locks import make_redis
+from shared.redis.installation import Whose
+from shared.redis.locks import make_redis
 from shared.sentences.render import because, sentence
 from tests.support.bridge import Bridge
 from tests.support.refusing import (

@@ -15,16 +15,16 @@ from typing import Any, cast
 import pytest
 from pydantic import SecretStr
 
-from shared.codes.coded import written
+from shared.codes.notice import written
 from shared.errors import LeaseOver, OutcomeUnknown, TrackerError
 from shared.tracker import client as client_module
 from shared.tracker.answers import Answer
 from shared.tracker.client import CallRecord, Exchange, Target, TrackerClient
 from tests.support.waiting import until
 from tests.support.wire import WireServer, answer
-from worker.sync.actions import Step
-from worker.sync.coordinator import CallerThreads, Coordinator, Going, Outcome, Threads
-from worker.sync.exchanges import Exchanges
+from worker.runtime.exchanges import Exchanges
+from worker.runtime.scheduler import CallerThreads, Outcome, RunningTicket, Scheduler, Threads
+from worker.ticket.steps import Step
 
 PATIENCE_S = 30.0
 CREATED = answer(b'{"issue": {"id": 1}}', "201 Created", "Content-Type: application/json")
@@ -99,11 +99,11 @@ class Stage:
         async def way() -> Answer:
             return await post
 
-        going = Going(number, way())
+        going = RunningTicket(number, way())
         self.callers.carry_out(going, going.way.send(None), self._arrive)
         return post
 
-    def _arrive(self, going: Going, outcome: Outcome) -> None:
+    def _arrive(self, going: RunningTicket, outcome: Outcome) -> None:
         going.way.close()
         with self._change:
             self._came[going.ticket_id] = outcome
@@ -281,14 +281,14 @@ def test_an_answer_that_comes_when_nobody_waits_any_more_harms_nobody() -> None:
 def test_a_process_in_which_nobody_sees_to_what_is_late_is_stuck(
     tracker: Tracker, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("worker.sync.coordinator.LONGEST_WAIT_S", 0.0)
+    monkeypatch.setattr("worker.runtime.scheduler.LONGEST_WAIT_S", 0.0)
     monkeypatch.setattr(Exchanges, "_end_what_is_late", lambda _: None)
     with closing(Stage(tracker, callers=1, timeout=0.5)) as stage:
-        coordinator = Coordinator(lambda _: pytest.fail("no ticket comes"), stage.callers)
+        scheduler = Scheduler(lambda _: pytest.fail("no ticket comes"), stage.callers)
         stage.connect(1)
-        assert coordinator.stuck_since is None
+        assert scheduler.stuck_since is None
         stage.hand(1, Post(stage.client, "/never"))
-        until(lambda: coordinator.stuck_since is not None)
+        until(lambda: scheduler.stuck_since is not None)
 
 
 def test_a_large_request_that_nobody_reads_at_once_leaves_as_a_whole(stage: Stage, tracker: Tracker) -> None:

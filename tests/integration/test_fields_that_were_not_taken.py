@@ -10,7 +10,7 @@ from shared.codes.steps import What
 from tests.support.bridge import Bridge
 from tests.support.events import task_event, ticket
 from tests.support.ledger import a_sweep, ours, row, until_settled
-from worker.sync import forward
+from worker.ticket import sync as forward
 
 DEVELOPER = 4
 
@@ -29,10 +29,10 @@ def description(stand_in: StandIn) -> str:
     return str(issue["description"] or "")
 
 
-def rung(bridge: Bridge) -> list[int]:
-    bridge.rung.clear()
-    a_sweep(bridge).ring_due()
-    return list(bridge.rung)
+def notified(bridge: Bridge) -> list[int]:
+    bridge.notified.clear()
+    a_sweep(bridge).notify_due()
+    return list(bridge.notified)
 
 
 def puts(stand_in: StandIn) -> int:
@@ -59,7 +59,7 @@ def test_a_process_that_dies_after_the_link_leaves_them_due(
     bridge.sync()
     assert description(stand_in) == "It burns"
     assert bridge.event(event_id).state == "done"
-    assert rung(bridge) == []
+    assert notified(bridge) == []
 
 
 @pytest.mark.parametrize("fault", ["reset_before", "reset_after", "status_before"])
@@ -69,7 +69,7 @@ def test_a_put_without_a_clear_answer_is_made_again(bridge: Bridge, stand_in: St
     bridge.forward(task_event())
     until_settled(bridge)
     assert description(stand_in) == "It burns"
-    assert rung(bridge) == []
+    assert notified(bridge) == []
 
 
 def test_a_put_that_never_gets_a_clear_answer_is_given_up(bridge: Bridge, stand_in: StandIn) -> None:
@@ -84,7 +84,7 @@ def test_a_put_that_never_gets_a_clear_answer_is_given_up(bridge: Bridge, stand_
         assert tx.statuses.with_fields_kept(30, 10) == (1, [4711])
     before = puts(stand_in)
     bridge.hurry()
-    assert rung(bridge) == []
+    assert notified(bridge) == []
     assert puts(stand_in) == before
 
 

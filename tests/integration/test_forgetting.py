@@ -11,9 +11,9 @@ from sqlalchemy import MetaData, delete, inspect, select
 
 from deploy.sandbox.tracker.control import StandIn
 from producer.admin.erasing.forgetting import Forgotten, StillNeeded, forget
-from shared.codes.coded import written
 from shared.codes.invalid import Invalid
 from shared.codes.kinds import Kind
+from shared.codes.notice import written
 from shared.codes.refusals import Refusal
 from shared.connection.connector import Connector
 from shared.connection.vault import Vault

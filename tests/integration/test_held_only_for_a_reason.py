@@ -10,13 +10,13 @@ from typing import Any
 import pytest
 
 from deploy.sandbox.tracker.control import StandIn
-from shared.codes.coded import written
 from shared.codes.kinds import Kind
+from shared.codes.notice import written
 from shared.store.tables.models import LedgerState
 from tests.support.bridge import Bridge
 from tests.support.events import task_event
 from tests.support.ledger import change, row, stopped
-from worker.sync import reconcile
+from worker.ticket import reconcile
 
 
 def test_rounds_that_ran_out_do_not_hold_what_was_linked_meanwhile(

@@ -13,8 +13,8 @@ from sqlalchemy.exc import OperationalError
 
 from deploy.sandbox.tracker.control import StandIn
 from producer.admin.decisions.held import decide, held_rows
-from shared.codes.coded import written
 from shared.codes.kinds import Kind
+from shared.codes.notice import written
 from shared.store.ledger.ledger import Claim, Ledger
 from shared.store.tables.models import JournalEvent, LedgerState
 from shared.store.tables.types import clock
@@ -30,7 +30,7 @@ from tests.support.ledger import (
     stopped,
     until_settled,
 )
-from worker.sync.forward import Forwarding
+from worker.ticket.sync import Forwarding
 
 
 def test_a_refused_status_leaves_the_hour_that_still_waits_alone(bridge: Bridge, stand_in: StandIn) -> None:
@@ -56,7 +56,7 @@ def test_a_refused_status_does_not_make_logged_time_a_failure(bridge: Bridge, st
 def test_time_whose_entry_went_to_a_sibling_is_logged_anew(
     bridge: Bridge, stand_in: StandIn, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A drain read "adopted, so done"; before it ends the event, the sibling's own answer takes the entry away."""
+    """A pass read "adopted, so done"; before it ends the event, the sibling's own answer takes the entry away."""
     (event_id,) = bridge.receive(task_event())
     bridge.sync()
     entry_id = entries(stand_in)[0]["id"]

@@ -10,9 +10,9 @@ from sqlalchemy import update
 
 from deploy.sandbox.tracker.control import StandIn
 from producer.admin.decisions.held import decide
-from shared.codes.coded import written
 from shared.codes.kinds import Kind
-from shared.coordination.locks import Locks
+from shared.codes.notice import written
+from shared.redis.locks import Locks
 from shared.store.ledger.ledger import LedgerRow
 from shared.store.tables.models import JournalEvent, LedgerState, TaskTimeLink, TicketIssueLink
 from shared.store.tables.types import clock
@@ -20,8 +20,8 @@ from shared.tracker.lists import TrackerLists
 from tests.support.bridge import Bridge
 from tests.support.events import BOB, task, task_event, ticket, ticket_event
 from tests.support.ledger import let_leases_run_out
-from worker.sync.creation import Link
-from worker.sync.retry import MOST_ROUNDS, MOST_SILENT_ROUNDS
+from worker.ticket.create import Link
+from worker.ticket.retry import MOST_ROUNDS, MOST_SILENT_ROUNDS
 
 LOST_AFTER = ["reset_after", "timeout_after", "garbage_after", "status_after"]
 LOST_BEFORE = ["reset_before", "timeout_before", "status_before"]
@@ -287,7 +287,7 @@ def test_a_refused_key_never_passes_for_an_absent_issue(bridge: Bridge, stand_in
     until_settled(bridge)
     assert row(bridge, Kind.TICKET, 4711).state == LedgerState.IN_DOUBT
     stand_in.settings(rest_enabled=True)
-    bridge.pause.end()
+    bridge.breaker.end()
     until_settled(bridge)
     assert len(ours(stand_in)) == 1
 
@@ -336,7 +336,7 @@ def test_a_key_that_is_refused_in_the_middle_of_a_lookup_frees_nothing(
         bridge.hurry()
         bridge.sync()
     stand_in.settings(rest_enabled=True)
-    bridge.pause.end()
+    bridge.breaker.end()
     until_settled(bridge)
     assert len(ours(stand_in)) == 1
     assert len(stand_in.state()["time_entries"]) == 1

@@ -16,9 +16,9 @@ import pytest
 from sqlalchemy.exc import OperationalError
 
 from deploy.sandbox.tracker.control import StandIn
-from shared.codes.coded import written
 from shared.codes.kinds import Kind
-from shared.coordination.pause import Pause
+from shared.codes.notice import written
+from shared.redis.circuit_breaker import CircuitBreaker
 from shared.store.ledger.send_window import SendWindow
 from shared.store.tables.models import LedgerState, TicketState
 from shared.store.tables.types import clock
@@ -90,7 +90,7 @@ def test_a_late_answer_of_a_superseded_attempt_is_shown_with_both_ids(
     assert (held.state, held.candidates) == (LedgerState.HELD, [6, 7])
 
 
-def test_redis_flushed_in_the_middle_of_a_drain_lets_two_drains_do_the_work_once(
+def test_redis_flushed_in_the_middle_of_a_pass_lets_two_passes_do_the_work_once(
     bridge: Bridge, stand_in: StandIn, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def meanwhile() -> None:
@@ -104,7 +104,7 @@ def test_redis_flushed_in_the_middle_of_a_drain_lets_two_drains_do_the_work_once
     assert (len(ours(stand_in)), len(entries(stand_in))) == (1, 3)
 
 
-def test_an_outage_in_the_middle_of_a_drain_costs_only_what_was_sent_an_attempt_and_nothing_is_repeated(
+def test_an_outage_in_the_middle_of_a_pass_costs_only_what_was_sent_an_attempt_and_nothing_is_repeated(
     bridge: Bridge, stand_in: StandIn
 ) -> None:
     stand_in.fault(
@@ -172,7 +172,7 @@ def test_a_late_answer_whose_id_a_sibling_has_is_no_duplicate_where_the_work_was
 def test_no_pending_event_is_ever_without_a_next_time_or_due_for_ever(
     bridge: Bridge, stand_in: StandIn
 ) -> None:
-    """Whatever the tracker answers to anything, a drain ends, and what is left pending is due later."""
+    """Whatever the tracker answers to anything, a pass ends, and what is left pending is due later."""
     for number, (method, path) in enumerate(
         [("POST", "/issues.json"), ("POST", "/time_entries.json"), ("PUT", r"/issues/\d+.json")]
     ):
@@ -189,7 +189,7 @@ def test_no_pending_event_is_ever_without_a_next_time_or_due_for_ever(
                 waits = event.next_attempt_at and event.next_attempt_at > datetime.now(UTC)
                 assert event.state != "pending" or waits, (method, status, event.event, event.reason)
             stand_in.clear_faults()
-            bridge.pause.end()
+            bridge.breaker.end()
 
 
 def test_a_ticket_state_survives_a_replay_of_everything(bridge: Bridge, stand_in: StandIn) -> None:
@@ -219,7 +219,7 @@ def test_the_bridge_of_these_tests_works_on_postgresql_too(
     assert len(entries(stand_in)) == 1
 
 
-def test_no_drain_opens_a_transaction_inside_another(
+def test_no_sync_opens_a_transaction_inside_another(
     bridge: Bridge, stand_in: StandIn, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """On SQLite the inner one would wait 30 s for the outer one, which waits for it."""
@@ -251,10 +251,10 @@ def test_no_drain_opens_a_transaction_inside_another(
 
 def test_a_probe_that_meets_a_busy_ticket_lets_another_one_probe(bridge: Bridge, stand_in: StandIn) -> None:
     bridge.receive(task_event())
-    bridge.pause.begin(written("the tracker was away"), 0)
+    bridge.breaker.begin(written("the tracker was away"), 0)
     with bridge.service.locks.hold("ticket:4711"):
         bridge.service.sync(4711)
-    assert bridge.pause.enter().probing
+    assert bridge.breaker.enter().probing
 
 
 def test_a_probe_that_the_database_fails_lets_another_one_probe(
@@ -263,12 +263,12 @@ def test_a_probe_that_the_database_fails_lets_another_one_probe(
     def fail(_: object) -> None:
         raise OperationalError("SELECT 1", {}, Exception("gone"))
 
-    bridge.pause.begin(written("the tracker was away"), 0)
+    bridge.breaker.begin(written("the tracker was away"), 0)
     with monkeypatch.context() as patched:
-        patched.setattr("worker.sync.forward.load", lambda *_, **__: fail(None))
+        patched.setattr("worker.ticket.sync.load", lambda *_, **__: fail(None))
         with pytest.raises(OperationalError):
             bridge.service.sync(4711)
-    assert bridge.pause.enter().probing
+    assert bridge.breaker.enter().probing
 
 
 @pytest.mark.parametrize("off", [-60, 60])
@@ -278,9 +278,9 @@ def test_a_worker_whose_clock_is_off_neither_prolongs_nor_shortens_a_pause(
     real = time.time
     with monkeypatch.context() as patched:
         patched.setattr("time.time", lambda: real() + off)
-        paused = Pause(bridge.redis).begin(written("down"), 50)
-    assert 20 < bridge.pause.left(paused) <= 50
+        paused = CircuitBreaker(bridge.redis).begin(written("down"), 50)
+    assert 20 < bridge.breaker.left(paused) <= 50
     with monkeypatch.context() as patched:
         patched.setattr("time.time", lambda: real() + off)
-        assert Pause(bridge.redis).enter().blocked_by is not None
-    bridge.pause.end()
+        assert CircuitBreaker(bridge.redis).enter().blocked_by is not None
+    bridge.breaker.end()

@@ -61,7 +61,7 @@ def test_tasks_that_were_skipped_are_logged_once_their_ticket_has_a_linked_proje
     either.link(LinkKind.PROJECT, 40, SUPPORT)
     ids = either.receive(*(task_event(of_ticket=placed(), of_task=task(one)) for one in (512, 513)))
     either.sync()
-    assert [either.event(one).coded for one in ids] == [Reason.NO_LINK()] * 2
+    assert [either.event(one).notice for one in ids] == [Reason.NO_LINK()] * 2
     either.forward(ticket_event(1, of_ticket=placed(project_id=40)))
     assert [either.event(one).state for one in ids] == [EventState.DONE] * 2
     assert len(entries(stand_in)) == 2

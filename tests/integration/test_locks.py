@@ -7,8 +7,8 @@ from collections.abc import Iterator
 import pytest
 from redis import Redis
 
-from tests.support.call_limit import CallLimitContract
-from tests.support.coordination import LockContract, PauseContract
+from tests.support.concurrency_limit import CallLimitContract
+from tests.support.redis import LockContract, PauseContract
 
 pytestmark = pytest.mark.promise("OPS-11")
 

@@ -1,4 +1,4 @@
-"""Memberships and people of a drain, which are read once, with everything else."""
+"""Memberships and people of a pass, which are read once, with everything else."""
 
 from __future__ import annotations
 

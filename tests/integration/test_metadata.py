@@ -16,10 +16,10 @@ from deploy.sandbox.tracker.control import StandIn
 from deploy.sandbox.tracker.seed import user_key
 from shared.connection.connector import Connector
 from shared.connection.vault import Vault
-from shared.coordination.locks import LONGEST_HELD_S, Locks
 from shared.errors import TrackerClosed
 from shared.metadata.reading import MOST_REPEATS
 from shared.metadata.synchronisation import MetadataResult, refresh, synchronise
+from shared.redis.locks import LONGEST_HELD_S, Locks
 from shared.store.configuration.metadata import Entry, MetadataKind
 from shared.store.configuration.people import TrackerPerson
 from shared.tracker.answers import Answer
@@ -127,7 +127,7 @@ def test_a_cached_login_that_no_header_can_have_pauses_nobody(
     hostile = TrackerPerson(5, login, "Alice Archer", "alice@example.test")
     monkeypatch.setattr("shared.store.configuration.people._person", lambda _: hostile)
     assert bridge.forward(task_event()) == ["done"]
-    assert bridge.pause.current() is None
+    assert bridge.breaker.current() is None
     assert [one["user_id"] for one in stand_in.state()["time_entries"]] == [1], "the administrator's"
 
 

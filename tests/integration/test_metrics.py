@@ -9,17 +9,17 @@ from prometheus_client import generate_latest
 from prometheus_client.parser import text_string_to_metric_families
 
 from producer.admin.records.transaction import Store
-from shared.codes.coded import written
 from shared.codes.faults import Fault
 from shared.codes.invalid import Invalid
 from shared.codes.limits import CallLimitBy
-from shared.coordination.call_limit import CallLimit, Limit
-from shared.coordination.keys import key_of
-from shared.coordination.presence import WORKER, Presence
-from shared.coordination.throttle import KEY, Throttle
+from shared.codes.notice import written
 from shared.monitoring import standing
 from shared.monitoring.standing import StandingCollector
 from shared.process.itself import Process
+from shared.redis.concurrency_limit import ConcurrencyLimit, Limit
+from shared.redis.heartbeat import WORKER, Heartbeats
+from shared.redis.keys import key_of
+from shared.redis.rate_limit import KEY, RateLimiter
 from shared.store.journal.journal import Done
 from shared.store.tables.database import Database
 from shared.store.tables.models import EventState
@@ -96,7 +96,7 @@ def test_what_waits_has_an_age_and_what_is_paused_asks_for_no_more_workers(bridg
     assert of(waiting, "events_pending") == 1
     assert (of(waiting, "oldest_due_age_seconds") or 0) > 0
     assert of(waiting, "paused", code="") == 0
-    bridge.pause.begin(Fault.TRACKER_AWAY(method="GET", path="/users.json"))
+    bridge.breaker.begin(Fault.TRACKER_AWAY(method="GET", path="/users.json"))
     paused = shown(bridge)
     assert (of(paused, "oldest_pending_age_seconds") or 0) > 0
     assert of(paused, "oldest_due_age_seconds") == 0
@@ -107,7 +107,7 @@ def test_what_waits_has_an_age_and_what_is_paused_asks_for_no_more_workers(bridg
 def test_what_waits_at_the_rate_limit_has_an_age_and_how_long_a_turn_takes_is_shown(bridge: Bridge) -> None:
     bridge.receive(task_event())
     assert of(shown(bridge), "rate_limit_wait_seconds") == 0
-    Throttle(bridge.redis, 0.01, sleep=lambda _: None).wait()
+    RateLimiter(bridge.redis, 0.01, sleep=lambda _: None).wait()
     held_back = shown(bridge)
     assert (of(held_back, "oldest_due_age_seconds") or 0) > 0, "so that the alert fires"
     assert 90 < (of(held_back, "rate_limit_wait_seconds") or 0) <= 100
@@ -117,7 +117,7 @@ def test_what_waits_at_the_rate_limit_has_an_age_and_how_long_a_turn_takes_is_sh
 
 def test_how_many_calls_are_made_at_once_is_shown_with_why(bridge: Bridge) -> None:
     assert of(shown(bridge), "tracker_call_limit", why="limited_by_queueing") is None
-    CallLimit(bridge.redis).decide(Limit(3.7, CallLimitBy.QUEUEING, gain=1.5))
+    ConcurrencyLimit(bridge.redis).decide(Limit(3.7, CallLimitBy.QUEUEING, gain=1.5))
     found = shown(bridge)
     assert of(found, "tracker_call_limit", why="limited_by_queueing") == 3
     assert of(found, "tracker_call_gain_ratio") == 1.5
@@ -145,8 +145,8 @@ def test_what_needs_a_person_is_counted(bridge: Bridge) -> None:
     assert (of(found, "held"), of(found, "misattributed")) == (0, 0)
 
 
-def test_signs_of_life_and_rings_are_shown(bridge: Bridge) -> None:
-    Presence(bridge.redis).mark(WORKER)
+def test_heartbeat_and_messages_are_shown(bridge: Bridge) -> None:
+    Heartbeats(bridge.redis).mark(WORKER)
     with bridge.store.transaction() as tx:
         tx.producers.mark("here:8080", Process.here(), [])
     found = shown(bridge)

@@ -13,9 +13,9 @@ from shared.store.tables.models import EventState, LedgerState
 from tests.integration.test_in_doubt import ours, row
 from tests.support.bridge import Bridge
 from tests.support.events import task, task_event, ticket
-from worker.sync.retry import MOST_ATTEMPTS
+from worker.ticket.retry import MOST_ATTEMPTS
 
-DRAINS = 40
+PASSES = 40
 
 
 def posts(stand_in: StandIn, path: str = "/issues.json") -> int:
@@ -35,7 +35,7 @@ def test_a_creation_that_never_gets_a_clear_answer_ends_with_a_person(
 ) -> None:
     answer_500(stand_in, path)
     (event,) = bridge.receive(task_event())
-    for _ in range(DRAINS):
+    for _ in range(PASSES):
         bridge.sync()
         bridge.hurry()
     assert posts(stand_in, path) == MOST_ATTEMPTS
@@ -52,12 +52,12 @@ def test_a_creation_that_never_gets_a_clear_answer_ends_with_a_person(
 def test_a_repeat_never_starts_in_the_pass_that_settled(bridge: Bridge, stand_in: StandIn) -> None:
     answer_500(stand_in)
     bridge.receive(task_event())
-    for drain in range(1, 5):
+    for sync in range(1, 5):
         bridge.sync()
-        assert posts(stand_in) == drain
+        assert posts(stand_in) == sync
         bridge.hurry()
         bridge.sync()  # settles: the tracker does not have it
-        assert posts(stand_in) == drain
+        assert posts(stand_in) == sync
         bridge.hurry()
 
 

@@ -6,8 +6,8 @@ import pytest
 
 from deploy.sandbox.tracker.control import StandIn
 from producer.admin.knowledge.by_code import BY_CODE
-from shared.codes.coded import Code, Coded
 from shared.codes.faults import Detail, Fault
+from shared.codes.notice import Code, Notice
 from shared.errors import TrackerAway
 from shared.tracker.answers import QUOTA_EXCEEDED, is_limiters
 from tests.support.bridge import Bridge
@@ -29,12 +29,12 @@ def sent(stand_in: StandIn, method: str, path: str) -> int:
     return sum(one["method"] == method and one["path"] == path for one in stand_in.requests())
 
 
-def leads_to(coded: Coded | None, code: Code) -> bool:
+def leads_to(notice: Notice | None, code: Code) -> bool:
     """Tell whether a reason has a code, itself or within its parameters."""
-    if coded is None:
+    if notice is None:
         return False
-    within = [one for one in coded.params.values() if isinstance(one, Coded)]
-    return coded.code == code or any(leads_to(one, code) for one in within)
+    within = [one for one in notice.params.values() if isinstance(one, Notice)]
+    return notice.code == code or any(leads_to(one, code) for one in within)
 
 
 def go_on(bridge: Bridge, event_id: int, rounds: int = 8) -> str:
@@ -42,7 +42,7 @@ def go_on(bridge: Bridge, event_id: int, rounds: int = 8) -> str:
     for _ in range(rounds):
         if bridge.event(event_id).state != "pending":
             break
-        bridge.pause.end()
+        bridge.breaker.end()
         bridge.hurry()
         bridge.sync()
     return bridge.event(event_id).state
@@ -56,9 +56,9 @@ def test_a_proxy_that_asks_to_wait_after_the_tracker_has_acted_doubles_nothing(
     stand_in.fault("status_after", method="POST", path=path, status=status, retry_after=7, count=1)
     (event_id,) = bridge.receive(task_event())
     bridge.sync()
-    paused = bridge.pause.current()
+    paused = bridge.breaker.current()
     assert paused is not None
-    assert 5 < bridge.pause.left(paused) <= 7
+    assert 5 < bridge.breaker.left(paused) <= 7
     assert go_on(bridge, event_id) == "done"
     assert made(stand_in) == (1, 1)
     assert sent(stand_in, "POST", path) == 1
@@ -81,7 +81,7 @@ def test_a_membership_that_is_asked_to_wait_costs_no_attempt(bridge: Bridge, sta
     (event_id,) = bridge.receive(task_event())
     bridge.sync()
     assert (bridge.event(event_id).state, bridge.event(event_id).attempts) == ("pending", 0)
-    assert bridge.pause.current() is not None
+    assert bridge.breaker.current() is not None
 
 
 @pytest.mark.parametrize("status", [429, 503])
@@ -92,7 +92,7 @@ def test_an_update_that_is_asked_to_wait_costs_no_attempt(
     fault = stand_in.fault("status_before", method="PUT", status=status, retry_after=0)
     (event_id,) = bridge.receive(ticket_event(2, of_ticket=ticket(status=5)))
     for _ in range(3):
-        bridge.pause.end()
+        bridge.breaker.end()
         bridge.hurry()
         bridge.sync()
     assert (bridge.event(event_id).state, bridge.event(event_id).attempts) == ("pending", 0)
@@ -118,7 +118,7 @@ def test_during_maintenance_everything_waits_and_nothing_fails(
     page = stand_in.fault("page_before", method="GET", path="/users.json", status=status)
     (event_id,) = bridge.receive(task_event())
     bridge.sync()
-    paused = bridge.pause.current()
+    paused = bridge.breaker.current()
     assert paused is not None
     assert bridge.event(event_id).state == "pending"
     stand_in.clear_faults(page)
@@ -134,7 +134,7 @@ def test_an_update_during_maintenance_waits_at_no_cost(
     page = stand_in.fault("page_before", status=status)
     (event_id,) = bridge.receive(ticket_event(2, of_ticket=ticket(status=5)))
     for _ in range(15):
-        bridge.pause.end()
+        bridge.breaker.end()
         bridge.hurry()
         bridge.sync()
     assert (bridge.event(event_id).state, bridge.event(event_id).attempts) == ("pending", 0)
@@ -171,7 +171,7 @@ def test_what_answers_one_path_alone_in_the_tracker_s_place_stops_that_path_only
     stand_in.fault("page_before", method="POST", path="/issues.json", status=404)
     (event_id,) = bridge.receive(task_event())
     assert go_on(bridge, event_id, rounds=60) == "held"
-    assert bridge.pause.current() is None
+    assert bridge.breaker.current() is None
     assert sent(stand_in, "POST", "/issues.json") <= 12
 
 
@@ -215,8 +215,8 @@ def test_a_text_that_is_refused_on_the_way_is_called_that_and_other_tickets_go_t
     assert step in event.reason
     assert "other tickets go through (3 since the first attempt)" in event.reason
     assert "base_url" not in event.reason
-    assert bridge.pause.current() is None
-    assert leads_to(event.coded, detail)
+    assert bridge.breaker.current() is None
+    assert leads_to(event.notice, detail)
     assert BY_CODE[detail] == "KB-TRACKER-012"
 
 
@@ -246,7 +246,7 @@ def test_what_the_tracker_itself_refuses_asks_for_nothing_more(bridge: Bridge, s
     bridge.configure(default_priority_id=999)
     assert bridge.forward(task_event()) == ["failed"]
     assert sent(stand_in, "POST", "/issues.json") == 1, "what was sent is refused, not the person"
-    assert bridge.pause.current() is None
+    assert bridge.breaker.current() is None
 
 
 def test_a_login_page_in_front_of_the_tracker_is_told_as_such(bridge: Bridge, stand_in: StandIn) -> None:

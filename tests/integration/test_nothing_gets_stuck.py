@@ -11,9 +11,9 @@ from sqlalchemy import update
 
 from deploy.sandbox.tracker.control import StandIn
 from producer.admin.catching_up.replay import MOST_NAMED, replay_events
-from shared.codes.coded import written
 from shared.codes.faults import Fault
 from shared.codes.kinds import Kind
+from shared.codes.notice import written
 from shared.codes.steps import What, Which
 from shared.errors import InvalidEvent, TrackerBusy
 from shared.events.event import parse_delivery
@@ -24,7 +24,7 @@ from shared.tracker.answers import read_answer
 from tests.support.bridge import Bridge
 from tests.support.events import delivery_id, task, task_event, ticket, ticket_event
 from tests.support.ledger import a_sweep, entries, ours, row, until_settled
-from worker.sync import wanted
+from worker.ticket import requests as wanted
 
 
 @pytest.mark.parametrize("where", ["technician", "user"])
@@ -109,13 +109,13 @@ def test_one_ticket_that_the_tracker_always_sends_away_does_not_block_the_others
     with bridge.store.database.transaction() as session:
         session.execute(update(JournalEvent).values(received_at=clock(-60)))
     bridge.sync()
-    assert bridge.pause.current() is not None
+    assert bridge.breaker.current() is not None
     for _ in range(60):  # whoever probes is drawn by lot
         if bridge.event(other).state == "done":
             break
-        a_sweep(bridge).ring_due()
-        rung, bridge.rung = bridge.rung, []
-        for ticket_id in rung:
+        a_sweep(bridge).notify_due()
+        notified, bridge.notified = bridge.notified, []
+        for ticket_id in notified:
             bridge.service.sync(ticket_id)
     assert bridge.event(other).state == "done"
 
@@ -136,12 +136,12 @@ def test_a_worker_that_dies_of_a_fault_while_probing_does_not_keep_the_pause_ali
         return real(its_ticket, *others)
 
     monkeypatch.setattr(wanted, "issue_body", stumble)
-    bridge.pause.begin(written("the tracker was away"), 0)
+    bridge.breaker.begin(written("the tracker was away"), 0)
     for _ in range(6):
-        bridge.redis.delete(f"{bridge.pause.key}:probe")  # as if its 30 s were over
-        a_sweep(bridge).ring_due()
-        rung, bridge.rung = bridge.rung, []
-        for ticket_id in rung:
+        bridge.redis.delete(f"{bridge.breaker.key}:probe")  # as if its 30 s were over
+        a_sweep(bridge).notify_due()
+        notified, bridge.notified = bridge.notified, []
+        for ticket_id in notified:
             try:
                 bridge.service.sync(ticket_id)
             except ValueError:
@@ -167,7 +167,7 @@ def test_the_sweep_sees_events_of_a_producer_whose_clock_runs_ahead(bridge: Brid
     with bridge.store.transaction() as tx:
         tx.journal.append([delivery], datetime.now(UTC) + timedelta(hours=1))
     time.sleep(3.2)
-    assert a_sweep(bridge).ring_due() == 1
+    assert a_sweep(bridge).notify_due() == 1
 
 
 def test_an_event_nested_too_deeply_is_refused_and_no_crash() -> None:
@@ -184,11 +184,11 @@ def test_whoever_probes_and_has_nothing_to_send_asks_the_tracker_all_the_same(
 ) -> None:
     """After a replay of everything there may be thousands of them, of which the sweep lets in one at a time."""
     bridge.forward(task_event())
-    bridge.pause.begin(Fault.TRACKER_BUSY(method="GET", path="/users.json", status=429), 0)
+    bridge.breaker.begin(Fault.TRACKER_BUSY(method="GET", path="/users.json", status=429), 0)
     replay_events(bridge.store, [1])
     bridge.service.sync(4711)
     assert bridge.event(1).state == "done"
-    assert bridge.pause.current() is None
+    assert bridge.breaker.current() is None
 
 
 def test_whoever_probes_with_nothing_to_send_learns_that_the_pause_is_to_go_on(
@@ -196,12 +196,12 @@ def test_whoever_probes_with_nothing_to_send_learns_that_the_pause_is_to_go_on(
 ) -> None:
     bridge.forward(task_event())
     stand_in.fault("status_before", method="GET", path="/users.json", status=429)
-    bridge.pause.begin(Fault.TRACKER_BUSY(method="GET", path="/users.json", status=429), 0)
+    bridge.breaker.begin(Fault.TRACKER_BUSY(method="GET", path="/users.json", status=429), 0)
     replay_events(bridge.store, [1])
     bridge.service.sync(4711)
-    paused = bridge.pause.current()
+    paused = bridge.breaker.current()
     assert paused is not None
-    assert bridge.pause.left(paused) > 0
+    assert bridge.breaker.left(paused) > 0
 
 
 def test_the_trace_of_a_replayed_ticket_names_no_more_events_than_can_be_read(bridge: Bridge) -> None:
@@ -209,9 +209,9 @@ def test_the_trace_of_a_replayed_ticket_names_no_more_events_than_can_be_read(br
         bridge.receive(ticket_event(number))
     replay_events(bridge.store, range(1, MOST_NAMED + 3))
     with bridge.store.transaction() as tx:
-        (step,) = [one for one in tx.trace.of_ticket(4711) if one.coded.code == What.PERSON_REPLAYS]
+        (step,) = [one for one in tx.trace.of_ticket(4711) if one.notice.code == What.PERSON_REPLAYS]
     first = list(range(1, MOST_NAMED + 1))
-    assert step.coded.params["which"] == Which.EVENTS_NAMED(events=first, more=2)
+    assert step.notice.params["which"] == Which.EVENTS_NAMED(events=first, more=2)
 
 
 def test_the_trace_of_each_replayed_ticket_names_its_own_events(bridge: Bridge) -> None:
@@ -224,5 +224,5 @@ def test_the_trace_of_each_replayed_ticket_names_its_own_events(bridge: Bridge) 
     with bridge.store.transaction() as tx:
         for ticket_id in range(1, MOST_NAMED + 3):
             own = tx.journal.find(ticket_id=ticket_id, limit=None)
-            (step,) = [one for one in tx.trace.of_ticket(ticket_id) if one.coded.code == What.PERSON_REPLAYS]
-            assert step.coded.params["which"] == Which.EVENTS_NAMED(events=[one.id for one in own])
+            (step,) = [one for one in tx.trace.of_ticket(ticket_id) if one.notice.code == What.PERSON_REPLAYS]
+            assert step.notice.params["which"] == Which.EVENTS_NAMED(events=[one.id for one in own])

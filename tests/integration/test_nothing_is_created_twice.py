@@ -17,7 +17,7 @@ from shared.store.tables.types import clock
 from tests.support.bridge import PEOPLE, Bridge
 from tests.support.events import task, task_event, ticket
 from tests.support.ledger import SAME, change, entries, ours, row, stopped, until_settled
-from worker.sync import reconcile
+from worker.ticket import reconcile
 
 
 def test_a_slow_lookup_still_finds_what_was_created(

@@ -14,12 +14,12 @@ from shared.codes.faults import Detail, Fault
 from shared.codes.findings import Finding
 from shared.connection.connector import Connector
 from shared.connection.vault import Vault
-from shared.coordination.pause import FIRST_PAUSE_S
+from shared.redis.circuit_breaker import FIRST_PAUSE_S
 from shared.sentences.render import sentence
 from shared.store.tables.models import LedgerState
 from tests.support.bridge import Bridge
 from tests.support.events import task, task_event, ticket, ticket_event
-from worker.sync.outages import UnclearAnswers
+from worker.ticket.outages import UnclearAnswers
 
 pytestmark = pytest.mark.promise("OPS-11")
 
@@ -46,19 +46,19 @@ def creations(stand_in: StandIn) -> int:
 
 
 def is_paused(bridge: Bridge) -> bool:
-    return bridge.pause.current() is not None
+    return bridge.breaker.current() is not None
 
 
 def reasons(bridge: Bridge) -> list[str]:
     with bridge.store.transaction() as tx:
-        return [str(row.coded.code) for row in tx.journal.find(limit=None) if row.coded]
+        return [str(row.notice.code) for row in tx.journal.find(limit=None) if row.notice]
 
 
 def end_of_pause(bridge: Bridge, monkeypatch: pytest.MonkeyPatch) -> None:
     """Let the time of the pause pass, and of all that waits."""
-    paused = bridge.pause.current()
+    paused = bridge.breaker.current()
     assert paused is not None
-    monkeypatch.setattr("shared.coordination.pause.now", lambda _: paused.until + 1)
+    monkeypatch.setattr("shared.redis.circuit_breaker.now", lambda _: paused.until + 1)
     bridge.hurry()
 
 
@@ -70,7 +70,7 @@ def test_the_third_ticket_without_a_clear_answer_begins_a_pause_that_says_why(
     assert [send(bridge, one) for one in (1, 2)] == ["pending", "pending"]
     assert not is_paused(bridge)
     assert send(bridge, 3) == "pending"
-    paused = bridge.pause.current()
+    paused = bridge.breaker.current()
     assert paused is not None
     assert paused.reason.code == Fault.TRACKER_FAILING
     assert paused.reason.params["method"] == "POST"
@@ -83,7 +83,7 @@ def test_a_tracker_that_does_not_answer_in_time_is_one(bridge: Bridge, stand_in:
     stand_in.fault("timeout_before", seconds=6)
     for one in (1, 2, 3):
         send(bridge, one)
-    paused = bridge.pause.current()
+    paused = bridge.breaker.current()
     assert paused is not None
     assert paused.reason.params["detail"].code == Detail.TIME_OUT
 
@@ -122,17 +122,17 @@ def test_a_probe_asks_what_creates_nothing_and_as_long_as_that_gets_no_clear_ans
     stand_in.fault("status_before", status=502)
     for one in (1, 2, 3):
         send(bridge, one)
-    before, first = creations(stand_in), bridge.pause.current()
+    before, first = creations(stand_in), bridge.breaker.current()
     end_of_pause(bridge, monkeypatch)
     bridge.service = replace(bridge.service, unclear_answers=UnclearAnswers())  # another process probes
     bridge.sync(1)
     assert creations(stand_in) == before, "nothing more is in doubt for it"
-    again = bridge.pause.current()
+    again = bridge.breaker.current()
     assert first is not None
     assert again is not None
     assert again.reason.code == Fault.TRACKER_FAILING
     assert (first.length, again.length) == (FIRST_PAUSE_S, 2 * FIRST_PAUSE_S)
-    assert bridge.pause.enter().blocked_by is not None
+    assert bridge.breaker.enter().blocked_by is not None
 
 
 def test_after_it_everything_goes_on_and_each_thing_is_there_once(

@@ -17,15 +17,15 @@ from producer.admin.projects.project_forms import FormRefused, ProjectForm
 from producer.admin.projects.projects import Made, ProjectForms, ProjectInDoubt
 from producer.admin.records.models import ProjectClaim
 from producer.admin.records.project_claims import ProjectClaims
-from shared.codes.coded import written
 from shared.codes.hints import Hint
 from shared.codes.invalid import Invalid
+from shared.codes.notice import written
 from shared.codes.refusals import Refusal
 from shared.connection.connector import Connector
 from shared.connection.vault import Vault
-from shared.coordination.locks import Locks
 from shared.errors import BridgeError, LeaseOver, NotFound, TrackerClosed, TrackerUnreachable
 from shared.metadata.synchronisation import synchronise
+from shared.redis.locks import Locks
 from shared.store.configuration.links import Link, LinkKind
 from shared.store.ledger import send_window
 from shared.store.tables.types import clock
@@ -43,7 +43,7 @@ def forms(bridge: Bridge) -> ProjectForms:
     connect = Connector(bridge.store, Vault(bridge.settings.secret_keys)).connect
     locks = Locks(bridge.redis, 60)
     assert synchronise(bridge.store, locks, connect)
-    return ProjectForms(bridge.store, locks, connect, bridge.settings.settling_time, bridge.rung.extend)
+    return ProjectForms(bridge.store, locks, connect, bridge.settings.settling_time, bridge.notified.extend)
 
 
 def form(**changes: Any) -> ProjectForm:
@@ -328,7 +328,9 @@ def test_twenty_forms_at_once_make_one_project_without_redis_locks_too(
             bridge.redis.flushdb()
             return super().hold(name)
 
-    unlocked = ProjectForms(bridge.store, NoLocks(bridge.redis, 60), forms.connect, 15, bridge.rung.extend)
+    unlocked = ProjectForms(
+        bridge.store, NoLocks(bridge.redis, 60), forms.connect, 15, bridge.notified.extend
+    )
     with ThreadPoolExecutor(20) as pool:
         list(pool.map(lambda _: attempt(lambda: unlocked.create(ENTITY, 9, form())), range(20)))
     assert len(projects(stand_in)) == 1
@@ -357,7 +359,7 @@ def test_only_active_projects_can_be_linked(forms: ProjectForms, project_id: int
     with pytest.raises(NotFound, check=says(told)) as refused:
         forms.link(Link(ENTITY, 9, project_id, None))
     if told is Refusal.ID_NOT_ON_TRACKER:
-        assert any("Support" in one for one in refused.value.coded.params["choices"])
+        assert any("Support" in one for one in refused.value.notice.params["choices"])
 
 
 def test_a_category_that_was_made_since_is_not_read_yet(forms: ProjectForms, stand_in: StandIn) -> None:
@@ -366,7 +368,7 @@ def test_a_category_that_was_made_since_is_not_read_yet(forms: ProjectForms, sta
     newer = says(Refusal.CATEGORY_NOT_READ_YET, category_id=3, project_id=1)
     with pytest.raises(NotFound, check=newer) as refused:
         forms.link(Link(ENTITY, 9, 1, 3))
-    assert refused.value.coded.code in OF_THE_CATEGORY
+    assert refused.value.notice.code in OF_THE_CATEGORY
 
 
 def test_a_kept_category_that_is_gone_is_named(forms: ProjectForms, stand_in: StandIn) -> None:
@@ -383,6 +385,6 @@ def test_a_category_must_be_one_of_the_project(forms: ProjectForms) -> None:
     assert forms.link(Link(ENTITY, 9, 1, 2)).linked.confirmed
     with pytest.raises(NotFound, check=says(Refusal.CATEGORY_NOT_OF_PROJECT, category_id=3)) as other:
         forms.link(Link(ENTITY, 9, 1, 3))
-    assert any("Hardware" in one for one in other.value.coded.params["choices"])
+    assert any("Hardware" in one for one in other.value.notice.params["choices"])
     with pytest.raises(NotFound, check=says(Refusal.PROJECT_WITHOUT_CATEGORIES, category_id=3)):
         forms.link(Link(ENTITY, 9, 5, 3))

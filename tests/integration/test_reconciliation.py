@@ -293,15 +293,15 @@ def test_a_look_back_over_less_than_what_is_due_moves_no_mark(bridge: Bridge, ap
 
 
 @pytest.mark.parametrize("dry_run", [True, False])
-def test_what_a_person_compares_is_rung_unless_nothing_is_to_be_done(
+def test_what_a_person_compares_is_notified_unless_nothing_is_to_be_done(
     bridge: Bridge, api: GlpiApi, monkeypatch: pytest.MonkeyPatch, dry_run: bool
 ) -> None:
     api.ticket(1, at(0), assigned=7)
     api.task(1, 10, at(0), seconds=5400)
-    rung: list[int] = []
+    notified: list[int] = []
     monkeypatch.setattr(
         "producer.admin.catching_up.reconcile.configured_lookup", lambda _: GlpiLookup(api.access)
     )
-    monkeypatch.setattr(Desk, "ring", lambda _, ticket_ids: rung.extend(ticket_ids))
+    monkeypatch.setattr(Desk, "notify", lambda _, ticket_ids: notified.extend(ticket_ids))
     compare(Desk(bridge.settings, bridge.store), START, hours_since=None, dry_run=dry_run)
-    assert rung == ([] if dry_run else [1])
+    assert notified == ([] if dry_run else [1])

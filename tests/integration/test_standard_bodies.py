@@ -21,8 +21,8 @@ from producer.admin.templates.defaults import default_template
 from producer.admin.templates.templates import TemplateStore
 from shared.connection.connector import Connector
 from shared.connection.vault import Vault
-from shared.coordination.locks import Locks
 from shared.metadata.synchronisation import synchronise
+from shared.redis.locks import Locks
 from shared.store.configuration.links import LinkKind
 from shared.templating.operations import Operation
 from shared.tracker.connection import Connection, Watch
@@ -116,7 +116,7 @@ def create_projects(bridge: Bridge) -> None:
     connect = Connector(bridge.store, Vault(bridge.settings.secret_keys)).connect
     locks = Locks(bridge.redis, 60)
     assert synchronise(bridge.store, locks, connect)
-    forms = ProjectForms(bridge.store, locks, connect, bridge.settings.settling_time, bridge.rung.extend)
+    forms = ProjectForms(bridge.store, locks, connect, bridge.settings.settling_time, bridge.notified.extend)
     forms.create(LinkKind.ENTITY, 8, ProjectForm.of({"name": "Lab", "identifier": "Lab-1"}))
     full = {
         "name": "North \U0001f9ea",

@@ -75,10 +75,10 @@ def test_every_event_is_asked_about_in_the_same_words(bridge_on_postgresql: Brid
     assert not [one for one in heard[3] if any(f"FROM {table}" in one for table in KEPT)]
 
 
-def test_what_comes_in_during_a_drain_is_seen_to_after_it(
+def test_what_comes_in_during_a_pass_is_seen_to_after_it(
     bridge: Bridge, stand_in: StandIn, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Its own ring found the lock busy."""
+    """Its own message found the lock busy."""
     bridge.receive(task_event())
     with stopped(
         monkeypatch, "POST", "/issues.json", lambda: bridge.receive(task_event(1, of_task=task(513)))

@@ -20,11 +20,11 @@ from shared.tracker.lists import TrackerLists
 from tests.support.bridge import STATUS_MAP, Bridge
 from tests.support.events import SUPPORT_ENTITY, task, task_event, ticket, ticket_event
 from tests.support.ledger import let_leases_run_out, ours, until_settled
-from tests.support.ways import going_on, kill, way_up_to
-from worker.sync.actions import Step, drive
-from worker.sync.creation import Link
-from worker.sync.drain import ChangeIfCurrent
-from worker.sync.status import Given
+from tests.support.workflows import going_on, kill, workflow_up_to
+from worker.ticket.context import ChangeIfCurrent
+from worker.ticket.create import Link
+from worker.ticket.status import Given
+from worker.ticket.steps import Step, drive
 
 NOT_THERE = 77
 
@@ -79,7 +79,7 @@ def test_a_status_that_is_mapped_later_is_given_where_it_is_due(bridge: Bridge, 
     assert bridge.forward(task_event()) == ["done"]
     (skipped,) = bridge.receive(ticket_event(1, of_ticket=ticket(status=5)))
     bridge.sync()
-    assert bridge.event(skipped).coded == Reason.STATUS_NOT_MAPPED(status=5)
+    assert bridge.event(skipped).notice == Reason.STATUS_NOT_MAPPED(status=5)
     changed = change(bridge.store, {"status_map": '{"2": 2, "5": 3}'}, replay=True)
     assert changed.owed == [4711]
     until_settled(bridge)
@@ -150,10 +150,10 @@ def test_a_map_that_is_changed_while_an_issue_comes_to_be_counts_for_it(
     assert ours(stand_in)[0]["status"] in (3, "Resolved")
 
 
-def test_a_map_that_is_changed_while_a_drain_finds_another_tickets_issue_counts_for_that_one(
+def test_a_map_that_is_changed_while_a_pass_finds_another_tickets_issue_counts_for_that_one(
     bridge: Bridge, stand_in: StandIn, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Issues of equal text that are in doubt are settled together, by whichever drain comes first."""
+    """Issues of equal text that are in doubt are settled together, by whichever sync comes first."""
     bridge.configure(status_map={1: 1})
     for ticket_id in (7, 8):
         stand_in.fault("reset_after", method="POST", path="/issues.json", count=1)
@@ -211,7 +211,7 @@ def test_what_was_skipped_by_a_link_of_before_is_not_left_behind_by_whoever_make
 ) -> None:
     link = remove_link(bridge.store, LinkKind.ENTITY, SUPPORT_ENTITY)
     (event_id,) = bridge.receive(task_event())
-    way, action = way_up_to(bridge, ChangeIfCurrent)
+    way, action = workflow_up_to(bridge, ChangeIfCurrent)
     make_link(bridge.store, link, replay=True)
     drive(going_on(way, action.carry_out()))
     assert (bridge.event(event_id).state, len(ours(stand_in))) == ("done", 1)
@@ -228,7 +228,7 @@ def test_a_process_that_dies_after_it_gave_a_status_by_a_map_of_before_leaves_it
     else:
         bridge.configure(status_map={5: 1})
         bridge.receive(task_event(of_ticket=ticket(status=5)))
-    way, action = way_up_to(bridge, kind)
+    way, action = workflow_up_to(bridge, kind)
     change(bridge.store, {"status_map": '{"2": 2, "5": 4}'}, replay=True)
     action.carry_out()
     kill(way)
@@ -245,7 +245,7 @@ def test_whoever_makes_a_link_waits_for_what_is_being_skipped_for_want_of_it(
     desk = bridge_on_postgresql
     link, made = remove_link(desk.store, LinkKind.ENTITY, SUPPORT_ENTITY), list[Linked]()
     (event_id,) = desk.receive(task_event())
-    way, action = way_up_to(desk, ChangeIfCurrent)
+    way, action = workflow_up_to(desk, ChangeIfCurrent)
     making = threading.Thread(target=lambda: made.append(make_link(desk.store, link, replay=True)))
     with desk.store.transaction() as tx:
         ChangeIfCurrent.execute_many(tx, [action])
@@ -265,7 +265,7 @@ def test_a_refusal_by_a_map_of_before_does_not_keep_what_the_new_one_gives(
     assert bridge.forward(task_event()) == ["done"]
     fault = stand_in.fault("status_before", method="PUT", path="/issues/6.json", status=403)
     (event_id,) = bridge.receive(ticket_event(1, of_ticket=ticket(status=5)))
-    way, action = way_up_to(bridge, ChangeIfCurrent)
+    way, action = workflow_up_to(bridge, ChangeIfCurrent)
     stand_in.clear_faults(fault)
     assert change(bridge.store, {"status_map": '{"2": 2, "5": 4}'}, replay=True).owed == []
     drive(going_on(way, action.carry_out()))
@@ -280,7 +280,7 @@ def test_an_event_is_not_failed_by_a_map_of_before_once_its_status_is_given_agai
     assert bridge.forward(task_event()) == ["done"]
     fault = stand_in.fault("status_before", method="PUT", path="/issues/6.json", status=403)
     (event_id,) = bridge.receive(ticket_event(1, of_ticket=ticket(status=5)))
-    way, action = way_up_to(bridge, ChangeIfCurrent)
+    way, action = workflow_up_to(bridge, ChangeIfCurrent)
     action.carry_out()
     stand_in.clear_faults(fault)
     assert change(bridge.store, {"status_map": '{"2": 2, "5": 4}'}, replay=True).owed == [4711]
@@ -313,7 +313,7 @@ def test_an_issue_whose_template_left_the_status_as_it_was_is_given_that_of_a_ma
         made = tx.templates.create("issue.create", "own", '{"issue": {"subject": "x"}}', "a test")
         tx.templates.activate(made, 1, "a test")
     bridge.receive(task_event())
-    way, action = way_up_to(bridge, Link)
+    way, action = workflow_up_to(bridge, Link)
     change(bridge.store, {"status_map": '{"2": 4}'}, replay=True)
     drive(going_on(way, action.carry_out()))
     until_settled(bridge)
@@ -326,7 +326,7 @@ def test_a_status_without_an_event_is_looked_at_again_at_once_where_its_link_was
     assert bridge.forward(task_event()) == ["done"]
     link = remove_link(bridge.store, LinkKind.ENTITY, SUPPORT_ENTITY)
     change(bridge.store, {"status_map": '{"2": 4}'}, replay=True)
-    way, action = way_up_to(bridge, ChangeIfCurrent)
+    way, action = workflow_up_to(bridge, ChangeIfCurrent)
     make_link(bridge.store, link, replay=True)
     drive(going_on(way, action.carry_out()))
     assert ours(stand_in)[0]["status_id"] == 4

@@ -17,8 +17,8 @@ from shared.codes.reasons import Reason
 from shared.codes.refusals import Refusal
 from shared.connection.connector import Connector
 from shared.connection.vault import Vault
-from shared.coordination.locks import Locks
 from shared.metadata.synchronisation import synchronise
+from shared.redis.locks import Locks
 from shared.store.configuration.links import LinkKind
 from tests.support.bridge import DEVELOPER, Bridge
 from tests.support.events import BOB, task, task_event, ticket, ticket_event
@@ -145,14 +145,14 @@ def test_a_status_template_that_gives_nothing_sends_nothing(bridge: Bridge, stan
     activate(bridge, "issue.update_status", status_id="{{ticket.status | map: 5 3}}")
     assert bridge.forward(task_event(0), ticket_event(1)) == ["done", "skipped"]
     assert not sent(stand_in, "PUT", "/issues/6.json")
-    assert bridge.event(2).coded == Reason.STATUS_NOT_IN_TEMPLATE(status=2)
+    assert bridge.event(2).notice == Reason.STATUS_NOT_IN_TEMPLATE(status=2)
 
 
 def test_an_update_without_a_status_is_not_told_as_one(bridge: Bridge, stand_in: StandIn) -> None:
     activate(bridge, "issue.update_status", notes="{{ticket.title}}")
     bridge.forward(task_event(0), ticket_event(1))
     assert sent(stand_in, "PUT", "/issues/6.json") == [{"issue": {"notes": "Printer 4711 on fire"}}]
-    assert bridge.event(2).coded == Reason.ISSUE_UPDATED(issue_id=6)
+    assert bridge.event(2).notice == Reason.ISSUE_UPDATED(issue_id=6)
 
 
 def test_a_template_that_leaves_the_status_out_leaves_it_to_the_tracker(
@@ -204,7 +204,7 @@ def forms_of(bridge: Bridge) -> ProjectForms:
     connect = Connector(bridge.store, Vault(bridge.settings.secret_keys)).connect
     locks = Locks(bridge.redis, 60)
     assert synchronise(bridge.store, locks, connect)
-    return ProjectForms(bridge.store, locks, connect, bridge.settings.settling_time, bridge.rung.extend)
+    return ProjectForms(bridge.store, locks, connect, bridge.settings.settling_time, bridge.notified.extend)
 
 
 def test_a_project_template_names_the_project_and_a_repeat_makes_no_second_one(

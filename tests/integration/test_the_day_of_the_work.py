@@ -22,7 +22,7 @@ def test_what_waited_through_an_outage_is_booked_where_it_belongs(bridge: Bridge
     bridge.sync()
     stand_in.clear_faults(fault)
     stand_in.settings(clock_offset=3 * 86400.0)
-    bridge.pause.end()
+    bridge.breaker.end()
     until_settled(bridge)
     assert [one["spent_on"] for one in entries(stand_in)] == ["2026-01-20"]
 

@@ -58,7 +58,7 @@ def test_a_mapped_status_that_waits_is_given_after_one_came_that_is_not(
     (second,) = bridge.receive(update(2, UNMAPPED))
     bridge.sync()
     stand_in.clear_faults(number)
-    bridge.pause.end()
+    bridge.breaker.end()
     bridge.hurry()
     bridge.sync()
     assert status(stand_in) == RESOLVED

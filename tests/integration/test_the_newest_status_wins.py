@@ -36,7 +36,7 @@ def test_a_stopped_worker_that_continues_does_not_leave_an_older_status(
 
     with stopped(monkeypatch, "PUT", "/issues/6.json", meanwhile, sent=False):
         bridge.sync()
-    a_sweep(bridge).ring_due()
+    a_sweep(bridge).notify_due()
     until_settled(bridge)
     assert ours(stand_in)[0]["status"] in (5, "Closed")
 
@@ -60,7 +60,7 @@ def test_a_status_that_was_refused_is_still_owed_when_a_later_task_brings_the_sa
 def test_an_update_that_comes_together_with_a_task_is_still_an_update(
     bridge: Bridge, stand_in: StandIn
 ) -> None:
-    """Somebody moved the issue by hand; the helpdesk's update sets it right, whatever arrives in the same drain."""
+    """Somebody moved the issue by hand; the helpdesk's update sets it right, whatever arrives in the same sync."""
     assert bridge.forward(task_event()) == ["done"]
     stand_in.patch("issues", 6, status_id=4)
     bridge.forward(ticket_event(1), task_event(2, of_task=task(513)))

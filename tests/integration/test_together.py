@@ -1,4 +1,4 @@
-"""Many tickets drained together: each exactly once, whatever befalls one of them."""
+"""Many tickets synced together: each exactly once, whatever befalls one of them."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ from deploy.sandbox.tracker.control import StandIn
 from shared.codes.kinds import Kind
 from shared.connection.connector import Connector
 from shared.connection.vault import Vault
-from shared.coordination.keys import key_of
-from shared.coordination.locks import PREFIX, Locks
-from shared.coordination.throttle import Throttle
+from shared.redis.keys import key_of
+from shared.redis.locks import PREFIX, Locks
+from shared.redis.rate_limit import RateLimiter
 from shared.store.configuration.people import People
 from shared.store.journal.due import FEW_BYTES, FEW_ROWS
 from shared.store.journal.tickets import TicketStates
@@ -35,11 +35,11 @@ from tests.support.ledger import entries, ours, row, stopped
 from tests.support.statements import listening
 from tests.support.together import drive_together
 from tests.support.waiting import until
-from tests.support.ways import going_on, up_to
-from worker.sync.actions import Step, Workflow, drive
-from worker.sync.bodies import choose_body
-from worker.sync.coordinator import CallerThreads, Coordinator
-from worker.sync.creation import Attempt, Claim, Link, LinkAndClaim
+from tests.support.workflows import going_on, up_to
+from worker.runtime.scheduler import CallerThreads, Scheduler
+from worker.ticket.bodies import choose_body
+from worker.ticket.create import Attempt, Claim, Link, LinkAndClaim
+from worker.ticket.steps import Step, Workflow, drive
 
 TICKETS = range(1, 9)
 LEDGER = tuple(
@@ -152,12 +152,12 @@ def test_an_outage_pauses_everybody_and_nothing_is_made_twice(desk: Bridge, stan
     ids = receive(desk)
     stand_in.fault("status_before", method="POST", path="/time_entries.json", count=3, status=429)
     desk.sync_together(*TICKETS)
-    assert desk.pause.current() is not None
-    desk.pause.end()
+    assert desk.breaker.current() is not None
+    desk.breaker.end()
     for _ in range(4):
         desk.hurry()
         desk.sync_together(*TICKETS)
-        desk.pause.end()
+        desk.breaker.end()
     assert states(desk, ids) == {"done": len(TICKETS)}
     assert len(ours(stand_in)) == len(entries(stand_in)) == len(TICKETS)
 
@@ -178,7 +178,7 @@ def test_a_tracker_that_is_busy_gets_no_more_calls_than_were_in_callers_hands(
 def test_what_comes_in_on_the_way_is_seen_to_before_the_end(
     desk: Bridge, stand_in: StandIn, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Its own ring found the lock busy."""
+    """Its own message found the lock busy."""
     ids, late = receive(desk), list[int]()
     updates = [ticket_event(5, of_ticket=ticket(one, status=5)) for one in TICKETS]
     with stopped(monkeypatch, "POST", "/issues.json", lambda: late.extend(desk.receive(*updates))):
@@ -283,13 +283,13 @@ def test_a_row_that_somebody_holds_holds_up_its_own_ticket_only(
     (late,) = desk.receive(task_event(1, of_ticket=ticket(3), of_task=task(33)))
     with desk.store.database.engine.connect() as holder:
         holder.execute(select(TicketState).where(TicketState.ticket_id == 3).with_for_update())
-        draining = threading.Thread(target=lambda: desk.sync_together(*TICKETS))
-        draining.start()
+        syncing = threading.Thread(target=lambda: desk.sync_together(*TICKETS))
+        syncing.start()
         others = [event_id for event_id in ids if event_id != ids[2]]
         until(lambda: states(desk, others) == {"done": len(others)}, lambda: str(states(desk, others)), 60)
         assert desk.event(late).state == "pending"
         holder.rollback()
-    draining.join(60)
+    syncing.join(60)
     assert desk.event(late).state == "done"
 
 
@@ -359,13 +359,13 @@ def test_tickets_that_wait_for_the_rate_limit_keep_their_locks(
 ) -> None:
     """However many wait longer than a lock's lease: else each would use up a turn of the limit, and do nothing."""
     desk, tickets = bridge_on_postgresql, range(1, 25)
-    throttle, locks = Throttle(desk.redis, 6), Locks(desk.redis, 2.0, keeps=True)
-    connect = Connector(desk.store, Vault(desk.settings.secret_keys), throttle.wait).connect
+    rate_limiter, locks = RateLimiter(desk.redis, 6), Locks(desk.redis, 2.0, keeps=True)
+    connect = Connector(desk.store, Vault(desk.settings.secret_keys), rate_limiter.wait).connect
     service = replace(desk.service, locks=locks, connect=connect)
     ids = desk.receive(*(task_event(of_ticket=ticket(one), of_task=task(one)) for one in tickets))
     callers = CallerThreads(8)
     try:
-        drive_together(Coordinator(service.way, callers), tickets)
+        drive_together(Scheduler(service.way, callers), tickets)
     finally:
         callers.close()
     assert states(desk, ids) == {"done": len(tickets)}, "each in one pass"
@@ -410,7 +410,7 @@ def test_a_template_is_rendered_beside_the_callers(
         by.setdefault(str(operation), set()).add(threading.current_thread().name.split("-")[0])
         return choose_body(run, operation, *others)
 
-    monkeypatch.setattr("worker.sync.wanted.choose_body", noted)
+    monkeypatch.setattr("worker.ticket.requests.choose_body", noted)
     ids = receive(desk)
     desk.sync_together(1, 2)
     assert "others" not in set.union(*by.values())

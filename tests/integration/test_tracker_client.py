@@ -161,7 +161,7 @@ def test_an_answer_that_does_not_end_in_time_is_no_clear_answer(
 ) -> None:
     error = create(connect(serve(script), timeout=TIME_S))
     assert type(error) is OutcomeUnknown
-    detail = error.coded.params["detail"]
+    detail = error.notice.params["detail"]
     assert detail.code == Detail.TIME_OUT or "Timeout" in detail.params["error"]
 
 
@@ -376,7 +376,7 @@ def test_a_raw_call_waits_for_the_rate_limit_and_can_be_stopped_before_it_is_sen
         raise LeaseOver(Fault.LEASE_RAN_OUT())
 
     server = serve(saying(answer()))
-    client = connect(server, throttle=lambda: waited.append("throttled"))
+    client = connect(server, rate_limiter=lambda: waited.append("throttled"))
     with pytest.raises(LeaseOver):
         client.raw("POST", "/issues.json", before_send=stop)
     assert waited == ["throttled", "asked"]

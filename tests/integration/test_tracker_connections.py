@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 from pydantic import SecretStr
 
-from shared.codes.coded import written
+from shared.codes.notice import written
 from shared.errors import BridgeError, LockBusy, OutcomeUnknown, Outdated, TrackerUnreachable
 from shared.tracker import client as client_module
 from shared.tracker import connection as connection_module
@@ -133,7 +133,9 @@ def test_the_lease_is_checked_last_and_head_and_body_leave_as_one(
 
     monkeypatch.setattr(socket.socket, "send", sending)
     monkeypatch.setattr(socket.socket, "connect", connecting)
-    client = TrackerClient(Target(server.url, SecretStr("key")), throttle=lambda: order.append("throttled"))
+    client = TrackerClient(
+        Target(server.url, SecretStr("key")), rate_limiter=lambda: order.append("throttled")
+    )
     client.call("POST", "/issues.json", body={"issue": 1}, before_send=lambda: order.append("checked"))
     client.close()
     assert order == ["throttled", "connected", "checked", "sent whole"]

@@ -8,18 +8,18 @@ from pathlib import Path
 import pytest
 
 from deploy.sandbox.tracker.control import StandIn
-from shared.codes.coded import written
-from shared.coordination.ahead import Ahead
-from shared.coordination.call_limit import CallLimit, Limit
-from shared.coordination.doorbell import Doorbell, make_celery
-from shared.coordination.keys import INSTALLATIONS, OURS
-from shared.coordination.locks import HeldLock, Locks
-from shared.coordination.presence import BEAT, CONSOLE, WORKER, Presence
-from shared.coordination.throttle import Throttle, turns
+from shared.codes.notice import written
+from shared.queue.publisher import Publisher, make_celery
+from shared.redis.concurrency_limit import ConcurrencyLimit, Limit
+from shared.redis.heartbeat import BEAT, CONSOLE, WORKER, Heartbeats
+from shared.redis.keys import INSTALLATIONS, OURS
+from shared.redis.locks import HeldLock, Locks
+from shared.redis.priority import PriorityTickets
+from shared.redis.rate_limit import RateLimiter, turns
 from tests.support.bridge import Bridge
 from tests.support.events import task_event
+from worker.app import backlog
 from worker.beat import AT_WORK_S, EachInstallation
-from worker.bootstrap import backlog
 
 COMMON = {INSTALLATIONS, f"{OURS}alive:{BEAT}"}
 """What every installation of a Redis shares: which there are, and the beat that serves them all."""
@@ -62,20 +62,22 @@ def test_a_ticket_that_both_have_is_locked_by_each_for_itself(bridge: Bridge, ot
 
 
 def test_a_pause_a_limit_and_what_goes_ahead_are_each_ones_own(bridge: Bridge, other: Bridge) -> None:
-    bridge.pause.begin(written("the tracker is away"))
-    Ahead(bridge.redis).put([7])
-    CallLimit(bridge.redis).decide(Limit(8))
-    Throttle(bridge.redis, 0.01, sleep=lambda _: None).wait()
-    Presence(bridge.redis).mark(WORKER)
-    assert other.pause.current() is None
-    assert Ahead(other.redis).take() == []
-    assert CallLimit(other.redis).current() is None
+    bridge.breaker.begin(written("the tracker is away"))
+    PriorityTickets(bridge.redis).put([7])
+    ConcurrencyLimit(bridge.redis).decide(Limit(8))
+    RateLimiter(bridge.redis, 0.01, sleep=lambda _: None).wait()
+    Heartbeats(bridge.redis).mark(WORKER)
+    assert other.breaker.current() is None
+    assert PriorityTickets(other.redis).take() == []
+    assert ConcurrencyLimit(other.redis).current() is None
     assert turns(other.redis) is None
-    assert Presence(other.redis).seen(WORKER) == []
+    assert Heartbeats(other.redis).seen(WORKER) == []
 
 
-def test_a_ring_reaches_only_the_workers_of_its_own_installation(bridge: Bridge, other: Bridge) -> None:
-    assert Doorbell(bridge.settings, bridge.redis.whose).ring([4711])
+def test_a_queue_message_reaches_only_the_workers_of_its_own_installation(
+    bridge: Bridge, other: Bridge
+) -> None:
+    assert Publisher(bridge.settings, bridge.redis.whose).notify([4711])
     assert backlog(make_celery(bridge.settings, bridge.redis.whose())) == 1
     assert backlog(make_celery(other.settings, other.redis.whose())) == 0
 
@@ -83,10 +85,10 @@ def test_a_ring_reaches_only_the_workers_of_its_own_installation(bridge: Bridge,
 def test_a_beat_has_every_installation_swept_that_is_at_work(bridge: Bridge, other: Bridge) -> None:
     """It has no database, so that it belongs to none."""
     beat = EachInstallation(
-        bridge.settings, Presence(bridge.redis), app=make_celery(bridge.settings), lazy=True
+        bridge.settings, Heartbeats(bridge.redis), app=make_celery(bridge.settings), lazy=True
     )
     for one in (bridge, other):
-        Presence(one.redis).mark(WORKER)
+        Heartbeats(one.redis).mark(WORKER)
     beat.send_task("deskbridge.sweep")
     assert [backlog(make_celery(one.settings, one.redis.whose())) for one in (bridge, other)] == [1, 1]
     bridge.redis.zincrby(INSTALLATIONS, -AT_WORK_S - 1, other.redis.whose())
@@ -96,12 +98,12 @@ def test_a_beat_has_every_installation_swept_that_is_at_work(bridge: Bridge, oth
 
 def test_every_key_is_an_installations_own(bridge: Bridge) -> None:
     bridge.forward(task_event())
-    bridge.pause.begin(written("the tracker is away"))
-    Doorbell(bridge.settings, bridge.redis.whose).ring([4711])
-    Throttle(bridge.redis, 10).wait()
-    CallLimit(bridge.redis).tell("here", 1, 1, {})
+    bridge.breaker.begin(written("the tracker is away"))
+    Publisher(bridge.settings, bridge.redis.whose).notify([4711])
+    RateLimiter(bridge.redis, 10).wait()
+    ConcurrencyLimit(bridge.redis).tell("here", 1, 1, {})
     for kind in (WORKER, BEAT, CONSOLE):
-        Presence(bridge.redis).mark(kind)
+        Heartbeats(bridge.redis).mark(kind)
     Locks(bridge.redis, 60).take_all(["ticket:1"])
     keys = {one.decode() for one in bridge.redis.scan_iter()} - COMMON
     assert len(keys) > 5

@@ -1,4 +1,4 @@
-"""What whoever has the producer's role may append fails alone, and however much it is, a drain's memory is bounded."""
+"""What whoever has the producer's role may append fails alone, and however much it is, a pass's memory is bounded."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def test_a_row_that_cannot_be_read_fails_alone(bridge: Bridge, stand_in: StandIn
     assert bridge.forward(task_event(), ticket_event(1)) == ["done", "done"]
     assert hours(stand_in) == [1.5]
     row = bridge.event(forged)
-    assert (row.state, row.coded and row.coded.code) == ("failed", Reason.EVENT_UNREADABLE)
+    assert (row.state, row.notice and row.notice.code) == ("failed", Reason.EVENT_UNREADABLE)
 
 
 def test_a_row_that_cannot_be_read_and_claims_to_be_the_newest_of_a_ticket_task_hides_nothing(
@@ -128,7 +128,7 @@ def test_a_time_far_ahead_does_not_win_for_ever(
 
 
 @pytest.mark.promise("SEC-59")
-def test_many_large_events_are_drained_within_a_bound(
+def test_many_large_events_are_synced_within_a_bound(
     bridge: Bridge, stand_in: StandIn, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(due_module, "MOST_BYTES", MIB)

@@ -20,9 +20,9 @@ from shared.store.tables.models import LedgerState
 from tests.support.bridge import STATUS_MAP, Bridge
 from tests.support.events import task_event, ticket, ticket_event
 from tests.support.ledger import entries, ours, row, stopped
-from tests.support.ways import is_admission, is_creation, is_start, way_until
-from worker.sync.actions import Step, drive
-from worker.sync.coordinator import CallerThreads, Coordinator
+from tests.support.workflows import is_admission, is_creation, is_start, workflow_until
+from worker.runtime.scheduler import CallerThreads, Scheduler
+from worker.ticket.steps import Step, drive
 
 PATIENCE_S = 60.0
 Said = tuple[str, str]
@@ -108,7 +108,7 @@ def a_status_that_is_refused(desk: Bridge, stand_in: StandIn, asked: list[Said])
 
 def a_tracker_that_was_closed(desk: Bridge, _stand_in: StandIn, _asked: list[Said]) -> Bridge:
     desk.receive(task_event())
-    desk.pause.begin(Fault.TRACKER_CLOSED(method="GET", path="/users.json"), 0)
+    desk.breaker.begin(Fault.TRACKER_CLOSED(method="GET", path="/users.json"), 0)
     return desk
 
 
@@ -183,7 +183,7 @@ def test_a_ticket_that_enters_begins_something(bridge: Bridge, stand_in: StandIn
 def test_a_worker_that_is_to_end_ends_with_the_calls_that_were_under_way(
     bridge: Bridge, stand_in: StandIn, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Of eight tickets the one that is called for gets its issue, and all of them are rung."""
+    """Of eight tickets the one that is called for gets its issue, and all of them are notified."""
     bridge.receive(
         *(
             task_event(of_ticket=ticket(one), of_task={**task_event()["task"], "id": one})
@@ -191,12 +191,12 @@ def test_a_worker_that_is_to_end_ends_with_the_calls_that_were_under_way(
         )
     )
     callers = CallerThreads(1)
-    coordinator = Coordinator(bridge.service.way, callers)
-    with stopped(monkeypatch, "POST", "/issues.json", coordinator.stop):
-        coordinator.start()
-        coordinator.take(range(1, 9))
-        coordinator._thread.join(PATIENCE_S)  # type: ignore[union-attr]
-    assert sorted(coordinator.close()) == list(range(1, 9))
+    scheduler = Scheduler(bridge.service.way, callers)
+    with stopped(monkeypatch, "POST", "/issues.json", scheduler.stop):
+        scheduler.start()
+        scheduler.take(range(1, 9))
+        scheduler._thread.join(PATIENCE_S)  # type: ignore[union-attr]
+    assert sorted(scheduler.close()) == list(range(1, 9))
     assert (len(ours(stand_in)), len(entries(stand_in))) == (1, 0)
 
 
@@ -205,7 +205,7 @@ def test_a_claim_whose_call_may_not_begin_any_more_is_free_again_at_once(
 ) -> None:
     """A pause has begun, or the process is to end: nothing was sent, so nothing is in doubt."""
     bridge.receive(task_event())
-    way, _ = way_until(bridge, is_creation)
+    way, _ = workflow_until(bridge, is_creation)
     drive(way, NotBegun(Fault.WORKER_ENDS()))
     assert row(bridge, Kind.TICKET, 4711).state == LedgerState.FREE
     assert not ours(stand_in)

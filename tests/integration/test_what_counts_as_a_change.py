@@ -111,7 +111,7 @@ def pin(desk: Bridge) -> None:
 
 
 def seen(desk: Bridge) -> None:
-    """Workers keep whom events have named (`worker.sync.kept`)."""
+    """Workers keep whom events have named (`worker.ticket.settings_cache`)."""
     with desk.store.transaction() as tx:
         tx.people.note_seen([HelpdeskUser(id=7, email="alice@example.test")])
 

@@ -21,7 +21,7 @@ from tests.support.bridge import PEOPLE, STATUS_MAP, SUPPORT, Bridge
 from tests.support.events import ALICE, SUPPORT_ENTITY, task, task_event, ticket, ticket_event
 from tests.support.ledger import entries, ours, row
 from tests.support.statements import listening
-from worker.sync import kept
+from worker.ticket import settings_cache as kept
 
 ALICE_ID, ALICE_THERE, CAROL_THERE, OTHER_PROJECT = 7, 5, 7, 2
 STATUSES = [Entry(MetadataKind.STATUS, one, str(one)) for one in STATUS_MAP.values()]

@@ -29,8 +29,8 @@ from shared.store.ledger.send_window import SendWindow
 from tests.support.bridge import STATUS_MAP, Bridge
 from tests.support.events import BOB, SUPPORT_ENTITY, task, task_event, ticket, ticket_event
 from tests.support.ledger import entries, ours
-from worker.sync.attribution import Sender
-from worker.sync.service import MOST_PASSES, SyncService
+from worker.runtime.service import MOST_PASSES, SyncService
+from worker.ticket.impersonation import Sender
 
 OTHER_PROJECT, OTHER_ROLE, BOB_ID = 2, 5, 8
 ELSEWHERE = "http://127.0.0.1:9"
@@ -140,7 +140,7 @@ def test_settings_that_change_at_every_turn_do_not_keep_a_ticket_going_for_ever(
 
     waiting(desk, at_turn=0, do=change_again).sync(4711)
     assert MOST_PASSES <= len(turns) < 2 * MOST_PASSES
-    assert desk.rung == [4711], "it is gone on with later"
+    assert desk.notified == [4711], "it is gone on with later"
     assert not ours(stand_in)
 
 
@@ -195,7 +195,7 @@ def test_a_status_is_given_by_the_map_that_is_in_force_without_a_rate_limit_too(
         desk.configure(status_map={**STATUS_MAP, 5: 4})
         return True
 
-    monkeypatch.setattr("worker.sync.status._is_known", is_known)
+    monkeypatch.setattr("worker.ticket.status._is_known", is_known)
     desk.sync()
     assert given(stand_in, seen) == [4]
     assert desk.event(event_id).state == "done"
@@ -242,7 +242,7 @@ def test_what_is_put_off_is_due_later_however_long_it_has_waited_for_its_turn(
         happens(desk, monkeypatch)
         waited.append(300.0)
 
-    monkeypatch.setattr("worker.sync.drain.time", SimpleNamespace(monotonic=lambda: real() + sum(waited)))
+    monkeypatch.setattr("worker.ticket.context.time", SimpleNamespace(monotonic=lambda: real() + sum(waited)))
     waiting(desk, at_turn=1, do=wait).sync(4711)
     until = desk.event(event_id).next_attempt_at
     assert until is not None

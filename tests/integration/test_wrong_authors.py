@@ -9,9 +9,9 @@ import pytest
 from deploy.sandbox.tracker.control import StandIn
 from producer.admin.people.misattributed import misattributed
 from shared.codes.authors import Misattribution
-from shared.codes.coded import Coded
 from shared.codes.faults import Fault
 from shared.codes.kinds import Kind
+from shared.codes.notice import Notice
 from shared.codes.reasons import Matching, Reason
 from shared.store.configuration.metadata import Entry, MetadataKind
 from tests.support.bridge import Bridge
@@ -25,14 +25,14 @@ def ended(bridge: Bridge, event: dict[str, Any]) -> str:
     (event_id,) = bridge.receive(event)
     bridge.sync()
     until_settled(bridge)
-    coded = bridge.event(event_id).coded
-    assert coded
-    return coded.code
+    notice = bridge.event(event_id).notice
+    assert notice
+    return notice.code
 
 
-def let_the_pause_be_over(bridge: Bridge, reason: Coded) -> None:
-    bridge.pause.end()
-    bridge.pause.begin(reason, 0)
+def let_the_pause_be_over(bridge: Bridge, reason: Notice) -> None:
+    bridge.breaker.end()
+    bridge.breaker.begin(reason, 0)
 
 
 def listed(bridge: Bridge) -> list[tuple[Kind, int, str]]:
@@ -50,7 +50,7 @@ def test_hours_of_somebody_whom_the_tracker_does_not_know_are_listed_with_what_w
     (event_id,) = bridge.receive(task_event(of_task=task(user=STRANGER)))
     bridge.sync()
     because = Misattribution.NOT_MATCHED(match=Matching.EMAIL_UNKNOWN(helpdesk_user_id=99))
-    found = bridge.event(event_id).coded
+    found = bridge.event(event_id).notice
     assert found == Reason.TIME_LOGGED_AS_ANOTHER(time_entry_id=1, issue_id=6, because=because)
     (wrong,) = misattributed(bridge.store)
     assert (wrong.kind, wrong.key, wrong.tracker_id, wrong.author_id) == (Kind.TICKET_TASK, 512, 1, 1)
@@ -88,7 +88,7 @@ def test_a_key_that_lost_its_rights_pauses_everything_as_a_refused_one_does(
     stand_in.patch("users", 1, admin=False, status=1)
     first, second = bridge.receive(task_event(), task_event(1, of_task=task(513)))
     bridge.sync()
-    paused = bridge.pause.current()
+    paused = bridge.breaker.current()
     assert paused
     assert paused.reason.code == Fault.TRACKER_CLOSED
     made = len(ours(stand_in)) + len(entries(stand_in))
@@ -115,9 +115,9 @@ def test_what_was_found_after_a_lost_answer_in_another_name_is_listed(
     until_settled(bridge)
     assert row(bridge, Kind.TICKET_TASK, 512).adopted
     assert listed(bridge) == [(Kind.TICKET_TASK, 512, Misattribution.FOUND_AS_ANOTHERS)]
-    coded = bridge.event(event_id).coded
-    assert coded
-    assert coded.code == Reason.TIME_LOGGED_AS_ANOTHER
+    notice = bridge.event(event_id).notice
+    assert notice
+    assert notice.code == Reason.TIME_LOGGED_AS_ANOTHER
 
 
 @pytest.mark.parametrize("known", [True, False])

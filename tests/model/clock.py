@@ -8,12 +8,12 @@ from contextlib import ExitStack, contextmanager
 from datetime import UTC, datetime
 from unittest import mock
 
-import shared.coordination.locks
+import shared.redis.locks
 import shared.store.ledger.send_window
-import worker.sync.creation
+import worker.ticket.create
 
 START = datetime(2026, 1, 5, 9, 0, tzinfo=UTC).timestamp()
-READERS = (shared.coordination.locks, worker.sync.creation)
+READERS = (shared.redis.locks, worker.ticket.create)
 
 
 class Clock:

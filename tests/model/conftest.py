@@ -1,4 +1,4 @@
-"""Thousands of drains would log a few hundred thousand lines."""
+"""Thousands of passes would log a few hundred thousand lines."""
 
 from __future__ import annotations
 

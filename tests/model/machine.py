@@ -146,14 +146,14 @@ class Bridge(RuleBasedStateMachine):
 
     @rule(number=numbers, ticket_id=tickets, stop=stops, fate=fates, together=st.booleans())
     def worker_moves(self, number: int, ticket_id: int, stop: Stop, fate: Fate, together: bool) -> None:
-        """A worker is rung, or goes on where it had stopped; it stops again somewhere."""
+        """A worker is notified, or goes on where it had stopped; it stops again somewhere."""
         worker, ticket_id = self.world.workers[number], self._ticket_id(ticket_id)
         tickets = [ticket_id, *(one for one in TICKETS if together and one != ticket_id)]
         self.world.tracker.fates.append(fate)
         if worker.is_busy:
             worker.go_on(stop)
         else:
-            self.world.begin_drain(worker, tickets, stop)
+            self.world.begin_sync(worker, tickets, stop)
 
     @rule(
         number=numbers,
@@ -166,7 +166,7 @@ class Bridge(RuleBasedStateMachine):
     def worker_takes_over(
         self, number: int, ticket_id: int, stop: Stop, fate: Fate, seconds: float, together: bool
     ) -> None:
-        """So long after everything else that leases have run out, a worker is rung."""
+        """So long after everything else that leases have run out, a worker is notified."""
         self.world.advance(seconds)
         self.worker_moves(number, ticket_id, stop, fate, together)
 
@@ -180,10 +180,10 @@ class Bridge(RuleBasedStateMachine):
             worker.go_on(END)
 
     @rule(ticket_id=tickets, fates=st.lists(fates, max_size=3))
-    def another_worker_drains(self, ticket_id: int, fates: list[Fate]) -> None:
-        """A ticket is drained by a third worker, in one go."""
+    def another_worker_syncs(self, ticket_id: int, fates: list[Fate]) -> None:
+        """A ticket is synced by a third worker, in one go."""
         self.world.tracker.fates.extend(fates)
-        self.world.drain(self._ticket_id(ticket_id))
+        self.world.sync(self._ticket_id(ticket_id))
 
     @rule(seconds=st.sampled_from([1, 6.3, 16.7, 21.4, 36.9, 61]), sweeps=st.booleans())
     def time_passes(self, seconds: float, sweeps: bool) -> None:
@@ -204,7 +204,7 @@ class Bridge(RuleBasedStateMachine):
 
     @rule()
     def person_decides(self) -> None:
-        """A person decides on whatever is held, while drains are under way; not before what was sent has arrived."""
+        """A person decides on whatever is held, while passes are under way; not before what was sent has arrived."""
         if not self.world.tracker.is_anything_under_way:
             with self.world.undisturbed():
                 decide_everything(self.world)

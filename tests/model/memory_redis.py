@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from shared.coordination import locks
+from shared.redis import locks
 from tests.model.clock import Clock
 from tests.model.stage import Stage
 

@@ -24,7 +24,7 @@ from tests.model.tracker import Made
 from tests.model.world import World
 from tests.support.bridge import STATUS_MAP
 from tests.support.events import DONE
-from worker.sync.retry import MOST_ATTEMPTS, MOST_ROUNDS
+from worker.ticket.retry import MOST_ATTEMPTS, MOST_ROUNDS
 
 
 @dataclass(frozen=True)
@@ -105,7 +105,7 @@ def faults(world: World, *, decided: bool = False) -> list[str]:
         decided: a person has decided all that was held and replayed all that had failed: now nothing of it is left.
     """
     ended = look(world)
-    found = [*_journal(ended), *_drained(ended), *_once(ended), *_wanted(ended), *_contents(ended)]
+    found = [*_journal(ended), *_synced(ended), *_once(ended), *_wanted(ended), *_contents(ended)]
     found += _deleted(ended)
     found += [*_held(ended)] if not decided else [*_nothing_left(ended)]
     return found
@@ -123,7 +123,7 @@ def _journal(ended: Ended) -> Iterator[str]:
             yield f"{delivery_id} came again and is in the journal as events {sorted(ids)}"
 
 
-def _drained(ended: Ended) -> Iterator[str]:
+def _synced(ended: Ended) -> Iterator[str]:
     for row in ended.journal:
         if row.state == EventState.PENDING:
             yield f"event {row.id} is still pending: {row.reason}"

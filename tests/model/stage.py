@@ -28,7 +28,7 @@ class Actor:
         skew: how far its wall clock is ahead of the database's, in seconds.
         claims: what it has claimed, by kind and key: when whatever it sends for it must have arrived.
         calling: for which of them it makes the call that it is about to make.
-        drains: how many pieces of work it has begun.
+        syncs: how many pieces of work it has begun.
         killed: those in which it was killed.
         errors: what its work raised and no worker would survive.
     """
@@ -39,7 +39,7 @@ class Actor:
         self.calling: dict[str, int] = {}
         self.errors: list[BaseException] = []
         self.is_dead = False
-        self.drains, self.killed = 0, set[int]()
+        self.syncs, self.killed = 0, set[int]()
         self.at = ""
         self._stop: Stop = END
         self._thread: threading.Thread | None = None
@@ -53,7 +53,7 @@ class Actor:
     def begin(self, work: Callable[[], Any], stop: Stop) -> None:
         """Begin a piece of work, and stand where that says."""
         self.is_dead = False
-        self.drains += 1
+        self.syncs += 1
         self._thread = threading.Thread(target=self._run, args=(work,), daemon=True, name=self.name)
         self._stop = stop
         self._thread.start()
@@ -68,7 +68,7 @@ class Actor:
     def kill(self) -> None:
         """End it where it stands; nothing of it has any effect any more."""
         self.is_dead = True
-        self.killed.add(self.drains)
+        self.killed.add(self.syncs)
         self.go_on(END)
 
     def point(self, name: str) -> None:

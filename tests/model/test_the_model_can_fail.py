@@ -13,9 +13,9 @@ from hypothesis import Phase, settings
 from hypothesis.stateful import run_state_machine_as_test
 from sqlalchemy import update
 
-from shared.codes.coded import written
-from shared.coordination.locks import HeldLock, Locks
+from shared.codes.notice import written
 from shared.errors import LockBusy
+from shared.redis.locks import HeldLock, Locks
 from shared.store.journal.journal import Journal
 from shared.store.ledger.ledger import Claim, Ledger
 from shared.store.ledger.send_window import SendWindow
@@ -25,9 +25,10 @@ from tests.model.stage import END
 from tests.model.tracker import Fate
 from tests.model.world import Rules
 from tests.support.events import ALICE, DONE
-from worker.sync import creation, doubt
-from worker.sync.results import Waiting
-from worker.sync.wanted import Creation
+from worker.ticket import create as creation
+from worker.ticket import resolve as doubt
+from worker.ticket.requests import Creation
+from worker.ticket.results import Waiting
 
 pytestmark = pytest.mark.promise("OPS-14")
 
@@ -65,7 +66,7 @@ def without_doubt() -> AbstractContextManager[Any]:
 
     async def free(wanted: Creation, attempt: int, unclear: Any) -> Waiting:
         kind, key = wanted.kind, wanted.key
-        await wanted.ctx.db.change(lambda tx: tx.ledger(kind).free(key, attempt, unclear.coded))
+        await wanted.ctx.db.change(lambda tx: tx.ledger(kind).free(key, attempt, unclear.notice))
         return Waiting(written("as if it had never been sent"))
 
     return mock.patch.object(creation, "doubt", free)
@@ -97,7 +98,7 @@ def test_the_model_sees_what_stays_skipped_of_a_ticket_that_is_back() -> None:
         state.begin(Rules(), 2, (END, END), (Fate.ANSWERED, Fate.ANSWERED))
         state.helpdesk_logs(1, 1, 0, "Printer", 2, 1.0, ALICE, DONE, None)
         state.helpdesk_deletes(1, None, is_back=False, at=2.0, sequence=None)
-        state.another_worker_drains(1, [])
+        state.another_worker_syncs(1, [])
         state.helpdesk_deletes(1, None, is_back=True, at=3.0, sequence=None)
         return state
 

@@ -19,8 +19,8 @@ def test_a_late_answer_that_names_what_a_sibling_adopted_is_not_held_as_created_
     state = Bridge()
     state.begin(Rules(), 2, (END, "answered POST"), (Fate.LOST_BEFORE, Fate.ANSWERED))
     state.time_passes(61, sweeps=False)
-    state.another_worker_drains(1, [])
-    state.another_worker_drains(2, [])
+    state.another_worker_syncs(1, [])
+    state.another_worker_syncs(2, [])
     state.worker_ends(1, dies=False)
     assert [row.reason for _, row in held_rows(state.world.store)] == []
     state.teardown()
@@ -39,9 +39,9 @@ def test_a_status_that_is_set_long_after_the_call_was_given_up_does_not_outlive_
     state = Bridge()
     state.begin(Rules(), 2, (END, END), (Fate.ANSWERED, Fate.ANSWERED))
     state.helpdesk_updates(1, "Printer", 5, 1.0)
-    state.another_worker_drains(1, [Fate.LATE])
+    state.another_worker_syncs(1, [Fate.LATE])
     state.helpdesk_updates(1, "Printer", 1, 2.0)
-    state.another_worker_drains(1, [])
+    state.another_worker_syncs(1, [])
     state.teardown()
 
 
@@ -50,10 +50,10 @@ def test_an_event_of_a_moved_ticket_task_goes_on_once_its_time_entry_is_decided(
     state = Bridge()
     state.begin(Rules(policy="hold"), 2, (END, END), (Fate.ANSWERED, Fate.ANSWERED))
     state.helpdesk_logs(1, 1, 0, "Printer", 2, 1.0, ALICE, DONE, None)
-    state.another_worker_drains(1, [Fate.BROKEN_AFTER])
+    state.another_worker_syncs(1, [Fate.BROKEN_AFTER])
     state.time_passes(61, sweeps=True)
     state.helpdesk_logs(1, 1, 0, "Printer", 2, 2.0, ALICE, DONE, None, moved=True)
-    state.another_worker_drains(2, [])
+    state.another_worker_syncs(2, [])
     assert [(row.key, row.ticket_id) for _, row in held_rows(state.world.store)] == [(12, 1)]
     state.teardown()
 
@@ -67,7 +67,7 @@ def test_time_of_a_moved_ticket_task_may_be_created_again_for_the_ticket_that_it
     state.worker_ends(0, dies=True)
     state.helpdesk_logs(1, 1, 0, "Printer", 2, 2.0, ALICE, DONE, None, moved=True)
     state.time_passes(61, sweeps=False)
-    state.another_worker_drains(1, [])
+    state.another_worker_syncs(1, [])
     ((kind, row),) = held_rows(state.world.store)
     decide(state.world.store, kind, row.key, None)
     state.teardown()
@@ -90,5 +90,5 @@ def test_by_hold_a_person_looks_themselves_for_one_that_an_unclear_attempt_may_h
     state.worker_takes_over(0, 1, "sending POST", Fate.ANSWERED, 21.4, together=False)
     state.time_passes(61, sweeps=True)
     state.person_decides()
-    state.another_worker_drains(1, [])
+    state.another_worker_syncs(1, [])
     state.teardown()

@@ -25,7 +25,7 @@ from shared.tracker.answers import Answer, read_answer
 from shared.tracker.client import CallRecord
 from tests.model.clock import Clock
 from tests.model.stage import Actor, Stage
-from worker.sync.matching import fingerprint
+from worker.ticket.match import fingerprint
 
 TIME_OUT_S = 5.0
 SEEDED = 5
@@ -55,7 +55,7 @@ class Made:
     Attributes:
         key: ticket id or ticket-task id that it was created for.
         overdue: the process was stopped between its check of the lease and its system call, beyond every lease.
-        told: the worker that was told of it and in which of its drains, if any was.
+        told: the worker that was told of it and in which of its passes, if any was.
         fingerprint: what it has in common with those that cannot be told apart from it.
     """
 
@@ -131,7 +131,7 @@ class SimulatedTracker:
                 method, path, status=status, headers=headers, body=raw.body, impersonating=login is not None
             )
         except TrackerError as failure:
-            error = failure.coded
+            error = failure.notice
             raise
         finally:
             if observe:
@@ -198,7 +198,7 @@ class SimulatedTracker:
         if fate is Fate.GARBAGE:
             return Raw(answer.status, b"{<html>")
         if kind and answer.status == 201:
-            self.made[-1].told = (actor, actor.drains)
+            self.made[-1].told = (actor, actor.syncs)
         return answer
 
     def _decide(self, request: Request, kind: Kind | None, key: int, body: Any, *, overdue: bool) -> Raw:

@@ -14,11 +14,11 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from producer.admin.records.transaction import Store
 from shared.codes.kinds import Kind
-from shared.coordination.locks import Locks
-from shared.coordination.pause import Pause
 from shared.events.config import PluginConfig
 from shared.events.event import parse_delivery
 from shared.process.settings import Settings
+from shared.redis.circuit_breaker import CircuitBreaker
+from shared.redis.locks import Locks
 from shared.store.configuration.links import Link, LinkKind
 from shared.store.ledger.ledger import Claim, Ledger
 from shared.store.transaction import Transaction
@@ -30,12 +30,12 @@ from tests.model.tracker import SimulatedTracker
 from tests.support.bridge import DEVELOPER, DEVELOPMENT, PEOPLE, STATUS_MAP, SUPPORT
 from tests.support.events import SUPPORT_ENTITY
 from tests.support.together import drive_together
-from tests.support.ways import noting_creations
+from tests.support.workflows import noting_creations
+from worker.runtime.scheduler import Arrive, Asked, RunningTicket, Scheduler, outcome_of, shared
+from worker.runtime.service import SyncService
 from worker.sweep import Sweep
-from worker.sync.actions import Step
-from worker.sync.completion import Completion
-from worker.sync.coordinator import Arrive, Asked, Coordinator, Going, outcome_of, shared
-from worker.sync.service import SyncService
+from worker.ticket.enrichment import Completion
+from worker.ticket.steps import Step
 
 SWEEPS = 40
 LONG_ENOUGH_S = 1000.7
@@ -79,11 +79,11 @@ def _settings() -> Settings:
 
 
 class OneByOne:
-    """Stands for a coordinator's callers: whatever may take long is done at once, and before anything else."""
+    """Stands for a scheduler's callers: whatever may take long is done at once, and before anything else."""
 
     count, busy_since, late_since = 2, None, None
 
-    def carry_out(self, going: Going, action: Step[Any], arrive: Arrive) -> None:
+    def carry_out(self, going: RunningTicket, action: Step[Any], arrive: Arrive) -> None:
         """Do it; what kills the worker leaves it no further step."""
         outcome = outcome_of(going, action)
         if outcome.error is not None and not isinstance(outcome.error, Exception):
@@ -157,19 +157,19 @@ class World:
             status_map=STATUS_MAP,
             in_doubt_policy=self.rules.policy,
         )
-        pause = Pause(self.redis)  # type: ignore[arg-type]
+        breaker = CircuitBreaker(self.redis)  # type: ignore[arg-type]
         locks = Locks(self.redis, self.settings.lock_lease)  # type: ignore[arg-type]
         self.service = SyncService(
             self.store,
             self.settings,
             locks,
-            pause,
+            breaker,
             self._connect,
-            lambda _tickets: True,  # a ring may always get lost: the sweep rings again
-            Completion(self.store, None, pause, 0),
+            lambda _tickets: True,  # a queue message may always get lost: the sweep notifies again
+            Completion(self.store, None, breaker, 0),
         )
-        self._rung: list[int] = []
-        self.sweeper = Sweep(self.store, self.settings, locks, pause, lambda: 0, self._ring, self._ring)
+        self._notified: list[int] = []
+        self.sweeper = Sweep(self.store, self.settings, locks, breaker, lambda: 0, self._notify, self._notify)
         self._stack.enter_context(self.clock.in_force())
         self._stack.enter_context(mock.patch.object(Ledger, "claim_all", self._claiming(Ledger.claim_all)))
         self._stack.enter_context(noting_creations(self._calling))
@@ -194,8 +194,8 @@ class World:
         """Note for which row a call is made."""
         self.stage.actor.calling[kind] = key
 
-    def _ring(self, tickets: list[int]) -> bool:
-        self._rung += tickets
+    def _notify(self, tickets: list[int]) -> bool:
+        self._notified += tickets
         return True
 
     def receive(self, event: dict[str, Any], delivery_id: str) -> None:
@@ -208,23 +208,23 @@ class World:
             return
         self.accepted.append((answer.event_id, delivery_id))
 
-    def drain(self, ticket_id: int) -> None:
-        """Do what a ring of a ticket makes a worker do (`worker.tasks`)."""
+    def sync(self, ticket_id: int) -> None:
+        """Do what a queue message of a ticket makes a worker do (`worker.celery_tasks`)."""
         with suppress(SQLAlchemyError, RedisError):  # left to the sweep
             self.service.sync(ticket_id)
 
-    def drain_together(self, ticket_ids: list[int]) -> None:
-        """Do what a ring of several tickets makes a worker do: their steps are shared."""
-        drive_together(Coordinator(self.service.way, OneByOne()), ticket_ids)
+    def sync_together(self, ticket_ids: list[int]) -> None:
+        """Do what a queue message of several tickets makes a worker do: their steps are shared."""
+        drive_together(Scheduler(self.service.way, OneByOne()), ticket_ids)
 
-    def begin_drain(self, worker: Actor, ticket_ids: list[int], stop: Stop) -> None:
-        """Have a worker begin to drain a ticket, or several together, and stand where that says."""
+    def begin_sync(self, worker: Actor, ticket_ids: list[int], stop: Stop) -> None:
+        """Have a worker begin to sync a ticket, or several together, and stand where that says."""
 
         def work() -> None:
             if len(ticket_ids) > 1:
-                self.drain_together(ticket_ids)
+                self.sync_together(ticket_ids)
             else:
-                self.drain(ticket_ids[0])
+                self.sync(ticket_ids[0])
 
         worker.begin(self.stage.play(worker, work), stop)
 
@@ -234,14 +234,14 @@ class World:
         self.tracker.let_time_pass()
 
     def sweep(self) -> int:
-        """Sweep once and drain what that rang; return how many tickets it was."""
+        """Sweep once and sync what that rang; return how many tickets it was."""
         try:
-            self.sweeper.ring_due()
+            self.sweeper.notify_due()
         except (SQLAlchemyError, RedisError):
             return 0
-        rung, self._rung = self._rung, []
-        self.drain_together(rung)
-        return len(rung)
+        notified, self._notified = self._notified, []
+        self.sync_together(notified)
+        return len(notified)
 
     def heal(self) -> int:
         """End every trouble and sweep until nothing is due any more; return how many sweeps that took."""
@@ -249,7 +249,7 @@ class World:
         self.database.troubles.clear()
         for sweeps in range(SWEEPS):
             self.advance(LONG_ENOUGH_S)
-            paused = self.sweeper.pause.current()
+            paused = self.sweeper.breaker.current()
             if not self.sweep() and (paused is None or paused.until < self.clock.now):
                 return sweeps
         raise AssertionError(f"still not drained after {SWEEPS} sweeps")

@@ -1,4 +1,4 @@
-"""A whole deskbridge without processes: real database, real Redis, any tracker; one call drains one ticket."""
+"""A whole deskbridge without processes: real database, real Redis, any tracker; one call passes one ticket."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from sqlalchemy import update
 from producer.admin.records.transaction import Store
 from shared.connection.connector import Connector
 from shared.connection.vault import Vault
-from shared.coordination.installation import Whose
-from shared.coordination.locks import Locks, make_redis
-from shared.coordination.pause import HELPDESK_KEY, Pause
-from shared.coordination.presence import WORKER, Presence
 from shared.events.config import PluginConfig
 from shared.events.event import parse_delivery
 from shared.helpdesk.lookup import HelpdeskLookup
 from shared.process.settings import Settings
+from shared.redis.circuit_breaker import HELPDESK_KEY, CircuitBreaker
+from shared.redis.heartbeat import WORKER, Heartbeats
+from shared.redis.installation import Whose
+from shared.redis.locks import Locks, make_redis
 from shared.store.configuration.links import Link, LinkKind
 from shared.store.configuration.people import TrackerPerson
 from shared.store.tables.database import Database
@@ -30,10 +30,10 @@ from shared.store.tables.types import clock
 from tests.support.databases import made_file, make_file, make_tables
 from tests.support.events import SUPPORT_ENTITY, delivery_id
 from tests.support.together import drive_together
-from worker.sync.completion import Completion
-from worker.sync.coordinator import CallerThreads, Coordinator
-from worker.sync.results import Result
-from worker.sync.service import SyncService
+from worker.runtime.scheduler import CallerThreads, Scheduler
+from worker.runtime.service import SyncService
+from worker.ticket.enrichment import Completion
+from worker.ticket.results import Result
 
 SUPPORT = 1
 DEVELOPER = 4
@@ -115,23 +115,25 @@ class Bridge:
         vault = Vault(self.settings.secret_keys)
         self.redis = make_redis(self.settings, Whose(self.store.database))
         self.redis.whose()
-        self.pause = Pause(self.redis)
-        self.rung: list[int] = []
+        self.breaker = CircuitBreaker(self.redis)
+        self.notified: list[int] = []
         self.service = SyncService(
             self.store,
             self.settings,
             Locks(self.redis, self.settings.lock_lease),
-            self.pause,
+            self.breaker,
             Connector(self.store, vault).connect,
-            self._ring,
-            Completion(self.store, lookup, Pause(self.redis, HELPDESK_KEY), self.settings.helpdesk_wait),
-            unable=lambda _why: Presence(self.redis).mark_unable(WORKER),
+            self._notify,
+            Completion(
+                self.store, lookup, CircuitBreaker(self.redis, HELPDESK_KEY), self.settings.helpdesk_wait
+            ),
+            unable=lambda _why: Heartbeats(self.redis).mark_unable(WORKER),
         )
         if not is_new:
             fill(self.store, base_url, api_key)
 
-    def _ring(self, ticket_ids: list[int]) -> bool:
-        self.rung += ticket_ids
+    def _notify(self, ticket_ids: list[int]) -> bool:
+        self.notified += ticket_ids
         return True
 
     def configure(self, **values: Any) -> None:
@@ -154,21 +156,21 @@ class Bridge:
     def sync(self, ticket_id: int = 4711) -> list[Result]:
         """TicketContext one ticket, and whatever that rang."""
         results = self.service.sync(ticket_id)
-        for rung in list(dict.fromkeys(self.rung)):
-            self.rung.remove(rung)
-            results += self.service.sync(rung)
+        for notified in list(dict.fromkeys(self.notified)):
+            self.notified.remove(notified)
+            results += self.service.sync(notified)
         return results
 
     def sync_together(self, *ticket_ids: int, callers: int = 4) -> None:
         """TicketContext several tickets, as a worker does that shares their steps."""
         threads = CallerThreads(callers)
         try:
-            drive_together(Coordinator(self.service.way, threads), ticket_ids)
+            drive_together(Scheduler(self.service.way, threads), ticket_ids)
         finally:
             threads.close()
 
     def forward(self, *events: dict[str, Any], ticket_id: int = 4711) -> list[str]:
-        """Append events, drain the ticket, and return the events' states in their order."""
+        """Append events, sync the ticket, and return the events' states in their order."""
         ids = self.receive(*events)
         self.sync(ticket_id)
         return [self.event(event_id).state for event_id in ids]

@@ -10,8 +10,8 @@ from dataclasses import dataclass, field
 from functools import cache
 from itertools import cycle
 
-from shared.coordination.call_limit import DECIDED_EVERY_S, TOLD_EVERY_S, WINDOW_S, Limit, Seen, Told
-from worker.sync.gradient import adapted
+from shared.redis.concurrency_limit import DECIDED_EVERY_S, TOLD_EVERY_S, WINDOW_S, Limit, Seen, Told
+from worker.runtime.gradient import adapted
 
 UNLIKE = 10_007
 """Of so many calls each takes differently long; then the same come again."""

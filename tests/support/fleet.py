@@ -166,7 +166,7 @@ class Fleet:
             assert time.monotonic() < deadline, "the producer did not accept an event for a minute"
             time.sleep(0.2)
 
-    def wait_until_drained(self, timeout: float) -> float:
+    def wait_until_synced(self, timeout: float) -> float:
         """Wait until nothing is pending, claimed, in doubt or due any more; return the seconds it took."""
         started = time.monotonic()
         while left := self.left():

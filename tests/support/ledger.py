@@ -10,9 +10,9 @@ import pytest
 from sqlalchemy import update
 
 from deploy.sandbox.tracker.control import StandIn
-from shared.codes.coded import written
 from shared.codes.kinds import Kind
-from shared.coordination.locks import Locks
+from shared.codes.notice import written
+from shared.redis.locks import Locks
 from shared.store.ledger.ledger import Claim, LedgerRow
 from shared.store.tables.models import JournalEvent, LedgerState, TaskTimeLink, TicketIssueLink
 from shared.store.tables.types import clock
@@ -108,8 +108,10 @@ def stopped(
 
 
 def a_sweep(bridge: Bridge) -> Sweep:
-    def ring(tickets: list[int]) -> bool:
-        bridge.rung += tickets
+    def notify(tickets: list[int]) -> bool:
+        bridge.notified += tickets
         return True
 
-    return Sweep(bridge.store, bridge.settings, Locks(bridge.redis, 60), bridge.pause, lambda: 0, ring, ring)
+    return Sweep(
+        bridge.store, bridge.settings, Locks(bridge.redis, 60), bridge.breaker, lambda: 0, notify, notify
+    )

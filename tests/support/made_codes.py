@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from shared.codes.coded import Code, Coded
+from shared.codes.notice import Code, Notice
 from shared.sentences.render import WHAT, WHY
 from shared.sentences.template import names
 
@@ -30,7 +30,7 @@ def needed(code: str) -> frozenset[str]:
     return frozenset(name for table in (WHAT, WHY) if code in table for name in names(table[code])[0])
 
 
-def _make_and_look(self: Code, **params: Any) -> Coded:
+def _make_and_look(self: Code, **params: Any) -> Notice:
     caller = sys._getframe(1)
     if caller.f_code.co_filename.startswith(OURS):
         lacking = sorted(name for name in needed(self) if params.get(name) is None)

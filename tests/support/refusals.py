@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from shared.codes.coded import Code, Coded, to_json
+from shared.codes.notice import Code, Notice, to_json
 from shared.errors import BridgeError
 
 
-def says(*codes: Code | Coded, **params: Any) -> Callable[[BridgeError], bool]:
+def says(*codes: Code | Notice, **params: Any) -> Callable[[BridgeError], bool]:
     """Return a check for `pytest.raises`: the refusal's code is the first, the others are within its parameters.
 
     Args:
@@ -18,25 +18,25 @@ def says(*codes: Code | Coded, **params: Any) -> Callable[[BridgeError], bool]:
     """
 
     def check(error: BridgeError) -> bool:
-        found = list(_within(error.coded))
-        first, *others = [one if isinstance(one, Coded) else one() for one in codes]
-        assert _fits(error.coded, Coded(first.code, {**first.params, **params})), error.coded
-        assert all(any(_fits(one, wanted) for one in found) for wanted in others), error.coded
+        found = list(_within(error.notice))
+        first, *others = [one if isinstance(one, Notice) else one() for one in codes]
+        assert _fits(error.notice, Notice(first.code, {**first.params, **params})), error.notice
+        assert all(any(_fits(one, wanted) for one in found) for wanted in others), error.notice
         return True
 
     return check
 
 
-def _within(value: Any) -> Iterator[Coded]:
+def _within(value: Any) -> Iterator[Notice]:
     """Yield a Coded and every one within its parameters."""
-    if isinstance(value, Coded):
+    if isinstance(value, Notice):
         yield value
         value = list(value.params.values())
     for one in value if isinstance(value, list) else ():
         yield from _within(one)
 
 
-def _fits(found: Coded, wanted: Coded) -> bool:
+def _fits(found: Notice, wanted: Notice) -> bool:
     """Tell whether a Coded has the wanted code, and among its parameters the wanted ones."""
     shown = to_json(found.params)
     return found.code == wanted.code and all(

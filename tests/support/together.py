@@ -7,8 +7,8 @@ from contextlib import suppress
 from functools import partial
 from typing import ParamSpec, TypeVar
 
-from worker.sync.actions import Blocking, BlockingCall, Pool, Slot, Step, drive
-from worker.sync.coordinator import Coordinator
+from worker.runtime.scheduler import Scheduler
+from worker.ticket.steps import Blocking, BlockingCall, Pool, Slot, Step, drive
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -30,18 +30,18 @@ async def claimed(claim: Step[T]) -> T:
         return await claim
 
 
-def drive_together(coordinator: Coordinator, ticket_ids: Iterable[int]) -> None:
+def drive_together(scheduler: Scheduler, ticket_ids: Iterable[int]) -> None:
     """Drive some tickets as a worker does that shares their steps.
 
     Raises:
         BaseException: what ends the process; every workflow has got it.
     """
-    coordinator.take(list(ticket_ids))
+    scheduler.take(list(ticket_ids))
     try:
-        while coordinator.is_at_work:
-            coordinator._turn()
+        while scheduler.is_at_work:
+            scheduler._turn()
     except BaseException as end:
-        for going in coordinator._going.values():
+        for going in scheduler._going.values():
             with suppress(BaseException):
                 drive(going.way, end)
         raise

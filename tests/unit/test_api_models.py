@@ -15,18 +15,18 @@ from producer.admin.showing import shapes
 from producer.admin.templates import preview, templates
 from producer.console.api import models
 
-CODED = {"code", "params"}
+NOTICE = {"code", "params"}
 
 
 @pytest.mark.parametrize(
     ("model", "shown", "more", "less"),
     [
-        (models.IssueOfTicket, story.IssueLink, {*CODED, "reason"}, {"coded"}),
-        (models.TicketTask, story.TaskStanding, {*CODED, "reason"}, {"coded"}),
-        (models.HelpdeskUser, people.Mapped, {*CODED, "why"}, {"match"}),
+        (models.IssueOfTicket, story.IssueLink, {*NOTICE, "reason"}, {"notice"}),
+        (models.TicketTask, story.TaskStanding, {*NOTICE, "reason"}, {"notice"}),
+        (models.HelpdeskUser, people.Mapped, {*NOTICE, "why"}, {"match"}),
         (models.Template, templates.Described, set(), set()),
         (models.DryRun, results.DryRun, {"cautions"}, set()),
-        (models.Left, results.Left, {*CODED, "reason"}, {"why"}),
+        (models.Left, results.Left, {*NOTICE, "reason"}, {"why"}),
         (models.Preview, preview.Preview, {"cautions"}, set()),
     ],
 )
@@ -37,5 +37,5 @@ def test_a_model_has_the_fields_of_what_it_shows(
 
 
 def test_events_and_runs_are_shown_as_the_command_line_does() -> None:
-    assert set(models.Event.model_fields) == {*shapes.EVENT, *shapes.TIMES, *CODED, "reason"}
-    assert set(models.Synchronisation.model_fields) == {*shapes.RUN, *CODED, "error"}
+    assert set(models.Event.model_fields) == {*shapes.EVENT, *shapes.TIMES, *NOTICE, "reason"}
+    assert set(models.Synchronisation.model_fields) == {*shapes.RUN, *NOTICE, "error"}

@@ -130,7 +130,7 @@ def test_every_wrong_value_is_named_at_once() -> None:
 def test_a_refused_address_does_not_show_its_password(url: str) -> None:
     with pytest.raises(SettingsError) as failure:
         PluginConfig().changed({"base_url": url})
-    assert "hidden-word" not in f"{failure.value} {failure.value.coded}"
+    assert "hidden-word" not in f"{failure.value} {failure.value.notice}"
     ((_, fault),) = failure.value.faults
     assert fault.code in (Invalid.TRACKER_ADDRESS_EXPECTED, Invalid.ADDRESS_WITH_MORE)
 

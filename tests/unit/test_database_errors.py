@@ -17,7 +17,7 @@ from producer.console.refusals import _answer
 from producer.hooks.app import _as_unwritable, append
 from producer.web.problems import Problem
 from shared.store.tables.database import Database
-from worker.tasks import left_to_the_sweep
+from worker.celery_tasks import left_to_the_sweep
 
 SAID = OperationalError(
     "INSERT INTO journal …",

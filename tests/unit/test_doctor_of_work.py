@@ -8,14 +8,14 @@ from typing import Any
 import pytest
 
 from producer.admin.doctor.work import _is_fixed
-from shared.codes.coded import Coded
 from shared.codes.hints import Hint
+from shared.codes.notice import Notice
 
 
 def is_fixed(**params: Any) -> bool:
     """Tell whether a closed project is reopened, where project 5 alone is linked and every link is well."""
     installation: Any = SimpleNamespace(projects={5: object()}, well={"links": True})
-    return _is_fixed(Coded(Hint.TIME_PROJECT_CLOSED, params), installation)
+    return _is_fixed(Notice(Hint.TIME_PROJECT_CLOSED, params), installation)
 
 
 @pytest.mark.parametrize(

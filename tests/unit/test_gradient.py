@@ -7,10 +7,10 @@ from dataclasses import replace
 import pytest
 
 from shared.codes.limits import CallLimitBy
-from shared.coordination.call_limit import LEAST, Limit, Seen
+from shared.redis.concurrency_limit import LEAST, Limit, Seen
 from shared.tracker.meter import LOST
 from tests.support.crowd import Crowd
-from worker.sync.gradient import adapted
+from worker.runtime.gradient import adapted
 
 REDMINE = {"POST issues": 0.05, "POST time_entries": 0.02}
 """Seconds that a call takes at one that was measured; it does one thing at a time."""

@@ -21,8 +21,8 @@ from producer.admin.knowledge.by_code import BY_CODE, NOTHING_WRONG
 from producer.admin.knowledge.record import NotARecord, faults_between, faults_of, parse_record
 from producer.commands.main import app
 from shared.codes.changes import Did
-from shared.codes.coded import Code, Written
 from shared.codes.findings import Finding
+from shared.codes.notice import Code, Written
 from shared.codes.reasons import Reason
 from shared.codes.refusals import Refusal
 from shared.codes.steps import Actor, Arrival, What, Which

@@ -12,8 +12,8 @@ from redis import Redis
 from redis.exceptions import ConnectionError as RedisConnectionError
 from redis.exceptions import TimeoutError as RedisTimeout
 
-from shared.coordination.locks import Locks
-from tests.support.coordination import LockContract
+from shared.redis.locks import Locks
+from tests.support.redis import LockContract
 
 
 @pytest.fixture

@@ -16,7 +16,7 @@ from typing import Any, Literal
 import pytest
 import structlog
 
-from shared.codes.coded import written
+from shared.codes.notice import written
 from shared.codes.steps import What
 from shared.telemetry import logs
 from shared.telemetry.logs import configure_logging, get_logger, log_fields

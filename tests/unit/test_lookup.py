@@ -11,10 +11,10 @@ import pytest
 from shared.codes.kinds import Kind
 from shared.errors import OutcomeUnknown
 from shared.tracker.answers import Answer
-from worker.sync.actions import drive
-from worker.sync.drain import TicketContext
-from worker.sync.lookup import look_up
-from worker.sync.matching import sent_essence
+from worker.ticket.context import TicketContext
+from worker.ticket.match import sent_essence
+from worker.ticket.search import look_up
+from worker.ticket.steps import drive
 
 HERE, ELSEWHERE = 1, 4
 TEXT = {"subject": "Printer", "description": "burns"}

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from shared.codes.kinds import Kind
-from worker.sync.matching import (
+from worker.ticket.match import (
     Candidate,
     Doubt,
     Verdict,

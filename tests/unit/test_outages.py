@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from shared.codes.coded import Coded
 from shared.codes.faults import Detail, Fault
+from shared.codes.notice import Notice
 from shared.tracker.client import CallRecord
-from worker.sync.outages import TICKETS, WINDOW_S, UnclearAnswers
+from worker.ticket.outages import TICKETS, WINDOW_S, UnclearAnswers
 
 
 class Clock:
@@ -74,7 +74,7 @@ def test_a_ticket_that_comes_again_and_again_counts_from_its_last_answer() -> No
     ],
 )
 def test_an_answer_is_clear_where_it_is_the_tracker_s_own(
-    status: int | None, error: Coded | None, unclear: bool, clear: bool
+    status: int | None, error: Notice | None, unclear: bool, clear: bool
 ) -> None:
     record = CallRecord("POST", "/issues.json", None, None, status, 1, error)
     assert (record.is_unclear, record.is_clear) == (unclear, clear)

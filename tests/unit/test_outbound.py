@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 from pydantic import SecretStr
 
-from shared.codes.coded import Coded
 from shared.codes.faults import Detail
+from shared.codes.notice import Notice
 from shared.process.bounded import OutOfTime, Unanswered, bounded_call
 from shared.process.outbound import Outbound
 from tests.integration.conftest import tls_context
@@ -173,7 +173,7 @@ def test_a_certificate_that_nobody_vouches_for_is_refused(tls_context: ssl.SSLCo
     with WireServer(saying(answer()), tls_context) as server:
         with pytest.raises(Unanswered) as refused:
             bounded_call(Outbound(), "GET", server.url, within=10, most=1000)
-        assert isinstance(refused.value.error, Coded)
+        assert isinstance(refused.value.error, Notice)
         assert refused.value.error.code == Detail.CERTIFICATE_OF_UNKNOWN_AUTHORITY
 
 

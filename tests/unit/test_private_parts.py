@@ -31,7 +31,7 @@ from uvicorn.protocols.http.flow_control import FlowControl
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 from uvicorn.server import ServerState
 
-from shared.coordination.rings import Ring
+from shared.queue.messages import QueueMessage
 
 PINNED = ("celery", "httptools", "inscriptis", "kombu", "uvicorn")
 
@@ -128,7 +128,7 @@ def parts_of_celery() -> dict[str, object]:
 def parts_of_kombu() -> dict[str, object]:
     """What Redis holds is read by us, before Celery sees it: anybody may have put it there."""
     return {
-        "Message of a channel, made of what Redis holds": issubclass(Ring, virtual.Message)
+        "Message of a channel, made of what Redis holds": issubclass(QueueMessage, virtual.Message)
         and "Message" in vars(virtual.Channel),
         "ack_emulation, without which Redis knows nothing of what a worker has taken": "ack_emulation"
         in redis.Channel.from_transport_options

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from shared.codes.kinds import Kind
-from worker.sync.matching import Doubt
-from worker.sync.recall import recall
+from worker.ticket.match import Doubt
+from worker.ticket.recall import recall
 
 pytestmark = pytest.mark.promise("OPS-05")
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from worker.sync.retry import (
+from worker.ticket.retry import (
     FIRST_DELAY_S,
     LONGEST_DELAY_S,
     MOST_ATTEMPTS,

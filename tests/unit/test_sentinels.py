@@ -11,11 +11,11 @@ from redis import Redis
 from redis.sentinel import MasterNotFoundError, Sentinel
 
 from shared.codes.invalid import Invalid
-from shared.coordination.doorbell import make_celery
-from shared.coordination.locks import connected
-from shared.coordination.rings import Ring
 from shared.process.sentinels import Sentinels, sentinels
 from shared.process.settings import Settings
+from shared.queue.messages import QueueMessage
+from shared.queue.publisher import make_celery
+from shared.redis.locks import connected
 from shared.values.validation import Unfit
 
 URL = "redis+sentinel://me:p%40ss@one,two:26380,[::1]:26381/3?master=desk&sentinel_password=s3"
@@ -39,7 +39,7 @@ def test_an_address_names_every_sentinel_the_master_and_the_accounts() -> None:
 def test_what_names_no_host_no_master_or_no_number_is_refused(rest: str) -> None:
     with pytest.raises(Unfit) as refused:
         sentinels(f"redis+sentinel://{rest}")
-    assert refused.value.coded == Invalid.SENTINELS_EXPECTED()
+    assert refused.value.notice == Invalid.SENTINELS_EXPECTED()
 
 
 def test_it_shows_no_password() -> None:
@@ -76,9 +76,9 @@ def test_locks_ask_the_same_sentinels_for_the_same_master() -> None:
     assert all(one["socket_timeout"] and one["socket_connect_timeout"] for one in (told, *asked))
 
 
-def test_messages_by_way_of_sentinels_are_read_as_rings_only() -> None:
+def test_messages_by_way_of_sentinels_are_read_as_messages_only() -> None:
     make_celery(Settings())
-    assert SentinelChannel.Message is Ring
+    assert SentinelChannel.Message is QueueMessage
 
 
 def test_rabbitmq_keeps_the_queue_on_several_nodes() -> None:

@@ -1,4 +1,4 @@
-"""A coordinator has no more callers at work than its share of the calls, however many it has."""
+"""A scheduler has no more callers at work than its share of the calls, however many it has."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 
 from tests.support.together import called
 from tests.support.waiting import until
-from worker.sync.coordinator import CallerThreads, Coordinator, Going
+from worker.runtime.scheduler import CallerThreads, RunningTicket, Scheduler
 
 CALLERS = 8
 
@@ -55,11 +55,11 @@ def given() -> Given:
 
 
 @pytest.fixture
-def coordinator(tracker: Tracker, given: Given) -> Iterator[Coordinator]:
+def scheduler(tracker: Tracker, given: Given) -> Iterator[Scheduler]:
     async def way(ticket_id: int) -> None:
         await called(tracker.call)
 
-    made = Coordinator(way, CallerThreads(CALLERS), share=given)
+    made = Scheduler(way, CallerThreads(CALLERS), share=given)
     made.start()
     yield made
     tracker.let_go.release(1000)
@@ -67,9 +67,9 @@ def coordinator(tracker: Tracker, given: Given) -> Iterator[Coordinator]:
 
 
 def test_no_more_calls_are_under_way_than_the_share(
-    coordinator: Coordinator, tracker: Tracker, given: Given
+    scheduler: Scheduler, tracker: Tracker, given: Given
 ) -> None:
-    coordinator.take(range(20))
+    scheduler.take(range(20))
     assert given.more_wanted.wait(60)
     for _ in range(10):
         until(lambda: tracker.under_way == 2)
@@ -77,34 +77,30 @@ def test_no_more_calls_are_under_way_than_the_share(
     assert tracker.under_way <= 2
 
 
-def test_what_is_wanted_is_what_has_a_caller_and_what_waits(
-    coordinator: Coordinator, tracker: Tracker
-) -> None:
-    coordinator.take(range(5))
+def test_what_is_wanted_is_what_has_a_caller_and_what_waits(scheduler: Scheduler, tracker: Tracker) -> None:
+    scheduler.take(range(5))
     until(lambda: tracker.under_way == 2)
-    assert coordinator.wanted == 5
+    assert scheduler.wanted == 5
     tracker.let_go.release(5)
-    until(lambda: coordinator.wanted == 0)
+    until(lambda: scheduler.wanted == 0)
 
 
-def test_with_a_larger_share_more_begin_at_once(
-    coordinator: Coordinator, tracker: Tracker, given: Given
-) -> None:
-    coordinator.take(range(20))
+def test_with_a_larger_share_more_begin_at_once(scheduler: Scheduler, tracker: Tracker, given: Given) -> None:
+    scheduler.take(range(20))
     until(lambda: tracker.under_way == 2)
     given.share = 5
-    coordinator.look()
+    scheduler.look()
     until(lambda: tracker.under_way == 5)
     given.share = 100
-    coordinator.look()
+    scheduler.look()
     until(lambda: tracker.under_way == CALLERS)
 
 
 def test_with_a_smaller_share_those_under_way_end_and_fewer_begin(
-    coordinator: Coordinator, tracker: Tracker, given: Given
+    scheduler: Scheduler, tracker: Tracker, given: Given
 ) -> None:
     given.share = 6
-    coordinator.take(range(20))
+    scheduler.take(range(20))
     until(lambda: tracker.under_way == 6)
     given.share = 1
     for left in (5, 4, 3, 2, 1):
@@ -115,14 +111,14 @@ def test_with_a_smaller_share_those_under_way_end_and_fewer_begin(
 
 
 def test_without_a_share_everybody_waits_until_there_is_one(
-    coordinator: Coordinator, tracker: Tracker, given: Given
+    scheduler: Scheduler, tracker: Tracker, given: Given
 ) -> None:
     given.share = 0
-    coordinator.take(range(3))
+    scheduler.take(range(3))
     assert given.more_wanted.wait(60)
     assert tracker.under_way == 0
     given.share = 1
-    coordinator.look()
+    scheduler.look()
     until(lambda: tracker.under_way == 1)
 
 
@@ -135,7 +131,7 @@ def test_what_is_handed_over_together_is_under_way_together(tracker: Tracker) ->
     callers, done = CallerThreads(CALLERS), threading.Semaphore(0)
     for _ in range(10):
         for ticket_id in range(CALLERS):
-            going = Going(ticket_id, way())
+            going = RunningTicket(ticket_id, way())
             callers.carry_out(going, called(tracker.call), lambda *_: done.release())
             going.way.close()
         until(lambda: tracker.has_under_way(CALLERS))

@@ -13,8 +13,8 @@ from prometheus_client import CollectorRegistry
 
 from shared.process.settings import Settings
 from shared.process.supervisor import LIVES, READY, notify
-from worker import monitor
-from worker.monitor import monitored
+from worker import health as monitor
+from worker.health import monitored
 
 pytestmark = pytest.mark.skipif(not hasattr(socket, "AF_UNIX"), reason="systemd is Linux's")
 

@@ -17,18 +17,18 @@ from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanE
 
 from deploy.embedded.ports import free_port
 from shared.codes.refusals import Refusal
-from shared.coordination.rings import ring_of
 from shared.errors import SettingsError
 from shared.events.event import parse_event
 from shared.process.settings import Settings
+from shared.queue.messages import message_of
 from shared.telemetry import traceparent, tracing
 from shared.telemetry.opentelemetry import PATIENCE_S, OpenTelemetry
 from tests.support.events import task_event
 from tests.support.refusals import says
 from tests.support.together import drive_together
-from worker.sync.context import OwnContext, tell
-from worker.sync.coordinator import CallerThreads, Coordinator
-from worker.sync.gates import Pending
+from worker.runtime.scheduler import CallerThreads, Scheduler
+from worker.ticket.log_context import OwnContext, tell
+from worker.ticket.plan import Pending
 
 TRACE = "4bf92f3577b34da6a3ce929d0e0e4736"
 CAME_WITH = f"00-{TRACE}-00f067aa0ba902b7-01"
@@ -77,16 +77,16 @@ def test_what_is_no_traceparent_is_none(text: object) -> None:
     assert traceparent.read_of_tickets({"7": text}, [7]) == {}
 
 
-def test_a_ring_is_what_it_was_where_no_trace_is_recorded() -> None:
-    assert ring_of([7, 8], tracing.rung({7: CAME_WITH, 8: None})) == {"ticket_id": 7, "others": [8]}
+def test_a_queue_message_is_what_it_was_where_no_trace_is_recorded() -> None:
+    assert message_of([7, 8], tracing.notified({7: CAME_WITH, 8: None})) == {"ticket_id": 7, "others": [8]}
 
 
-def test_a_ring_says_of_each_ticket_its_own_span(spans: InMemorySpanExporter) -> None:
-    ring = ring_of([7, 8], tracing.rung({7: CAME_WITH, 8: None}))
-    (span,) = of(spans, "ring")
+def test_a_queue_message_says_of_each_ticket_its_own_span(spans: InMemorySpanExporter) -> None:
+    notify = message_of([7, 8], tracing.notified({7: CAME_WITH, 8: None}))
+    (span,) = of(spans, "notify")
     assert span.context is not None
-    assert ring["traces"] == {"7": f"00-{TRACE}-{span.context.span_id:016x}-01"}
-    assert traceparent.read_of_tickets(ring["traces"], [7, 8]) == {7: ring["traces"]["7"]}
+    assert notify["traces"] == {"7": f"00-{TRACE}-{span.context.span_id:016x}-01"}
+    assert traceparent.read_of_tickets(notify["traces"], [7, 8]) == {7: notify["traces"]["7"]}
 
 
 def test_ways_that_take_turns_in_one_thread_say_each_their_own(spans: InMemorySpanExporter) -> None:
@@ -103,7 +103,7 @@ def test_ways_that_take_turns_in_one_thread_say_each_their_own(spans: InMemorySp
         (8, [2], ["second"]),
     ]
     assert said() == {}, "nothing is left in the thread"
-    first, second = of(spans, "drain")
+    first, second = of(spans, "sync ticket")
     assert first.context is not None
     assert second.context is not None
     assert (lines[0]["trace_id"], lines[1]["trace_id"]) == (TRACE, f"{second.context.trace_id:032x}")
@@ -119,12 +119,12 @@ def test_ways_that_take_turns_in_one_thread_say_each_their_own(spans: InMemorySp
 def test_what_the_sweep_rang_leads_to_its_events_and_what_came_with_them_does_not(
     spans: InMemorySpanExporter,
 ) -> None:
-    for rung_by in (CAME_WITH, None):
-        own = OwnContext(7, rung_by)
+    for notified_by in (CAME_WITH, None):
+        own = OwnContext(7, notified_by)
         for _ in range(2):  # it may be read anew
             own.run(tell, [pending(1, "first", CAME_WITH)])
         own.end()
-    with_its_event, later = of(spans, "drain")
+    with_its_event, later = of(spans, "sync ticket")
     assert with_its_event.links == ()
     assert [f"{link.context.trace_id:032x}" for link in later.links] == [TRACE]
     assert later.parent is None
@@ -149,7 +149,7 @@ def test_a_way_at_its_end_leaves_no_garbage(spans: InMemorySpanExporter) -> None
         assert left() is None
     finally:
         gc.enable()
-    assert of(spans, "drain")
+    assert of(spans, "sync ticket")
 
 
 def test_a_line_names_the_newest_of_many_events() -> None:
@@ -177,7 +177,7 @@ def test_an_error_that_leaves_a_span_makes_it_a_failed_one(spans: InMemorySpanEx
 
 def test_traces_are_off_unless_an_address_is_set() -> None:
     tracing.start(Settings(), "worker")
-    assert tracing.begin("drain", "consumer") is tracing.NOTHING
+    assert tracing.begin("sync ticket", "consumer") is tracing.NOTHING
 
 
 def test_without_the_extra_the_setting_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -189,20 +189,22 @@ def test_without_the_extra_the_setting_is_refused(monkeypatch: pytest.MonkeyPatc
 
 def test_a_collector_that_is_away_keeps_nobody_from_ending() -> None:
     on = OpenTelemetry(f"http://127.0.0.1:{free_port()}", "worker")
-    on.begin("drain", "consumer", None, {}).end()
+    on.begin("sync ticket", "consumer", None, {}).end()
     started = time.monotonic()
     on.close()
     assert time.monotonic() - started < PATIENCE_S + 6, "its library has ten seconds"
 
 
-def test_a_ring_of_the_sweep_takes_no_trace_from_a_ticket_that_waits(spans: InMemorySpanExporter) -> None:
+def test_a_queue_message_of_the_sweep_takes_no_trace_from_a_ticket_that_waits(
+    spans: InMemorySpanExporter,
+) -> None:
     async def way(_ticket_id: int) -> None:
         pass
 
-    coordinator = Coordinator(way, CallerThreads(1))
-    coordinator.take([7], {7: CAME_WITH})
-    drive_together(coordinator, [7])
-    coordinator.close()
-    (drained,) = of(spans, "drain")
-    assert drained.parent is not None
-    assert f"{drained.parent.trace_id:032x}" == TRACE
+    scheduler = Scheduler(way, CallerThreads(1))
+    scheduler.take([7], {7: CAME_WITH})
+    drive_together(scheduler, [7])
+    scheduler.close()
+    (synced,) = of(spans, "sync ticket")
+    assert synced.parent is not None
+    assert f"{synced.parent.trace_id:032x}" == TRACE

@@ -19,7 +19,7 @@ import pytest
 from pydantic import SecretStr
 from requests.structures import CaseInsensitiveDict
 
-from shared.codes.coded import written
+from shared.codes.notice import written
 from shared.errors import (
     BridgeError,
     ImpersonationRefused,

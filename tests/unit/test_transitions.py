@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from worker.sync.transitions import SEEN_S, Transition, Transitions
+from worker.ticket.status_transitions import SEEN_S, Transition, Transitions
 
 SOLVED = Transition(project_id=1, issue_type="1", before=2, after=3)
 

@@ -17,14 +17,14 @@ from kombu.exceptions import DecodeError
 from kombu.transport import redis as transport
 from redis import Redis
 
-from shared.coordination.doorbell import SYNC_TICKET, make_celery
-from shared.coordination.locks import ONCE, Locks
-from shared.coordination.pause import KEY as PAUSED
-from shared.coordination.pause import Pause
-from shared.coordination.presence import KEY, MOST_READ, WORKER, Presence
-from shared.coordination.rings import LARGEST_RING, NOTHING_READABLE, read, understood
 from shared.process.itself import Process
 from shared.process.settings import Settings
+from shared.queue.messages import LARGEST_MESSAGE, NOTHING_READABLE, read, understood
+from shared.queue.publisher import SYNC_TICKET, make_celery
+from shared.redis.circuit_breaker import KEY as PAUSED
+from shared.redis.circuit_breaker import CircuitBreaker
+from shared.redis.heartbeat import KEY, MOST_READ, WORKER, Heartbeats
+from shared.redis.locks import ONCE, Locks
 from worker.sweep import Sweep
 
 MIB = 1024 * 1024
@@ -40,43 +40,43 @@ def redis() -> Iterator[Redis]:
 @pytest.mark.parametrize("stored", ["{", "null", '{"reason": "down", "until": 1e12, "length": 5}'])
 def test_a_pause_that_no_worker_wrote_stops_nobody(redis: Redis, stored: str) -> None:
     redis.set(PAUSED, stored)
-    assert Pause(redis).current() is None
-    assert Pause(redis).enter().blocked_by is None
+    assert CircuitBreaker(redis).current() is None
+    assert CircuitBreaker(redis).enter().blocked_by is None
 
 
 @pytest.mark.promise("SEC-50")
 @pytest.mark.parametrize("stored", [b"", b"yesterday", b"nan", b"inf", b"\xff"])
-def test_a_sign_of_life_that_no_process_left_is_none(redis: Redis, stored: bytes) -> None:
+def test_a_heartbeat_that_no_process_left_is_none(redis: Redis, stored: bytes) -> None:
     redis.zadd(KEY + WORKER, {stored: time.time(), b"[]": time.time(), b'{"host": 7}': time.time()})
     redis.zadd(KEY + WORKER, {name_of(Process.here()): math.inf})
-    assert Presence(redis).seconds_since(WORKER) is None
+    assert Heartbeats(redis).seconds_since(WORKER) is None
 
 
 def name_of(process: Process) -> str:
     return json.dumps(process.told(), sort_keys=True)
 
 
-def test_many_strange_signs_of_life_cost_little_and_hide_none_of_now(redis: Redis) -> None:
+def test_many_strange_heartbeat_cost_little_and_hide_none_of_now(redis: Redis) -> None:
     redis.zadd(KEY + WORKER, {f"x{number}": time.time() + 1000 + number for number in range(500)})
-    Presence(redis).mark(WORKER)
-    assert Presence(redis).seconds_since(WORKER) is not None
-    assert len(Presence(redis).seen(WORKER)) <= MOST_READ
+    Heartbeats(redis).mark(WORKER)
+    assert Heartbeats(redis).seconds_since(WORKER) is not None
+    assert len(Heartbeats(redis).seen(WORKER)) <= MOST_READ
 
 
-def test_a_sign_of_life_of_another_type_is_none(redis: Redis) -> None:
+def test_a_heartbeat_of_another_type_is_none(redis: Redis) -> None:
     redis.rpush(KEY + WORKER, "x")
-    assert Presence(redis).seconds_since(WORKER) is None
+    assert Heartbeats(redis).seconds_since(WORKER) is None
 
 
-def test_a_sign_of_life_is_told(redis: Redis) -> None:
-    Presence(redis).mark(WORKER)
-    since = Presence(redis).seconds_since(WORKER)
+def test_a_heartbeat_is_told(redis: Redis) -> None:
+    Heartbeats(redis).mark(WORKER)
+    since = Heartbeats(redis).seconds_since(WORKER)
     assert since is not None
     assert 0 <= since < 5
 
 
 def test_a_mark_without_an_end_stops_no_sweep(redis: Redis, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Sweep, "ring_due", lambda _: 7)
+    monkeypatch.setattr(Sweep, "notify_due", lambda _: 7)
     redis.set(f"{ONCE}sweep", "for ever")
     sweep: Any = Sweep.__new__(Sweep)
     object.__setattr__(sweep, "locks", Locks(redis, 60))
@@ -100,10 +100,10 @@ def received(body: str | bytes, **headers: str) -> Any:
     return channel.Message(payload, channel=channel, accept={"application/json"})
 
 
-def test_a_ring_is_read() -> None:
-    ring = [[], {"ticket_id": 2**63 - 1}, {}]
-    message = received(json.dumps(ring))
-    assert message.decode() == ring
+def test_a_queue_message_is_read() -> None:
+    notify = [[], {"ticket_id": 2**63 - 1}, {}]
+    message = received(json.dumps(notify))
+    assert message.decode() == notify
     assert not message.errors
 
 
@@ -123,18 +123,18 @@ def test_a_message_that_is_compressed_is_refused_before_it_is_inflated(compressi
 
 
 @pytest.mark.promise("SEC-49")
-def test_a_message_larger_than_any_ring_is_refused_undecoded() -> None:
-    def ring(size: int) -> str:
+def test_a_message_larger_than_any_message_is_refused_undecoded() -> None:
+    def notify(size: int) -> str:
         return json.dumps([[], {"ticket_id": 1, "more": "x" * size}, {}])
 
-    assert received(ring(LARGEST_RING // 2)).decode() == [[], {"ticket_id": 1}, {}]
-    message = received(ring(LARGEST_RING))
+    assert received(notify(LARGEST_MESSAGE // 2)).decode() == [[], {"ticket_id": 1}, {}]
+    message = received(notify(LARGEST_MESSAGE))
     assert len(message.body) < 10
     with pytest.raises(DecodeError):
         message.decode()
 
 
-RING = understood(
+MESSAGE = understood(
     {
         "headers": {"task": SYNC_TICKET, "id": "1"},
         "body": base64.b64encode(b'[[], {"ticket_id": 7}, {}]').decode(),
@@ -144,21 +144,21 @@ RING = understood(
 
 
 def changed(part: str, **values: Any) -> dict[str, Any]:
-    """Return a ring with something else in one of its parts."""
-    return {**RING, part: {**RING[part], **values}}
+    """Return a queue message with something else in one of its parts."""
+    return {**MESSAGE, part: {**MESSAGE[part], **values}}
 
 
 def with_arguments(arguments: Any) -> dict[str, Any]:
-    """Return a ring that carries something else."""
-    return {**RING, "body": base64.b64encode(json.dumps(arguments).encode()).decode()}
+    """Return a queue message that carries something else."""
+    return {**MESSAGE, "body": base64.b64encode(json.dumps(arguments).encode()).decode()}
 
 
 @pytest.mark.promise("SEC-47")
 @pytest.mark.parametrize(
     "payload",
     [
-        *(None, 7, "text", [], {}, {"headers": None}, {**RING, "headers": []}, {**RING, "body": None}),
-        *({**RING, "body": "?"}, {**RING, "properties": None}, changed("headers", task=None)),
+        *(None, 7, "text", [], {}, {"headers": None}, {**MESSAGE, "headers": []}, {**MESSAGE, "body": None}),
+        *({**MESSAGE, "body": "?"}, {**MESSAGE, "properties": None}, changed("headers", task=None)),
         *(changed("headers", task=[]), changed("headers", task="x"), changed("headers", id=None)),
         *(
             changed("headers", id="x" * 5000),
@@ -179,24 +179,24 @@ def with_arguments(arguments: Any) -> dict[str, Any]:
         *(with_arguments([[], {"ticket_id": number}, {}]) for number in (True, 0, -1, 2**63, 1.5)),
     ],
 )
-def test_what_is_no_ring_becomes_a_message_that_cannot_be_decoded(payload: Any) -> None:
+def test_what_is_no_message_becomes_a_message_that_cannot_be_decoded(payload: Any) -> None:
     message = understood(payload)
     assert message["body"] == NOTHING_READABLE
     assert {part: type(value) for part, value in message["headers"].items()} == {
-        part: type(value) for part, value in RING["headers"].items()
+        part: type(value) for part, value in MESSAGE["headers"].items()
     }
     assert message["properties"]["delivery_tag"]
 
 
 @pytest.mark.promise("SEC-47")
-def test_of_a_ring_only_what_one_of_ours_holds_is_kept() -> None:
+def test_of_a_queue_message_only_what_one_of_ours_holds_is_kept() -> None:
     hostile = {"callbacks": [{"task": "x"}], "chain": [7], "chord": 7}
     for payload in (
         changed("headers", eta="never", timelimit=["x"], retries="x", stamps=7, compression="zlib"),
         changed("properties", priority={}, delivery_info=7, reply_to="x"),
         with_arguments([[1, 2], {"ticket_id": 7, "more": 1}, hostile]),
     ):
-        assert understood(payload) == RING
+        assert understood(payload) == MESSAGE
 
 
 @pytest.mark.parametrize("text", ["", "{", "nonsense", b"\xff", "[" * 100_000, "9" * 5000])

@@ -1,4 +1,4 @@
-"""When a worker ends itself: rings wait and it is handed none. Anything else is no reason."""
+"""When a worker ends itself: messages wait and it is handed none. Anything else is no reason."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ def looks(watchdog: Watchdog, backlog: int, count: int = LOOKS * 3) -> list[bool
     return [watchdog.look(backlog) for _ in range(count)]
 
 
-def test_a_worker_that_is_handed_nothing_while_rings_wait_ends() -> None:
+def test_a_worker_that_is_handed_nothing_while_messages_wait_ends() -> None:
     watchdog = Watchdog()
     with watchdog.at_work():
         pass
@@ -34,7 +34,7 @@ def test_a_worker_that_is_at_work_goes_on_however_long_that_takes() -> None:
         assert not any(looks(watchdog, 100))
 
 
-def test_a_worker_that_is_handed_one_ring_after_the_other_goes_on_whatever_waits() -> None:
+def test_a_worker_that_is_handed_one_message_after_the_other_goes_on_whatever_waits() -> None:
     watchdog = Watchdog()
     for _ in range(LOOKS * 3):
         with watchdog.at_work():

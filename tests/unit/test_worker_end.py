@@ -19,9 +19,9 @@ from pydantic import SecretStr
 
 from shared.codes.refusals import Refusal
 from shared.process.settings import Settings
-from worker.bootstrap import _give_up, bootstrap
+from worker.app import _give_up, bootstrap
 from worker.process import _end_where_stuck, _work_until_it_ends, run_celery, work
-from worker.sync.service import SyncService
+from worker.runtime.service import SyncService
 from worker.watchdog import EXIT_CODE
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -79,10 +79,10 @@ def test_a_worker_refuses_to_start_without_keys(settings: Settings, said: list[s
     assert said == [Refusal.SECRET_KEYS_NOT_SET]
 
 
-def test_a_worker_that_celery_ends_with_an_error_rings_what_it_leaves(
+def test_a_worker_that_celery_ends_with_an_error_notifies_what_it_leaves(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    told, rung = list[str](), list[int]()
+    told, notified = list[str](), list[int]()
 
     def fail(*_: object, **__: object) -> int:
         raise KeyError
@@ -94,13 +94,13 @@ def test_a_worker_that_celery_ends_with_an_error_rings_what_it_leaves(
     worker: Any = SimpleNamespace(
         app=None,
         stopping=threading.Event(),
-        coordinator=SimpleNamespace(stop=lambda: told.append("stop"), close=close),
-        service=SimpleNamespace(ring=rung.extend),
+        scheduler=SimpleNamespace(stop=lambda: told.append("stop"), close=close),
+        service=SimpleNamespace(notify=notified.extend),
     )
     monkeypatch.setattr("worker.process.run_celery", fail)
     with pytest.raises(KeyError):
         _work_until_it_ends(worker)
-    assert (told, rung, worker.stopping.is_set()) == (["stop", "close"], [7], True)
+    assert (told, notified, worker.stopping.is_set()) == (["stop", "close"], [7], True)
 
 
 @pytest.fixture
@@ -120,14 +120,14 @@ def ends(monkeypatch: pytest.MonkeyPatch) -> threading.Event:
 def test_what_was_stopped_and_goes_on_is_not_stuck(ends: threading.Event) -> None:
     """To a process that was frozen, whatever it was at seems to have taken long."""
     looks: list[float | None] = [None, 1.0, 2.0, None, 2.0, None, 3.0, 3.0, 4.0]
-    worker: Any = SimpleNamespace(coordinator=Looked(looks))
+    worker: Any = SimpleNamespace(scheduler=Looked(looks))
     _end_where_stuck(worker)
     assert looks == [4.0]
     assert ends.is_set()
 
 
 class Looked:
-    """Stands for a coordinator that is looked at."""
+    """Stands for a scheduler that is looked at."""
 
     def __init__(self, looks: list[float | None]) -> None:
         self._looks = looks
@@ -142,7 +142,7 @@ def test_a_worker_looks_whether_it_is_stuck(
     monkeypatch: pytest.MonkeyPatch, settings: Settings, ends: threading.Event
 ) -> None:
     worker = MagicMock()
-    worker.coordinator = SimpleNamespace(start=list, stop=list, close=list, look=list, stuck_since=1.0)
+    worker.scheduler = SimpleNamespace(start=list, stop=list, close=list, look=list, stuck_since=1.0)
     monkeypatch.setattr("worker.process.bootstrap", lambda *_, **__: worker)
     for beside in ("drop_strange_keys", "monitored", "_sweep_without_beat", "_keep_up_without_beat"):
         monkeypatch.setattr(f"worker.process.{beside}", lambda *_: None)
@@ -152,7 +152,7 @@ def test_a_worker_looks_whether_it_is_stuck(
     assert work(settings, 1) == 0
 
 
-def test_a_worker_whose_coordinator_fails_ends(
+def test_a_worker_whose_scheduler_fails_ends(
     monkeypatch: pytest.MonkeyPatch, settings: Settings, ends: threading.Event
 ) -> None:
     def fail(_service: SyncService, _ticket_id: int) -> None:
@@ -160,8 +160,8 @@ def test_a_worker_whose_coordinator_fails_ends(
 
     monkeypatch.setattr(SyncService, "way", fail)
     worker = bootstrap(settings, "5ac1", concurrency=1)
-    worker.coordinator.start()
-    worker.coordinator.take([1])
+    worker.scheduler.start()
+    worker.scheduler.take([1])
     assert ends.wait(60)
 
 
@@ -223,13 +223,13 @@ def test_with_a_rate_limit_a_worker_begins_no_more_tickets_than_it_has_callers(
     settings: Settings, rate_limit: float, tickets: int
 ) -> None:
     worker = bootstrap(settings.model_copy(update={"rate_limit": rate_limit}), "5ac1", concurrency=2)
-    worker.limiter.share = 2
-    assert worker.coordinator._most == tickets
-    worker.coordinator.close()
+    worker.quota.share = 2
+    assert worker.scheduler._most == tickets
+    worker.scheduler.close()
 
 
 def test_a_worker_keeps_its_locks_and_ends_where_it_cannot_any_more(settings: Settings) -> None:
     worker = bootstrap(settings, "5ac1", concurrency=1)
     assert worker.locks._keeps
     assert worker.locks._give_up is _give_up
-    worker.coordinator.close()
+    worker.scheduler.close()

@@ -13,9 +13,9 @@ from producer.admin.decisions.adoption import projects_of
 from producer.admin.desk import Desk
 from producer.admin.records.transaction import Store, Transaction
 from shared.codes.changes import Did
-from shared.codes.coded import Coded
 from shared.codes.invalid import Invalid, Unimported
 from shared.codes.kinds import Kind
+from shared.codes.notice import Notice
 from shared.codes.refusals import Refusal
 from shared.errors import BridgeError, NotFound, SettingsError, TrackerError
 from shared.metadata.confirming import confirm_link
@@ -46,7 +46,7 @@ NEEDED = {
     Kind.TICKET_TASK: ("tracker_id", "ticket_id"),
 }
 MOST_FAULTS = 50
-Faults = list[tuple[int, Coded]]
+Faults = list[tuple[int, Notice]]
 
 
 class NotImported(BridgeError):
@@ -154,7 +154,7 @@ def import_links(desk: Desk, text: Iterable[str], *, same_tracker: bool = False)
             return {}
 
     done = add_links(desk.store, text, same_tracker=same_tracker, projects_of=ask)
-    desk.ring(done.tickets)
+    desk.notify(done.tickets)
     return replace(done, unasked=unasked, failure=why)
 
 
@@ -215,7 +215,7 @@ def _read(text: Iterable[str], tracker: str | None) -> tuple[list[Line], Faults]
             return [], [(1, Unimported.COLUMNS_MISSING(columns=missing))]
         for row in rows:
             line = _line(rows.line_num, row)
-            if isinstance(line, Coded):
+            if isinstance(line, Notice):
                 faults.append((rows.line_num, line))
             elif tracker and row.get("tracker") and row["tracker"] != tracker:
                 theirs = Unimported.OTHER_TRACKERS_LINE(theirs=row["tracker"][:100], ours=tracker)
@@ -227,7 +227,7 @@ def _read(text: Iterable[str], tracker: str | None) -> tuple[list[Line], Faults]
     return lines, faults
 
 
-def _line(number: int, row: Mapping[str | None, Any]) -> Line | Coded:
+def _line(number: int, row: Mapping[str | None, Any]) -> Line | Notice:
     """Return a link, or what is wrong with it."""
     kind = next((one for one in KINDS if one == row["kind"]), None)
     if kind is None:
@@ -288,7 +288,7 @@ def _add_all(tx: Transaction, lines: Sequence[Line]) -> Imported:
             done = _add_link(tx, line.kind, line)
         else:
             done = _add_override(tx, line)
-        if isinstance(done, Coded):
+        if isinstance(done, Notice):
             faults.append((line.number, done))
         elif done:
             added += 1
@@ -300,7 +300,7 @@ def _add_all(tx: Transaction, lines: Sequence[Line]) -> Imported:
     return Imported(added, len(lines) - added, list(tickets))
 
 
-def _add_link(tx: Transaction, kind: LinkKind, line: Line) -> bool | Coded:
+def _add_link(tx: Transaction, kind: LinkKind, line: Line) -> bool | Notice:
     """Add the link of a helpdesk project or entity; False where it is here, or why it cannot be added."""
     link = Link(kind, line.id, line.values["tracker_project_id"] or 0, line.values["default_category_id"])
     before = tx.links.get(kind, link.helpdesk_id)
@@ -313,12 +313,12 @@ def _add_link(tx: Transaction, kind: LinkKind, line: Line) -> bool | Coded:
     try:
         confirm_link(tx, link)
     except NotFound as unknown:
-        return unknown.coded
+        return unknown.notice
     tx.links.put(link)
     return True
 
 
-def _add_override(tx: Transaction, line: Line) -> bool | Coded:
+def _add_override(tx: Transaction, line: Line) -> bool | Notice:
     """Add a manual override; False where it is here, or why it cannot be added."""
     tracker_user_id = line.values["tracker_id"] or 0
     before = tx.people.overrides().get(line.id)
@@ -328,7 +328,7 @@ def _add_override(tx: Transaction, line: Line) -> bool | Coded:
     return before is None
 
 
-def _add_created(tx: Transaction, kind: Kind, line: Line) -> bool | Coded:
+def _add_created(tx: Transaction, kind: Kind, line: Line) -> bool | Notice:
     """Add the link of a ticket or ticket task; False where it is here, or why it would break "one per ticket"."""
     ledger, tracker_id = tx.ledger(kind), line.values["tracker_id"] or 0
     row = ledger.lock(line.id)

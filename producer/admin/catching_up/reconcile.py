@@ -29,5 +29,5 @@ def compare(desk: Desk, since: datetime | None, *, hours_since: date | None, dry
         raise SettingsError(Refusal.HELPDESK_API_NOT_SET())
     found = reconcile(desk.store, lookup, since, hours_since=hours_since, dry_run=dry_run)
     if not dry_run:
-        desk.ring(sorted(found.tickets))
+        desk.notify(sorted(found.tickets))
     return found

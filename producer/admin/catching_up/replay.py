@@ -12,7 +12,7 @@ from producer.admin.records.event_search import Wanted
 from producer.admin.records.transaction import Store, Transaction
 from producer.helpdesks.glpi.events import Item, read
 from shared.codes.changes import Did
-from shared.codes.coded import Coded, codes_in
+from shared.codes.notice import Notice, codes_in
 from shared.codes.reasons import Reason
 from shared.codes.steps import What, Which
 from shared.errors import InvalidEvent
@@ -61,7 +61,7 @@ def replay(
         done = replay_code(desk.store, state, code)
     else:
         done = replay_state(desk.store, state)
-    desk.ring(done.tickets)
+    desk.notify(done.tickets)
     return done
 
 
@@ -87,7 +87,7 @@ def replay_events(store: Store, event_ids: Collection[int]) -> Replayed:
     return Replayed(len(wanted) - left, sorted({*tickets, *read}), left)
 
 
-def _these(event_ids: list[int]) -> Coded:
+def _these(event_ids: list[int]) -> Notice:
     """Return the first of some events, and how many others there are."""
     more = max(0, len(event_ids) - MOST_NAMED) or None
     return Which.EVENTS_NAMED(events=event_ids[:MOST_NAMED], more=more)
@@ -149,7 +149,7 @@ def replay_matching(desk: Desk, wanted: Wanted) -> tuple[Replayed, int | None]:
             Did.EVENTS_REPLAYED(count=count - left, which=which), after={"event_ids": told}
         )
     done = Replayed(count - left, sorted({*tickets, *read}), left)
-    desk.ring(done.tickets)
+    desk.notify(done.tickets)
     return done, change
 
 
@@ -180,11 +180,11 @@ def _read_again(tx: Transaction, wanted: Collection[int] | None = None) -> tuple
     return left, tickets
 
 
-def _of_state(state: EventState, code: str | None) -> Coded:
+def _of_state(state: EventState, code: str | None) -> Notice:
     if code is None:
         return Which.EVENTS_OF_STATE(state=str(state))
     return Which.EVENTS_OF_CODE(state=str(state), code=code)
 
 
-def _step(ticket_id: int, which: Coded) -> Step:
+def _step(ticket_id: int, which: Notice) -> Step:
     return Step(ticket_id, What.PERSON_REPLAYS(which=which))

@@ -16,16 +16,16 @@ from producer.admin.desk import Desk
 from producer.admin.records.transaction import Store, Transaction
 from shared.codes.cautions import Amount, Caution
 from shared.codes.changes import Did
-from shared.codes.coded import Coded
 from shared.codes.invalid import Faults, Invalid, faulty
+from shared.codes.notice import Notice
 from shared.codes.refusals import Refusal
 from shared.codes.steps import What
 from shared.connection.vault import Vault
-from shared.coordination.pause import Pause
 from shared.errors import NotFound, SettingsError, TrackerError
 from shared.events.config import PluginConfig
 from shared.metadata.confirming import OF_SPEC, confirm, confirm_people
 from shared.metadata.synchronisation import Connect
+from shared.redis.circuit_breaker import CircuitBreaker
 from shared.store.configuration.metadata import Entry, MetadataKind
 from shared.store.journal.tickets import AT_ONCE
 from shared.store.journal.trace import Step
@@ -48,7 +48,7 @@ class Changed:
     """
 
     config: PluginConfig
-    warnings: list[Coded] = field(default_factory=list)
+    warnings: list[Notice] = field(default_factory=list)
     owed: list[int] = field(default_factory=list)
     replayed: bool = False
 
@@ -137,9 +137,9 @@ def save(
         replay=replay,
     )
     if changed.replayed:
-        desk.ring(changed.owed)
+        desk.notify(changed.owed)
     if api_key is not None and (failure := _try_key(desk).failure) and isinstance(failure, TrackerError):
-        changed.warnings.append(Caution.KEY_NOT_USABLE(problem=failure.coded))
+        changed.warnings.append(Caution.KEY_NOT_USABLE(problem=failure.notice))
     return changed
 
 
@@ -180,7 +180,7 @@ def change(
         config = before.changed(assignments)
         if encrypted and not (knows_key or api_key):
             _check_trust(config, before)
-        warnings: list[Coded] = []
+        warnings: list[Notice] = []
         if config.base_url and "base_url" in assignments and not allow_link_local:
             _check_address(config.base_url)
         if config.base_url != before.base_url:
@@ -264,7 +264,7 @@ def _try_key(desk: Desk) -> KeyStored:
     except (SettingsError, TrackerError) as failure:
         return KeyStored(failure=failure)
     try:
-        return KeyStored(whose, resumed=Pause(desk.redis).end())
+        return KeyStored(whose, resumed=CircuitBreaker(desk.redis).end())
     except RedisError:
         return KeyStored(whose, resumed=None)
 
@@ -322,7 +322,7 @@ def _note(tx: Transaction, before: PluginConfig, after: PluginConfig) -> None:
         )
 
 
-def _check_ids(tx: Transaction, config: PluginConfig, assignments: Mapping[str, str]) -> list[Coded]:
+def _check_ids(tx: Transaction, config: PluginConfig, assignments: Mapping[str, str]) -> list[Notice]:
     """Confirm the ids that are set; those that nothing cached can confirm make a warning.
 
     Raises:
@@ -335,7 +335,7 @@ def _check_ids(tx: Transaction, config: PluginConfig, assignments: Mapping[str, 
             if not CHECKS[name](tx, getattr(config, name)):
                 unconfirmed.append(name)
         except NotFound as unknown:
-            faults.append((name, unknown.coded))
+            faults.append((name, unknown.notice))
     if faults:
         raise SettingsError(faulty(Refusal.CONFIG_NOT_VALID, faults))
     return [Caution.IDS_NOT_CONFIRMED(keys=unconfirmed)] if unconfirmed else []
@@ -400,7 +400,7 @@ def _check_address(base_url: str) -> None:
 
 def _change_address(
     tx: Transaction, before: PluginConfig, base_url: str | None, *, moved: bool
-) -> list[Coded]:
+) -> list[Notice]:
     """Let base_url change where nothing was created on the old tracker, or where it is the same one.
 
     Raises:
@@ -429,7 +429,7 @@ def _change_address(
     return warnings + [caution(count=count, **on) for caution, count in left.items() if count]
 
 
-def _why_guarded(before: str, base_url: str | None, issues: int, times: int) -> Coded:
+def _why_guarded(before: str, base_url: str | None, issues: int, times: int) -> Notice:
     """Return why the address stays, and what to do in each of the cases that a person may have in mind."""
     made = {
         "before": before,
@@ -441,5 +441,5 @@ def _why_guarded(before: str, base_url: str | None, issues: int, times: int) -> 
     return Refusal.ADDRESS_IN_USE(field="base_url", base_url=base_url, **made)
 
 
-def _wrong(field: str, problem: Coded) -> SettingsError:
+def _wrong(field: str, problem: Notice) -> SettingsError:
     return SettingsError(faulty(Refusal.CONFIG_NOT_VALID, [(field, problem)]))

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from producer.admin.desk import Desk
-from shared.codes.coded import Coded
 from shared.codes.kinds import Kind
+from shared.codes.notice import Notice
 from shared.errors import SettingsError, TrackerError
 from shared.store.ledger.ledger import LedgerRow
 from shared.tracker.lists import Params, TrackerLists
@@ -30,7 +30,7 @@ class Candidate:
     fields: dict[str, Any]
 
 
-def candidates_of(desk: Desk, kind: Kind, row: LedgerRow) -> tuple[list[Candidate], Coded | None]:
+def candidates_of(desk: Desk, kind: Kind, row: LedgerRow) -> tuple[list[Candidate], Notice | None]:
     """Return the candidates of a row as the tracker has them, and why they could not be read, where that is so."""
     ids = list(dict.fromkeys([*(row.candidates or ()), *([row.tracker_id] if row.tracker_id else [])]))
     try:
@@ -38,7 +38,7 @@ def candidates_of(desk: Desk, kind: Kind, row: LedgerRow) -> tuple[list[Candidat
         lists = TrackerLists(client)
         return [_candidate(lists, kind, row, one) for one in ids[:MOST_READ]], None
     except (SettingsError, TrackerError) as failure:
-        return [Candidate(one, True, "", "", {}) for one in ids], failure.coded
+        return [Candidate(one, True, "", "", {}) for one in ids], failure.notice
 
 
 def _candidate(lists: TrackerLists, kind: Kind, row: LedgerRow, tracker_id: int) -> Candidate:

@@ -10,10 +10,10 @@ from shared.codes.kinds import Kind
 from shared.codes.refusals import Refusal
 from shared.codes.steps import What
 from shared.errors import BridgeError, NotFound
+from shared.store.decisions import WAITING, into_trace
 from shared.store.ledger.ledger import LedgerRow
 from shared.store.ledger.ledger_queries import IN_FLIGHT
 from shared.store.tables.models import LedgerState
-from shared.store.verdicts import WAITING, into_trace
 
 
 class NotForgotten(BridgeError):

@@ -11,13 +11,13 @@ from producer.admin.decisions.adoption import check_there
 from producer.admin.desk import Desk
 from producer.admin.records.transaction import Store, Transaction
 from shared.codes.changes import Did
-from shared.codes.coded import Coded, coded_json
 from shared.codes.kinds import Kind
+from shared.codes.notice import Notice, notice_json
 from shared.codes.reasons import Verdict
 from shared.codes.refusals import Refusal
 from shared.errors import BridgeError, NotFound, SettingsError, TrackerError
+from shared.store.decisions import WAITING, Decisions, into_trace
 from shared.store.ledger.ledger import LedgerRow
-from shared.store.verdicts import WAITING, Verdicts, into_trace
 
 
 class NotResolved(BridgeError):
@@ -86,7 +86,7 @@ def resolve(desk: Desk, kind: Kind, key: int, adopt: int | None) -> Resolved:
         except (SettingsError, TrackerError) as failure:
             unchecked = failure
     ticket_id = decide(desk.store, kind, key, adopt, project_id)
-    desk.ring([ticket_id])
+    desk.notify([ticket_id])
     return Resolved(ticket_id, unchecked)
 
 
@@ -112,23 +112,23 @@ def decide(store: Store, kind: Kind, key: int, adopt: int | None, project_id: in
             row = _waiting(tx, kind, key)
             if adopt is not None:
                 _check_free(tx, kind, key, adopt)
-            ticket_id, was = row.ticket_id, row.coded
+            ticket_id, was = row.ticket_id, row.notice
             config, _ = tx.configs.get()
-            verdicts = Verdicts(tx, kind, into_trace(tx), config)
+            decisions = Decisions(tx, kind, into_trace(tx), config)
             if adopt is not None:
-                verdicts.adopt_by_person(row, adopt, project_id)
-            elif not verdicts.create_again(row):
+                decisions.adopt_by_person(row, adopt, project_id)
+            elif not decisions.create_again(row):
                 raise NotResolved(Refusal.EVENTS_PAST_RETENTION(task_id=key))
             verdict = _verdict(kind, adopt)
             tx.changes.note(
-                Did.HELD_RESOLVED(kind=kind, id=key, verdict=verdict), before=was and coded_json(was)
+                Did.HELD_RESOLVED(kind=kind, id=key, verdict=verdict), before=was and notice_json(was)
             )
             return ticket_id
     except IntegrityError:
         raise NotResolved(Refusal.LINKED_MEANWHILE(kind=str(kind), number=adopt)) from None
 
 
-def _verdict(kind: Kind, adopt: int | None) -> Coded:
+def _verdict(kind: Kind, adopt: int | None) -> Notice:
     if adopt is None:
         return Verdict.CREATE_AGAIN(kind=kind)
     return Verdict.ADOPT(kind=kind, tracker_id=adopt)

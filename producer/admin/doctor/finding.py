@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from producer.admin.showing.shapes import Shape
-from shared.codes.coded import Coded, coded_json
+from shared.codes.notice import Notice, notice_json
 from shared.sentences.render import because, sentence
 
 RECORDS = {
@@ -78,7 +78,7 @@ class CheckResult:
 
     check: str
     status: Status
-    found: Coded
+    found: Notice
 
     @property
     def what(self) -> str:
@@ -91,9 +91,9 @@ class CheckResult:
         return "" if self.status is Status.OK else because(self.advice)
 
     @property
-    def advice(self) -> Coded:
+    def advice(self) -> Notice:
         """The code that says what to do: what was found, else what that quotes."""
-        quoted = (one for one in self.found.params.values() if isinstance(one, Coded) and because(one))
+        quoted = (one for one in self.found.params.values() if isinstance(one, Notice) and because(one))
         return self.found if because(self.found) else next(quoted, self.found)
 
     @property
@@ -102,22 +102,22 @@ class CheckResult:
         return None if self.status is Status.OK else RECORDS[self.check]
 
 
-def ok(check: str, found: Coded) -> CheckResult:
+def ok(check: str, found: Notice) -> CheckResult:
     """All is well."""
     return CheckResult(check, Status.OK, found)
 
 
-def unknown(check: str, found: Coded) -> CheckResult:
+def unknown(check: str, found: Notice) -> CheckResult:
     """It was not looked at."""
     return CheckResult(check, Status.UNKNOWN, found)
 
 
-def warning(check: str, found: Coded) -> CheckResult:
+def warning(check: str, found: Notice) -> CheckResult:
     """It works, but needs attention."""
     return CheckResult(check, Status.WARNING, found)
 
 
-def failure(check: str, found: Coded) -> CheckResult:
+def failure(check: str, found: Notice) -> CheckResult:
     """It does not work."""
     return CheckResult(check, Status.FAILURE, found)
 
@@ -126,7 +126,7 @@ def finding_json(result: CheckResult) -> Shape:
     return {
         "check": result.check,
         "status": str(result.status),
-        **coded_json(result.found),
+        **notice_json(result.found),
         "what": result.what,
         "todo": result.todo,
         "record": result.record,

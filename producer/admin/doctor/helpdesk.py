@@ -7,8 +7,8 @@ from datetime import UTC, datetime
 
 from producer.admin.doctor.finding import CheckResult, failure, ok, warning
 from producer.admin.doctor.installation import Installation
-from shared.codes.coded import Coded, from_json
 from shared.codes.findings import Finding
+from shared.codes.notice import Notice, from_json
 from shared.codes.reasons import Reason
 from shared.helpdesk.configured import configured_lookup
 from shared.helpdesk.lookup import HelpdeskUnreachable
@@ -68,7 +68,7 @@ def _refused_by(producer: Producer) -> Iterator[CheckResult]:
                 "count": int(one["count"]),
                 "after": int(one["since"]),
                 "addresses": [str(address) for address in one["addresses"]][:MOST_NAMED],
-                "why": Coded(str(one["code"]), from_json(one["params"])),
+                "why": Notice(str(one["code"]), from_json(one["params"])),
             }
         except (KeyError, TypeError, ValueError, OverflowError):  # no producer of ours wrote it
             continue
@@ -81,7 +81,7 @@ def queue(installation: Installation) -> Iterator[CheckResult]:
     """The helpdesk's plugin keeps nothing that was refused."""
     with installation.store.transaction() as tx:
         producers = tx.producers.seen()
-    said: dict[int, tuple[float, Coded]] = {}
+    said: dict[int, tuple[float, Notice]] = {}
     for producer in producers:
         for one in producer.spools:
             try:
@@ -133,7 +133,7 @@ def done_state(installation: Installation) -> Iterator[CheckResult]:
     with installation.store.transaction() as tx:
         rows = tx.journal.newest_of_any_task(LATELY)
         wanted = tx.configs.get()[0].done_state
-    open_ones = [row.coded.params for row in rows if row.coded and row.has_code(Reason.NOT_DONE)]
+    open_ones = [row.notice.params for row in rows if row.notice and row.has_code(Reason.NOT_DONE)]
     states = sorted({one["state"] for one in open_ones if one.get("done_state") == wanted} - {None})
     if len(open_ones) < ENOUGH or not states or any(row.state in WAS_DONE for row in rows):
         yield ok("done state", Finding.TASKS_ARE_DONE(done_state=wanted))

@@ -12,9 +12,9 @@ from redis import Redis
 from producer.admin.desk import Desk
 from producer.admin.records.transaction import Store
 from shared.connection.vault import Vault
-from shared.coordination.doorbell import Doorbell
 from shared.metadata.synchronisation import Connect
 from shared.process.settings import Settings
+from shared.queue.publisher import Publisher
 from shared.store.configuration.people import TrackerPerson
 from shared.tracker.projects import ProjectNow
 
@@ -60,5 +60,5 @@ class Installation:
             desk.redis,
             desk.vault,
             desk.checks.connect,
-            Doorbell(desk.settings, desk.whose).is_answering,
+            Publisher(desk.settings, desk.whose).is_answering,
         )

@@ -50,7 +50,7 @@ def read(installation: Installation) -> Iterator[CheckResult]:
             ids = [one for one in dict.fromkeys([*first, *sorted(linked)]) if one in linked]
             projects = _projects(client, lists, ids, _include(config, links), installation.patience_s)
     except BridgeError as error:
-        yield failure("tracker", Finding.TRACKER_NOT_USABLE(problem=error.coded))
+        yield failure("tracker", Finding.TRACKER_NOT_USABLE(problem=error.notice))
         return
     finally:
         client.close()

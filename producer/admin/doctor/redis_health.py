@@ -8,7 +8,7 @@ from itertools import islice
 from redis import Redis
 from redis.exceptions import RedisError
 
-from shared.coordination.keys import OURS
+from shared.redis.keys import OURS
 
 CHECKED = f"{OURS}checked"
 CHECKED_S = 60

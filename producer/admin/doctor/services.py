@@ -15,13 +15,13 @@ from producer.admin.doctor.installation import Installation
 from producer.admin.showing.evictions import KEEPS_ALL
 from producer.admin.showing.evictions import evictions as evictions_of
 from producer.admin.showing.evictions import policy as policy_of
-from shared.codes.coded import Coded
 from shared.codes.findings import Finding, Named
-from shared.coordination.call_limit import CallLimit
-from shared.coordination.latency import SLOW_S, seconds_per_call
-from shared.coordination.presence import BEAT, CONSOLE, WORKER, Presence, ProcessSign
-from shared.coordination.throttle import turns
+from shared.codes.notice import Notice
 from shared.errors import SettingsError
+from shared.redis.concurrency_limit import ConcurrencyLimit
+from shared.redis.heartbeat import BEAT, CONSOLE, WORKER, Heartbeats, ProcessSign
+from shared.redis.latency import SLOW_S, seconds_per_call
+from shared.redis.rate_limit import turns
 from shared.store.journal.producers import Producer
 from shared.store.tables.database import words_of
 from shared.store.tables.schema import HEAD, require_current
@@ -60,10 +60,10 @@ def database(installation: Installation) -> Iterator[CheckResult]:
         require_current(installation.store.database, loaded=settings.is_loaded)
     except SettingsError as due:
         if installation.store.database.missing_file is not None:
-            yield failure("database", Finding.NO_DATABASE(problem=due.coded))
+            yield failure("database", Finding.NO_DATABASE(problem=due.notice))
             return
         yield ok("database", Finding.DATABASE_ANSWERS(kind=_kind(installation), name=name))
-        yield failure("migrations", Finding.MIGRATIONS_DUE(problem=due.coded))
+        yield failure("migrations", Finding.MIGRATIONS_DUE(problem=due.notice))
     except SQLAlchemyError as error:
         yield _hindrance(installation) or failure(
             "database", Finding.DATABASE_UNREACHABLE(error=_cause(error))
@@ -122,7 +122,7 @@ def redis(installation: Installation) -> Iterator[CheckResult]:
         yield ok("redis", Finding.REDIS_ANSWERS())
 
 
-def _why_not_written(installation: Installation, error: RedisError) -> Coded:
+def _why_not_written(installation: Installation, error: RedisError) -> Notice:
     """Return why Redis takes nothing, in its own words where it has answered."""
     words = health.words(error)
     if isinstance(error, OutOfMemoryError):
@@ -135,7 +135,7 @@ def _why_not_written(installation: Installation, error: RedisError) -> Coded:
     return Finding.REDIS_UNREACHABLE(error=type(error).__name__)
 
 
-def _full(words: str, memory: health.Memory) -> Coded:
+def _full(words: str, memory: health.Memory) -> Notice:
     """Say whose memory is used up."""
     ours, others = memory.ours / MIB, memory.others / MIB
     return Finding.REDIS_FULL(error=words, most=memory.most / MIB, ours=ours, others=others, keys=memory.keys)
@@ -144,7 +144,7 @@ def _full(words: str, memory: health.Memory) -> Coded:
 def others(installation: Installation) -> Iterator[CheckResult]:
     """No other installation uses the same Redis database."""
     try:
-        here, found = Presence(installation.redis).mine_and_others()
+        here, found = Heartbeats(installation.redis).mine_and_others()
     except RedisError:
         return
     if not found:
@@ -171,9 +171,9 @@ def broker(installation: Installation) -> Iterator[CheckResult]:
 
 def processes(installation: Installation) -> Iterator[CheckResult]:
     """A worker and a beat were alive recently, and a console where one is used."""
-    presence = Presence(installation.redis)
+    heartbeats = Heartbeats(installation.redis)
     try:
-        workers, beats, consoles = (presence.seen(kind) for kind in (WORKER, BEAT, CONSOLE))
+        workers, beats, consoles = (heartbeats.seen(kind) for kind in (WORKER, BEAT, CONSOLE))
     except RedisError:
         return
     lost = evictions_of(installation.redis)
@@ -201,10 +201,10 @@ def evictions(installation: Installation) -> Iterator[CheckResult]:
 
 def unable(installation: Installation) -> Iterator[CheckResult]:
     """Each worker that is alive can open the stored API key; if none can, nothing is sent."""
-    presence = Presence(installation.redis)
+    heartbeats = Heartbeats(installation.redis)
     try:
-        alive = [one for one in presence.seen(WORKER) if one.seconds <= ALIVE_S]
-        found = [one for one in presence.unable(WORKER) if one.seconds <= ALIVE_S]
+        alive = [one for one in heartbeats.seen(WORKER) if one.seconds <= ALIVE_S]
+        found = [one for one in heartbeats.unable(WORKER) if one.seconds <= ALIVE_S]
     except RedisError:
         return
     for one in found:
@@ -215,7 +215,7 @@ def unable(installation: Installation) -> Iterator[CheckResult]:
 def calls(installation: Installation) -> Iterator[CheckResult]:
     """How many calls go to the tracker at once, and why no more."""
     try:
-        limit = CallLimit(installation.redis).current()
+        limit = ConcurrencyLimit(installation.redis).current()
     except RedisError:
         return
     if limit is None:
@@ -293,7 +293,7 @@ def clocks(installation: Installation) -> Iterator[CheckResult]:
 def worker_clocks(installation: Installation) -> Iterator[CheckResult]:
     """The clock of each machine with a worker is the database's."""
     try:
-        workers = Presence(installation.redis).seen(WORKER)
+        workers = Heartbeats(installation.redis).seen(WORKER)
     except RedisError:
         return
     by_host = {one.process.host: one.ahead_s for one in reversed(workers) if one.seconds <= ALIVE_S}

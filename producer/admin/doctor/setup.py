@@ -8,8 +8,8 @@ from datetime import UTC
 from producer.admin.doctor.finding import CheckResult, failure, ok, warning
 from producer.admin.doctor.installation import Installation
 from producer.admin.people.people import Mapped, user_map
-from shared.codes.coded import Coded
 from shared.codes.findings import Finding, Named
+from shared.codes.notice import Notice
 from shared.codes.reasons import Matching
 from shared.codes.refusals import Refusal
 from shared.errors import SettingsError, TrackerError
@@ -40,7 +40,7 @@ def api_key(installation: Installation) -> Iterator[CheckResult]:
     try:
         installation.vault.decrypt(encrypted)
     except SettingsError as wrong:
-        yield failure("api key", Finding.API_KEY_UNREADABLE(problem=wrong.coded))
+        yield failure("api key", Finding.API_KEY_UNREADABLE(problem=wrong.notice))
         return
     if installation.vault.is_current(encrypted):
         yield ok("api key", Finding.API_KEY_STORED())
@@ -58,9 +58,9 @@ def metadata(installation: Installation) -> Iterator[CheckResult]:
         return
     age = (now - good.ended_at).total_seconds()
     if age > installation.settings.metadata_interval * INTERVALS_MISSED:
-        yield warning("metadata", Finding.METADATA_OLD(hours=age / 3600, error=runs[0].coded))
+        yield warning("metadata", Finding.METADATA_OLD(hours=age / 3600, error=runs[0].notice))
     elif not runs[0].ok:
-        yield warning("metadata", Finding.METADATA_NOT_READ(error=runs[0].coded))
+        yield warning("metadata", Finding.METADATA_NOT_READ(error=runs[0].notice))
     else:
         at = f"{good.ended_at.astimezone(UTC):%Y-%m-%d %H:%M} UTC"
         yield ok("metadata", Finding.METADATA_CURRENT(at=at))
@@ -84,14 +84,14 @@ def defaults(installation: Installation) -> Iterator[CheckResult]:
     yield from _unusable(faults)
 
 
-def _unusable(faults: dict[str, Coded]) -> Iterator[CheckResult]:
+def _unusable(faults: dict[str, Notice]) -> Iterator[CheckResult]:
     for name, fault in faults.items():
         is_taken = name in TAKEN_ALL_THE_SAME and fault.code == Refusal.ID_SWITCHED_OFF
         found = Finding.CONFIG_ID_UNKNOWN(name=name, problem=fault)
         yield (warning if is_taken else failure)(CHECKS_OF.get(name, "ids"), found)
 
 
-def _left_out(config: PluginConfig, faults: dict[str, Coded]) -> Iterator[CheckResult]:
+def _left_out(config: PluginConfig, faults: dict[str, Notice]) -> Iterator[CheckResult]:
     if config.default_role_id is None:
         yield warning("role", Finding.ROLE_NOT_SET())
     elif "default_role_id" not in faults:
@@ -178,7 +178,7 @@ def people(installation: Installation) -> Iterator[CheckResult]:
         yield ok("people", Finding.PEOPLE_KNOWN(total=len(found)))
 
 
-def _status(status: int, tickets: int) -> Coded:
+def _status(status: int, tickets: int) -> Notice:
     if tickets > MOST_COUNTED:
         return Named.STATUS_SEEN_OFTEN(status=status, most=MOST_COUNTED)
     return Named.STATUS_SEEN(status=status, count=tickets)
@@ -204,7 +204,7 @@ def _found_by_email(installation: Installation, people: Sequence[Mapped]) -> dic
     return found
 
 
-def _person(one: Mapped, candidates: Sequence[str] | None = None) -> Coded:
+def _person(one: Mapped, candidates: Sequence[str] | None = None) -> Notice:
     if one.email and candidates:
         about = {"helpdesk_user_id": one.helpdesk_user_id, "email": one.email}
         return Named.PERSON_FOUND_BY_EMAIL(**about, candidates=list(candidates))

@@ -42,7 +42,7 @@ def in_force(installation: Installation) -> Iterator[CheckResult]:
         found = list(tx.templates.active().values())
         faults = [(one, fault) for one in found if isinstance(fault := _payload(tx, one), TemplateError)]
     for template, fault in faults:
-        why = Finding.TEMPLATE_NOT_RENDERED(**template.named, problem=fault.coded)
+        why = Finding.TEMPLATE_NOT_RENDERED(**template.named, problem=fault.notice)
         yield warning("templates", why)
     if found and not faults:
         named = [Named.TEMPLATE_IN_FORCE(operation=str(one.operation), name=one.name) for one in found]
@@ -105,7 +105,7 @@ def left_by_dry_runs(installation: Installation) -> Iterator[CheckResult]:
     """Dry runs have left nothing on the tracker."""
     left = DryRuns(installation.store, installation.connect).left()
     if left:
-        named = [one.coded for one in left[:10]]
+        named = [one.notice for one in left[:10]]
         yield warning("dry runs", Finding.DRY_RUNS_LEFT(count=len(left), objects=named))
     else:
         yield ok("dry runs", Finding.DRY_RUNS_CLEANED())

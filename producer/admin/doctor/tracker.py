@@ -9,11 +9,11 @@ from datetime import UTC, datetime
 
 from producer.admin.doctor.finding import CheckResult, failure, ok, unknown, warning
 from producer.admin.doctor.installation import Installation
-from shared.codes.coded import Coded
 from shared.codes.faults import Detail
 from shared.codes.findings import Finding
-from shared.coordination.latency import SLOW_S
+from shared.codes.notice import Notice
 from shared.errors import ImpersonationRefused, SettingsError, TrackerClosed, TrackerError
+from shared.redis.latency import SLOW_S
 from shared.refusals.judging import names_of
 from shared.sentences.render import because
 from shared.store.configuration.links import Link
@@ -35,7 +35,7 @@ def connection(installation: Installation) -> Iterator[CheckResult]:
     try:
         config, client = installation.connect()
     except SettingsError as missing:
-        yield failure("tracker", Finding.TRACKER_NOT_SET_UP(problem=missing.coded))
+        yield failure("tracker", Finding.TRACKER_NOT_SET_UP(problem=missing.notice))
         return
     began = time.monotonic()
     try:
@@ -60,19 +60,19 @@ def connection(installation: Installation) -> Iterator[CheckResult]:
         client.close()
 
 
-def _why_not_usable(error: TrackerError, base_url: str | None) -> Coded:
+def _why_not_usable(error: TrackerError, base_url: str | None) -> Notice:
     if error.status == NOT_FOUND:
         return Finding.NOT_A_TRACKER(base_url=base_url, status=error.status)
-    detail = error.coded.params.get("detail")
-    if isinstance(detail, Coded) and because(detail):  # which says the step itself
+    detail = error.notice.params.get("detail")
+    if isinstance(detail, Notice) and because(detail):  # which says the step itself
         return Finding.TRACKER_NOT_REACHED(problem=detail)
-    return Finding.TRACKER_NOT_USABLE(problem=error.coded)
+    return Finding.TRACKER_NOT_USABLE(problem=error.notice)
 
 
-def _why_closed(closed: TrackerClosed) -> Coded:
-    why = closed.coded.params.get("detail")
-    if not isinstance(why, Coded):
-        return Finding.TRACKER_REFUSES(problem=closed.coded)
+def _why_closed(closed: TrackerClosed) -> Notice:
+    why = closed.notice.params.get("detail")
+    if not isinstance(why, Notice):
+        return Finding.TRACKER_REFUSES(problem=closed.notice)
     if why.code == Detail.KEY_NOT_ADMINISTRATORS:
         return Finding.KEY_NOT_ADMINISTRATOR(login=why.params["login"])
     return Finding.KEY_NOT_KNOWN() if why.code == Detail.KEY_IS_UNKNOWN else Finding.REST_API_OFF()
@@ -91,7 +91,7 @@ def _impersonation(client: TrackerClient) -> Iterator[CheckResult]:
             return
         problem = Finding.IMPERSONATION_UNEXPECTED(status=refused.status, header=header)
     except TrackerError as error:
-        problem = Finding.IMPERSONATION_UNKNOWN(problem=error.coded)
+        problem = Finding.IMPERSONATION_UNKNOWN(problem=error.notice)
     else:
         problem = Finding.IMPERSONATION_IGNORED(header=header)
     yield failure("impersonation", problem)
@@ -141,7 +141,7 @@ def _standing(link: Link, project: ProjectNow) -> list[CheckResult]:
     found = GONE.get(project.standing)
     if found is None:
         return []
-    about = {"link": link.coded, "kind": str(link.kind), "id": link.helpdesk_id}
+    about = {"link": link.notice, "kind": str(link.kind), "id": link.helpdesk_id}
     return [failure("links", found(**project.named, **about))]
 
 
@@ -155,7 +155,7 @@ def _category(link: Link, project: ProjectNow) -> list[CheckResult]:
     ):
         return []
     why = Finding.CATEGORY_GONE(
-        link=link.coded,
+        link=link.notice,
         category_id=wanted,
         **project.named,
         choices=names_of(categories)["choices"] or None,
@@ -171,7 +171,7 @@ def _assignee(link: Link, category: Entry | None, locked: Collection[int]) -> li
     if category is None or assignee_id not in locked:
         return []
     why = Finding.CATEGORY_ASSIGNEE_LOCKED(
-        link=link.coded,
+        link=link.notice,
         category_id=category.tracker_id,
         category=category.name,
         project_id=link.tracker_project_id,

@@ -12,13 +12,13 @@ from producer.admin.doctor.finding import CheckResult, failure, ok, warning
 from producer.admin.doctor.installation import Installation
 from producer.admin.records.event_search import RECENT_DAYS
 from producer.admin.showing.waiting import obstacle
-from shared.codes.coded import Coded, Written
 from shared.codes.faults import Detail
 from shared.codes.findings import Finding
 from shared.codes.hints import Hint
+from shared.codes.notice import Notice, Written
 from shared.codes.reasons import Reason
 from shared.codes.refusals import Formerly, Refusal
-from shared.coordination.pause import Pause
+from shared.redis.circuit_breaker import CircuitBreaker
 from shared.store.tables.models import EventState
 from shared.values.ids import read_id
 
@@ -82,7 +82,7 @@ def pending(installation: Installation) -> Iterator[CheckResult]:
     if paused and paused.code in NOT_SET_UP and installation.well.get("api key"):
         yield failure("pending", Finding.WORKER_SET_UP_OTHERWISE(count=count, because=paused))
         return
-    why = oldest.coded or obstacle(installation.redis)
+    why = oldest.notice or obstacle(installation.redis)
     if paused:
         why = Finding.EVERYTHING_PAUSED(because=paused)
     waiting = Finding.EVENTS_PENDING(count=count, seconds=age, why=why, ticket_id=oldest.ticket_id)
@@ -109,11 +109,11 @@ def on_the_way(installation: Installation) -> Iterator[CheckResult]:
     yield (warning if goes_through else failure)("on the way", Finding.CREATIONS_NOT_PASSED_ON(**about))
 
 
-def _on_the_way(why: Coded | None) -> Coded | None:
+def _on_the_way(why: Notice | None) -> Notice | None:
     """Return the cause within a reason, where something on the way to the tracker is it."""
     if why is None or why.code in OF_THE_WAY:
         return why
-    within = (one for one in why.params.values() if isinstance(one, Coded))
+    within = (one for one in why.params.values() if isinstance(one, Notice))
     return next((cause for one in within if (cause := _on_the_way(one))), None)
 
 
@@ -149,7 +149,7 @@ def failed(installation: Installation) -> Iterator[CheckResult]:
         yield warning("failed", Finding.EVENTS_FAILED(count=left))
 
 
-def _is_fixed(cause: Coded, installation: Installation) -> bool:
+def _is_fixed(cause: Notice, installation: Installation) -> bool:
     """Tell whether the checks that would find a cause find all well: none looks at unlinked projects."""
     checks = FIXED_WHERE.get(cause.code, ())
     linked = installation.projects or ()
@@ -158,7 +158,7 @@ def _is_fixed(cause: Coded, installation: Installation) -> bool:
     return bool(checks) and all(installation.well.get(check) for check in checks)
 
 
-def _project_of(cause: Coded) -> int | None:
+def _project_of(cause: Notice) -> int | None:
     """Return the tracker project that a cause names; rows of the version before have `project` with number and name."""
     project_id = cause.params.get("project_id")
     if isinstance(project_id, int):
@@ -167,14 +167,14 @@ def _project_of(cause: Coded) -> int | None:
     return read_id(told[0]) if told else None
 
 
-def _cause(why: Coded | None) -> Coded | None:
+def _cause(why: Notice | None) -> Notice | None:
     """Return what explains a refusal, where something definite does, else the reason itself."""
     if why is None or why.code == Written.AS_WRITTEN:
         return None
-    hints = [one.params["problem"] for one in why.params.get("hints") or () if isinstance(one, Coded)]
+    hints = [one.params["problem"] for one in why.params.get("hints") or () if isinstance(one, Notice)]
     definite = [one for one in hints if not str(one.code).startswith("maybe_")]
     because = why.params.get("because")
-    return next(iter(definite), None) or (_cause(because) if isinstance(because, Coded) else None) or why
+    return next(iter(definite), None) or (_cause(because) if isinstance(because, Notice) else None) or why
 
 
 def authors(installation: Installation) -> Iterator[CheckResult]:
@@ -224,10 +224,10 @@ def recovery(installation: Installation) -> Iterator[CheckResult]:
         yield warning("recovery", Finding.RECOVERY_ON(since=f"{mode.began_at:%Y-%m-%d %H:%M} UTC"))
 
 
-def _paused(installation: Installation) -> Coded | None:
+def _paused(installation: Installation) -> Notice | None:
     """Return why everything is paused, None where it is not."""
     try:
-        paused = Pause(installation.redis).current()
+        paused = CircuitBreaker(installation.redis).current()
     except RedisError:
         return None
     return paused.reason if paused else None

@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
-from shared.codes.coded import Coded
 from shared.codes.findings import Named
+from shared.codes.notice import Notice
 from shared.errors import BridgeError
 from shared.refusals.known import Explanation
 
@@ -34,10 +34,10 @@ class Left:
     mark: str
     tracker_id: int | None
     begun_at: datetime
-    why: Coded | None
+    why: Notice | None
 
     @property
-    def coded(self) -> Coded:
+    def notice(self) -> Notice:
         """What it is, and why it is still there."""
         about = {"kind": self.kind, "mark": self.mark, "because": self.why or Named.NOT_DELETED_YET()}
         if self.tracker_id:
@@ -66,7 +66,7 @@ class DryRun:
     """
 
     payload: dict[str, Any]
-    warnings: tuple[Coded, ...]
+    warnings: tuple[Notice, ...]
     filled_in: tuple[str, ...]
     pruned: tuple[str, ...]
     method: str

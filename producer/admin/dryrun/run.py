@@ -126,7 +126,7 @@ class DryRuns:
         """
         with self.store.transaction() as tx:
             rows = tx.dry_runs.all()
-        return [Left(row.id, row.kind, row.mark, row.tracker_id, row.begun_at, row.coded) for row in rows]
+        return [Left(row.id, row.kind, row.mark, row.tracker_id, row.begun_at, row.notice) for row in rows]
 
     def _told(self, tried: Tried, bench: Bench, hints: list[Explanation], started: float) -> DryRun:
         rendering, answer = tried.rendering, tried.answer

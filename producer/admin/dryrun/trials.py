@@ -10,9 +10,9 @@ from typing import Any
 from producer.admin.dryrun.filling import temporary_issue, temporary_project
 from producer.admin.dryrun.results import DryRunRefused
 from shared.codes.cautions import Caution
-from shared.codes.coded import Coded
 from shared.codes.faults import Detail
 from shared.codes.invalid import Invalid
+from shared.codes.notice import Notice
 from shared.codes.refusals import Refusal
 from shared.dryrun.marks import ObjectKind, marked, new_mark
 from shared.dryrun.objects import FRESH_S, Bench, Thing, id_in
@@ -44,7 +44,7 @@ class Tried:
     path: str
     answer: RawAnswer | None
     created: str | None = None
-    warnings: tuple[Coded, ...] = ()
+    warnings: tuple[Notice, ...] = ()
 
     @property
     def ok(self) -> bool:
@@ -148,7 +148,7 @@ class Trial:
                 kind=str(kind),
                 status=thing.answer.status,
                 errors=messages(thing.answer.body.encode()) or [Invalid.NO_REASON_TOLD()],
-                hints=[one.coded for one in hints],
+                hints=[one.notice for one in hints],
             )
         )
 

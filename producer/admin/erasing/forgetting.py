@@ -12,7 +12,7 @@ from producer.admin.erasing.scrubbing import Person, Scrubber
 from producer.admin.records.transaction import Store
 from shared.codes.cautions import Caution
 from shared.codes.changes import Did
-from shared.codes.coded import Coded
+from shared.codes.notice import Notice
 from shared.codes.refusals import Refusal
 from shared.errors import BridgeError, NotFound
 from shared.store.tables.models import EventState
@@ -38,7 +38,7 @@ class Forgotten:
     person: Person
     changed: dict[str, int]
     failed_events: list[int] = field(default_factory=list)
-    warnings: list[Coded] = field(default_factory=list)
+    warnings: list[Notice] = field(default_factory=list)
 
 
 def forget(store: Store, helpdesk_user_id: int | None, email: str | None) -> Forgotten:
@@ -125,7 +125,7 @@ def _erase(store: Store, person: Person) -> Iterator[tuple[str, int]]:
                 break
 
 
-def _warnings(store: Store, person: Person) -> list[Coded]:
+def _warnings(store: Store, person: Person) -> list[Notice]:
     with store.transaction() as tx:
         config, _ = tx.configs.get()
     watching = sorted(set(config.default_watcher_ids) & person.tracker_ids)

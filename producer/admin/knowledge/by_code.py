@@ -9,12 +9,12 @@ from collections.abc import Iterable, Mapping
 
 from shared.codes.authors import Misattribution
 from shared.codes.cautions import Amount, Caution
-from shared.codes.coded import Code
 from shared.codes.deliveries import Undelivered
 from shared.codes.faults import Detail, Fault, HelpdeskFault
 from shared.codes.findings import Finding, Named
 from shared.codes.invalid import Invalid, Unimported
 from shared.codes.limits import CallLimitBy
+from shared.codes.notice import Code
 from shared.codes.reasons import Matching, Reason, Verdict
 from shared.codes.refusals import Formerly, Refusal
 from shared.codes.steps import Arrival, What

@@ -9,7 +9,7 @@ from producer.admin.desk import Desk
 from producer.admin.records.event_search import Group, Wanted
 from producer.admin.records.transaction import Store
 from producer.admin.showing.waiting import with_reasons
-from shared.codes.coded import Coded
+from shared.codes.notice import Notice
 from shared.store.tables.models import EventState, JournalEvent
 
 
@@ -44,7 +44,7 @@ def latest_events(
 
 def latest_with_reasons(
     desk: Desk, *, state: str | None = None, ticket_id: int | None = None, limit: int
-) -> list[tuple[JournalEvent, Coded | None]]:
+) -> list[tuple[JournalEvent, Notice | None]]:
     """Return events, newest first, each with why it is as it is."""
     rows = latest_events(desk.store, state=state, ticket_id=ticket_id, limit=limit)
     return with_reasons(rows, desk.redis)

@@ -12,10 +12,10 @@ from producer.admin.desk import Desk
 from producer.admin.records.event_search import Group
 from producer.admin.records.transaction import Store
 from producer.admin.showing.evictions import evictions
-from shared.coordination.pause import Pause, Paused
-from shared.coordination.presence import BEAT, WORKER, Presence
 from shared.events.config import PluginConfig
 from shared.metadata.confirming import unusable_defaults
+from shared.redis.circuit_breaker import CircuitBreaker, Paused
+from shared.redis.heartbeat import BEAT, WORKER, Heartbeats
 from shared.store.tables.models import ChangeRecord, EventState, JournalEvent
 
 ALIVE_S = 90.0
@@ -127,10 +127,10 @@ def _stands_still(oldest: JournalEvent | None, done_at: datetime | None, now: da
 def signs(desk: Desk) -> Signs | None:
     """Ask Redis; None where it cannot be asked."""
     try:
-        presence = Presence(desk.redis)
-        worker, beat = presence.seconds_since(WORKER), presence.seconds_since(BEAT)
+        heartbeats = Heartbeats(desk.redis)
+        worker, beat = heartbeats.seconds_since(WORKER), heartbeats.seconds_since(BEAT)
         evicted = worker is None and evictions(desk.redis) is not None
-        return Signs(worker, beat, Pause(desk.redis).current(), evicted)
+        return Signs(worker, beat, CircuitBreaker(desk.redis).current(), evicted)
     except RedisError:
         return None
 

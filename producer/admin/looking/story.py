@@ -13,7 +13,7 @@ from redis import Redis
 from producer.admin.records.transaction import Store, Transaction
 from producer.admin.showing.shapes import Shape, reason_json
 from producer.admin.showing.waiting import is_silent, obstacle
-from shared.codes.coded import Coded, coded_json
+from shared.codes.notice import Notice, notice_json
 from shared.codes.reasons import Reason
 from shared.codes.refusals import Refusal
 from shared.codes.steps import Arrival
@@ -49,13 +49,13 @@ class IssueLink:
     author: str | None
     adopted: bool
     since: datetime
-    coded: Coded | None
+    notice: Notice | None
     candidates: list[int]
 
     @property
     def reason(self) -> str | None:
         """Why it is so, in English."""
-        return None if self.coded is None else sentence(self.coded)
+        return None if self.notice is None else sentence(self.notice)
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,12 +71,12 @@ class TaskStanding:
     state: str
     time_entry_id: int | None
     hours: float
-    coded: Coded | None
+    notice: Notice | None
 
     @property
     def reason(self) -> str | None:
         """Why it is so, in English."""
-        return None if self.coded is None else sentence(self.coded)
+        return None if self.notice is None else sentence(self.notice)
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,18 +84,18 @@ class Happening:
     """One line of the timeline."""
 
     at: datetime
-    coded: Coded
+    notice: Notice
     call: dict[str, Any] | None = None
 
     @property
     def what(self) -> str:
         """What happened, in English."""
-        return sentence(self.coded)
+        return sentence(self.notice)
 
     @property
     def why(self) -> str:
         """Why it was done, or what to do about it; empty where nothing is to be said."""
-        return because(self.coded)
+        return because(self.notice)
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,17 +118,17 @@ class TicketTrace:
     open_events: list[JournalEvent]
     last_event: JournalEvent | None
     config: PluginConfig
-    hindered_by: Coded | None = None
+    hindered_by: Notice | None = None
     has_wrong_author: bool = False
 
-    def why(self, row: JournalEvent) -> Coded | None:
+    def why(self, row: JournalEvent) -> Notice | None:
         """Return why an event of the ticket is as it is."""
-        return self.hindered_by if is_silent(row) else row.coded
+        return self.hindered_by if is_silent(row) else row.notice
 
     @property
-    def refused_status(self) -> Coded | None:
+    def refused_status(self) -> Notice | None:
         """Why the tracker has not the newest status; None where nothing refused it."""
-        why = self.state.status_coded if self.state and not self.state.status_due else None
+        why = self.state.status_notice if self.state and not self.state.status_due else None
         return why if why and why.code == Reason.STATUS_REFUSED else None
 
     @property
@@ -191,7 +191,7 @@ def trace_ticket(store: Store, ticket_id: int, redis: Redis | None = None) -> Ti
         if not (rows or issue_row or time_rows or state or noted):
             raise NotFound(Refusal.TICKET_UNKNOWN(ticket_id=ticket_id))
         link, has_wrong_author = _link(tx, issue_row), tx.misattributed.of_ticket(ticket_id)
-    happened = [Happening(step.at, step.coded, step.call) for step in noted]
+    happened = [Happening(step.at, step.notice, step.call) for step in noted]
     arrived = [_arrival(row, event, config) for row, event in events]
     return TicketTrace(
         ticket_id,
@@ -219,7 +219,7 @@ def _link(tx: Transaction, row: LedgerRow | None) -> IssueLink | None:
         login,
         row.adopted,
         row.changed_at,
-        row.coded,
+        row.notice,
         list(row.candidates or ()),
     )
 
@@ -241,14 +241,14 @@ def _tasks(
         else:
             told = [row for row, _ in by_task[task_id]]
             row = next((one for one in reversed(told) if one.state in UNFINISHED), told[-1])
-            standings.append(TaskStanding(task_id, row.state, None, seconds / 3600, row.coded))
+            standings.append(TaskStanding(task_id, row.state, None, seconds / 3600, row.notice))
     return standings
 
 
 def _begun(row: LedgerRow, seconds: int) -> TaskStanding:
     sent = ((row.body or {}).get("time_entry") or {}).get("hours")
     hours = float(sent) if isinstance(sent, (int, float)) else seconds / 3600
-    return TaskStanding(row.key, row.state, row.tracker_id, hours, row.coded)
+    return TaskStanding(row.key, row.state, row.tracker_id, hours, row.notice)
 
 
 def _arrival(row: JournalEvent, event: Event | Deletion, config: PluginConfig) -> Happening:
@@ -265,7 +265,7 @@ def _arrival(row: JournalEvent, event: Event | Deletion, config: PluginConfig) -
     return Happening(row.received_at, arrived(**common, task_id=task.id, state=task.state, hours=hours))
 
 
-def _lateness(row: JournalEvent) -> Coded | None:
+def _lateness(row: JournalEvent) -> Notice | None:
     if row.clamped:
         return Arrival.FROM_THE_FUTURE()
     if (row.received_at - row.occurred_at).total_seconds() > LATE_S:
@@ -306,12 +306,12 @@ def trace_json(found: TicketTrace) -> Shape:
         "waits_for": reason_json(found.hindered_by) if found.hindered_by else None,
         "ticket_tasks": [_standing(task) for task in found.ticket_tasks],
         "steps": [
-            {"at": one.at, **coded_json(one.coded), "what": one.what, "why": one.why, "call": one.call}
+            {"at": one.at, **notice_json(one.notice), "what": one.what, "why": one.why, "call": one.call}
             for one in found.steps
         ],
     }
 
 
 def _standing(one: IssueLink | TaskStanding) -> Shape:
-    plain = {each.name: getattr(one, each.name) for each in fields(one) if each.name != "coded"}
-    return {**plain, **reason_json(one.coded)}
+    plain = {each.name: getattr(one, each.name) for each in fields(one) if each.name != "notice"}
+    return {**plain, **reason_json(one.notice)}

@@ -13,10 +13,10 @@ from shared.errors import BridgeError, NotFound, TrackerRejected
 from shared.events.config import PluginConfig
 from shared.metadata.synchronisation import Connect
 from shared.store.configuration.people import TrackerPerson
+from shared.store.decisions import asked_by
 from shared.store.journal.trace import Step
 from shared.store.ledger.ledger import LedgerRow
 from shared.store.tables.models import LedgerState
-from shared.store.verdicts import asked_by
 from shared.tracker.client import TrackerClient
 from shared.tracker.lists import TrackerLists
 from shared.values.ids import id_in
@@ -92,7 +92,7 @@ def _give(client: TrackerClient, row: LedgerRow, entry_id: int, person: TrackerP
     try:
         client.call("PUT", f"/time_entries/{entry_id}.json", body=body)
     except TrackerRejected as refused:
-        raise NotCorrected(Refusal.AUTHOR_REFUSED(login=person.login, problem=refused.coded)) from None
+        raise NotCorrected(Refusal.AUTHOR_REFUSED(login=person.login, problem=refused.notice)) from None
     if _author_of(client, row, entry_id) != person.tracker_user_id:
         raise NotCorrected(Refusal.AUTHOR_IGNORED(time_entry_id=entry_id, login=person.login))
 

@@ -7,8 +7,8 @@ from datetime import datetime
 
 from producer.admin.records.transaction import Store
 from producer.admin.showing.shapes import Shape, reason_json
-from shared.codes.coded import Coded
 from shared.codes.kinds import Kind
+from shared.codes.notice import Notice
 from shared.codes.reasons import Reason
 from shared.sentences.render import because, sentence
 from shared.store.ledger.misattributed import Place
@@ -33,7 +33,7 @@ class WrongAuthor:
     tracker_id: int
     author_id: int | None
     since: datetime
-    why: Coded
+    why: Notice
 
     @property
     def reason(self) -> str:
@@ -63,7 +63,7 @@ def misattributed(store: Store, *, limit: int | None = None, below: Place | None
                 one.tracker_id,
                 author_id,
                 one.at,
-                one.coded or Reason.CAUSE_NOT_KNOWN(),
+                one.notice or Reason.CAUSE_NOT_KNOWN(),
             )
             for one, author_id in tx.misattributed.find(limit=limit, below=below)
         ]

@@ -9,7 +9,7 @@ from producer.admin.records.people_search import Everybody
 from producer.admin.records.transaction import Store
 from producer.admin.showing.shapes import Shape
 from shared.codes.changes import Did
-from shared.codes.coded import Coded, coded_json
+from shared.codes.notice import Notice, notice_json
 from shared.codes.refusals import Refusal
 from shared.errors import NotFound
 from shared.events.event import HelpdeskUser
@@ -62,7 +62,7 @@ class Mapped:
     login: str | None
     new: bool
     waits: bool
-    match: Coded
+    match: Notice
 
     @property
     def why(self) -> str:
@@ -179,4 +179,4 @@ def unmap_user(store: Store, helpdesk_user_id: int) -> None:
 def mapped_json(one: Mapped) -> Shape:
     """Return who a helpdesk user is on the tracker."""
     plain = {each.name: getattr(one, each.name) for each in fields(one) if each.name != "match"}
-    return {**plain, **coded_json(one.match), "why": one.why}
+    return {**plain, **notice_json(one.match), "why": one.why}

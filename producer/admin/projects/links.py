@@ -123,10 +123,10 @@ def make_link(
             made = put_link(tx, link, keep_category=keep_category)
     except NotFound as unknown:
         now = _now(connect, link.tracker_project_id) if connect else None
-        category_id = unknown.coded.params.get("category_id", link.default_category_id)  # it may be kept
+        category_id = unknown.notice.params.get("category_id", link.default_category_id)  # it may be kept
         if now is None or not _is_newer(now, category_id):
             raise
-        if now.standing is Standing.ACTIVE and unknown.coded.code in OF_THE_CATEGORY:
+        if now.standing is Standing.ACTIVE and unknown.notice.code in OF_THE_CATEGORY:
             newer = Refusal.CATEGORY_NOT_READ_YET(category_id=category_id, **now.named)
         else:
             newer = NOT_CACHED[now.standing](**now.named)
@@ -204,7 +204,7 @@ def with_what_waited(store: Store, made: Linked, *, replay: bool) -> Linked:
         tickets = sorted({*(ticket_id for ticket_id, _, _ in skipped), *dropped})
         events = sum(count for _, count, _ in skipped)
         if replay and events:
-            tx.changes.note(Did.EVENTS_REPLAYED(count=events, which=link.coded))
+            tx.changes.note(Did.EVENTS_REPLAYED(count=events, which=link.notice))
     for start in range(0, len(tickets) if replay else 0, AT_ONCE):
         with store.transaction() as tx:
             _replay(tx, tickets[start : start + AT_ONCE], link)
@@ -238,5 +238,5 @@ def _belongs(snapshot: Mapping[str, Any], link: Link) -> bool:
 def _replay(tx: Transaction, tickets: list[int], link: Link) -> None:
     tx.journal.replay_skipped(tickets, Reason.NO_LINK, Reason.LINK_WAS_MADE())
     tx.statuses.give(tickets)  # the status was dropped with it, also where its own event had ended before
-    what = What.REPLAYED_FOR_LINK(link=link.coded, tracker_project_id=link.tracker_project_id)
+    what = What.REPLAYED_FOR_LINK(link=link.notice, tracker_project_id=link.tracker_project_id)
     tx.trace.append([Step(ticket_id, what) for ticket_id in tickets])

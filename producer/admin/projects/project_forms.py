@@ -8,10 +8,10 @@ from typing import Annotated, Any
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StrictBool, ValidationError
 
 from producer.admin.records.transaction import Store, Transaction
-from shared.codes.coded import written
 from shared.codes.faults import Detail
 from shared.codes.hints import Hint
 from shared.codes.invalid import Faults, Invalid, faulty
+from shared.codes.notice import written
 from shared.codes.refusals import Refusal
 from shared.errors import BridgeError
 from shared.events.payloads import Body

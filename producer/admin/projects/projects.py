@@ -22,11 +22,10 @@ from shared.bodies.contexts import engine_for
 from shared.bodies.precedence import choose
 from shared.codes.cautions import Caution
 from shared.codes.changes import Did
-from shared.codes.coded import Coded
 from shared.codes.faults import Detail
 from shared.codes.invalid import Invalid
+from shared.codes.notice import Notice
 from shared.codes.refusals import Refusal
-from shared.coordination.locks import Locks
 from shared.errors import (
     BridgeError,
     LeaseOver,
@@ -40,6 +39,7 @@ from shared.errors import (
 from shared.events.config import PluginConfig
 from shared.metadata.reading import find_project
 from shared.metadata.synchronisation import Connect, MetadataResult, synchronise
+from shared.redis.locks import Locks
 from shared.store.configuration.links import Link, LinkKind
 from shared.store.configuration.metadata import Entry, MetadataKind
 from shared.store.ledger.send_window import SendWindow
@@ -73,7 +73,7 @@ class Made:
     linked: Linked
     created: bool
     metadata: MetadataResult
-    warnings: tuple[Coded, ...] = ()
+    warnings: tuple[Notice, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -83,7 +83,7 @@ class ProjectForms:
     Attributes:
         connect: returns the configuration and the tracker.
         settling: seconds after a lost answer before anything is sent again.
-        ring: rings the tickets whose skipped events are replayed.
+        notify: rings the tickets whose skipped events are replayed.
         sleep: waits so many seconds.
     """
 
@@ -91,7 +91,7 @@ class ProjectForms:
     locks: Locks
     connect: Connect
     settling: float
-    ring: Callable[[Sequence[int]], object]
+    notify: Callable[[Sequence[int]], object]
     sleep: Callable[[float], None] = time.sleep
 
     def link(self, link: Link, *, replay: bool = False, keep_category: bool = False) -> Made:
@@ -101,7 +101,7 @@ class ProjectForms:
             NotFound: the tracker project or the category is unknown.
         """
         linked = make_link(self.store, link, replay=replay, keep_category=keep_category, connect=self.connect)
-        self._ring(linked)
+        self._notify(linked)
         return Made(linked, created=False, metadata=synchronise(self.store, self.locks, self.connect))
 
     def create(
@@ -140,21 +140,21 @@ class ProjectForms:
                 linked = self._keep(link, entry, replay=replay, keep_category=keep)
         finally:
             client.close()
-        self._ring(linked)
+        self._notify(linked)
         metadata = synchronise(self.store, self.locks, self.connect)
         if category is not None:
             try:
                 made = make_link(self.store, replace(link, default_category_id=category), replay=False)
                 linked = replace(linked, link=made.link)
             except NotFound as unknown:
-                warnings = (*warnings, Caution.LINKED_WITHOUT_CATEGORY(problem=unknown.coded))
+                warnings = (*warnings, Caution.LINKED_WITHOUT_CATEGORY(problem=unknown.notice))
         return Made(linked, created, metadata, warnings)
 
-    def _ring(self, linked: Linked) -> None:
+    def _notify(self, linked: Linked) -> None:
         if linked.replayed:
-            self.ring(linked.tickets)
+            self.notify(linked.tickets)
 
-    def _project(self, form: ProjectForm, config: PluginConfig) -> tuple[dict[str, Any], tuple[Coded, ...]]:
+    def _project(self, form: ProjectForm, config: PluginConfig) -> tuple[dict[str, Any], tuple[Notice, ...]]:
         """Return the object to send, the active template's or else the form's own (SPEC section 9), and warnings.
 
         Raises:
@@ -173,7 +173,7 @@ class ProjectForms:
                 raise FormRefused(faults)
         if chosen.fault is None:
             return project, chosen.warnings
-        told = Caution.FORM_SENT_AS_IT_IS(template=str(template), problem=chosen.fault.coded)
+        told = Caution.FORM_SENT_AS_IT_IS(template=str(template), problem=chosen.fault.notice)
         log.error(**log_fields(told))
         return project, (told,)
 
@@ -235,22 +235,22 @@ class ProjectForms:
             )
             return _entry(project, answer.object("project").get("id"))
         except TrackerRejected as rejection:
-            give_back(rejection.coded)
+            give_back(rejection.notice)
             if rejection.status != 422:
                 raise
             with self.store.transaction() as tx:
                 raise refusal(tx, rejection.errors) from None
         except OutcomeUnknown as unclear:
-            return self._look_up(client, identifier, unclear.coded)
+            return self._look_up(client, identifier, unclear.notice)
         except KeyError:
             return self._look_up(client, identifier, Detail.NO_PROJECT_ID())
         except (TrackerError, LeaseOver) as failure:
             if isinstance(failure, TrackerOutage) and failure.may_have_acted:
-                return self._look_up(client, identifier, failure.coded)
-            give_back(failure.coded)
+                return self._look_up(client, identifier, failure.notice)
+            give_back(failure.notice)
             raise
 
-    def _look_up(self, client: TrackerClient, identifier: str, unclear: Coded) -> Entry:
+    def _look_up(self, client: TrackerClient, identifier: str, unclear: Notice) -> Entry:
         log.warning("no clear answer to the creation of a project; looking it up", identifier=identifier)
         try:
             found = find_project(client, identifier)
@@ -271,7 +271,7 @@ class ProjectForms:
             made = put_link(tx, link, keep_category=keep_category)
         return with_what_waited(self.store, made, replay=replay)
 
-    def _free(self, identifier: str, attempt: int, reason: Coded) -> None:
+    def _free(self, identifier: str, attempt: int, reason: Notice) -> None:
         with self.store.transaction() as tx:
             tx.project_claims.free(identifier, attempt, reason)
 

@@ -28,8 +28,8 @@ from sqlalchemy import (
 )
 from sqlalchemy.orm import Session, defer
 
-from shared.codes.coded import Coded
 from shared.codes.kinds import Kind
+from shared.codes.notice import Notice
 from shared.store.journal.tickets import not_given, with_fields_kept
 from shared.store.ledger.ledger_queries import NOT_LINKED
 from shared.store.ledger.misattributed import wrong_authors
@@ -81,13 +81,13 @@ class Group:
 
     Attributes:
         cause: names the group in addresses.
-        coded: the cause, as the newest of them has it.
+        notice: the cause, as the newest of them has it.
         newest: the newest of them.
         since: when the oldest of them came in.
     """
 
     cause: str
-    coded: Coded
+    notice: Notice
     count: int
     newest: JournalEvent
     since: datetime
@@ -150,24 +150,24 @@ class EventSearch:
         rows = self.page(Wanted(state=EventState.FAILED), limit=most)
         found: dict[str, Group] = {}
         for row in rows:
-            coded = row.coded
-            if coded is None:
+            notice = row.notice
+            if notice is None:
                 continue
             cause, reason = _cause(row), _reason(row)
             group = found.get(cause)
             if group is None:
-                found[cause] = Group(cause, coded, 1, row, row.received_at, frozenset({reason}))
+                found[cause] = Group(cause, notice, 1, row, row.received_at, frozenset({reason}))
             else:
                 found[cause] = replace(
                     group, count=group.count + 1, since=row.received_at, reasons=group.reasons | {reason}
                 )
         return sorted(found.values(), key=lambda one: -one.count)
 
-    def unclear(self, most: int = 1000) -> dict[int, Coded | None]:
+    def unclear(self, most: int = 1000) -> dict[int, Notice | None]:
         """Return the tickets of what got no clear answer and is not created, the newest first, each with why."""
         rows = union_all(*(_unclear(model) for model in (TicketIssueLink, TaskTimeLink))).subquery()
         newest = select(rows).order_by(rows.c.changed_at.desc()).limit(most)
-        found: dict[int, Coded | None] = {}
+        found: dict[int, Notice | None] = {}
         for ticket_id, _, *reason in self._session.execute(newest):
             found.setdefault(ticket_id, kept(*reason))
         return found

@@ -9,7 +9,7 @@ from sqlalchemy import ColumnElement, Table, and_, delete, or_, select, update
 from sqlalchemy.orm import Session
 
 from producer.admin.records.models import ProjectClaim
-from shared.codes.coded import Coded
+from shared.codes.notice import Notice
 from shared.store.configuration.links import LinkKind
 from shared.store.tables.explained import keeping
 from shared.store.tables.types import clock, insert_for
@@ -85,7 +85,7 @@ class ProjectClaims:
             settle_after=None,
         )
 
-    def free(self, identifier: str, attempt: int, reason: Coded) -> None:
+    def free(self, identifier: str, attempt: int, reason: Notice) -> None:
         """Give a claim back: refused, or never sent."""
         mine = and_(ProjectClaim.identifier == identifier, ProjectClaim.attempt == attempt)
         self._set(mine, state=ClaimState.FREE, settle_after=None, **keeping(reason))

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from producer.admin.looking.story import TicketTrace, trace_ticket
 from producer.admin.records.transaction import Store
 from producer.admin.showing.shapes import Shape, reason_json
-from shared.codes.coded import Coded
+from shared.codes.notice import Notice
 from shared.codes.reasons import Reason
 from shared.store.tables.models import EventState, LedgerState
 
@@ -21,14 +21,14 @@ class Outcome:
 
     Attributes:
         state: its event's.
-        coded: why.
+        notice: why.
         trace: its ticket's story.
         tracker_status_id: what status_map makes of its status; None: nothing.
     """
 
     event_id: int
     state: str
-    coded: Coded | None
+    notice: Notice | None
     trace: TicketTrace
     tracker_status_id: int | None
 
@@ -55,10 +55,10 @@ class Outcome:
         )
 
     @property
-    def because(self) -> Coded:
+    def because(self) -> Notice:
         """What it waits for."""
         state = self.trace.state
-        return self.coded or (state and state.status_coded) or Reason.NO_WORKER_TOOK_IT()
+        return self.notice or (state and state.status_notice) or Reason.NO_WORKER_TOOK_IT()
 
 
 def wait_for(store: Store, event_id: int, ticket_id: int, seconds: float) -> Outcome:
@@ -81,11 +81,11 @@ def outcome(store: Store, event_id: int, ticket_id: int) -> Outcome:
     """
     with store.transaction() as tx:  # before the story: what an event has done is there once it has ended
         row = tx.journal.get(event_id)
-        state, coded = (row.state, row.coded) if row else ("", None)
+        state, notice = (row.state, row.notice) if row else ("", None)
     trace = trace_ticket(store, ticket_id)
     status = trace.state.status if trace.state else None
     mapped = trace.config.status_map.get(status) if status is not None else None
-    return Outcome(event_id, state, coded, trace, mapped)
+    return Outcome(event_id, state, notice, trace, mapped)
 
 
 def outcome_json(found: Outcome) -> Shape:
@@ -96,7 +96,7 @@ def outcome_json(found: Outcome) -> Shape:
         "event_id": found.event_id,
         "ticket_id": found.trace.ticket_id,
         "state": found.state,
-        **reason_json(found.coded),
+        **reason_json(found.notice),
         "issue": {
             "id": link.tracker_issue_id,
             "tracker_project_id": link.tracker_project_id,

@@ -16,10 +16,10 @@ from producer.admin.samples.events import mark_of
 from shared.codes.changes import Did
 from shared.codes.kinds import Kind
 from shared.codes.refusals import Refusal
-from shared.coordination.locks import of_ticket
 from shared.dryrun.lookup import look_up
 from shared.dryrun.marks import ObjectKind
 from shared.errors import BridgeError, LockBusy, TrackerRejected
+from shared.redis.locks import of_ticket
 from shared.store.ledger.ledger import LedgerRow
 from shared.store.ledger.ledger_queries import IN_FLIGHT
 from shared.store.tables.models import DryRunObject, LedgerState

@@ -5,8 +5,8 @@ from __future__ import annotations
 from redis import Redis
 from redis.exceptions import ResponseError
 
-from shared.codes.coded import Coded
 from shared.codes.findings import Finding
+from shared.codes.notice import Notice
 
 KEEPS_ALL = "noeviction"
 
@@ -20,7 +20,7 @@ def policy(redis: Redis) -> str | None:
     return found.get("maxmemory-policy") if isinstance(found, dict) else None
 
 
-def evictions(redis: Redis) -> Coded | None:
+def evictions(redis: Redis) -> Notice | None:
     """Return that locks and signs of life may be among what Redis has dropped, None if it has dropped nothing.
 
     Args:

@@ -6,19 +6,19 @@ import sys
 import traceback
 from pathlib import Path
 
-from shared.codes.coded import Coded
+from shared.codes.notice import Notice
 from shared.codes.refusals import Refusal
 from shared.errors import BridgeError, first_line
 
 
-def why(error: BaseException) -> Coded:
+def why(error: BaseException) -> Notice:
     """Return what happened; its parameters may say where things are, which is not for strangers."""
     if isinstance(error, BridgeError):
-        return error.coded
+        return error.notice
     return _of_the_database(error) or _of_others(error)
 
 
-def _of_the_database(error: BaseException) -> Coded | None:
+def _of_the_database(error: BaseException) -> Notice | None:
     """Explain errors of the database, without its statements and their values."""
     if "sqlalchemy" not in sys.modules:
         return None
@@ -40,7 +40,7 @@ def _of_the_database(error: BaseException) -> Coded | None:
     return Refusal.DATABASE_FAILED(error=cause)
 
 
-def _of_others(error: BaseException) -> Coded:
+def _of_others(error: BaseException) -> Notice:
     if "redis" in sys.modules:
         from redis.exceptions import RedisError
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from shared.codes.coded import Coded
 from shared.codes.faults import Detail
+from shared.codes.notice import Notice
 from shared.codes.refusals import Formerly, Refusal
 from shared.sentences.render import because
 
@@ -30,19 +30,19 @@ OURS = frozenset(
 """Causes that lie in deskbridge's own settings: a tracker that works does not end them."""
 
 
-def is_ours(reason: Coded) -> bool:
+def is_ours(reason: Notice) -> bool:
     """Tell whether what stops everything is a setting of deskbridge, so that it goes on only once that is changed."""
     return any(one.code in OURS for one in _within(reason))
 
 
-def step(reason: Coded) -> Coded | None:
+def step(reason: Notice) -> Notice | None:
     """Return the code, of all within a reason, that says what to do about it; None where none does."""
     return next((one for one in _within(reason) if because(one)), None)
 
 
-def _within(coded: Coded) -> Iterator[Coded]:
-    yield coded
-    for value in coded.params.values():
+def _within(notice: Notice) -> Iterator[Notice]:
+    yield notice
+    for value in notice.params.values():
         for one in value if isinstance(value, (list, tuple)) else (value,):
-            if isinstance(one, Coded):
+            if isinstance(one, Notice):
                 yield from _within(one)

@@ -6,12 +6,12 @@ from collections.abc import Iterable
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
-from shared.codes.coded import coded_json
+from shared.codes.notice import notice_json
 from shared.sentences.render import sentence
 
 if TYPE_CHECKING:
-    from shared.codes.coded import Coded
     from shared.codes.kinds import Kind
+    from shared.codes.notice import Notice
     from shared.store.configuration.links import Link
     from shared.store.configuration.metadata import Entry
     from shared.store.configuration.people import TrackerPerson
@@ -24,26 +24,26 @@ TIMES = ("occurred_at", "received_at", "attempts", "next_attempt_at")
 RUN = ("started_at", "ended_at", "ok", "counts", "differences")
 
 
-def reason_json(coded: Coded | None) -> Shape:
+def reason_json(notice: Notice | None) -> Shape:
     """Return a reason as code, parameters and sentence; nothing where there is none."""
-    if coded is None:
+    if notice is None:
         return {"code": None, "params": {}, "reason": None}
-    return {**coded_json(coded), "reason": sentence(coded)}
+    return {**notice_json(notice), "reason": sentence(notice)}
 
 
-def failure_json(why: Coded | None) -> Shape:
+def failure_json(why: Notice | None) -> Shape:
     """Return why something failed, its sentence as `error`; nothing where it did not."""
     told = reason_json(why)
     return {"error": told.pop("reason"), **told}
 
 
-def warnings_json(warnings: Iterable[Coded]) -> Shape:
+def warnings_json(warnings: Iterable[Notice]) -> Shape:
     """Return warnings as sentences, and beside them as codes with parameters."""
     told = [reason_json(one) for one in warnings]
     return {"warnings": [one["reason"] for one in told], "cautions": told}
 
 
-def event_json(row: JournalEvent, why: Coded | None = None) -> Shape:
+def event_json(row: JournalEvent, why: Notice | None = None) -> Shape:
     """Return an event.
 
     Args:
@@ -51,7 +51,7 @@ def event_json(row: JournalEvent, why: Coded | None = None) -> Shape:
         why: its reason; None: what it says of itself.
     """
     named = {name: getattr(row, name) for name in EVENT}
-    return {**named, **reason_json(why or row.coded), **{name: getattr(row, name) for name in TIMES}}
+    return {**named, **reason_json(why or row.notice), **{name: getattr(row, name) for name in TIMES}}
 
 
 def held_json(kind: Kind, row: LedgerRow) -> Shape:
@@ -60,7 +60,7 @@ def held_json(kind: Kind, row: LedgerRow) -> Shape:
         "kind": str(kind),
         "id": row.key,
         "since": row.changed_at,
-        **reason_json(row.coded),
+        **reason_json(row.notice),
         "sent": row.body,
         "candidates": list(row.candidates or ()),
     }
@@ -77,7 +77,7 @@ def link_json(link: Link) -> Shape:
 
 def run_json(run: MetadataRun) -> Shape:
     """Return the record of a metadata synchronisation."""
-    return {**{name: getattr(run, name) for name in RUN}, **failure_json(run.coded)}
+    return {**{name: getattr(run, name) for name in RUN}, **failure_json(run.notice)}
 
 
 def entry_json(entry: Entry) -> Shape:

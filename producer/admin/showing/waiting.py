@@ -8,14 +8,14 @@ from redis import Redis
 from redis.exceptions import RedisError
 
 from producer.admin.showing.evictions import evictions
-from shared.codes.coded import Coded
 from shared.codes.findings import Finding
+from shared.codes.notice import Notice
 from shared.codes.reasons import Reason
 from shared.codes.refusals import Refusal
-from shared.coordination.latency import SLOW_S, seconds_per_call
-from shared.coordination.pause import Pause
-from shared.coordination.presence import WORKER, Presence
-from shared.coordination.throttle import turns
+from shared.redis.circuit_breaker import CircuitBreaker
+from shared.redis.heartbeat import WORKER, Heartbeats
+from shared.redis.latency import SLOW_S, seconds_per_call
+from shared.redis.rate_limit import turns
 from shared.store.tables.models import EventState, JournalEvent
 
 WORKER_ALIVE_S = 30.0
@@ -23,19 +23,19 @@ NOTABLE_S = 2.0
 """A turn that is sooner than this is not what an event waits for."""
 
 
-def obstacle(redis: Redis) -> Coded | None:
+def obstacle(redis: Redis) -> Notice | None:
     """Return why nothing is sent at this moment; None: nothing stands in the way.
 
     Args:
         redis: connection with its own time-outs.
     """
     try:
-        seconds = Presence(redis).seconds_since(WORKER)
+        seconds = Heartbeats(redis).seconds_since(WORKER)
         if seconds is None and (lost := evictions(redis)):
             return lost
         if seconds is None or seconds > WORKER_ALIVE_S:
             return Reason.WORKER_AWAITED(seconds=seconds)
-        if paused := Pause(redis).current():
+        if paused := CircuitBreaker(redis).current():
             return Finding.EVERYTHING_PAUSED(because=paused.reason)
         found, seconds = turns(redis), seconds_per_call(redis)
     except RedisError as error:
@@ -47,7 +47,7 @@ def obstacle(redis: Redis) -> Coded | None:
     return None
 
 
-def with_reasons(rows: Iterable[JournalEvent], redis: Redis) -> list[tuple[JournalEvent, Coded | None]]:
+def with_reasons(rows: Iterable[JournalEvent], redis: Redis) -> list[tuple[JournalEvent, Notice | None]]:
     """Return events, each with what it says of itself, or else, if it waits, with what stands in the way.
 
     Args:
@@ -56,9 +56,9 @@ def with_reasons(rows: Iterable[JournalEvent], redis: Redis) -> list[tuple[Journ
     """
     found = list(rows)
     hindered_by = obstacle(redis) if any(map(is_silent, found)) else None
-    return [(row, hindered_by if is_silent(row) else row.coded) for row in found]
+    return [(row, hindered_by if is_silent(row) else row.notice) for row in found]
 
 
 def is_silent(row: JournalEvent) -> bool:
     """Tell whether an event waits and does not say why."""
-    return row.state == EventState.PENDING and row.coded is None
+    return row.state == EventState.PENDING and row.notice is None

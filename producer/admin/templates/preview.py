@@ -11,7 +11,7 @@ from producer.admin.records.transaction import Store
 from producer.admin.templates.template_values import unfit_values
 from shared.bodies.contexts import custom_fields_of, engine_for, preview_context
 from shared.codes.cautions import Caution
-from shared.codes.coded import Coded
+from shared.codes.notice import Notice
 from shared.events.config import PluginConfig
 from shared.events.payloads import roles_beyond
 from shared.templating.operations import CustomField, Operation, fields_for
@@ -32,7 +32,7 @@ class Preview:
 
     operation: Operation
     payload: dict[str, Any]
-    warnings: tuple[Coded, ...]
+    warnings: tuple[Notice, ...]
     filled_in: tuple[str, ...]
     pruned: tuple[str, ...]
     unknown: tuple[str, ...]
@@ -72,7 +72,7 @@ def preview(
     rendering = engine.render(body, data)
     ended = time.perf_counter()
     with store.transaction() as tx:
-        unfit = [one.coded for one in unfit_values(tx, operation, rendering.payload)]
+        unfit = [one.notice for one in unfit_values(tx, operation, rendering.payload)]
     return Preview(
         operation,
         rendering.payload,
@@ -85,7 +85,7 @@ def preview(
     )
 
 
-def _refused_roles(operation: Operation, payload: dict[str, Any], config: PluginConfig) -> list[Coded]:
+def _refused_roles(operation: Operation, payload: dict[str, Any], config: PluginConfig) -> list[Notice]:
     """Return the warning of a membership whose roles no template may give."""
     beyond = roles_beyond(payload, config) if operation is Operation.MEMBERSHIP_CREATE else []
     return [Caution.ROLES_NOT_ALLOWED(roles=list(beyond))] if beyond else []

@@ -6,7 +6,7 @@ from dataclasses import asdict, fields
 from typing import TYPE_CHECKING, Any
 
 from producer.admin.showing.shapes import reason_json, warnings_json
-from shared.codes.coded import coded_json
+from shared.codes.notice import notice_json
 from shared.sentences.render import sentence
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ def template_json(found: Described) -> Shape:
 def fault_json(fault: TemplateError | None) -> Shape | None:
     """Return what is wrong with a template, and where."""
     return (
-        {**coded_json(fault.coded), "message": fault.message, "line": fault.line, "column": fault.column}
+        {**notice_json(fault.notice), "message": fault.message, "line": fault.line, "column": fault.column}
         if fault
         else None
     )
@@ -56,7 +56,7 @@ def preview_json(shown: Preview) -> Shape:
 def dry_run_json(made: DryRun) -> Shape:
     """Return what a dry run did; the tracker's answer unchanged."""
     hints = [
-        {"field": one.field, **coded_json(one.why), "problem": sentence(one.why), "record": one.record}
+        {"field": one.field, **notice_json(one.why), "problem": sentence(one.why), "record": one.record}
         for one in made.hints
     ]
     plain = {each.name: getattr(made, each.name) for each in fields(made)}

@@ -60,7 +60,7 @@ def unfit_constant(tx: Transaction, operation: Operation, body: str) -> Template
             continue
         name = one.field.partition(".")[2].split("[")[0].split(".")[0]
         at = inner.members[name].at if isinstance(inner, Object) and name in inner.members else document.at
-        return source.error(one.coded, at)
+        return source.error(one.notice, at)
     return None
 
 

@@ -16,11 +16,11 @@ from producer.admin.records.transaction import Store, Transaction
 from producer.admin.templates.template_values import unfit_constant
 from shared.bodies.contexts import custom_fields_of, engine_for, operation_of
 from shared.codes.changes import Did
-from shared.codes.coded import Coded
 from shared.codes.invalid import Invalid, faulty
+from shared.codes.notice import Notice
 from shared.codes.refusals import Refusal
 from shared.errors import BridgeError, NotFound, TemplateError
-from shared.store.configuration.templates import Change, Kept
+from shared.store.configuration.templates import Change, SettingsCache
 from shared.store.tables.models import PayloadTemplate, TemplateChange
 from shared.templating.operations import CustomField, Operation
 from shared.templating.values import BODY_BYTES
@@ -231,12 +231,12 @@ class TemplateStore:
 
 def _note(
     tx: Transaction,
-    did: Coded,
+    did: Notice,
     template: PayloadTemplate,
     before: dict[str, int | None] | None = None,
     after: dict[str, int | None] | None = None,
 ) -> None:
-    tx.changes.note(Coded(did.code, {**did.params, "template_id": template.id}), before=before, after=after)
+    tx.changes.note(Notice(did.code, {**did.params, "template_id": template.id}), before=before, after=after)
 
 
 def _found(tx: Transaction, template_id: int, *, lock: bool = False) -> PayloadTemplate:
@@ -266,7 +266,7 @@ def _as_it_is(tx: Transaction, template: PayloadTemplate, version: int | None = 
     return _described(tx, found[0])
 
 
-def _described(tx: Transaction, kept: Kept) -> Described:
+def _described(tx: Transaction, kept: SettingsCache) -> Described:
     template, operation = kept.template, Operation(kept.template.operation)
     return Described(
         template.id,
@@ -306,5 +306,5 @@ def _check(body: str, name: str | None = None) -> None:
         raise _wrong("body", Invalid.TOO_MANY_BYTES(most=BODY_BYTES))
 
 
-def _wrong(field: str, problem: Coded) -> TemplateRefused:
+def _wrong(field: str, problem: Notice) -> TemplateRefused:
     return TemplateRefused(faulty(Refusal.TEMPLATE_FIELD_NOT_VALID, [(field, problem)]))

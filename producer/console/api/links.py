@@ -116,7 +116,7 @@ def _make(desk: Desk, kind: LinkKind, helpdesk_id: int, form: LinkForm) -> Made:
         try:
             return desk.project_forms.link(link, replay=form.replay, keep_category=keep)
         except NotFound as unknown:
-            raise Problem(422, "Not valid", why=unknown.coded) from None
+            raise Problem(422, "Not valid", why=unknown.notice) from None
     try:
         wanted = ProjectForm.of(form.create or {})
         return desk.project_forms.create(
@@ -130,4 +130,4 @@ def _make(desk: Desk, kind: LinkKind, helpdesk_id: int, form: LinkForm) -> Made:
     except FormRefused as refused:
         faults = [(f"create.{field}" if field else "create", problem) for field, problem in refused.faults]
         told = sentence(Refusal.REQUEST_NOT_VALID())
-        raise Problem(422, "Not valid", told, why=refused.coded, faults=faults) from None
+        raise Problem(422, "Not valid", told, why=refused.notice, faults=faults) from None

@@ -22,14 +22,14 @@ class Shape(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
 
-class Coded(Shape):
+class Notice(Shape):
     """A reason: the code and its parameters for programs, the sentence for people; null where there is none."""
 
     code: str | None = None
     params: dict[str, Any] = {}
 
 
-class Event(Coded):
+class Event(Notice):
     """An event of the journal."""
 
     id: int
@@ -45,7 +45,7 @@ class Event(Coded):
     next_attempt_at: AwareDatetime | None
 
 
-class Held(Coded):
+class Held(Notice):
     """An issue or a time entry that waits for a decision."""
 
     kind: str
@@ -56,7 +56,7 @@ class Held(Coded):
     candidates: list[int]
 
 
-class WrongAuthor(Coded):
+class WrongAuthor(Notice):
     """An issue or a time entry that has another author on the tracker than was meant."""
 
     kind: str
@@ -69,7 +69,7 @@ class WrongAuthor(Coded):
     todo: str
 
 
-class IssueOfTicket(Coded):
+class IssueOfTicket(Notice):
     """The issue of a ticket, or what has become of its creation."""
 
     state: str
@@ -83,7 +83,7 @@ class IssueOfTicket(Coded):
     candidates: list[int]
 
 
-class TicketTask(Coded):
+class TicketTask(Notice):
     """A ticket task and its time entry."""
 
     task_id: int
@@ -93,7 +93,7 @@ class TicketTask(Coded):
     reason: str | None
 
 
-class Step(Coded):
+class Step(Notice):
     """Something that happened to a ticket; `call` is what was sent to the tracker, and its answer."""
 
     at: AwareDatetime
@@ -102,7 +102,7 @@ class Step(Coded):
     call: dict[str, Any] | None
 
 
-class Obstacle(Coded):
+class Obstacle(Notice):
     """What stands in the way of an event that waits and does not say why."""
 
     reason: str | None
@@ -127,7 +127,7 @@ class IssueOutcome(Shape):
     status: str | None
 
 
-class TaskOutcome(Coded):
+class TaskOutcome(Notice):
     """What became of a ticket task."""
 
     id: int
@@ -137,7 +137,7 @@ class TaskOutcome(Coded):
     reason: str | None
 
 
-class TicketOutcome(Coded):
+class TicketOutcome(Notice):
     """What became of a ticket: `state` and the reason are its issue's, or its last event's while it has none."""
 
     ticket_id: int
@@ -171,7 +171,7 @@ class Caution(Shape):
     reason: str
 
 
-class Refreshed(Coded):
+class Refreshed(Notice):
     """Whether the metadata was read after a form."""
 
     ok: bool
@@ -215,7 +215,7 @@ class Difference(Shape):
     removed: list[str]
 
 
-class Synchronisation(Coded):
+class Synchronisation(Notice):
     """A synchronisation of the metadata."""
 
     started_at: AwareDatetime
@@ -260,7 +260,7 @@ class TrackerUser(Shape):
     admin: bool
 
 
-class HelpdeskUser(Coded):
+class HelpdeskUser(Notice):
     """Who a helpdesk user is on the tracker.
 
     `by` is `override`, `e-mail`, or null: the administrator acts for them. `new`: no person has confirmed the match by
@@ -286,7 +286,7 @@ class UserMapped(Shape):
     confirmed: bool
 
 
-class TemplateFault(Coded):
+class TemplateFault(Notice):
     """What is wrong with a template, and where."""
 
     message: str
@@ -324,7 +324,7 @@ class Generated(Shape):
     body: str
 
 
-class Hint(Coded):
+class Hint(Notice):
     """What may explain a refusal; `record` is a knowledge record (`deskbridge knowledge show`)."""
 
     field: str
@@ -332,7 +332,7 @@ class Hint(Coded):
     record: str
 
 
-class Left(Coded):
+class Left(Notice):
     """Something that a dry run asked the tracker for and that is not known to be gone."""
 
     id: int

@@ -50,7 +50,7 @@ def change_config(
     try:
         changed = configuration.save(desk, typed, api_key=key, moved=moved, replay=replay)
     except SettingsError as wrong:
-        raise Problem(422, "Not valid", why=wrong.coded, faults=wrong.faults) from None
+        raise Problem(422, "Not valid", why=wrong.notice, faults=wrong.faults) from None
     return {
         "config": configuration.show(desk.store),
         **warnings_json(changed.warnings),
@@ -128,7 +128,7 @@ def map_user(desk: AtDesk, helpdesk_user_id: Id, override: Override) -> Any:
     try:
         person = people.map_user(desk.store, helpdesk_user_id, override.tracker_user_id)
     except NotFound as unknown:
-        raise Problem(422, "Not valid", why=unknown.coded) from None
+        raise Problem(422, "Not valid", why=unknown.notice) from None
     told = {"helpdesk_user_id": helpdesk_user_id, "tracker_user_id": override.tracker_user_id}
     return {**told, "login": person.login if person else None, "confirmed": person is not None}
 

@@ -23,7 +23,7 @@ def outcome(desk: AtDesk, ticket_id: Id) -> Any:
     link, last = found.link, found.last_event
     issue_id = link.tracker_issue_id if link else None
     status_id = found.state.given_status_id if found.state else None
-    why = found.refused_status or (link.coded if link else last.coded if last else None)
+    why = found.refused_status or (link.notice if link else last.notice if last else None)
     return {
         "ticket_id": ticket_id,
         "state": link.state if link else last.state if last else LedgerState.FREE,
@@ -41,7 +41,7 @@ def outcome(desk: AtDesk, ticket_id: Id) -> Any:
                 "state": task.state,
                 "hours": task.hours,
                 "time_entry_id": task.time_entry_id,
-                **reason_json(task.coded),
+                **reason_json(task.notice),
             }
             for task in found.ticket_tasks
         ],

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from shared.codes.coded import Coded
 from shared.codes.faults import Detail, Fault
 from shared.codes.findings import Finding
 from shared.codes.hints import Hint
+from shared.codes.notice import Notice
 from shared.codes.reasons import Matching, Reason
 from shared.sentences.language import N_, said
 
@@ -121,16 +121,16 @@ FIXES: dict[str, tuple[str, str]] = {
 HINTS = frozenset(Hint)
 
 
-def fix(coded: Coded | None) -> Fix | None:
+def fix(notice: Notice | None) -> Fix | None:
     """Return where a cause is removed, looking into what the cause itself was caused by."""
-    if coded is None:
+    if notice is None:
         return None
-    if coded.code in FIXES:
-        label, address = FIXES[coded.code]
+    if notice.code in FIXES:
+        label, address = FIXES[notice.code]
         return Fix(said(label), address)
-    for value in coded.params.values():
+    for value in notice.params.values():
         for one in value if isinstance(value, (list, tuple)) else [value]:
-            found = fix(one) if isinstance(one, Coded) else None
+            found = fix(one) if isinstance(one, Notice) else None
             if found:
                 return found
     return None

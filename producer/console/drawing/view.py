@@ -25,7 +25,7 @@ from producer.console.drawing.assets import Assets
 from producer.console.drawing.languages import Languages
 from producer.console.drawing.notices import NOTICES
 from producer.console.drawing.words import STATES, TONES, label
-from shared.codes.coded import Coded
+from shared.codes.notice import Notice
 from shared.sentences.language import counted, language, numeral, said
 from shared.sentences.render import because, sentence
 from shared.values.characters import NOT_FOR_A_TERMINAL
@@ -161,12 +161,12 @@ def _may(right: Right | None) -> Mapping[str, bool]:
     return {str(one): right is not None and right.covers(one) for one in Right}
 
 
-def _said(coded: Coded | None) -> Markup:
-    return _with_code(sentence(coded)) if coded else Markup()
+def _said(notice: Notice | None) -> Markup:
+    return _with_code(sentence(notice)) if notice else Markup()
 
 
-def _why(coded: Coded | None) -> Markup:
-    return _with_code(because(coded)) if coded else Markup()
+def _why(notice: Notice | None) -> Markup:
+    return _with_code(because(notice)) if notice else Markup()
 
 
 def _with_code(text: str) -> Markup:

@@ -8,7 +8,7 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from producer.admin.showing.failures import why
 from producer.web.problems import Problem
-from shared.codes.coded import Coded
+from shared.codes.notice import Notice
 from shared.sentences.language import N_, said
 from shared.telemetry.logs import reason_fields
 
@@ -18,7 +18,7 @@ AGAIN = N_("try again")
 
 def unusable(error: SQLAlchemyError) -> Problem:
     """Return the answer: whoever asks may be a stranger, and where the database is, is for the log."""
-    code = Coded(why(error).code)
+    code = Notice(why(error).code)
     return Problem(503, N_("The database cannot be used"), said(AGAIN), why=code, headers=AGAIN_S)
 
 
@@ -29,4 +29,4 @@ def for_the_log(error: SQLAlchemyError) -> dict[str, Any]:
     """
     cause = getattr(error, "orig", None) or error
     state = getattr(cause, "pgcode", None) or getattr(cause, "sqlite_errorname", None)
-    return {**reason_fields(Coded(why(error).code)), "error": type(cause).__name__, "state": state}
+    return {**reason_fields(Notice(why(error).code)), "error": type(cause).__name__, "state": state}

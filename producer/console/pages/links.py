@@ -123,9 +123,9 @@ def _link(desk: AtDesk, kind: LinkKind, helpdesk_id: int, form: Fields) -> str:
     try:
         made = desk.project_forms.link(link, replay=form.has("replay"))
     except NotFound as unknown:
-        of_category = unknown.coded.code in OF_THE_CATEGORY
+        of_category = unknown.notice.code in OF_THE_CATEGORY
         field = "default_category_id" if of_category else "tracker_project_id"
-        raise FormRefused([(field, unknown.coded)]) from None
+        raise FormRefused([(field, unknown.notice)]) from None
     return "linked" if made.linked.confirmed else "unconfirmed"
 
 

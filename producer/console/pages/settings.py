@@ -17,7 +17,7 @@ from producer.admin.people.people import logins_of
 from producer.console.entry.answers import AtDesk
 from producer.console.entry.visitors import Fields
 from producer.console.pages.parts import Form, go, page_router, show
-from shared.codes.coded import Coded
+from shared.codes.notice import Notice
 from shared.errors import SettingsError
 from shared.events.config import PluginConfig
 from shared.metadata.confirming import OF_SPEC
@@ -118,7 +118,7 @@ def _show(
     faults: dict[str, str] | None = None,
     tested: Tested | None = None,
     saved: bool = False,
-    warnings: Sequence[Coded] = (),
+    warnings: Sequence[Notice] = (),
     owed: int = 0,
 ) -> Response:
     # first of all: what has ended by then is in what is read next
@@ -199,7 +199,7 @@ def _seen(config: PluginConfig) -> str:
 def _faults(wrong: SettingsError) -> dict[str, str]:
     """Return the faults of a refusal by the field of the form that each stands under."""
     found: dict[str, str] = {}
-    for path, problem in wrong.faults or [("", wrong.coded)]:
+    for path, problem in wrong.faults or [("", wrong.notice)]:
         name = path.partition(".")[0]
         field = name if name in (*PluginConfig.model_fields, "api_key") else ""
         found[field] = f"{found.get(field, '')} {sentence(problem)}".strip()

@@ -61,7 +61,7 @@ def end(request: Request, desk: AtDesk) -> Response:
     except ProviderFailed as failed:
         return _failed(request, failed, visitors.PATH)
     except (SignOnRefused, AccountRefused) as refused:
-        log.warning("refused: single sign-on", **reason_fields(refused.coded))
+        log.warning("refused: single sign-on", **reason_fields(refused.notice))
         return sign_in_form(request, status=403, next=visitors.PATH, fault=str(refused))
     _take_back(request)
     if old := visitors.session_of(request):
@@ -101,10 +101,10 @@ def _busy(request: Request, busy: TooBusy, wanted: str) -> Response:
 
 
 def _failed(request: Request, failed: ProviderFailed, wanted: str) -> Response:
-    log.error("the OpenID provider failed", **reason_fields(failed.coded))
+    log.error("the OpenID provider failed", **reason_fields(failed.notice))
     fault = (
         said("Your provider cannot be asked at the moment: try again.")
-        if failed.coded.code == Refusal.PROVIDER_UNREACHABLE
+        if failed.notice.code == Refusal.PROVIDER_UNREACHABLE
         else said(
             "Your provider did not answer as it should: try again, and tell an administrator if it stays so."
         )

@@ -13,8 +13,8 @@ from producer.admin.looking.story import destination, names_of, trace_ticket
 from producer.console.drawing.fixing import HINTS, fix
 from producer.console.entry.answers import AtDesk, Id
 from producer.console.pages.parts import Form, go, page_router, show
-from shared.codes.coded import Coded, codes_in
 from shared.codes.kinds import Kind
+from shared.codes.notice import Notice, codes_in
 from shared.codes.steps import What
 from shared.errors import NotFound
 from shared.store.tables.models import EventState, LedgerState
@@ -47,7 +47,7 @@ def ticket(request: Request, desk: AtDesk, ticket_id: Id) -> Response:
     snapshot: dict[str, Any] = found.state.snapshot if found.state else {}
     place = destination(desk.store, found)
     body = next(
-        (one.coded for one in reversed(found.steps) if one.coded.code == What.BODY_FROM_TEMPLATE), None
+        (one.notice for one in reversed(found.steps) if one.notice.code == What.BODY_FROM_TEMPLATE), None
     )
     person = next((one for one in map(_person, reversed(found.steps)) if one), None)
     return show(
@@ -113,26 +113,26 @@ def _missing(open_events: list[Any]) -> list[Any]:
     return list(failed.values())
 
 
-def _hints(steps: list[Any], missing: list[Any]) -> list[Coded]:
+def _hints(steps: list[Any], missing: list[Any]) -> list[Notice]:
     """Return why the tracker may have refused what is missing, of the newest refusal, unless that is said already."""
     if not missing:
         return []
-    said = {code for row in missing if row.coded for code in codes_in(row.coded)}
-    found: dict[str, Coded] = {}
+    said = {code for row in missing if row.notice for code in codes_in(row.notice)}
+    found: dict[str, Notice] = {}
     for step in steps:
-        if step.coded.code == What.PERHAPS_REFUSED_FOR:
-            problem = step.coded.params.get("problem")
-            if isinstance(problem, Coded) and problem.code in HINTS:
+        if step.notice.code == What.PERHAPS_REFUSED_FOR:
+            problem = step.notice.params.get("problem")
+            if isinstance(problem, Notice) and problem.code in HINTS:
                 found[problem.code] = problem
     return [one for one in found.values() if one.code not in said]
 
 
-def _person(step: Any) -> Coded | None:
+def _person(step: Any) -> Notice | None:
     """Return on whose behalf something was done, and why."""
-    match = step.coded.params.get("match")
-    return match if isinstance(match, Coded) else None
+    match = step.notice.params.get("match")
+    return match if isinstance(match, Notice) else None
 
 
 def _is_bad(step: Any) -> bool:
     status = (step.call or {}).get("status")
-    return step.coded.code in BAD or (isinstance(status, int) and status >= 400)
+    return step.notice.code in BAD or (isinstance(status, int) and status >= 400)

@@ -47,7 +47,7 @@ def webhooks(secrets: Sequence[SecretStr], intake: Intake) -> APIRouter:
         try:
             return PlainTextResponse(verifier.answer_challenge(crc_token))
         except BadSignature as refusal:
-            raise Problem(401, "Not GLPI's challenge", why=refusal.coded) from None
+            raise Problem(401, "Not GLPI's challenge", why=refusal.notice) from None
 
     @router.post("/{item}", status_code=202, responses=refusals(400, 401, 408, 413, 415, 429, 503))
     async def deliver(item: Item, request: Request) -> JSONResponse:
@@ -57,7 +57,7 @@ def webhooks(secrets: Sequence[SecretStr], intake: Intake) -> APIRouter:
             body = await intake.read(request)
             secret, delivery_id = verifier.verify(body, request.headers)
         except BadSignature as refusal:
-            raise Problem(401, "Not signed by a known secret", why=refusal.coded) from None
+            raise Problem(401, "Not signed by a known secret", why=refusal.notice) from None
         intake.admit(f"{SOURCE} {secret}", len(body))
         return JSONResponse(
             await intake.keep(read_or_park(item, body, delivery_id), within=ANSWER_WITHIN_S), 202

@@ -10,7 +10,7 @@ from typing import Any
 from sqlalchemy import delete, insert, select
 from sqlalchemy.orm import Session
 
-from shared.codes.coded import Coded, coded_json
+from shared.codes.notice import Notice, notice_json
 from shared.store.tables.models import ChangeRecord
 from shared.store.tables.types import clock, moment
 
@@ -39,7 +39,7 @@ class Changes:
     def __init__(self, session: Session) -> None:
         self._session = session
 
-    def note(self, what: Coded, *, before: Any = None, after: Any = None) -> int:
+    def note(self, what: Notice, *, before: Any = None, after: Any = None) -> int:
         """Record a change; return its number.
 
         Args:
@@ -47,7 +47,7 @@ class Changes:
             before: what it was, as plain JSON.
             after: what it is now.
         """
-        row = {"at": clock(), "who": whoever(), **coded_json(what)}
+        row = {"at": clock(), "who": whoever(), **notice_json(what)}
         made = insert(ChangeRecord).values(**row, before=before, after=after).returning(ChangeRecord.id)
         return self._session.execute(made).scalar_one()
 

@@ -22,7 +22,7 @@ from sqlalchemy import (
 )
 from sqlalchemy.orm import InstrumentedAttribute, Session
 
-from shared.codes.coded import Coded
+from shared.codes.notice import Notice
 from shared.codes.steps import Which
 from shared.events.event import Place
 from shared.store.configuration.basis import note_change
@@ -50,7 +50,7 @@ class Link:
         return f"{self.kind} {self.helpdesk_id}"
 
     @property
-    def coded(self) -> Coded:
+    def notice(self) -> Notice:
         """It as a parameter of a code."""
         return Which.LINK_OF(kind=str(self.kind), id=self.helpdesk_id)
 

@@ -11,7 +11,7 @@ from typing import Any, cast
 from sqlalchemy import String, Table, delete, false, func, select, true, type_coerce, union_all
 from sqlalchemy.orm import Session
 
-from shared.codes.coded import Coded
+from shared.codes.notice import Notice
 from shared.store.configuration.basis import note_change
 from shared.store.tables.explained import keeping
 from shared.store.tables.models import MetadataRow, MetadataRun, TrackerUser
@@ -103,7 +103,7 @@ class Metadata:
         return _entry(row) if row else None
 
     def needed(self) -> tuple[tuple[int, ...], frozenset[int]]:
-        """Return what each drain has to know, in one statement: the tracker's administrators and its statuses."""
+        """Return what each pass has to know, in one statement: the tracker's administrators and its statuses."""
         rows = self._session.execute(NEEDED).all()
         return tuple(one for admin, one in rows if admin), frozenset(
             one for is_admin, one in rows if not is_admin
@@ -175,7 +175,7 @@ class Metadata:
         *,
         counts: Mapping[str, int],
         differences: Mapping[str, Any],
-        why: Coded | None = None,
+        why: Notice | None = None,
     ) -> None:
         """Record a run that ends now, and forget those long past, but never the last good one."""
         error = keeping(why)

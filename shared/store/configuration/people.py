@@ -11,7 +11,7 @@ from typing import Any, Protocol, cast
 from sqlalchemy import BindParameter, Row, Table, bindparam, delete, func, or_, select, update
 from sqlalchemy.orm import Session
 
-from shared.codes.coded import Coded
+from shared.codes.notice import Notice
 from shared.codes.reasons import Matching
 from shared.events.event import HelpdeskUser
 from shared.store.configuration.basis import note_change
@@ -68,7 +68,7 @@ class Match:
     """
 
     person: TrackerPerson | None
-    why: Coded
+    why: Notice
     confirmed: bool = False
     pinned: bool = False
 

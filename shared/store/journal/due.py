@@ -22,7 +22,7 @@ CLOCK_TOLERANCE = timedelta(minutes=5)
 EARLIEST, LATEST = datetime(1969, 12, 31, tzinfo=UTC), datetime(2200, 1, 1, tzinfo=UTC)
 MOST_ROWS = 200
 MOST_BYTES = 4 * 1024 * 1024
-"""Rows, and bytes of their payloads, that one drain reads at once."""
+"""Rows, and bytes of their payloads, that one pass reads at once."""
 FEW_ROWS = 8
 FEW_BYTES = 256 * 1024
 """The same where tickets are read together: what is more holds up the others."""

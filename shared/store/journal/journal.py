@@ -34,8 +34,8 @@ from sqlalchemy.dialects.postgresql import insert as insert_on_postgresql
 from sqlalchemy.dialects.sqlite import insert as insert_on_sqlite
 from sqlalchemy.orm import Session, aliased, load_only
 
-from shared.codes.coded import Code, Coded, Written
 from shared.codes.invalid import Faults, faulty
+from shared.codes.notice import Code, Notice, Written
 from shared.codes.reasons import Reason
 from shared.codes.refusals import Refusal
 from shared.errors import NotFound
@@ -142,8 +142,8 @@ class Done:
 
     event_id: int
     key: str
-    reason: Coded
-    others: Coded
+    reason: Notice
+    others: Notice
 
 
 DONE = Rows(
@@ -277,7 +277,7 @@ class Journal:
             found[row.ticket_id].append(row)
         return {ticket_id: due_events(rows, few=few) for ticket_id, rows in found.items()}
 
-    def supersede_older(self, event_id: int, reason: Coded) -> None:
+    def supersede_older(self, event_id: int, reason: Notice) -> None:
         """End the pending events of an event's key that are older than it."""
         newer = aliased(JournalEvent)
         of_its_key = JournalEvent.key == select(newer.key).where(newer.id == event_id).scalar_subquery()
@@ -288,7 +288,7 @@ class Journal:
         where = and_(of_its_key, is_pending_of_few(), is_older, has_snapshot)
         self._change(where, reason, state=EventState.SUPERSEDED, next_attempt_at=None, ended_at=clock())
 
-    def wait_due(self, ticket_id: int, until: datetime, reason: Coded) -> None:
+    def wait_due(self, ticket_id: int, until: datetime, reason: Notice) -> None:
         """Keep everything that is due for a ticket pending until then."""
         self._change(due_with_their_keys(ticket_id), reason, next_attempt_at=until)
 
@@ -315,7 +315,7 @@ class Journal:
 
         Args:
             limit: how many at most.
-            older_than: seconds since the event came; younger ones have just been rung.
+            older_than: seconds since the event came; younger ones have just been notified.
         """
         oldest = func.min(JournalEvent.id)
         statement = (
@@ -327,7 +327,7 @@ class Journal:
         )
         return list(self._session.scalars(statement))
 
-    def end(self, event_ids: Collection[int], state: EventState, reason: Coded) -> None:
+    def end(self, event_ids: Collection[int], state: EventState, reason: Notice) -> None:
         """Give pending events a final state (or `held`, `failed`) with its reason.
 
         What others have ended meanwhile stays: a worker that was stopped and comes back knows less than they do.
@@ -353,7 +353,7 @@ class Journal:
                 self.ended[str(EventState.DONE), str(one.reason.code)] += 1
 
     def wait(
-        self, event_ids: Collection[int], until: datetime | None, reason: Coded, *, attempt: bool = False
+        self, event_ids: Collection[int], until: datetime | None, reason: Notice, *, attempt: bool = False
     ) -> None:
         """Keep pending events pending; what others have ended meanwhile stays so.
 
@@ -390,7 +390,7 @@ class Journal:
         waiting = and_(_waiting_for(ticket_id, task_id), is_pending_of_few())
         self._session.execute(update(JOURNAL).where(waiting).values(next_attempt_at=None))
 
-    def reopen(self, where: ColumnElement[bool], reason: Coded) -> list[int]:
+    def reopen(self, where: ColumnElement[bool], reason: Notice) -> list[int]:
         """Make events pending again, with all their attempts before them; return their tickets.
 
         What they lack is looked for anew.
@@ -410,12 +410,12 @@ class Journal:
         )
         return sorted(set(changed.scalars()))
 
-    def reopen_held(self, ticket_id: int, reason: Coded, task_id: int | None = None) -> list[int]:
+    def reopen_held(self, ticket_id: int, reason: Notice, task_id: int | None = None) -> list[int]:
         """Make held events pending again, since what they waited for was decided; return their tickets."""
         held = JournalEvent.state == EventState.HELD
         return self.reopen(and_(_waiting_for(ticket_id, task_id), held), reason)
 
-    def replay(self, event_ids: Collection[int], reason: Coded = REPLAYED) -> list[int]:
+    def replay(self, event_ids: Collection[int], reason: Notice = REPLAYED) -> list[int]:
         """Make the named events pending again, with every failed one of the same keys; return their tickets.
 
         A ticket task's newest event decides what is logged, so an older one is not replayed without it.
@@ -441,7 +441,7 @@ class Journal:
             found.setdefault(ticket_id, []).append(event_id)
         return found
 
-    def replay_where(self, where: ColumnElement[bool], reason: Coded = REPLAYED) -> list[int]:
+    def replay_where(self, where: ColumnElement[bool], reason: Notice = REPLAYED) -> list[int]:
         """Make the events that a condition matches pending again, with every failed one of the same keys."""
         readable = JournalEvent.key != UNREADABLE
         keys = select(JournalEvent.key).where(where)
@@ -449,7 +449,7 @@ class Journal:
         return self.reopen(and_(readable, or_(where, failed_alike)), reason)
 
     def replay_state(
-        self, state: EventState, reason: Coded = REPLAYED, *, code: str | None = None
+        self, state: EventState, reason: Notice = REPLAYED, *, code: str | None = None
     ) -> list[int]:
         """Make every event of a state pending again, of one reason's code where one is named; return their tickets."""
         return self.reopen(and_(_ended_so(state, code), JournalEvent.key != UNREADABLE), reason)
@@ -482,7 +482,7 @@ class Journal:
         counts = select(JournalEvent.code, func.count()).where(failed).group_by(JournalEvent.code)
         return {code or str(Written.AS_WRITTEN): count for code, count in self._session.execute(counts)}
 
-    def reasons(self, state: EventState) -> list[tuple[int, Coded | None]]:
+    def reasons(self, state: EventState) -> list[tuple[int, Notice | None]]:
         """Return the events of a state with their reasons, oldest first."""
         columns = (JournalEvent.id, JournalEvent.reason_text, JournalEvent.code, JournalEvent.params)
         statement = select(*columns).where(JournalEvent.state == state).order_by(JournalEvent.id)
@@ -560,7 +560,7 @@ class Journal:
         statement = select(JournalEvent).options(load_only(*ends, raiseload=True)).where(lately)
         return self._session.scalars(statement.order_by(JournalEvent.id)).all()
 
-    def replay_skipped(self, ticket_ids: Sequence[int], code: Code, why: Coded) -> None:
+    def replay_skipped(self, ticket_ids: Sequence[int], code: Code, why: Notice) -> None:
         """Make the events of some tickets that were skipped for a reason pending again."""
         skipped = and_(JournalEvent.state == EventState.SKIPPED, is_for(JournalEvent, code))
         for start in range(0, len(ticket_ids), 500):
@@ -656,7 +656,7 @@ class Journal:
         statement: Delete = delete(JournalEvent).where(JournalEvent.id.in_(old))
         return len(self._session.execute(statement.returning(JournalEvent.id)).all())
 
-    def _change(self, where: ColumnElement[bool], reason: Coded, **values: object) -> None:
+    def _change(self, where: ColumnElement[bool], reason: Notice, **values: object) -> None:
         changed = self._session.execute(update(JOURNAL).where(where).values(**values, **keeping(reason)))
         if "state" in values:
             self.ended[str(values["state"]), str(reason.code)] += cast(CursorResult[Any], changed).rowcount

@@ -33,7 +33,7 @@ from sqlalchemy import (
 from sqlalchemy.dialects import postgresql
 from sqlalchemy.orm import Session
 
-from shared.codes.coded import Code, Coded
+from shared.codes.notice import Code, Notice
 from shared.codes.reasons import Reason
 from shared.events.event import Event
 from shared.sentences.render import sentence
@@ -124,15 +124,15 @@ class Desired(NamedTuple):
         return None if event_id != self.event_id and is_given else wanted
 
     @property
-    def status_coded(self) -> Coded | None:
+    def status_notice(self) -> Notice | None:
         """Why the status was not given, or not yet; None where nothing stood against it."""
         return kept(self.status_text, self.status_code, self.status_params)
 
     @property
     def status_reason(self) -> str | None:
         """The same in English, for people."""
-        coded = self.status_coded
-        return None if coded is None else sentence(coded)
+        notice = self.status_notice
+        return None if notice is None else sentence(notice)
 
 
 class TicketStates:
@@ -357,7 +357,7 @@ class TicketStates:
         )
         return [(ticket_id, snapshot) for ticket_id, snapshot in self._session.execute(statement)]
 
-    def not_given(self, limit: int) -> tuple[int, list[tuple[int, int, Coded | None]]]:
+    def not_given(self, limit: int) -> tuple[int, list[tuple[int, int, Notice | None]]]:
         """Return of how many tickets' issues the tracker did not take the status, and some of these tickets.
 
         Returns:
@@ -401,7 +401,7 @@ class TicketStates:
             there = [ticket_id for ticket_id, other in places.items() if other == place]
             self._set(TicketState.ticket_id.in_(there), unlinked_place=place)
 
-    def dropped(self, ticket_id: int, event_id: int, reason: Coded) -> None:
+    def dropped(self, ticket_id: int, event_id: int, reason: Notice) -> None:
         """Note that this snapshot's status cannot be given, and why; a newer one is tried again."""
         self._set(
             self._still(ticket_id, event_id),
@@ -412,7 +412,7 @@ class TicketStates:
         )
 
     def wait(
-        self, ticket_id: int, event_id: int, until: datetime | None, reason: Coded, *, attempt: bool
+        self, ticket_id: int, event_id: int, until: datetime | None, reason: Notice, *, attempt: bool
     ) -> None:
         """Keep the status due and look again at `until` (database clock)."""
         attempts = TicketState.status_attempts + (1 if attempt else 0)

@@ -11,7 +11,7 @@ from typing import Any, cast
 from sqlalchemy import Float, Table, delete, func, insert, literal_column, select
 from sqlalchemy.orm import Session
 
-from shared.codes.coded import Coded, to_json
+from shared.codes.notice import Notice, to_json
 from shared.store.tables.constant import carry_out
 from shared.store.tables.models import TraceStep
 from shared.store.tables.rows import Rows
@@ -32,12 +32,12 @@ class Step:
     """One thing that happened.
 
     Attributes:
-        coded: what happened, and why.
+        notice: what happened, and why.
         call: the outbound call: method, path, as, status, ms, body, answer; never the key.
     """
 
     ticket_id: int
-    coded: Coded
+    notice: Notice
     task_id: int | None = None
     call: dict[str, Any] | None = None
     at: datetime = field(default_factory=lambda: datetime.now(UTC))
@@ -59,10 +59,10 @@ class Trace:
                 "ticket_id": step.ticket_id,
                 "task_id": step.task_id,
                 "at": step.at,
-                "what": str(step.coded.code),
+                "what": str(step.notice.code),
                 "why": "",
-                "code": str(step.coded.code),
-                "params": to_json(step.coded.params),
+                "code": str(step.notice.code),
+                "params": to_json(step.notice.params),
                 "call": step.call,
                 "age": (here - step.at).total_seconds(),
             }

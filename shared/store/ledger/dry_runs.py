@@ -8,7 +8,7 @@ from typing import Any, cast
 from sqlalchemy import Table, delete, select, update
 from sqlalchemy.orm import Session
 
-from shared.codes.coded import Coded
+from shared.codes.notice import Notice
 from shared.store.tables.explained import keeping
 from shared.store.tables.models import DryRunObject
 from shared.store.tables.types import clock, insert_for
@@ -72,7 +72,7 @@ class DryRunObjects:
             taken += self._session.scalars(statement).all()
         return taken
 
-    def put_off(self, row_id: int, attempts: int, seconds: float, reason: Coded) -> None:
+    def put_off(self, row_id: int, attempts: int, seconds: float, reason: Notice) -> None:
         """Give a row back to be tried later, unless somebody else has taken it over meanwhile.
 
         Args:

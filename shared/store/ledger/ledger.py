@@ -30,7 +30,7 @@ from sqlalchemy import (
 )
 from sqlalchemy.dialects.postgresql import insert as postgresql_insert
 
-from shared.codes.coded import Coded
+from shared.codes.notice import Notice
 from shared.codes.reasons import Reason
 from shared.store.configuration.basis import CHANGES
 from shared.store.ledger.ledger_queries import IN_FLIGHT, NOT_LINKED, LedgerQueries
@@ -107,7 +107,7 @@ class Answered:
     attempt: int
     tracker_id: int
     author_id: int | None
-    reason: Coded
+    reason: Notice
 
 
 class Ledger(LedgerQueries):
@@ -180,7 +180,7 @@ class Ledger(LedgerQueries):
         statement = _linking(self._table, self._key_column, postgresql=is_on_postgresql(self._session))
         return {(key, attempt) for key, attempt in carry_out(self._session, statement, linked)}
 
-    def link(self, key: int, attempt: int, tracker_id: int, author_id: int | None, reason: Coded) -> bool:
+    def link(self, key: int, attempt: int, tracker_id: int, author_id: int | None, reason: Notice) -> bool:
         """Record the tracker's definite answer to an attempt; it wins whatever state the row is in.
 
         Returns:
@@ -197,7 +197,7 @@ class Ledger(LedgerQueries):
             **keeping(reason),
         )
 
-    def adopt(self, key: int, attempt: int, tracker_id: int, author_id: int | None, reason: Coded) -> bool:
+    def adopt(self, key: int, attempt: int, tracker_id: int, author_id: int | None, reason: Notice) -> bool:
         """Link a row in doubt to what a lookup found; False where it is no longer in doubt."""
         return self._set(
             and_(self._attempt(key, attempt), self._model.state == LedgerState.IN_DOUBT),
@@ -210,7 +210,7 @@ class Ledger(LedgerQueries):
             **keeping(reason),
         )
 
-    def free(self, key: int, attempt: int, reason: Coded) -> bool:
+    def free(self, key: int, attempt: int, reason: Notice) -> bool:
         """Give a claim back: refused, never sent, or found to be absent; the attempt number stays."""
         return self._set(
             and_(self._attempt(key, attempt), self._model.state.in_(IN_FLIGHT)),
@@ -219,7 +219,7 @@ class Ledger(LedgerQueries):
             **keeping(reason),
         )
 
-    def doubt(self, key: int, attempt: int, settling: float, reason: Coded) -> bool:
+    def doubt(self, key: int, attempt: int, settling: float, reason: Notice) -> bool:
         """Put a claim in doubt: nobody decides before `settling` seconds have gone."""
         return self._set(
             and_(self._attempt(key, attempt), self._model.state == LedgerState.CLAIMED),
@@ -241,7 +241,7 @@ class Ledger(LedgerQueries):
         )
 
     def another_round(
-        self, key: int, attempt: int, due: datetime, reason: Coded, *, count: bool = True
+        self, key: int, attempt: int, due: datetime, reason: Notice, *, count: bool = True
     ) -> bool:
         """Count a lookup that came to no verdict; the next one is due at `due` (database clock)."""
         return self._set(
@@ -251,7 +251,7 @@ class Ledger(LedgerQueries):
             **keeping(reason),
         )
 
-    def hold(self, key: int, attempt: int | None, reason: Coded, candidates: Collection[int] = ()) -> bool:
+    def hold(self, key: int, attempt: int | None, reason: Notice, candidates: Collection[int] = ()) -> bool:
         """Give a row to a person (`deskbridge held`), with the tracker ids that may be it.
 
         Args:
@@ -268,7 +268,7 @@ class Ledger(LedgerQueries):
             where, state=LedgerState.HELD, settle_after=None, candidates=found, **keeping(reason)
         )
 
-    def narrow(self, key: int, attempt: int, candidates: Collection[int], reason: Coded) -> bool:
+    def narrow(self, key: int, attempt: int, candidates: Collection[int], reason: Notice) -> bool:
         """Leave a held row fewer candidates, since another row turned out to own some; without any it is free."""
         left = sorted(candidates)
         values = {"candidates": left} if left else {"candidates": None, **keeping(reason)}
@@ -305,7 +305,7 @@ class Ledger(LedgerQueries):
         where = and_(self._model.key == key, self._model.tracker_id == tracker_id)
         return self._set(where, author_id=author_id)
 
-    def gone(self, key: int, tracker_id: int, reason: Coded) -> bool:
+    def gone(self, key: int, tracker_id: int, reason: Notice) -> bool:
         """Mark a link whose object no longer exists on the tracker."""
         return self._set(
             and_(self._model.key == key, self._model.tracker_id == tracker_id),
@@ -348,7 +348,7 @@ class Ledger(LedgerQueries):
         return holder
 
     def resolve(
-        self, key: int, tracker_id: int | None, reason: Coded, tracker_project_id: int | None = None
+        self, key: int, tracker_id: int | None, reason: Notice, tracker_project_id: int | None = None
     ) -> bool:
         """Carry out a person's verdict on a held or gone row: adopt an id, or (None) create again.
 
@@ -414,7 +414,7 @@ class Ledger(LedgerQueries):
         )
         return self._session.scalar(statement) is not None
 
-    def forget(self, key: int, tracker_id: int, reason: Coded) -> bool:
+    def forget(self, key: int, tracker_id: int, reason: Notice) -> bool:
         """Free a link whose object went away together with another: it is to be created anew."""
         return self._set(
             and_(self._model.key == key, self._model.tracker_id == tracker_id),

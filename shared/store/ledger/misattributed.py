@@ -8,8 +8,8 @@ from typing import Any
 from sqlalchemy import ColumnElement, Select, and_, delete, exists, func, or_, select, tuple_
 from sqlalchemy.orm import Session
 
-from shared.codes.coded import Coded
 from shared.codes.kinds import Kind
+from shared.codes.notice import Notice
 from shared.store.tables.explained import keeping
 from shared.store.tables.models import LedgerRow, LedgerState, Misattributed, TaskTimeLink, TicketIssueLink
 from shared.store.tables.types import clock, insert_for
@@ -24,7 +24,7 @@ class MisattributedObjects:
     def __init__(self, session: Session) -> None:
         self._session = session
 
-    def put(self, kind: Kind, key: int, ticket_id: int, tracker_id: int, why: Coded) -> None:
+    def put(self, kind: Kind, key: int, ticket_id: int, tracker_id: int, why: Notice) -> None:
         """Note the wrong author of what a ledger row is linked to.
 
         Args:

@@ -12,7 +12,7 @@ from typing import Any
 from sqlalchemy import ColumnElement, String, and_, func, or_
 from sqlalchemy.orm import InstrumentedAttribute, Mapped, mapped_column
 
-from shared.codes.coded import Code, Coded, from_json, to_json, written
+from shared.codes.notice import Code, Notice, from_json, to_json, written
 from shared.codes.reasons import Reason
 from shared.sentences.render import sentence
 from shared.store.tables.types import Json, Words
@@ -38,33 +38,33 @@ class Explained:
     params: Mapped[dict[str, Any] | None] = mapped_column(Json)
 
     @property
-    def coded(self) -> Coded | None:
+    def notice(self) -> Notice | None:
         """The reason; None where there is none."""
         return kept(self.reason_text, self.code, self.params)
 
     def has_code(self, code: Code) -> bool:
         """Tell whether the reason has a code."""
-        coded = self.coded
-        return coded is not None and coded.code == code
+        notice = self.notice
+        return notice is not None and notice.code == code
 
     @property
     def reason(self) -> str | None:
         """The reason in English, for people."""
-        coded = self.coded
-        return None if coded is None else sentence(coded)
+        notice = self.notice
+        return None if notice is None else sentence(notice)
 
 
-def kept(text: str | None, code: str | None, params: Mapping[str, Any] | None) -> Coded | None:
+def kept(text: str | None, code: str | None, params: Mapping[str, Any] | None) -> Notice | None:
     """Return a reason from its three columns."""
     if text is None:
         return None
     if text == code:
-        return Coded(code, from_json(params))
+        return Notice(code, from_json(params))
     known = SENTENCES_OF_BEFORE.get(text)
     return known() if known else written(text)
 
 
-def keeping(reason: Coded | None, prefix: str = "") -> dict[str, Any]:
+def keeping(reason: Notice | None, prefix: str = "") -> dict[str, Any]:
     """Return the values of a reason's three columns.
 
     Args:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from sqlalchemy import ColumnElement, Index, Integer, String, Text, UniqueConstraint, literal_column, text
 from sqlalchemy.orm import DeclarativeBase, Mapped, declared_attr, mapped_column, synonym
 
-from shared.codes.coded import Coded, Written, from_json
+from shared.codes.notice import Notice, Written, from_json
 from shared.sentences.render import because, sentence
 from shared.store.tables.explained import Explained, kept
 from shared.store.tables.types import Json, Key, UtcDateTime, Words
@@ -299,15 +299,15 @@ class MetadataRun(Base):
     params: Mapped[dict[str, Any] | None] = mapped_column(Json)
 
     @property
-    def coded(self) -> Coded | None:
+    def notice(self) -> Notice | None:
         """Why it failed; None where it did not."""
         return kept(self.error_text, self.code, self.params)
 
     @property
     def error(self) -> str | None:
         """Why it failed, for people."""
-        coded = self.coded
-        return None if coded is None else sentence(coded)
+        notice = self.notice
+        return None if notice is None else sentence(notice)
 
 
 class HelpdeskPerson(Base):
@@ -480,7 +480,7 @@ class ReconciliationMark(Base):
 
 
 class ProducerSign(Base):
-    """A producer's sign of life, with what it refused since it was started: by reason and address, no bodies."""
+    """A producer's heartbeat, with what it refused since it was started: by reason and address, no bodies."""
 
     __tablename__ = "producer_sign"
 
@@ -510,21 +510,21 @@ class TraceStep(Base):
     call: Mapped[dict[str, Any] | None]
 
     @property
-    def coded(self) -> Coded:
+    def notice(self) -> Notice:
         """What happened."""
         if self.code is not None:
-            return Coded(self.code, from_json(self.params))
+            return Notice(self.code, from_json(self.params))
         return Written.AS_WRITTEN(text=self.what_text, why=self.why_text)
 
     @property
     def what(self) -> str:
         """What happened, in English, for people."""
-        return sentence(self.coded)
+        return sentence(self.notice)
 
     @property
     def why(self) -> str:
         """Why it was done, or what to do about it, likewise; empty where nothing is to be said."""
-        return because(self.coded)
+        return because(self.notice)
 
 
 class ChangeRecord(Base):
@@ -542,6 +542,6 @@ class ChangeRecord(Base):
     after: Mapped[Any] = mapped_column(Json, nullable=True)
 
     @property
-    def coded(self) -> Coded:
+    def notice(self) -> Notice:
         """What was done."""
-        return Coded(self.code, from_json(self.params))
+        return Notice(self.code, from_json(self.params))

@@ -34,16 +34,16 @@ class Load:
         fleet: whose journal and tracker are compared with the workload.
         workload: without copies.
         url: where the producers are reached.
-        pause: seconds that each sender waits between two deliveries.
+        breaker: seconds that each sender waits between two deliveries.
         verify: the certificate that an https address is checked by.
     """
 
     def __init__(
-        self, fleet: Fleet, workload: Workload, *, url: str = "", pause: float = 0.02, verify: Any = None
+        self, fleet: Fleet, workload: Workload, *, url: str = "", breaker: float = 0.02, verify: Any = None
     ) -> None:
         self._fleet, self._workload = fleet, workload
         self._url = f"{url or f'http://127.0.0.1:{fleet.port}'}/events"
-        self._pause, self._verify = pause, verify
+        self._breaker, self._verify = breaker, verify
         self._webhook = Webhook(SECRET)
         self._left = iter(list(workload.deliveries))
         self._next = threading.Lock()
@@ -82,9 +82,9 @@ class Load:
         times = sorted(at for at, _ in self.accepted)
         return max(after - before for before, after in itertools.pairwise(times))
 
-    def check(self, drained_within: float = 240) -> float:
+    def check(self, synced_within: float = 240) -> float:
         """Make sure that nothing was lost and nothing done twice; return the seconds until all was done."""
-        took = self._fleet.wait_until_drained(drained_within)
+        took = self._fleet.wait_until_synced(synced_within)
         with self._fleet.bridge.store.database.transaction() as session:
             kept = sorted(session.scalars(select(JournalEvent.delivery_id)))
         assert kept == sorted(name for _, name in self.accepted), "a 202 was lost, or an event was kept twice"
@@ -103,7 +103,7 @@ class Load:
                 if delivery is None:
                     return
                 self._send(http, *delivery)
-                time.sleep(self._pause)
+                time.sleep(self._breaker)
 
     def _send(self, http: requests.Session, name: str, event: dict[str, Any]) -> None:
         body = json.dumps(event)

@@ -12,7 +12,7 @@ from deploy.sandbox.tracker.control import StandIn
 from producer.admin.records.rights import Right
 from producer.web.bodies import LARGEST_BODY
 from shared.codes.cautions import Caution
-from shared.codes.coded import written
+from shared.codes.notice import written
 from shared.codes.refusals import Refusal
 from tests.integration.console.conftest import OLD_TOKEN, TOKEN, ComeIn, Console
 from tests.support.bridge import SUPPORT, Bridge
@@ -246,7 +246,7 @@ def test_the_configuration_is_changed_and_the_key_only_ever_written(console: Con
 def test_a_key_that_the_tracker_takes_ends_the_pause(
     console: Console, bridge: Bridge, stand_in: StandIn, come_in: ComeIn, door: str, is_taken: bool
 ) -> None:
-    bridge.pause.begin(written("the tracker refuses the key"), 60)
+    bridge.breaker.begin(written("the tracker refuses the key"), 60)
     key = stand_in.api_key if is_taken else "of-nobody"
     if door == "api":
         told = console.do("PATCH", "/api/config", {"api_key": key})["warnings"]
@@ -258,7 +258,7 @@ def test_a_key_that_the_tracker_takes_ends_the_pause(
             "/console/settings", {"seen": seen, "api_key": key, "verify_tls": "on"}, follow=True
         ).text
     assert ("nothing can be sent with it yet" in str(told)) is not is_taken
-    assert (bridge.pause.current() is None) is is_taken
+    assert (bridge.breaker.current() is None) is is_taken
 
 
 @pytest.mark.parametrize(

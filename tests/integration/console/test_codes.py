@@ -21,9 +21,9 @@ from producer.console import monitoring, refusals
 from producer.console.entry import guard
 from producer.console.refusals import _answer, problem_of
 from producer.web.problems import Problem
-from shared.codes.coded import Code, Coded
 from shared.codes.faults import Fault
 from shared.codes.invalid import Invalid
+from shared.codes.notice import Code, Notice
 from shared.codes.refusals import Refusal
 from shared.errors import TrackerRejected
 from shared.metadata.synchronisation import synchronise
@@ -64,7 +64,7 @@ def test_each_field_has_its_code(console: Console) -> None:
 def test_of_a_database_that_is_down_a_stranger_learns_the_code_and_no_more() -> None:
     gone = OperationalError("SELECT secret", {}, Exception("could not connect to db.internal"))
     problem = problem_of(gone)
-    assert problem.why == Coded(Refusal.DATABASE_DOWN)
+    assert problem.why == Notice(Refusal.DATABASE_DOWN)
     assert b"db.internal" not in bytes(problem.response().body)
     ours = problem_of(ZeroDivisionError("secret"))
     assert (ours.why, b"secret" in bytes(ours.response().body)) == (Refusal.UNEXPECTED_ERROR(), False)

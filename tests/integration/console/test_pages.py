@@ -16,7 +16,7 @@ from producer.admin.knowledge.shipped import RECORDS, shipped
 from producer.admin.records.rights import Right
 from shared.codes.invalid import Invalid
 from shared.codes.reasons import Reason
-from shared.coordination.presence import WORKER, Presence
+from shared.redis.heartbeat import WORKER, Heartbeats
 from shared.store.configuration.links import LinkKind
 from shared.store.tables.models import EventState, JournalEvent, LedgerState, TaskTimeLink
 from shared.store.tables.types import clock
@@ -460,7 +460,7 @@ ALL_IS_WELL, REST_IS_WELL = "All is well", "Everything else is being forwarded"
 @pytest.fixture
 def at_work(bridge: Bridge) -> Bridge:
     """A deskbridge with a worker."""
-    Presence(bridge.redis).mark(WORKER)
+    Heartbeats(bridge.redis).mark(WORKER)
     return bridge
 
 

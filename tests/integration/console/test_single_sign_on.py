@@ -28,8 +28,8 @@ from producer.console.entry.oidc import LASTS_S, ProviderFailed, SingleSignOn
 from producer.console.pages import single_sign_on
 from producer.console.pages.sign_in import TRIES_OF_ADDRESS
 from producer.web.buckets import Buckets
-from shared.codes.coded import Coded
 from shared.codes.invalid import Invalid
+from shared.codes.notice import Notice
 from shared.codes.refusals import Refusal
 from shared.connection.vault import Vault
 from shared.errors import SettingsError
@@ -409,7 +409,7 @@ def test_a_provider_that_describes_itself_wrongly_is_logged_by_what_is_wrong(
     place: Place,
     monkeypatch: pytest.MonkeyPatch,
     metadata: dict[str, Any],
-    why: Coded,
+    why: Notice,
 ) -> None:
     place.provider.metadata = metadata
     assert failing(visitor, monkeypatch) == (why.code, why.params, UNUSABLE)
@@ -568,7 +568,7 @@ def test_nobody_gives_themselves_a_password_that_outlasts_the_provider(place: Pl
     ],
 )
 def test_settings_that_cannot_be_right_are_refused_at_start(
-    values: dict[str, str], field: str, what: Coded
+    values: dict[str, str], field: str, what: Notice
 ) -> None:
     with pytest.raises(SettingsError, check=says(Refusal.ENVIRONMENT_NOT_VALID)) as refused:
         load_settings({f"DESKBRIDGE_{name}": value for name, value in values.items()})

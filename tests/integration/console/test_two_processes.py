@@ -17,9 +17,9 @@ from producer.admin.records.rights import Right
 from producer.admin.records.transaction import Store
 from producer.console.app import create_console
 from producer.console.pages import settings
-from shared.coordination.keys import key_of
-from shared.coordination.locks import PREFIX, Locks
 from shared.metadata.synchronisation import LOCK, under_way
+from shared.redis.keys import key_of
+from shared.redis.locks import PREFIX, Locks
 from shared.tracker.answers import Answer
 from shared.tracker.client import USERS, TrackerClient
 from tests.integration.console.pages import PASSWORD, Visitor

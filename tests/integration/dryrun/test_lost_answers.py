@@ -118,7 +118,7 @@ def test_a_deletion_that_did_not_happen_is_said_loudly_and_tried_again_by_the_sw
     assert (told.ok, told.deleted) == (True, False)
     (left,) = told.left
     assert left.tracker_id in (6, 8)
-    assert f"#{left.tracker_id}" in sentence(left.coded)
+    assert f"#{left.tracker_id}" in sentence(left.notice)
     deletions = len(calls(stand_in, "DELETE"))
     stand_in.clear_faults(number)
     assert clean(runs) == 0

@@ -11,7 +11,7 @@ import requests
 
 from deploy.sandbox.tracker.control import StandIn
 from producer.admin.dryrun.run import DryRuns
-from shared.codes.coded import written
+from shared.codes.notice import written
 from shared.codes.refusals import Refusal
 from shared.dryrun.cleanup import clean_up
 from shared.dryrun.objects import Bench
@@ -29,7 +29,7 @@ from tests.support.dry_runs import (
     dry_run,
     let_time_pass,
 )
-from worker.bootstrap import Worker
+from worker.app import Worker
 from worker.dry_runs import clean_dry_runs
 
 
@@ -216,15 +216,15 @@ def test_the_sweep_task_cleans_up_but_not_in_a_pause_and_survives_everything(
     parts = {
         "store": bridge.store,
         "settings": bridge.settings,
-        "pause": bridge.pause,
+        "pause": bridge.breaker,
         "connector": connector,
     }
     worker = cast(Worker, SimpleNamespace(**parts))
-    bridge.pause.begin(written("the tracker is away"))
+    bridge.breaker.begin(written("the tracker is away"))
     asked = len(stand_in.requests())
     assert clean_dry_runs(worker) == 0
     assert len(stand_in.requests()) == asked
-    bridge.pause.end()
+    bridge.breaker.end()
 
     def fail() -> Any:
         raise ZeroDivisionError

@@ -152,7 +152,7 @@ def test_without_a_temporary_issue_there_is_no_dry_run_and_the_reason_is_told(
         ),
     ) as refused:
         dry_run(runs, TIME, tracker_project_id=6)
-    assert any("Project cannot be blank" in one for one in refused.value.coded.params["errors"])
+    assert any("Project cannot be blank" in one for one in refused.value.notice.params["errors"])
     assert stand_in.state() == before
     assert runs.left() == []
 

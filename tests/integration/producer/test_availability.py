@@ -18,10 +18,10 @@ from sqlalchemy.exc import OperationalError
 from sqlalchemy.orm import Session
 
 from deploy.embedded.redis import RedisServer
-from producer.hooks import ringer as ringer_module
-from producer.hooks.ringer import Ringer
+from producer.hooks import notifier as notifier_module
+from producer.hooks.notifier import Notifier
 from producer.web import readiness
-from shared.coordination import doorbell
+from shared.queue import publisher
 from tests.integration.producer.conftest import Run, RunningProducer, refused
 from tests.support.events import task, task_event, ticket, ticket_event
 from tests.support.serving import samples
@@ -32,22 +32,22 @@ pytestmark = pytest.mark.promise("OPS-24")
 QUEUE = "deskbridge:deskbridge.*"
 
 
-def rung(url: str, count: int) -> list[int]:
-    """Return the tickets that were rung, once there are so many."""
+def notified(url: str, count: int) -> list[int]:
+    """Return the tickets that were notified, once there are so many."""
     with closing(Redis.from_url(url)) as redis:
         ends = time.monotonic() + 30
-        while len(_rung(redis)) < count and time.monotonic() < ends:
+        while len(_notified(redis)) < count and time.monotonic() < ends:
             time.sleep(0.01)
         time.sleep(0.05)  # one too many would come now
-        return sorted(_rung(redis))
+        return sorted(_notified(redis))
 
 
-def _rung(redis: Redis) -> list[int]:
+def _notified(redis: Redis) -> list[int]:
     messages = [
         json.loads(message) for queue in redis.scan_iter(QUEUE) for message in redis.lrange(queue, 0, -1)
     ]
-    rings = [json.loads(base64.b64decode(message["body"]))[1] for message in messages]
-    return [ticket for ring in rings for ticket in (ring["ticket_id"], *ring.get("others", []))]
+    messages = [json.loads(base64.b64decode(message["body"]))[1] for message in messages]
+    return [ticket for notify in messages for ticket in (notify["ticket_id"], *notify.get("others", []))]
 
 
 def test_a_commit_that_fails_is_503_and_nothing_is_kept(producer: RunningProducer) -> None:
@@ -79,7 +79,7 @@ def test_a_broker_that_hangs_delays_nobody(
     run: Run, redis_server: RedisServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Whoever waited for it would wait for a minute, and nobody who sends has such patience."""
-    monkeypatch.setattr(doorbell, "PATIENCE_S", 60.0)
+    monkeypatch.setattr(publisher, "PATIENCE_S", 60.0)
     redis_server.revive()
     producer = run(redis_url=SecretStr(redis_server.url))
     redis_server.child.send_signal(signal.SIGSTOP)
@@ -90,21 +90,21 @@ def test_a_broker_that_hangs_delays_nobody(
         redis_server.child.send_signal(signal.SIGCONT)
 
 
-def test_each_ticket_is_rung_once_and_a_duplicate_not_at_all(run: Run, redis_url: str) -> None:
+def test_each_ticket_is_notified_once_and_a_duplicate_not_at_all(run: Run, redis_url: str) -> None:
     producer = run(redis_url=SecretStr(redis_url))
     events = [task_event(of_task=task(number)) for number in range(1, 6)]
     producer.send([*events, ticket_event(of_ticket=ticket(2))], "one")
-    assert rung(redis_url, 2) == [2, 4711]
+    assert notified(redis_url, 2) == [2, 4711]
     producer.send([*events, ticket_event(of_ticket=ticket(2))], "one")
     time.sleep(0.2)
-    assert rung(redis_url, 2) == [2, 4711]
+    assert notified(redis_url, 2) == [2, 4711]
 
 
-def test_what_was_refused_rings_nobody(run: Run, redis_url: str) -> None:
+def test_what_was_refused_messages_nobody(run: Run, redis_url: str) -> None:
     producer = run(redis_url=SecretStr(redis_url))
     refused(producer.send([task_event(), {}]), 422)
     producer.send(task_event(of_ticket=ticket(2)))
-    assert rung(redis_url, 1) == [2]
+    assert notified(redis_url, 1) == [2]
 
 
 def test_requests_at_once_are_all_kept(producer: RunningProducer) -> None:
@@ -165,64 +165,64 @@ def test_the_counters_tell_what_was_accepted_and_refused(run: Run) -> None:
     assert counted['deskbridge_requests_refused_total{status="401"}'] == 1
 
 
-def test_the_ringer_survives_whatever_a_broker_s_library_raises(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(ringer_module, "QUIET_S", 0.01)
+def test_the_notifier_survives_whatever_a_broker_s_library_raises(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(notifier_module, "QUIET_S", 0.01)
     tickets: list[int] = []
 
-    def ring(some: object) -> bool:
+    def notify(some: object) -> bool:
         tickets.extend(some)  # type: ignore[arg-type]
         if 1 in tickets and 2 not in tickets:
             raise KeyError("broker")
         return True
 
-    ringer = Ringer(ring)
-    ringer.start()
-    ringer.ring([1])
+    notifier = Notifier(notify)
+    notifier.start()
+    notifier.notify([1])
     while not tickets:
         time.sleep(0.005)
-    ringer.ring([2])
-    ringer.stop()
+    notifier.notify([2])
+    notifier.stop()
     assert tickets == [1, 2]
 
 
-def test_the_ringer_rings_what_is_left_before_it_ends() -> None:
+def test_the_notifier_notifies_what_is_left_before_it_ends() -> None:
     tickets: list[int] = []
 
-    def ring(some: object) -> bool:
+    def notify(some: object) -> bool:
         tickets.extend(some)  # type: ignore[arg-type]
         return True
 
-    ringer = Ringer(ring)
-    ringer.ring([3, 1])
-    ringer.ring([1, 2])
-    ringer.start()
+    notifier = Notifier(notify)
+    notifier.notify([3, 1])
+    notifier.notify([1, 2])
+    notifier.start()
     began = time.monotonic()
-    ringer.stop()
+    notifier.stop()
     assert tickets == [3, 1, 2]
     assert time.monotonic() - began < 5, "nothing is waited for then"
 
 
-def test_a_ticket_that_comes_alone_after_another_is_rung_at_once_and_many_are_gathered(
+def test_a_ticket_that_comes_alone_after_another_is_notified_at_once_and_many_are_gathered(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(ringer_module, "PACE_S", 2.0)
-    monkeypatch.setattr(ringer_module, "EACH_S", 0.1)
-    rung = list[tuple[list[int], float]]()
+    monkeypatch.setattr(notifier_module, "PACE_S", 2.0)
+    monkeypatch.setattr(notifier_module, "EACH_S", 0.1)
+    notified = list[tuple[list[int], float]]()
 
-    def ring(some: Iterable[int]) -> bool:
-        rung.append((list(some), time.monotonic()))
+    def notify(some: Iterable[int]) -> bool:
+        notified.append((list(some), time.monotonic()))
         return True
 
-    ringer = Ringer(ring)
-    ringer.start()
-    ringer.ring([1])
-    until(lambda: len(rung) == 1, lambda: "the first")
-    ringer.ring(range(2, 50))
-    until(lambda: len(rung) == 2, lambda: "those that came after it")
+    notifier = Notifier(notify)
+    notifier.start()
+    notifier.notify([1])
+    until(lambda: len(notified) == 1, lambda: "the first")
+    notifier.notify(range(2, 50))
+    until(lambda: len(notified) == 2, lambda: "those that came after it")
     for number in range(50, 60):
-        ringer.ring([number])
-    until(lambda: len(rung) == 3, lambda: "those that came after many")
-    ringer.stop()
-    assert [len(some) for some, _ in rung] == [1, 48, 10]
-    (alone, many, rest) = (at for _, at in rung)
+        notifier.notify([number])
+    until(lambda: len(notified) == 3, lambda: "those that came after many")
+    notifier.stop()
+    assert [len(some) for some, _ in notified] == [1, 48, 10]
+    (alone, many, rest) = (at for _, at in notified)
     assert many - alone < 2.0 <= rest - many

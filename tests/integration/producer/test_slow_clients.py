@@ -145,8 +145,8 @@ async def _read(bodies: Bodies, source: str, pieces: list[tuple[float, bytes]]) 
     scope: Scope = {"type": "http", "headers": [], "client": (source, 1)}
 
     async def receive() -> Message:
-        pause, piece = pieces.pop(0)
-        await asyncio.sleep(pause)
+        breaker, piece = pieces.pop(0)
+        await asyncio.sleep(breaker)
         return {"type": "http.request", "body": piece, "more_body": bool(pieces)}
 
     try:

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from producer.admin.records.transaction import Store
-from shared.codes.coded import written
 from shared.codes.kinds import Kind
+from shared.codes.notice import written
 from shared.events.event import parse_delivery
 from shared.store.journal.journal import Accepted
 from shared.store.ledger.ledger import Claim, Ledger, LedgerRow

@@ -10,8 +10,8 @@ from sqlalchemy import update
 from producer.admin.records.models import ProjectClaim
 from producer.admin.records.project_claims import ClaimState
 from producer.admin.records.transaction import Store
-from shared.codes.coded import written
 from shared.codes.kinds import Kind
+from shared.codes.notice import written
 from shared.codes.refusals import Refusal
 from shared.events.event import HelpdeskUser
 from shared.store.configuration.links import LinkKind

@@ -6,7 +6,7 @@ import threading
 from concurrent.futures import ThreadPoolExecutor
 
 from producer.admin.records.transaction import Store
-from shared.codes.coded import written
+from shared.codes.notice import written
 from shared.store.tables.models import DryRunObject
 
 MARK = "[deskbridge dry run 1]"

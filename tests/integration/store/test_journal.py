@@ -10,7 +10,7 @@ import pytest
 from sqlalchemy import update
 
 from producer.admin.records.transaction import Store
-from shared.codes.coded import written
+from shared.codes.notice import written
 from shared.codes.refusals import Refusal
 from shared.errors import NotFound
 from shared.events.event import stored_event

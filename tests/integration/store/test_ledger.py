@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from producer.admin.records.transaction import Store
-from shared.codes.coded import written
 from shared.codes.kinds import Kind
+from shared.codes.notice import written
 from shared.store.ledger.ledger import Claim
 from shared.store.tables.models import EventState, LedgerState
 from tests.integration.store.conftest import BODY, PRINT, Append, Book

@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from producer.admin.records.transaction import Store
-from shared.codes.coded import Written, written
+from shared.codes.notice import Written, written
 from shared.events.config import PluginConfig
 from shared.events.event import HelpdeskUser, parse_event
 from shared.metadata.rows import person

@@ -21,7 +21,7 @@ from shared.store.tables import prepared
 from shared.store.tables.database import Database
 from shared.store.tables.prepared import MOST, OFTEN, name_of, say_with_next
 from tests.support.statements import listening
-from worker.bootstrap import bootstrap
+from worker.app import bootstrap
 
 SUM = text("SELECT 1 * :one + :other")
 SAID = select(text("CAST(:said AS TEXT) || ' 100%'"))

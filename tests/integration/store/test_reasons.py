@@ -13,9 +13,9 @@ from producer.admin.looking.story import trace_json, trace_ticket
 from producer.admin.migrations.upgrading import upgrade
 from producer.admin.records.transaction import Store
 from producer.admin.showing.shapes import event_json, held_json
-from shared.codes.coded import Coded, written
 from shared.codes.faults import Detail
 from shared.codes.kinds import Kind
+from shared.codes.notice import Notice, written
 from shared.codes.reasons import Reason
 from shared.codes.steps import What
 from shared.errors import TrackerRejected
@@ -143,7 +143,7 @@ def test_a_reason_that_an_old_process_wrote_last_is_the_newest(store: Store, app
     with store.database.transaction() as session:
         set_columns(session, JournalEvent.__table__, reason="as the version before says it", state="done")
     with store.transaction() as tx:
-        assert tx.journal.find()[0].coded == written("as the version before says it")
+        assert tx.journal.find()[0].notice == written("as the version before says it")
 
 
 def test_an_old_process_sees_that_there_is_a_reason_and_its_code(store: Store, append: Any) -> None:
@@ -164,7 +164,7 @@ def test_a_refusal_is_kept_with_the_tracker_s_own_words(store: Store, append: An
     (one,) = append(ticket_event(1))
     refusal = TrackerRejected("PUT", "/issues/9.json", status=422, errors=["Betreff muß ausgefüllt werden"])
     with store.transaction() as tx:
-        tx.journal.end([one.event_id], EventState.FAILED, Reason.STATUS_REFUSED(because=refusal.coded))
+        tx.journal.end([one.event_id], EventState.FAILED, Reason.STATUS_REFUSED(because=refusal.notice))
     with store.transaction() as tx:
         shown = event_json(tx.journal.find()[0])
     assert shown["code"] == "status_refused"
@@ -192,18 +192,18 @@ def test_a_code_of_a_newer_version_is_shown_as_it_is(store: Store, append: Any) 
         set_columns(session, JournalEvent.__table__, **columns)
     with store.transaction() as tx:
         row = tx.journal.find()[0]
-    assert (row.coded, row.reason) == (Coded("of_tomorrow", {"n": 7}), "of_tomorrow (n=7)")
+    assert (row.notice, row.reason) == (Notice("of_tomorrow", {"n": 7}), "of_tomorrow (n=7)")
 
 
 def test_a_step_comes_back_with_what_it_names(store: Store) -> None:
     told = What.CALL_UNANSWERED(
-        method="GET", path="/users.json", actor=Coded("as_administrator"), ms=5, error=Detail.TIME_OUT()
+        method="GET", path="/users.json", actor=Notice("as_administrator"), ms=5, error=Detail.TIME_OUT()
     )
     with store.transaction() as tx:
         tx.trace.append([Step(4711, told)])
     with store.database.transaction() as session:
         step = session.scalars(select(TraceStep)).one()
-    assert step.coded == told
+    assert step.notice == told
     assert (step.what, step.why) == (
         "GET /users.json as the administrator got no answer after 5 ms",
         "no answer within 5 s",

@@ -104,7 +104,7 @@ def test_of_templates_put_back_in_force_at_the_same_moment_one_is_and_the_others
         try:
             templates.roll_back(one.id, "anna")
         except TemplateRefused as refused:
-            return str(refused.coded.code)
+            return str(refused.notice.code)
         return ""
 
     with ThreadPoolExecutor(6) as pool:

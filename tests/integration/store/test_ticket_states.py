@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from producer.admin.records.transaction import Store, Transaction
-from shared.codes.coded import written
 from shared.codes.kinds import Kind
+from shared.codes.notice import written
 from shared.codes.reasons import Reason
 from shared.events.event import stored_event
 from shared.store.journal.tickets import Desired

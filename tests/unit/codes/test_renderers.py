@@ -13,8 +13,8 @@ from producer.admin.showing.shapes import failure_json, reason_json, warnings_js
 from producer.commands.output import plain
 from producer.console.drawing.view import _said, _why
 from producer.web.problems import Problem
-from shared.codes.coded import Coded, from_json, to_json
 from shared.codes.invalid import Invalid, faults_in, faulty
+from shared.codes.notice import Notice, from_json, to_json
 from shared.codes.refusals import Refusal
 from shared.sentences.language import speaking
 from shared.sentences.render import because, sentence
@@ -27,19 +27,19 @@ def as_json(shape: object) -> str:
     return json.dumps(shape)
 
 
-RENDERERS: dict[str, Callable[[Coded], str]] = {
-    "table": lambda coded: plain(sentence(coded)),
-    "page": lambda coded: str(_said(coded)),
-    "page, why": lambda coded: str(_why(coded)),
-    "--json": lambda coded: as_json(reason_json(coded)),
-    "--json of a failure": lambda coded: as_json(failure_json(coded)),
-    "--json of a warning": lambda coded: as_json(warnings_json([coded])),
-    "API": lambda coded: str(
-        Problem(409, "Not possible", why=coded, faults=[("", coded)]).response().body, "utf-8"
+RENDERERS: dict[str, Callable[[Notice], str]] = {
+    "table": lambda notice: plain(sentence(notice)),
+    "page": lambda notice: str(_said(notice)),
+    "page, why": lambda notice: str(_why(notice)),
+    "--json": lambda notice: as_json(reason_json(notice)),
+    "--json of a failure": lambda notice: as_json(failure_json(notice)),
+    "--json of a warning": lambda notice: as_json(warnings_json([notice])),
+    "API": lambda notice: str(
+        Problem(409, "Not possible", why=notice, faults=[("", notice)]).response().body, "utf-8"
     ),
-    "log": lambda coded: as_json(log_fields(coded)),
-    "log, reason": lambda coded: as_json(reason_fields(coded)),
-    "doctor": lambda coded: as_json(finding_json(failure("tracker", coded))),
+    "log": lambda notice: as_json(log_fields(notice)),
+    "log, reason": lambda notice: as_json(reason_fields(notice)),
+    "doctor": lambda notice: as_json(finding_json(failure("tracker", notice))),
 }
 
 
@@ -47,8 +47,8 @@ RENDERERS: dict[str, Callable[[Coded], str]] = {
 def test_every_code_is_shown(name: str) -> None:
     for code in CODES:
         for optional in (True, False):
-            coded = code(**params_for(code, optional=optional))
-            shown = RENDERERS[name](coded)
+            notice = code(**params_for(code, optional=optional))
+            shown = RENDERERS[name](notice)
             assert f"{code} (" not in shown, "its parameters do not fit its sentence"
             if shown.startswith("{"):
                 assert f'"{code}"' in shown, "programs read the code"
@@ -58,8 +58,8 @@ def test_every_code_is_said_in_french() -> None:
     with (FOLDER / "fr" / "deskbridge.mo").open("rb") as file, speaking(GNUTranslations(file)):
         for code in CODES:
             for optional in (True, False):
-                coded = code(**params_for(code, optional=optional))
-                for said in (sentence(coded), because(coded)):
+                notice = code(**params_for(code, optional=optional))
+                for said in (sentence(notice), because(notice)):
                     assert not set("{}[]") & set(said), said
                     assert not said.startswith(f"{code} ("), said
 
@@ -73,8 +73,8 @@ def test_a_log_line_is_english_whoever_it_is_logged_for() -> None:
 
 def test_every_code_comes_back_from_where_it_is_stored() -> None:
     for code in CODES:
-        coded = Coded(str(code), params_for(code, optional=True))
-        assert Coded(coded.code, from_json(json.loads(json.dumps(to_json(coded.params))))) == coded
+        notice = Notice(str(code), params_for(code, optional=True))
+        assert Notice(notice.code, from_json(json.loads(json.dumps(to_json(notice.params))))) == notice
 
 
 def test_faults_are_found_by_their_fields_also_where_they_were_stored() -> None:
@@ -82,7 +82,7 @@ def test_faults_are_found_by_their_fields_also_where_they_were_stored() -> None:
     refused = faulty(Refusal.FORM_NOT_VALID, faults)
     assert sentence(refused) == "name: required; the tracker refused it without a reason"
     assert faults_in(refused) == faults
-    assert faults_in(Coded(refused.code, from_json(to_json(refused.params)))) == faults
+    assert faults_in(Notice(refused.code, from_json(to_json(refused.params)))) == faults
     assert faults_in(Refusal.API_KEY_EMPTY(field="api_key")) == [
         ("api_key", Refusal.API_KEY_EMPTY(field="api_key"))
     ]

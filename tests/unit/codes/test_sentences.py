@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 import shared.codes
-from shared.codes.coded import Code, Coded, Written, codes_in, from_json, to_json, written
 from shared.codes.faults import Fault
+from shared.codes.notice import Code, Notice, Written, codes_in, from_json, to_json, written
 from shared.codes.refusals import Formerly
 from shared.codes.templates import TemplateProblem
 from shared.errors import TemplateError
@@ -127,14 +127,14 @@ def test_every_code_is_used() -> None:
 
 
 def test_a_code_of_a_newer_version_is_shown_with_its_parameters() -> None:
-    newer = Coded("of_a_newer_version", {"at": 7, "why": Coded("other", {"n": [1]})})
+    newer = Notice("of_a_newer_version", {"at": 7, "why": Notice("other", {"n": [1]})})
     assert sentence(newer) == "of_a_newer_version (at=7, why={'code': 'other', 'params': {'n': [1]}})"
     assert because(newer) == ""
-    assert sentence(Coded("of_a_newer_version")) == "of_a_newer_version"
+    assert sentence(Notice("of_a_newer_version")) == "of_a_newer_version"
 
 
 def test_a_code_whose_parameters_have_changed_is_shown_with_those_it_has() -> None:
-    assert sentence(Coded(Written.AS_WRITTEN, {"words": 7})) == "as_written (words=7)"
+    assert sentence(Notice(Written.AS_WRITTEN, {"words": 7})) == "as_written (words=7)"
 
 
 def test_what_is_stored_comes_back_as_it_was() -> None:
@@ -164,6 +164,6 @@ def test_the_grammar_of_sentences() -> None:
 def test_what_is_wrong_with_a_template_is_a_code_and_what_the_version_before_stored_stays_readable() -> None:
     fault = TemplateError(TemplateProblem.ELSE_OUTSIDE_BLOCK(tag="{{else}}"), 2, 7)
     assert str(fault) == "line 2, column 7: {{else}} stands outside a block"
-    assert list(codes_in(fault.coded)) == [Fault.TEMPLATE_FAULTY, TemplateProblem.ELSE_OUTSIDE_BLOCK]
-    before = Coded("template_faulty", {"line": 2, "column": 7, "message": "{{else}} stands outside a block"})
+    assert list(codes_in(fault.notice)) == [Fault.TEMPLATE_FAULTY, TemplateProblem.ELSE_OUTSIDE_BLOCK]
+    before = Notice("template_faulty", {"line": 2, "column": 7, "message": "{{else}} stands outside a block"})
     assert sentence(before) == str(fault)

@@ -11,9 +11,9 @@ from producer.admin.doctor import tracker as doctor
 from producer.admin.projects import links as linking
 from shared import errors
 from shared.codes.cautions import Caution
-from shared.codes.coded import Code, Coded
 from shared.codes.findings import Finding
 from shared.codes.limits import CallLimitBy
+from shared.codes.notice import Code, Notice
 from shared.codes.reasons import Reason
 from shared.codes.refusals import Refusal
 from shared.codes.templates import JsonType, TemplateProblem
@@ -35,7 +35,7 @@ def kinds(one: type[TrackerError] = TrackerError) -> list[type[TrackerError]]:
     return [one, *(below for kind in one.__subclasses__() for below in kinds(kind))]
 
 
-MADE: dict[str, list[Callable[[], Coded]]] = {
+MADE: dict[str, list[Callable[[], Notice]]] = {
     "projects that the cache does not hold": [partial(code, **NAMED) for code in linking.NOT_CACHED.values()],
     "issues and time in projects as they stand": [
         partial(code, **NAMED)
@@ -43,7 +43,7 @@ MADE: dict[str, list[Callable[[], Coded]]] = {
         for code in table.values()
     ],
     "linked projects as they stand": [
-        partial(code, **NAMED, link=LINK.coded, kind="entity", id=9) for code in doctor.GONE.values()
+        partial(code, **NAMED, link=LINK.notice, kind="entity", id=9) for code in doctor.GONE.values()
     ],
     "custom fields": [partial(code, name="Cause") for code in custom_field_hints.WANTED.values()],
     "networks": [partial(code, host="169.254.1.1") for code in addresses.NETWORKS.values()],

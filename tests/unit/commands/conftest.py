@@ -17,7 +17,7 @@ from typer.testing import CliRunner, Result
 
 from producer.admin.records.transaction import Store
 from producer.commands.main import app
-from shared.codes.coded import Coded, written
+from shared.codes.notice import Notice, written
 from shared.codes.reasons import Reason
 from shared.events.event import parse_delivery
 from shared.store.tables.database import Database
@@ -34,11 +34,11 @@ class Shell:
 
     Attributes:
         store: what the commands work on.
-        rung: tickets that were rung.
+        notified: tickets that were notified.
     """
 
     store: Store
-    rung: list[int]
+    notified: list[int]
 
     def type(self, *arguments: str, stdin: str | bytes | None = None) -> Result:
         """Run a command."""
@@ -72,7 +72,7 @@ class Shell:
         with self.store.transaction() as tx:
             return [one.event_id for one in tx.journal.append(deliveries, datetime.now(UTC))]
 
-    def end(self, event_ids: list[int], state: EventState, reason: str | Coded) -> None:
+    def end(self, event_ids: list[int], state: EventState, reason: str | Notice) -> None:
         """Let events end as a worker does, their snapshots folded into the ticket's."""
         from shared.events.event import stored_event
 
@@ -112,18 +112,18 @@ def environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Callable[...
 def shell(
     environment: Callable[..., None], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> Iterator[Shell]:
-    """Return a shell over a migrated database, whose rings are only noted."""
+    """Return a shell over a migrated database, whose messages are only noted."""
     environment(SECRET_KEYS=Fernet.generate_key().decode(), WEBHOOK_SECRETS=SECRET)
     database = Database(f"sqlite:///{tmp_path}/desk.sqlite3")
     make_tables(database)
-    rung: list[int] = []
+    notified: list[int] = []
 
-    def ring(_self: object, ticket_ids: list[int]) -> bool:
-        rung.extend(ticket_ids)
+    def notify(_self: object, ticket_ids: list[int]) -> bool:
+        notified.extend(ticket_ids)
         return True
 
-    monkeypatch.setattr("shared.coordination.doorbell.Doorbell.ring", ring)
+    monkeypatch.setattr("shared.queue.publisher.Publisher.notify", notify)
     redis = FakeRedis()
-    monkeypatch.setattr("shared.coordination.locks.make_redis", lambda *_: redis)
-    yield Shell(Store(database), rung)
+    monkeypatch.setattr("shared.redis.locks.make_redis", lambda *_: redis)
+    yield Shell(Store(database), notified)
     database.close()

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from shared.codes.coded import written
 from shared.codes.kinds import Kind
+from shared.codes.notice import written
 from shared.store.configuration.links import Link, LinkKind
 from shared.store.tables.models import LedgerState
 from tests.unit.commands.conftest import Shell
@@ -50,7 +50,7 @@ def test_what_is_imported_is_exported_alike(shell: Shell, file: Path) -> None:
     shell.do("export-links", str(file.with_name("out.csv")))
     assert file.with_name("out.csv").read_text() == FILE
     assert linked(shell) == {"ticket 4711": 6, "ticket-task 512": 9}
-    assert shell.rung == [4711]
+    assert shell.notified == [4711]
 
 
 def test_an_import_may_be_repeated(shell: Shell, file: Path) -> None:

@@ -14,7 +14,7 @@ from tests.unit.commands.conftest import Shell
 
 @pytest.fixture(autouse=True)
 def _no_broker(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("shared.coordination.doorbell.Doorbell.is_answering", lambda _self: True)
+    monkeypatch.setattr("shared.queue.publisher.Publisher.is_answering", lambda _self: True)
 
 
 def test_an_installation_that_is_not_set_up_fails_with_what_to_do(shell: Shell) -> None:

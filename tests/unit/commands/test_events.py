@@ -7,8 +7,8 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from shared.codes.coded import written
 from shared.codes.invalid import Invalid
+from shared.codes.notice import written
 from shared.codes.reasons import Reason
 from shared.store.tables.models import EventState
 from tests.helpdesks.recorded_requests import recorded
@@ -91,12 +91,12 @@ def test_text_of_the_outside_is_shown_as_it_is_and_moves_no_cursor(shell: Shell)
     assert shell.ask("events")[0]["state"] == "failed"
 
 
-def test_replay_takes_ids_and_rings_their_tickets(shell: Shell) -> None:
+def test_replay_takes_ids_and_messages_their_tickets(shell: Shell) -> None:
     first, second = shell.receive(task_event(1), ticket_event(2, of_ticket=ticket(4712)))
     shell.end([first, second], EventState.DONE, "done")
     assert shell.ask("replay", str(first), str(first)) == {"events": 1, "tickets": [4711], "unreadable": 0}
     assert shell.states() == {first: "pending", second: "done"}
-    assert shell.rung == [4711]
+    assert shell.notified == [4711]
 
 
 @pytest.mark.parametrize("state", list(EventState))
@@ -136,11 +136,11 @@ def test_a_delivery_that_cannot_be_read_is_shown_with_where_it_came_and_what_is_
     assert "unreadable" in shell.do("events")
 
 
-def test_a_replay_reads_it_once_more_and_rings_its_ticket(shell: Shell) -> None:
+def test_a_replay_reads_it_once_more_and_messages_its_ticket(shell: Shell) -> None:
     hopeless, readable = park(shell, "a", b"\xff"), park(shell, "b", recorded("task-update-done").body)
     assert shell.ask("replay", str(hopeless)) == {"events": 0, "tickets": [], "unreadable": 1}
     assert shell.ask("replay", str(hopeless), str(readable)) == {"events": 1, "tickets": [1], "unreadable": 1}
-    assert shell.rung == [1]
+    assert shell.notified == [1]
     read, left = shell.ask("events")
     assert (read["key"], read["state"], left["id"], left["state"]) == (
         "ticket-task:1",
@@ -167,7 +167,7 @@ def test_replay_wants_ids_or_a_state(shell: Shell) -> None:
 
 
 def test_a_broker_that_is_down_is_only_a_warning(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("shared.coordination.doorbell.Doorbell.ring", lambda _self, _ids: False)
+    monkeypatch.setattr("shared.queue.publisher.Publisher.notify", lambda _self, _ids: False)
     (event_id,) = shell.receive(task_event(1))
     result = shell.type("replay", str(event_id))
     assert result.exit_code == 0

@@ -7,8 +7,8 @@ import pytest
 from producer.commands import forget_link
 from shared.codes.authors import Misattribution
 from shared.codes.changes import Did
-from shared.codes.coded import written
 from shared.codes.kinds import Kind
+from shared.codes.notice import written
 from shared.codes.reasons import Reason
 from shared.codes.steps import What
 from shared.store.ledger.ledger import LedgerRow
@@ -105,4 +105,4 @@ def test_events_that_wait_are_left_alone(shell: Shell) -> None:
     link(shell, Kind.TICKET_TASK, 512, 3)
     shell.do("forget-link", "ticket-task", "512", "--yes")
     assert shell.states() == {event_id: "pending"}
-    assert shell.rung == []
+    assert shell.notified == []

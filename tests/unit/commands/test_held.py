@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from shared.codes.authors import Misattribution
-from shared.codes.coded import written
 from shared.codes.kinds import Kind
+from shared.codes.notice import written
 from shared.store.ledger.ledger import Claim
 from shared.store.tables.models import EventState, LedgerState
 from tests.support.events import task_event, ticket_event
@@ -83,7 +83,7 @@ def test_adopting_an_issue_links_it_and_lets_what_waited_go_on(shell: Shell) -> 
     assert state
     assert state.status_due
     assert shell.states() == {waiting: "pending", other: "done"}
-    assert shell.rung == [4711]
+    assert shell.notified == [4711]
     assert any("A person decided" in step for step in steps)
     assert shell.ask("held") == []
 
@@ -98,7 +98,7 @@ def test_creating_again_frees_the_row_and_replays_its_own_event(shell: Shell) ->
     assert row
     assert row.state == LedgerState.FREE
     assert shell.states() == {event_id: "pending"}
-    assert shell.rung == [4711]
+    assert shell.notified == [4711]
 
 
 def test_an_issue_that_is_gone_can_be_created_again(shell: Shell) -> None:
@@ -114,7 +114,7 @@ def test_what_belongs_to_another_row_cannot_be_adopted(shell: Shell) -> None:
     hold(shell, Kind.TICKET, 4711)
     assert "ticket 4712" in shell.fail("resolve", "ticket", "4711", "--adopt", "12")
     assert len(shell.ask("held")) == 1
-    assert shell.rung == []
+    assert shell.notified == []
 
 
 def test_a_possible_duplicate_can_adopt_the_id_that_it_holds_itself(shell: Shell) -> None:

@@ -62,10 +62,10 @@ def test_linking_tells_how_many_events_had_been_skipped_for_want_of_it(shell: Sh
     assert "3 events of 2 tickets" in told
     assert "deskbridge link entity 3 1 --replay" in told
     assert set(shell.states().values()) == {"skipped"}
-    assert shell.rung == []
+    assert shell.notified == []
 
 
-def test_link_with_replay_replays_and_rings_exactly_those(shell: Shell) -> None:
+def test_link_with_replay_replays_and_messages_exactly_those(shell: Shell) -> None:
     wanted = shell.receive(task_event(1))
     elsewhere = shell.receive(task_event(2, of_ticket=ticket(4713, entity_id=4)))
     otherwise = shell.receive(task_event(3))
@@ -73,7 +73,7 @@ def test_link_with_replay_replays_and_rings_exactly_those(shell: Shell) -> None:
     shell.end(otherwise, EventState.SKIPPED, "the ticket task is not Done")
     assert shell.ask("link", "entity", "3", "1", "--replay")["skipped_events"] == 1
     assert shell.states() == {wanted[0]: "pending", elsewhere[0]: "skipped", otherwise[0]: "skipped"}
-    assert shell.rung == [4711]
+    assert shell.notified == [4711]
 
 
 def test_a_helpdesk_project_replays_by_the_tickets_newest_snapshot(shell: Shell) -> None:

@@ -10,7 +10,7 @@ import pytest
 from producer.admin.showing.moments import when
 from producer.admin.showing.shapes import stamp
 from producer.commands.output import count, plain
-from shared.codes.coded import Written
+from shared.codes.notice import Written
 from shared.events.event import HelpdeskUser
 from shared.store.configuration.metadata import Entry, MetadataKind
 from shared.store.configuration.people import TrackerPerson

@@ -54,7 +54,7 @@ def test_what_had_been_skipped_is_replayed_on_demand(shell: Shell, tracker: Stan
     assert tracker
     shell.skip(shell.receive(task_event(1)))
     shell.do("create-project", "entity", "3", *LAB, "--replay")
-    assert shell.rung == [4711]
+    assert shell.notified == [4711]
 
 
 def test_a_link_to_an_existing_project_reads_the_metadata_too(shell: Shell, tracker: StandIn) -> None:

@@ -283,6 +283,6 @@ def test_a_new_status_map_offers_with_a_count_to_give_what_the_old_one_gave(shel
     with shell.store.transaction() as tx:
         tx.statuses.given_all([(4711, event_id, 9)])
     assert "1 ticket had been given another status" in shell.do("config", "set", 'status_map={"2": 3}')
-    assert not shell.rung
+    assert not shell.notified
     assert "1 ticket will" in shell.do("config", "set", "--replay", 'status_map={"2": 3}')
-    assert shell.rung == [4711]
+    assert shell.notified == [4711]

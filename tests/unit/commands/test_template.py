@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from producer.admin.templates.templates import Described, TemplateStore
-from shared.codes.coded import to_json
 from shared.codes.faults import Fault
+from shared.codes.notice import to_json
 from shared.codes.templates import TemplateProblem
 from shared.templating.operations import Operation
 from tests.support.events import SUPPORT_ENTITY, task, task_event, ticket_event

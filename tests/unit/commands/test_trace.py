@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 
-from shared.codes.coded import Written, written
 from shared.codes.kinds import Kind
+from shared.codes.notice import Written, written
 from shared.store.configuration.people import TrackerPerson
 from shared.store.journal.trace import Step
 from shared.store.tables.models import EventState

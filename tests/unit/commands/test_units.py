@@ -15,7 +15,7 @@ from producer.admin.units.installation import CannotInstall, install, planned
 from producer.commands.main import app
 from shared.codes.refusals import Refusal
 from tests.support.refusals import says
-from worker.monitor import BEAT_S
+from worker.health import BEAT_S
 
 UNITS = (
     "producer.service",

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from producer.admin.projects.project_forms import ProjectForm
 from producer.admin.templates.defaults import default_template
-from shared.codes.coded import Coded
+from shared.codes.notice import Notice
 from shared.codes.templates import TemplateWarning
 from shared.events.config import PluginConfig
 from shared.events.event import Ticket, TicketTask
@@ -94,7 +94,7 @@ def rendered(
     operation: Operation,
     context: dict[str, Any],
     fields: tuple[CustomField, ...] = (),
-    warnings: tuple[Coded, ...] = (),
+    warnings: tuple[Notice, ...] = (),
 ) -> dict[str, Any]:
     engine = Engine(catalogue_for(operation, fields), still)
     rendering = engine.render(default_template(operation, fields), context)

@@ -1,1 +1,0 @@
-"""Everything that is kept in Redis: locks, the pause, the rate limit, signs of life, the doorbell."""

@@ -1,0 +1,1 @@
+"""Everything that is kept in Redis: locks, the pause, the rate limit, heartbeat, the publisher."""

@@ -1,0 +1,178 @@
+"""The one mechanism for outages: paused until T because R; then one worker probes, then all go on.
+
+T is told by Redis' own clock: a worker whose clock is off by a minute would stop or wake everybody else.
+What Redis holds may be anybody's: a pause that no worker can have written is dropped.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from dataclasses import dataclass
+
+from redis import Redis
+from redis.exceptions import ResponseError
+
+from shared.codes.notice import Notice, from_json, to_json, written
+from shared.redis.clock import now
+from shared.redis.keys import OURS, is_of_another_type, key_of
+from shared.redis.locks import drop_endless
+from shared.sentences.render import sentence
+from shared.telemetry.logs import get_logger
+
+log = get_logger("pause")
+
+KEY = f"{OURS}pause"
+HELPDESK_KEY = f"{OURS}helpdesk"
+FIRST_PAUSE_S = 5.0
+LONGEST_PAUSE_S = 60.0
+LONGEST_NAMED_S = 3600.0
+LONGEST_REASON = 2000
+LARGEST = 64 * 1024
+CLOCK_MARGIN_S = 60.0
+PROBE_LEASE_S = 30
+
+
+@dataclass(frozen=True, slots=True)
+class Paused:
+    """Why nothing is sent at the moment, and until when (seconds since the epoch, by Redis' clock)."""
+
+    reason: Notice
+    until: float
+    length: float
+
+
+@dataclass(frozen=True, slots=True)
+class Permit:
+    """Whether a worker may go on.
+
+    Attributes:
+        blocked_by: the pause that it has to wait for; None: it may go on.
+        probing: it goes on to find out whether the tracker answers again.
+        after: the pause that it probes.
+    """
+
+    blocked_by: Paused | None
+    probing: bool = False
+    after: Paused | None = None
+
+
+class CircuitBreaker:
+    """Shared by every worker of an installation.
+
+    Args:
+        redis: connection with its own time-outs.
+        key: where it is kept: the tracker's pause, or another's.
+
+    """
+
+    def __init__(self, redis: Redis, key: str = KEY) -> None:
+        self._redis, self._key = redis, key
+
+    @property
+    def key(self) -> str:
+        """The key as it stands in Redis; without it there is no pause."""
+        return key_of(self._redis, self._key)
+
+    @property
+    def _probe_key(self) -> str:
+        return f"{self.key}:probe"
+
+    def current(self) -> Paused | None:
+        """Return the pause in force, over or not, until something succeeded again.
+
+        Raises:
+            RedisError: Redis does not tell.
+        """
+        try:
+            stored = self._redis.getrange(self.key, 0, LARGEST)
+        except ResponseError as error:
+            if not is_of_another_type(error):
+                raise
+            stored = "?"
+        if not stored:
+            return None
+        paused = _read(stored)
+        if paused is None or self.left(paused) > LONGEST_NAMED_S + CLOCK_MARGIN_S:
+            log.warning("a pause in Redis that no worker can have written is dropped")
+            self._redis.delete(self.key)
+            return None
+        return paused
+
+    def left(self, paused: Paused) -> float:
+        """Return how many seconds a pause still goes on; 0: somebody may probe."""
+        return max(0.0, paused.until - now(self._redis))
+
+    def enter(self) -> Permit:
+        """Ask to go on: not while a pause goes on; after it, one at a time goes on to probe."""
+        paused = self.current()
+        if paused is None:
+            return Permit(None)
+        if self.left(paused):
+            return Permit(paused)
+        if not self._redis.set(self._probe_key, "1", nx=True, ex=PROBE_LEASE_S):
+            drop_endless(self._redis, self._probe_key)
+            return Permit(paused)
+        latest = self.current()
+        if latest == paused:
+            return Permit(None, probing=True, after=paused)
+        self.give_up_probe()  # while we looked, another probe has failed and a new pause begun, or succeeded
+        return Permit(latest)
+
+    def give_up_probe(self) -> None:
+        """Let another one probe: this one had nothing to ask the tracker."""
+        self._redis.delete(self._probe_key)
+
+    def begin(self, reason: Notice, seconds: float | None = None) -> Paused:
+        """Pause everybody, after each failed probe twice as long, up to a minute; or for the time the tracker named.
+
+        Those who were under way when it began find out one after the other: that makes it no longer.
+        """
+        before = self.current()
+        length = before.length if before else FIRST_PAUSE_S
+        if before and not self.left(before):
+            length = min(LONGEST_PAUSE_S, length * 2)
+        until = now(self._redis) + (min(seconds, LONGEST_NAMED_S) if seconds is not None else length)
+        paused = Paused(reason, max(until, before.until if before else 0.0), length)
+        self._redis.set(
+            self.key, json.dumps({"reason": _text(reason), "until": paused.until, "length": length})
+        )
+        self._redis.delete(self._probe_key)
+        return paused
+
+    def end(self) -> bool:
+        """Let everybody go on; True where there had been a pause."""
+        return bool(self._redis.delete(self.key, self._probe_key))
+
+
+def _read(stored: str | bytes) -> Paused | None:
+    """Return a stored pause; None where it has not the form that `begin` gives it."""
+    try:
+        found = json.loads(stored)
+        until, length = float(found["until"]), float(found["length"])
+    except (ValueError, TypeError, KeyError, OverflowError, RecursionError):
+        return None
+    if found.keys() != {"reason", "until", "length"} or type(found["reason"]) is not str:
+        return None
+    if bool in (type(found["until"]), type(found["length"])):
+        return None
+    if not math.isfinite(until) or not 0 < length <= LONGEST_PAUSE_S:
+        return None
+    return Paused(_reason(found["reason"]), until, length)
+
+
+def _text(reason: Notice) -> str:
+    """Return a reason as JSON text; one that is too long only as the beginning of its sentence.
+
+    The version before codes keeps a sentence here, and takes nothing but text.
+    """
+    text = json.dumps(to_json({"reason": reason})["reason"])
+    return text if len(text) <= LONGEST_REASON else sentence(reason)[:LONGEST_REASON]
+
+
+def _reason(text: str) -> Notice:
+    try:
+        found = from_json({"reason": json.loads(text)})["reason"]
+    except (ValueError, RecursionError):
+        found = None
+    return found if isinstance(found, Notice) else written(text)

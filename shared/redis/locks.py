@@ -1,0 +1,328 @@
+"""Locks in Redis with a token and a lease. They keep work from being done twice; the ledger makes it safe."""
+
+from __future__ import annotations
+
+import json
+import math
+import threading
+import time
+import uuid
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from typing import Any, TypeVar
+
+from redis import Redis
+from redis.exceptions import RedisError
+from redis.sentinel import Sentinel
+
+from shared.codes.faults import Fault
+from shared.errors import LockBusy
+from shared.process.sentinels import sentinels
+from shared.process.settings import Settings
+from shared.redis.keys import OURS, InstallationRedis, key_of
+from shared.telemetry.logs import get_logger
+
+log = get_logger("locks")
+PREFIX = f"{OURS}lock:"
+ONCE = f"{PREFIX}once:"
+WITHOUT_END = -1
+RENEWED_AFTER = 1 / 3
+"""The part of its lease after which a lock is renewed."""
+
+AGAIN_S = 1.0
+"""When it is tried again where Redis could not be asked: each lock has two thirds of its lease left."""
+
+R = TypeVar("R", bound=Redis)
+
+LONGEST_HELD_S = 3600.0
+"""Longer than whatever is done under a lock before its holder looks at it again: whoever has not for so long hangs."""
+
+
+def make_redis(settings: Settings, whose: Callable[[], str]) -> InstallationRedis:
+    """Return a connection for locks and the pause, with short time-outs and no retries of its own.
+
+    Args:
+        settings: REDIS_URL.
+        whose: returns the id of the installation whose keys it uses (`shared.redis.installation`).
+    """
+    url = settings.redis_url.get_secret_value()
+    made = connected(InstallationRedis, url, socket_keepalive=True, health_check_interval=15)
+    made.whose = whose
+    return made
+
+
+def connected(kind: type[R], url: str, **options: Any) -> R:
+    """Return a connection to the Redis of an address, or to whichever server its Sentinels call the master.
+
+    Args:
+        kind: the connection's class.
+        url: as REDIS_URL has it.
+        options: further ones of redis-py.
+    """
+    patience = {"socket_timeout": 5, "socket_connect_timeout": 3}
+    if (found := sentinels(url)) is None:
+        made: Any = kind.from_url(url, **patience, **options)
+        alone: R = made
+        return alone
+    asked = Sentinel(found.hosts, sentinel_kwargs={**patience, **found.of_sentinel})
+    master: R = asked.master_for(found.master, kind, **patience, **found.of_redis, **options)
+    return master
+
+
+def drop_endless(redis: Redis, key: str) -> None:
+    """Delete a key that has no end: every one of ours has, so it would stand in the way for ever."""
+    if redis.pttl(key) == WITHOUT_END:
+        log.warning("a key in Redis that never ends is none of ours, and dropped", key=key)
+        redis.delete(key)
+
+
+def of_ticket(ticket_id: int) -> str:
+    """Return the name of the lock under which a ticket is worked on."""
+    return f"ticket:{ticket_id}"
+
+
+class HeldLock:
+    """A lock that is held, as far as is known here.
+
+    Attributes:
+        name: which it is.
+        token: what only its holder knows.
+        looked_at: when its holder, who is alive then, took it or looked at it last (monotonic seconds).
+        renewed_at: when its lease began last; -inf: it is known to be lost.
+    """
+
+    def __init__(self, locks: Locks, name: str, token: str, taken_at: float) -> None:
+        self._locks, self.name, self.token = locks, name, token
+        self.looked_at = self.renewed_at = taken_at
+
+    @property
+    def is_held(self) -> bool:
+        """Whether it is held still, as far as is known here."""
+        return time.monotonic() < self.renewed_at + self._locks.lease
+
+    def check(self) -> None:
+        """Look whether it is held still, and ask nobody; whoever looks is at work, so that it is kept on.
+
+        Raises:
+            LockBusy: it ran out meanwhile; somebody else may hold it.
+        """
+        if not self.is_held:
+            raise LockBusy(Fault.LOCK_RAN_OUT())
+        self.looked_at = time.monotonic()
+
+
+# Takes each key that is free; where the first one is no lock but must not be there, and is, none of them. One that has
+# no end is nobody's, since every one of ours has one: it is dropped.
+TAKE = """
+local taken, unless = {}, ARGV[2] == 'unless' and table.remove(KEYS, 1)
+if unless and redis.call('EXISTS', unless) == 1 then return false end
+for place, key in ipairs(KEYS) do
+  if redis.call('SET', key, ARGV[place + 2], 'NX', 'PX', ARGV[1]) then
+    taken[place] = 1
+  else
+    taken[place] = 0
+    if redis.call('PTTL', key) == -1 then redis.call('DEL', key) end
+  end
+end
+return taken
+"""
+
+# Starts the leases of the keys anew that still hold their tokens.
+RENEW = """
+local kept = {}
+for place, key in ipairs(KEYS) do
+  kept[place] = 0
+  if redis.pcall('GET', key) == ARGV[place + 1] then kept[place] = redis.call('PEXPIRE', key, ARGV[1]) end
+end
+return kept
+"""
+
+# Deletes the keys that still hold their tokens.
+RELEASE = """
+local deleted = {}
+for place, key in ipairs(KEYS) do
+  deleted[place] = 0
+  if redis.pcall('GET', key) == ARGV[place] then deleted[place] = redis.call('DEL', key) end
+end
+return deleted
+"""
+
+
+class Locks:
+    """Takes locks by name.
+
+    Args:
+        redis: connection with its own time-outs.
+        lease: seconds until a lock that nobody renews ends.
+        keeps: whether those that are held are renewed, by a thread of its own that begins with the first: however long
+            the work under one waits for its turn, its holder need only look (`HeldLock.check`).
+        give_up: called where that thread has failed itself: whatever is held runs out from then on.
+    """
+
+    def __init__(
+        self, redis: Redis, lease: float, *, keeps: bool = False, give_up: Callable[[], None] = lambda: None
+    ) -> None:
+        self._redis, self.lease, self._keeps, self._give_up = redis, lease, keeps, give_up
+        self._taking, self._renewing = redis.register_script(TAKE), redis.register_script(RENEW)
+        self._releasing = redis.register_script(RELEASE)
+        self._change = threading.Lock()
+        self._held = set[HeldLock]()
+        self._has_keeper = False
+
+    def _keep(self) -> None:
+        """Start the leases of all locks that are held anew, time and again."""
+        never, wait_s = threading.Event(), self.lease * RENEWED_AFTER
+        try:
+            while not never.wait(wait_s):
+                held = self._kept()
+                try:
+                    self.renew(held)
+                    wait_s = self.lease * RENEWED_AFTER
+                except Exception as error:  # noqa: BLE001 (nothing may end this thread; it is tried again)
+                    log.warning("locks could not be renewed", count=len(held), error=type(error).__name__)
+                    wait_s = min(AGAIN_S, self.lease * RENEWED_AFTER)
+        except BaseException as fault:
+            log.critical("locks are not renewed any more", exc_info=fault)
+            self._give_up()
+
+    def _kept(self) -> list[HeldLock]:
+        """Return what is to be renewed: all that is held, but for what nobody can be at work on any more."""
+        begun = time.monotonic() - LONGEST_HELD_S
+        with self._change:
+            hanging = [one for one in self._held if one.looked_at <= begun]
+            self._held.difference_update(hanging)
+            held = list(self._held)
+        for one in hanging:
+            log.warning("a lock that nobody has looked at for too long is left to run out", lock=one.name)
+        return held
+
+    def _hold(self, taken: Sequence[HeldLock]) -> None:
+        with self._change:
+            self._held.update(taken)
+            begins = self._keeps and bool(taken) and not self._has_keeper
+            self._has_keeper |= begins
+        if begins:
+            threading.Thread(target=self._keep, daemon=True, name="locks").start()
+
+    def once(self, name: str, seconds: float) -> bool:
+        """Tell whether nobody has asked the same in the last so many seconds."""
+        key = key_of(self._redis, f"{ONCE}{name}")
+        if self._redis.set(key, "1", nx=True, px=max(1, round(seconds * 1000))):
+            return True
+        drop_endless(self._redis, key)
+        return False
+
+    def tell(self, name: str, progress: Mapping[str, Any] | None) -> None:
+        """Say how far the work under a lock has come, for every process to see; None: it has ended.
+
+        It is said in vain where Redis is away, and forgotten with the lease where nothing more is said.
+        """
+        with suppress(RedisError):
+            key = key_of(self._redis, f"{PREFIX}{name}:progress")
+            if progress is None:
+                self._redis.delete(key)
+            else:
+                self._redis.set(key, json.dumps(progress), px=self._lease_ms)
+
+    def told(self, name: str) -> dict[str, Any] | None:
+        """Return how far the work under a lock has come; None where nobody is at it.
+
+        Raises:
+            RedisError: Redis is away.
+        """
+        key = key_of(self._redis, f"{PREFIX}{name}:progress")
+        found: Any = self._redis.get(key)
+        if found:
+            drop_endless(self._redis, key)
+        try:
+            progress = json.loads(found or "null")
+        except ValueError:
+            return None
+        return progress if isinstance(progress, dict) else None
+
+    def take_all(self, names: Sequence[str]) -> list[HeldLock | LockBusy]:
+        """Take those of some locks that are free, in one round trip; of each other one it is returned that it is busy.
+
+        Raises:
+            RedisError: Redis is away; those that it took all the same are given back, or end with their lease.
+        """
+        return self._take_all(names) or []
+
+    def take_all_unless(self, key: str, names: Sequence[str]) -> list[HeldLock | LockBusy] | None:
+        """Do the same, unless a key is there: then nothing is taken, and None is returned.
+
+        Raises:
+            RedisError: as for `take_all`.
+        """
+        return self._take_all(names, key)
+
+    def _take_all(self, names: Sequence[str], unless: str | None = None) -> list[HeldLock | LockBusy] | None:
+        at = time.monotonic()
+        asked = [HeldLock(self, name, uuid.uuid4().hex, at) for name in names]
+        keys, how = ([unless], "unless") if unless else ([], "at all events")
+        try:
+            taken = self._taking(
+                keys=[*keys, *self._keys(asked)], args=[self._lease_ms, how, *(one.token for one in asked)]
+            )
+        except RedisError:
+            with suppress(RedisError):
+                self._give_back(asked)
+            raise
+        if taken is None:
+            return None
+        found = [
+            one if is_taken else LockBusy(Fault.LOCK_HELD(name=one.name))
+            for one, is_taken in zip(asked, taken, strict=True)
+        ]
+        self._hold([one for one in found if isinstance(one, HeldLock)])
+        return found
+
+    def renew(self, held: Sequence[HeldLock]) -> None:
+        """Start the leases of some locks anew, in one round trip."""
+        if not held:
+            return
+        at = time.monotonic()
+        kept = self._renewing(keys=self._keys(held), args=[self._lease_ms, *(one.token for one in held)])
+        for one, is_kept in zip(held, kept, strict=True):
+            one.renewed_at = at if is_kept else -math.inf
+
+    def release_all(self, held: Sequence[HeldLock]) -> None:
+        """Give some locks back in one round trip; those that were lost meanwhile are only told of."""
+        with self._change:
+            self._held.difference_update(held)
+        try:
+            given_back = self._give_back(held)
+        except RedisError as error:
+            log.warning("locks lost before their release", count=len(held), error=type(error).__name__)
+            return
+        for one, is_given_back in zip(held, given_back, strict=True):
+            if not is_given_back:
+                log.warning("lock lost before its release", lock=one.name)
+
+    def _give_back(self, held: Sequence[HeldLock]) -> Sequence[int]:
+        """Delete some locks as far as they are ours still; return of each whether it was."""
+        deleted: Sequence[int] = self._releasing(keys=self._keys(held), args=[one.token for one in held])
+        return deleted
+
+    @contextmanager
+    def hold(self, name: str) -> Iterator[HeldLock]:
+        """Hold a lock during the block, without waiting for it.
+
+        Raises:
+            LockBusy: somebody else holds it.
+        """
+        (held,) = self.take_all([name])
+        if isinstance(held, LockBusy):
+            raise held
+        try:
+            yield held
+        finally:
+            self.release_all([held])
+
+    @property
+    def _lease_ms(self) -> int:
+        return round(self.lease * 1000)
+
+    def _keys(self, held: Sequence[HeldLock]) -> list[str]:
+        prefix = key_of(self._redis, PREFIX)
+        return [prefix + one.name for one in held]

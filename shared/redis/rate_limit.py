@@ -1,0 +1,120 @@
+"""The rate limit towards the tracker, over all workers (setting RATE_LIMIT): one slot after the other in Redis."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from redis import Redis
+from redis.exceptions import RedisError, ResponseError
+
+from shared.process.alive import alive
+from shared.redis.clock import now
+from shared.redis.keys import OURS, key_of
+from shared.telemetry.logs import get_logger
+
+log = get_logger("throttle")
+KEY = f"{OURS}throttle"
+LONGEST = 60
+FURTHEST_S = 3600
+SIGN_EVERY_S = 60.0
+SAID_FROM_S = 30.0
+"""A wait that is longer is logged, once a minute at most."""
+
+# The time of the next free slot and the seconds between two, by Redis' own clock; returns how long to wait for the slot
+# just taken. One that is no number, or further ahead than this key lives, is nobody's.
+NEXT_SLOT = """
+local now = redis.call('TIME')
+local at = tonumber(now[1]) + tonumber(now[2]) / 1000000
+local slot = tonumber(string.match(redis.call('GET', KEYS[1]) or '', '^%S+') or '0')
+if not slot or not (slot > at and slot <= at + 3600) then slot = at end
+redis.call('SET', KEYS[1], string.format('%.6f %s', slot + tonumber(ARGV[1]), ARGV[1]), 'PX', 3600000)
+return string.format('%.6f', slot - at)
+"""
+STORED = re.compile(r"(\d{1,12}\.\d{6}) (\d{1,9}\.\d{6})")
+
+
+@dataclass(frozen=True, slots=True)
+class Turns:
+    """The rate limit that workers have kept within the last hour.
+
+    Attributes:
+        rate: calls per second over all workers.
+        wait_s: how long the next call waits for its turn.
+    """
+
+    rate: float
+    wait_s: float
+
+
+def turns(redis: Redis) -> Turns | None:
+    """Return the rate limit in use; None: no call has waited for a turn within the last hour.
+
+    Args:
+        redis: connection with its own time-outs.
+
+    Raises:
+        RedisError: it cannot be asked.
+    """
+    try:
+        stored: bytes | str = redis.getrange(key_of(redis, KEY), 0, LONGEST)
+    except ResponseError:  # it is not even a text
+        return None
+    found = STORED.fullmatch(stored.decode("utf-8", "replace") if isinstance(stored, bytes) else stored)
+    if found is None or not float(found[2]):
+        return None
+    ahead = float(found[1]) - now(redis)
+    return Turns(1 / float(found[2]), ahead) if 0 < ahead <= FURTHEST_S else Turns(1 / float(found[2]), 0.0)
+
+
+def forget_turns(redis: Redis) -> None:
+    """Give up the turns that were handed out: a worker that starts may have another limit, or none.
+
+    Args:
+        redis: connection with its own time-outs.
+
+    Raises:
+        RedisError: it cannot be reached; the next turn is as far ahead as before.
+    """
+    redis.delete(key_of(redis, KEY))
+
+
+def wait_alive(seconds: float) -> None:
+    """Wait, and give a heartbeat every minute."""
+    until = time.monotonic() + seconds
+    while (left := until - time.monotonic()) > 0:
+        time.sleep(min(left, SIGN_EVERY_S))
+        alive()
+
+
+class RateLimiter:
+    """Spaces calls evenly over all workers.
+
+    Args:
+        redis: connection with its own time-outs.
+        rate: calls per second; 0: no limit.
+        sleep: waits so many seconds.
+    """
+
+    def __init__(self, redis: Redis, rate: float, sleep: Callable[[float], None] = wait_alive) -> None:
+        self._redis, self._next_slot = redis, redis.register_script(NEXT_SLOT)
+        self._interval = 1 / rate if rate else 0.0
+        self._rate, self._said_at = rate, float("-inf")
+        self._sleep = sleep
+
+    def wait(self) -> None:
+        """Take the next slot and wait for it; without Redis nobody waits."""
+        if not self._interval:
+            return
+        try:
+            seconds = float(self._next_slot(keys=[key_of(self._redis, KEY)], args=[f"{self._interval:.6f}"]))
+        except RedisError as error:
+            log.warning("no rate limit for the moment", error=type(error).__name__)
+            return
+        if seconds > SAID_FROM_S and time.monotonic() - self._said_at > SIGN_EVERY_S:
+            self._said_at = time.monotonic()
+            log.warning("a call waits for its turn at RATE_LIMIT", rate=self._rate, seconds=round(seconds))
+        if seconds > 0:
+            self._sleep(seconds)

@@ -1,0 +1,349 @@
+"""Decisions on creations: what each does to ledger row, journal, status and trace. Nothing else carries one out.
+
+By the tracker's own answer:
+
+- `link`: the row is linked; where it was held, the ticket's held events are pending again. Status and step: the
+  caller's. `Ledger.link_claimed`: the same for rows that are claimed still, where no other has what they name.
+- `late` (another attempt was begun meanwhile): the row is held as a possible duplicate, with both ids. Step:
+  came late.
+- `release` (the answer names what another row has): an adopter is in doubt again, and what asks for it is
+  pending again; one that had created it has lost it on the tracker and is gone. What was logged on such an
+  issue is held. Step: on the other ticket.
+- `gone` (its issue was deleted): the row is gone. Step: the issue went away.
+
+By a lookup on the tracker, for a row in doubt (after a restore: for a new or free one):
+
+- `adopt`, `adopt_after_restore`: the row is linked. An issue's status is owed, unless it has it already. The
+  ticket's waiting events go on now; after a restore, rows that were held because they might have been this one
+  lose it as candidate, and one without any left is free, its ticket's held events pending again. Step: found,
+  or created before.
+- `free`: the row is free. What asks for it is pending again; what waits for it goes on after a pause. Step: absent.
+- `hold`, `hold_after_restore`: the row is held, with candidates. The waiting events go on now, and end as held.
+  Step: for a person.
+
+By a person, for a row that is held or gone; the ticket's held events are pending again, and the step is the
+decision:
+
+- `adopt_by_person`: the row is linked. An issue's status is owed; what was logged on the issue that it had
+  before is held.
+- `create_again`: the row is free, and what asks for it is pending again. The tracker deletes an issue's time
+  entries with it: what was logged on one that is gone is logged again, from its event or once the helpdesk
+  sends it again.
+
+What asks for something is the newest event of its key that passes the gate, whichever had it claimed; by the
+tracker's decisions it is pending again only where it had ended as done or superseded.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, Protocol
+
+from shared.codes.authors import Misattribution
+from shared.codes.kinds import Kind
+from shared.codes.notice import Notice
+from shared.codes.reasons import Reason, Verdict
+from shared.codes.steps import What
+from shared.events.config import PluginConfig
+from shared.events.event import Event
+from shared.events.gate import closed_gate
+from shared.events.payloads import not_taken
+from shared.store.journal.due import snapshot_of
+from shared.store.journal.trace import Step
+from shared.store.ledger.ledger import Claim, LedgerRow
+from shared.store.tables.models import EventState, JournalEvent, LedgerState, TaskTimeLink
+from shared.store.transaction import Transaction
+
+WAITING = (LedgerState.HELD, LedgerState.GONE)
+ENDED_WELL = (EventState.DONE, EventState.SUPERSEDED)
+
+
+class Tell(Protocol):
+    """Notes a step of a ticket's trace."""
+
+    def __call__(
+        self, what: Notice, *, ticket_id: int | None, task_id: int | None, warning: bool = False
+    ) -> None:
+        """Note it; it is committed with the transaction."""
+
+
+def into_trace(tx: Transaction) -> Tell:
+    """Return what appends steps within a transaction."""
+
+    def tell(what: Notice, *, ticket_id: int | None, task_id: int | None, warning: bool = False) -> None:  # noqa: ARG001
+        tx.trace.append([Step(ticket_id or 0, what, task_id)])
+
+    return tell
+
+
+def asked_by(tx: Transaction, row: LedgerRow) -> Event | None:
+    """Return the event that a row was claimed for; None where it is past its retention."""
+    found = tx.journal.get(row.event_id) if row.event_id is not None else None
+    return snapshot_of(found) if found else None
+
+
+class Found(Protocol):
+    """What a lookup found on the tracker."""
+
+    @property
+    def tracker_id(self) -> int:
+        """Its id."""
+
+    @property
+    def author_id(self) -> int | None:
+        """Who created it, as far as it says."""
+
+    @property
+    def status_id(self) -> int | None:
+        """The status of an issue."""
+
+    @property
+    def listed(self) -> Mapping[str, Any]:
+        """It as the tracker lists it; empty: not known."""
+
+
+@dataclass(frozen=True)
+class Decisions:
+    """Carries decisions out, within one transaction.
+
+    Attributes:
+        tx: the transaction.
+        kind: issues or time entries.
+        tell: notes what happened.
+        config: the plugin configuration.
+        to_notify: tickets whose waiting work can go on; to be notified after the commit.
+    """
+
+    tx: Transaction
+    kind: Kind
+    tell: Tell
+    config: PluginConfig
+    to_notify: set[int] = field(default_factory=set)
+
+    def link(
+        self, row: LedgerRow, attempt: int, tracker_id: int, author_id: int | None, reason: Notice
+    ) -> None:
+        """Link a row to what the tracker's own answer to its attempt names."""
+        was_held = row.state == LedgerState.HELD
+        self.release(row.key, tracker_id)
+        self.tx.ledger(self.kind).link(row.key, attempt, tracker_id, author_id, reason)
+        if was_held:
+            self._reopen_held(row, Reason.ANSWERED_AFTER_ALL())
+
+    def late(self, key: int, ticket_id: int, tracker_id: int) -> None:
+        """Hold a row whose superseded attempt created something after all."""
+        self.tx.ledger(self.kind).late_answer(key, tracker_id)
+        what = What.LATE_AND_TWICE(kind=self.kind, tracker_id=tracker_id)
+        self.tell(what, ticket_id=ticket_id, task_id=self._task_id(key), warning=True)
+
+    def adopt(self, row: LedgerRow, found: Found) -> None:
+        """Link a row in doubt to what a lookup found; one that is no longer in doubt stays as it is.
+
+        Raises:
+            IntegrityError: another row holds it.
+        """
+        reason = Reason.FOUND_ON_TRACKER(tracker_id=found.tracker_id)
+        ledger = self.tx.ledger(self.kind)
+        if ledger.adopt(row.key, row.attempt, found.tracker_id, found.author_id, reason):
+            self._note(row, What.CREATION_FOUND(kind=self.kind, tracker_id=found.tracker_id))
+            self._attribute(row, found)
+            self._owe(row.ticket_id, found.status_id)
+            if self.kind is Kind.TICKET and row.body and (fields := not_taken(row.body, found.listed)):
+                self.tx.statuses.owe_fields(row.ticket_id, fields)
+            self.tx.journal.hurry(row.ticket_id, self._task_id(row.key))
+
+    def adopt_after_restore(self, claim: Claim, lease: float, found: Found) -> bool:
+        """Link a new or free row to what was created before a backup was restored; False where it is neither.
+
+        Raises:
+            IntegrityError: another row holds it.
+        """
+        ledger = self.tx.ledger(self.kind)
+        attempt = ledger.claim(claim, lease)
+        if attempt is None:
+            return False
+        reason = Reason.FOUND_AFTER_RESTORE(tracker_id=found.tracker_id)
+        ledger.doubt(claim.key, attempt, 0, Reason.ASKED_AFTER_RESTORE())
+        ledger.adopt(claim.key, attempt, found.tracker_id, found.author_id, reason)
+        self._owe(claim.ticket_id, found.status_id)
+        self._narrow(found.tracker_id)
+        what = What.CREATED_BEFORE(kind=self.kind, tracker_id=found.tracker_id)
+        self.tell(what, ticket_id=claim.ticket_id, task_id=self._task_id(claim.key))
+        return True
+
+    def free(self, row: LedgerRow, breaker: float) -> None:
+        """Let a row in doubt be created again, not before some seconds: the tracker does not have it."""
+        if self.tx.ledger(self.kind).free(row.key, row.attempt, Reason.ABSENT_ON_TRACKER(because=row.notice)):
+            self._note(row, What.CREATION_ABSENT(kind=self.kind))
+            self._ask_again(
+                row, Reason.WAS_NOT_ITS_OWN()
+            )  # it may have ended in the belief that it was linked
+            self.tx.journal.hurry(row.ticket_id, self._task_id(row.key))
+            self.tx.journal.put_off(row.ticket_id, breaker, task_id=self._task_id(row.key))
+
+    def hold(self, row: LedgerRow, because: Notice, candidates: Collection[int] = ()) -> None:
+        """Give a row in doubt to a person."""
+        reason = Reason.STAYS_UNDECIDED(before=row.notice, because=because)
+        if self.tx.ledger(self.kind).hold(row.key, row.attempt, reason, candidates):
+            self._note(row, What.FOR_PERSON_TO_SAY(kind=self.kind, because=because))
+            self.tx.journal.hurry(row.ticket_id, self._task_id(row.key))
+            self.to_notify.add(row.ticket_id)
+
+    def hold_after_restore(self, claim: Claim, lease: float, candidates: Collection[int]) -> bool:
+        """Give a new or free row to a person: the tracker has what is alike in part; False where it is neither."""
+        ledger = self.tx.ledger(self.kind)
+        attempt = ledger.claim(claim, lease)
+        if attempt is None:
+            return False
+        ledger.hold(claim.key, attempt, Reason.ALIKE_AFTER_RESTORE(), candidates)
+        what = What.PERHAPS_CREATED_BEFORE(kind=self.kind, candidates=sorted(candidates))
+        self.tell(what, ticket_id=claim.ticket_id, task_id=self._task_id(claim.key))
+        return True
+
+    def let_wait(self, key: int, event_ids: Collection[int], reason: Notice) -> bool:
+        """End events as held whose row waits for a person; where it does no more, they stay pending: False."""
+        row = self.tx.ledger(self.kind).lock(key)
+        waits = row is not None and row.state in WAITING
+        if waits:
+            self.tx.journal.end(event_ids, EventState.HELD, reason)
+        return waits
+
+    def release(self, key: int, tracker_id: int) -> None:
+        """Take a tracker id from another row that has it, for the row whose own answer named it."""
+        sibling = self.tx.ledger(self.kind).take_from_sibling(key, tracker_id)
+        if sibling is None:
+            return
+        self.to_notify.add(sibling.ticket_id)
+        self._note(sibling, What.OWNER_ANSWERED(kind=self.kind, key=key, tracker_id=tracker_id))
+        if sibling.adopted:
+            self._ask_again(sibling, Reason.ADOPTED_ANOTHERS())
+        if self.kind is Kind.TICKET:
+            self._hold_times(
+                sibling.ticket_id, tracker_id, Reason.ISSUE_IS_ANOTHERS(issue_id=tracker_id, ticket_id=key)
+            )
+
+    def gone(self, ticket_id: int, issue_id: int) -> Notice:
+        """Mark a ticket's issue as deleted on the tracker, for a person to decide on; return the reason."""
+        reason = Reason.ISSUE_GONE(issue_id=issue_id)
+        self.tx.issues.gone(ticket_id, issue_id, reason)
+        self.tell(What.ISSUE_WENT_AWAY(issue_id=issue_id), ticket_id=ticket_id, task_id=None, warning=True)
+        return reason
+
+    def adopt_by_person(self, row: LedgerRow, tracker_id: int, tracker_project_id: int | None = None) -> None:
+        """Link a held or gone row to what a person named, in the project where it was seen."""
+        ticket_id, before = row.ticket_id, row.tracker_id
+        adopt = Verdict.ADOPT(kind=self.kind, tracker_id=tracker_id)
+        self._decide(row, adopt, tracker_id, tracker_project_id)
+        if self.kind is Kind.TICKET:
+            if before is not None and before != tracker_id:
+                given_up = Reason.ISSUE_GIVEN_UP(issue_id=before, adopted_id=tracker_id)
+                for key in self._hold_times(ticket_id, before, given_up):
+                    self.tell(What.TIME_FOR_PERSON(because=given_up), ticket_id=ticket_id, task_id=key)
+            self.tx.statuses.owe({ticket_id: None}, self.tx.configs.status_map())
+
+    def create_again(self, row: LedgerRow) -> bool:
+        """Let a held or gone row be created again, as a person said; False where no event is left that asks for it."""
+        ticket_id, before, was_gone = row.ticket_id, row.tracker_id, row.state == LedgerState.GONE
+        asked = self._decide(row, Verdict.CREATE_AGAIN(kind=self.kind), None)
+        if self.kind is Kind.TICKET and was_gone and before is not None:
+            self._log_again(ticket_id, before)
+        return asked or self.kind is Kind.TICKET or self.tx.journal.has_pending(ticket_id)
+
+    def _decide(
+        self, row: LedgerRow, verdict: Notice, tracker_id: int | None, tracker_project_id: int | None = None
+    ) -> bool:
+        """Note the verdict; tell whether an event is pending again that asks for a row that is free now."""
+        before, decided = row.notice, Reason.PERSON_DECIDED(verdict=verdict)
+        self.tx.ledger(self.kind).resolve(row.key, tracker_id, decided, tracker_project_id)
+        self._reopen_held(row, decided)
+        asked = tracker_id is None and self._ask_again(row, decided, tuple(EventState))
+        told = What.PERSON_DECIDES(
+            kind=self.kind, key=row.key, verdict=verdict, before=before or Reason.CAUSE_NOT_KNOWN()
+        )
+        self._note(row, told)
+        self.to_notify.add(row.ticket_id)
+        return asked
+
+    def _reopen_held(self, row: LedgerRow, reason: Notice) -> None:
+        self.to_notify.update(self.tx.journal.reopen_held(row.ticket_id, reason, self._task_id(row.key)))
+
+    def _owe(self, ticket_id: int, tracker_status_id: int | None) -> None:
+        if self.kind is Kind.TICKET:
+            self.tx.statuses.owe({ticket_id: tracker_status_id}, self.tx.configs.status_map())
+
+    def _narrow(self, tracker_id: int) -> None:
+        """Let what was held because it might have been this object go on."""
+        ledger, reason = self.tx.ledger(self.kind), Reason.ALIKE_ARE_OTHERS()
+        for row in ledger.waiting_for_a_person():
+            if row.state != LedgerState.HELD or not row.has_code(Reason.ALIKE_AFTER_RESTORE):
+                continue
+            left = [one for one in row.candidates or () if one != tracker_id]
+            if len(left) < len(row.candidates or ()):
+                ledger.narrow(row.key, row.attempt, left, reason)
+                if not left:
+                    self._reopen_held(row, reason)
+                    self._ask_again(row, reason)
+                    self.to_notify.add(row.ticket_id)
+
+    def _hold_times(self, ticket_id: int, issue_id: int, reason: Notice) -> list[int]:
+        """Hold a ticket's time entries on an issue that is not its own any more; return their keys."""
+        rows = self.tx.times.linked_to_issue(ticket_id, issue_id)
+        for row in rows:
+            self.tx.times.hold(row.key, None, reason, [row.tracker_id] if row.tracker_id else [])
+        return [row.key for row in rows]
+
+    def _log_again(self, ticket_id: int, issue_id: int) -> None:
+        """The tracker deletes an issue's time entries with it: they are to be logged on the new issue."""
+        times = replace(self, kind=Kind.TICKET_TASK)
+        for row in self.tx.times.linked_to_issue(ticket_id, issue_id):
+            reason = Reason.WENT_WITH_ISSUE(time_entry_id=row.tracker_id, issue_id=issue_id)
+            if row.tracker_id is not None and self.tx.times.forget(row.key, row.tracker_id, reason):
+                asked = times._ask_again(row, reason, tuple(EventState))
+                what = What.TIME_AGAIN if asked else What.TIME_AGAIN_LATER
+                self.tell(what(because=reason), ticket_id=ticket_id, task_id=row.key)
+
+    def _attribute(self, row: LedgerRow, found: Found) -> None:
+        """Note that what was found has another author than the one who was meant."""
+        event = asked_by(self.tx, row)
+        if event is None:
+            return
+        user = event.task.user if self.kind is Kind.TICKET_TASK and event.task else event.ticket.technician
+        match = self.tx.people.match(user, administrators=self.config.match_administrators)
+        named = (row.body or {}).get(self.kind.wire_name, {}).get("user_id")
+        meant = match.person.tracker_user_id if match.person else None
+        if found.author_id in (None, named, meant):
+            return
+        if match.person:
+            wrong = Misattribution.FOUND_AS_ANOTHERS(login=match.person.login)
+        elif user:
+            wrong = Misattribution.NOT_MATCHED(match=match.why)
+        else:
+            wrong = Misattribution.NOBODY_NAMED()
+        self.tx.misattributed.put(self.kind, row.key, row.ticket_id, found.tracker_id, wrong)
+
+    def _ask_again(self, row: LedgerRow, reason: Notice, ended: Collection[EventState] = ENDED_WELL) -> bool:
+        """Make the newest event pending again that asks for what a row stood for; False where none is left.
+
+        What claimed the row may have been superseded since.
+
+        Args:
+            row: a row that is free, or may become so.
+            reason: why.
+            ended: only where it ended so.
+        """
+        asked_by = self.tx.journal.get(row.event_id) if row.event_id is not None else None
+        key = f"{Kind.TICKET_TASK}:{row.key}" if self.kind is Kind.TICKET_TASK else asked_by and asked_by.key
+        for one in self.tx.journal.of_key(key) if key else ():
+            event = snapshot_of(one)
+            if event is not None and not closed_gate(event, self.config):
+                self.to_notify.update({one.ticket_id} - {row.ticket_id})
+                return one.state in ended and bool(self.tx.journal.reopen(JournalEvent.id == one.id, reason))
+        return False
+
+    def _note(self, row: LedgerRow, what: Notice) -> None:
+        task_id = row.task_id if isinstance(row, TaskTimeLink) else None
+        self.tell(what, ticket_id=row.ticket_id, task_id=task_id)
+
+    def _task_id(self, key: int) -> int | None:
+        return key if self.kind is Kind.TICKET_TASK else None

@@ -1,0 +1,108 @@
+"""Drives a ticket's workflow by hand, up to where something else is to happen: the tests' one door to its steps."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from contextvars import ContextVar
+from typing import Any, TypeVar
+from unittest import mock
+
+from shared.codes.kinds import Kind
+from tests.support.bridge import Bridge
+from worker.ticket import create as creation
+from worker.ticket.steps import Admission, Starting, Step, TrackerCall, Workflow
+
+A = TypeVar("A", bound=Step[Any])
+CREATIONS = {kind.path: kind for kind in Kind}
+
+
+def workflow_up_to(bridge: Bridge, kind: type[A], ticket_id: int = 4711) -> tuple[Workflow[Any], A]:
+    """Drive a ticket's workflow up to a step of a kind; return both."""
+    way, step = workflow_until(bridge, lambda one: isinstance(one, kind), ticket_id)
+    return way, step  # type: ignore[return-value]
+
+
+def workflow_until(
+    bridge: Bridge, is_it: Callable[[Step[Any]], bool], ticket_id: int = 4711
+) -> tuple[Workflow[Any], Step[Any]]:
+    """Drive a ticket's workflow up to a step; return both."""
+    way = bridge.service.way(ticket_id)
+    return way, up_to(way, way.send(None), is_it)
+
+
+def up_to(way: Workflow[Any], step: Step[Any], is_it: Callable[[Step[Any]], bool]) -> Step[Any]:
+    """Carry out a workflow's steps, from one of them up to another, which is returned."""
+    while not is_it(step):
+        try:
+            result = step.carry_out()
+        except Exception as error:  # noqa: BLE001 (it belongs to the workflow)
+            step = way.throw(error)
+        else:
+            step = way.send(result)
+    return step
+
+
+async def going_on(way: Workflow[Any], result: Any) -> None:
+    """Go on with a workflow where it stands."""
+    with suppress(StopIteration):
+        action = way.send(result)
+        while True:
+            try:
+                result = await action
+            except Exception as error:  # noqa: BLE001 (it belongs to the workflow)
+                action = way.throw(error)
+            else:
+                action = way.send(result)
+
+
+def is_start(step: Step[Any]) -> bool:
+    """Tell whether a step starts something, which a process that stops, or an outage, does not."""
+    return isinstance(step, Starting)
+
+
+def is_admission(step: Step[Any]) -> bool:
+    """Tell whether a step asks to work on a ticket."""
+    return isinstance(step, Admission)
+
+
+def is_creation(step: Step[Any]) -> bool:
+    """Tell whether a step sends what was claimed."""
+    return isinstance(step, TrackerCall) and step.method == "POST" and step.path in CREATIONS
+
+
+@contextmanager
+def noting_creations(note: Callable[[Kind, int], None]) -> Iterator[None]:
+    """Have it noted for which row each request of a creation is sent, right before it is.
+
+    Args:
+        note: is given the kind and the key of the row.
+    """
+    key = ContextVar[int]("key")
+    send, carry_out = creation.send, TrackerCall.carry_out
+
+    def sending(wanted: Any, *others: Any) -> Any:
+        key.set(wanted.key)
+        return send(wanted, *others)
+
+    def calling(step: TrackerCall, *begun: Any) -> Any:
+        if is_creation(step):
+            note(CREATIONS[step.path], key.get())
+        return carry_out(step, *begun)
+
+    with (
+        mock.patch.object(creation, "send", sending),
+        mock.patch.object(TrackerCall, "carry_out", calling),
+    ):
+        yield
+
+
+class Killed(BaseException):
+    """A process that is killed does nothing more, whatever its workflow would still see to."""
+
+
+def kill(way: Workflow[Any]) -> None:
+    """End a workflow where it stands."""
+    with suppress(Killed):
+        while True:
+            way.throw(Killed())

@@ -1,0 +1,66 @@
+"""The pause over a fake Redis; tests/integration/test_locks.py has the same over a real one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+import fakeredis
+import pytest
+from redis import Redis
+from redis.exceptions import ResponseError
+
+from shared.codes.notice import written
+from shared.redis.circuit_breaker import KEY, CircuitBreaker
+from shared.redis.concurrency_limit import KEY as LIMIT
+from shared.redis.concurrency_limit import ConcurrencyLimit, Limit
+from shared.redis.heartbeat import KEY as HEARTBEATS
+from shared.redis.heartbeat import WORKER, Heartbeats
+from shared.redis.priority import KEY as AHEAD
+from shared.redis.priority import PriorityTickets
+from tests.support.redis import PauseContract
+
+
+@pytest.fixture
+def redis() -> Iterator[Redis]:
+    with fakeredis.FakeRedis() as connection:
+        yield connection
+
+
+REFUSED = ResponseError("BUSY Redis is busy running a script.")
+
+
+def refuses(monkeypatch: pytest.MonkeyPatch, redis: Redis, command: str) -> None:
+    """Have one command refused once, and all others answered."""
+
+    def refuse(*_: object, **__: object) -> None:
+        monkeypatch.undo()
+        raise REFUSED
+
+    monkeypatch.setattr(redis, command, refuse)
+
+
+@pytest.mark.parametrize(
+    ("command", "ask", "key"),
+    [
+        ("getrange", lambda redis: CircuitBreaker(redis).current(), KEY),
+        ("spop", lambda redis: PriorityTickets(redis).take(), AHEAD),
+        ("zrevrangebyscore", lambda redis: Heartbeats(redis).seen(WORKER), f"{HEARTBEATS}{WORKER}"),
+        ("getrange", lambda redis: ConcurrencyLimit(redis).current(), LIMIT),
+    ],
+    ids=["pause", "ahead", "heartbeat", "limit"],
+)
+def test_what_redis_refuses_to_tell_is_not_taken_for_somebody_else_s_and_dropped(
+    redis: Redis, monkeypatch: pytest.MonkeyPatch, command: str, ask: Callable[[Redis], object], key: str
+) -> None:
+    CircuitBreaker(redis).begin(written("the tracker is down"))
+    PriorityTickets(redis).put([4711])
+    Heartbeats(redis).mark(WORKER)
+    ConcurrencyLimit(redis).decide(Limit())
+    refuses(monkeypatch, redis, command)
+    with pytest.raises(ResponseError, match="BUSY"):
+        ask(redis)
+    assert redis.exists(key)
+
+
+class TestPauseOverAFakeRedis(PauseContract):
+    pass

@@ -1,0 +1,55 @@
+"""A ticket's way hands its actions to whoever drives it, and goes on with what came of each."""
+
+from __future__ import annotations
+
+from typing import NoReturn
+
+import pytest
+
+from shared.codes.notice import written
+from shared.errors import LockBusy
+from tests.support.together import noted
+from worker.ticket.steps import drive
+
+
+class Ended(BaseException):
+    """Stands for a process that is stopped."""
+
+
+def test_a_way_goes_on_with_what_its_actions_came_to() -> None:
+    async def way() -> int:
+        return await noted(int, "4") + await noted(max, 1, 2)
+
+    assert drive(way()) == 6
+
+
+def test_an_error_is_raised_where_the_action_stands() -> None:
+    def busy() -> NoReturn:
+        raise LockBusy(written("busy"))
+
+    async def way() -> str:
+        try:
+            return await noted(busy)
+        except LockBusy as error:
+            return str(await noted(str, error.notice.code))
+
+    assert drive(way()) == str(written("busy").code)
+
+
+@pytest.mark.parametrize("error", [LockBusy(written("busy")), Ended()])
+def test_what_a_way_does_not_handle_ends_it_after_its_last_actions(error: BaseException) -> None:
+    done: list[str] = []
+
+    def fail() -> NoReturn:
+        raise error
+
+    async def way() -> None:
+        try:
+            await noted(fail)
+            await noted(done.append, "went on")
+        finally:
+            await noted(done.append, "cleaned up")
+
+    with pytest.raises(type(error)):
+        drive(way())
+    assert done == ["cleaned up"]

@@ -1,0 +1,168 @@
+"""Wires the worker's process: the one place where its collaborators are built."""
+
+from __future__ import annotations
+
+import os
+import socket
+import threading
+import uuid
+from dataclasses import dataclass
+from functools import partial
+
+from celery import Celery
+from redis import Redis
+from sqlalchemy.exc import SQLAlchemyError
+
+from shared.connection.connector import Connector
+from shared.connection.vault import Vault
+from shared.helpdesk.configured import configured_lookup
+from shared.helpdesk.lookup import HelpdeskLookup
+from shared.process.outbound import Outbound
+from shared.process.settings import Settings
+from shared.queue.publisher import Publisher, make_celery
+from shared.redis.circuit_breaker import HELPDESK_KEY, CircuitBreaker
+from shared.redis.concurrency_limit import ConcurrencyLimit
+from shared.redis.heartbeat import Heartbeats
+from shared.redis.locks import Locks, make_redis
+from shared.redis.rate_limit import RateLimiter
+from shared.store.tables.database import Database
+from shared.store.transaction import Store
+from shared.tracker.meter import Meter
+from worker.ability import Ability
+from worker.runtime.quota import Quota
+from worker.runtime.scheduler import ANSWERS, ASKING, OTHERS, CallerThreads, Scheduler
+from worker.runtime.service import SyncService
+from worker.sweep import Sweep
+from worker.ticket.enrichment import Completion
+from worker.watchdog import EXIT_CODE, Watchdog
+
+MOST_AT_THE_DATABASE = 16
+"""Callers that are at the database at once: they are mostly at the tracker, and a server has a hundred connections."""
+
+
+@dataclass(frozen=True)
+class Worker:
+    """Everything a worker process works with.
+
+    Attributes:
+        lookup: the helpdesk, None where none can be asked.
+        scheduler: works on the tickets that messages name.
+        quota: keeps it to its share of the calls.
+        stopping: set once the process is to end.
+        ability: whether it can open the stored API key.
+    """
+
+    app: Celery
+    settings: Settings
+    store: Store
+    redis: Redis
+    locks: Locks
+    breaker: CircuitBreaker
+    connector: Connector
+    service: SyncService
+    sweep: Sweep
+    heartbeats: Heartbeats
+    watchdog: Watchdog
+    lookup: HelpdeskLookup | None
+    scheduler: Scheduler
+    quota: Quota
+    stopping: threading.Event
+    ability: Ability
+
+    def still_due(self, ticket_ids: list[int]) -> list[int]:
+        """Return those of some tickets of which an event is due; all of them where the database does not tell.
+
+        What the sweep has notified waits behind the messages of a backlog, which are of the same tickets.
+        """
+        try:
+            with self.store.transaction() as tx:
+                due = tx.journal.have_due(ticket_ids)
+        except SQLAlchemyError:
+            return ticket_ids
+        return [one for one in ticket_ids if one in due]
+
+
+def bootstrap(settings: Settings, installation: str, *, concurrency: int) -> Worker:
+    """Build a worker's collaborators.
+
+    Args:
+        settings: the process's settings.
+        installation: the id of the installation whose tickets it works on.
+        concurrency: calls at the same time.
+    """
+    app = make_celery(settings, installation)
+    redis = make_redis(settings, lambda: installation)
+    store = Store(
+        Database(
+            settings.database_url.get_secret_value(),
+            pool_size=min(concurrency, MOST_AT_THE_DATABASE) + 3 + ANSWERS + ASKING + OTHERS,
+            prepares=True,
+        )
+    )
+    locks, breaker = Locks(redis, settings.lock_lease, keeps=True, give_up=_give_up), CircuitBreaker(redis)
+    meter, name = Meter(), f"{socket.gethostname()}:{os.getpid()}:{uuid.uuid4().hex[:8]}"
+    quota = Quota(ConcurrencyLimit(redis), meter, name, concurrency)
+    publisher, lookup = Publisher(settings, lambda: installation), configured_lookup(settings)
+    connector = Connector(
+        store,
+        Vault(settings.secret_keys),
+        RateLimiter(redis, settings.rate_limit).wait if settings.rate_limit else None,
+        allow_link_local=settings.allow_link_local,
+        meter=meter,
+        outbound=Outbound.of(settings),
+    )
+    completion = Completion(store, lookup, CircuitBreaker(redis, HELPDESK_KEY), settings.helpdesk_wait)
+    stopping, heartbeats = threading.Event(), Heartbeats(redis)
+    ability = Ability(heartbeats, connector.connect, stopping)
+    service = SyncService(
+        store,
+        settings,
+        locks,
+        breaker,
+        connector.connect,
+        publisher.notify,
+        completion,
+        lambda: quota.limit,
+        unable=ability.lose,
+    )
+    scheduler = Scheduler(
+        service.way, CallerThreads(concurrency), _give_up, quota, is_limited=settings.rate_limit > 0
+    )
+    return Worker(
+        app=app,
+        settings=settings,
+        store=store,
+        redis=redis,
+        locks=locks,
+        breaker=breaker,
+        heartbeats=heartbeats,
+        ability=ability,
+        watchdog=Watchdog(lambda: scheduler.is_at_work),
+        scheduler=scheduler,
+        quota=quota,
+        stopping=stopping,
+        connector=connector,
+        lookup=lookup,
+        service=service,
+        sweep=Sweep(
+            store,
+            settings,
+            locks,
+            breaker,
+            lambda: backlog(app),
+            publisher.notify,
+            partial(publisher.notify, if_due=True),
+        ),
+    )
+
+
+def _give_up() -> None:
+    """End the process, to be started anew: whatever it has claimed is settled as after any death."""
+    os._exit(EXIT_CODE)
+
+
+def backlog(app: Celery) -> int:
+    """Return how many messages wait in the queue."""
+    with app.connection_for_read() as connection, connection.channel() as channel:
+        # declared as it is and not passively: kombu looks for a passive one under its name without the key prefix
+        return int(app.amqp.queues[app.conf.task_default_queue].bind(channel).queue_declare().message_count)

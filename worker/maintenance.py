@@ -1,0 +1,84 @@
+"""What is due by the age of its last success and not by a tick: pruning, the metadata, comparing with the helpdesk."""
+
+from __future__ import annotations
+
+from shared.errors import LockBusy
+from shared.helpdesk.lookup import HelpdeskUnreachable
+from shared.helpdesk.reconciliation import reconcile
+from shared.metadata.synchronisation import is_due, synchronise
+from shared.redis.keys import OURS, key_of
+from shared.redis.locks import drop_endless
+from shared.telemetry.logs import get_logger, reason_fields
+from worker import sweep
+from worker.app import Worker
+
+log = get_logger("maintenance")
+PRUNED = f"{OURS}pruned"
+PRUNE_INTERVAL_S = 3600
+PRUNE_AGAIN_S = 60
+"""Where more was past its retention than is deleted in one go."""
+RECONCILED = "reconcile"
+RECONCILE_INTERVAL_S = 86400
+RECONCILE_AGAIN_S = 3600
+"""So often somebody looks whether it is due, and so long after a failure it is tried again."""
+
+
+def do_maintenance(worker: Worker) -> None:
+    """Do what is due; safe to call at any time from any process, since locks let one do it.
+
+    Raises:
+        SQLAlchemyError, RedisError: the next one who looks tries again.
+    """
+    prune(worker)
+    sync_metadata(worker)
+    compare_with_helpdesk(worker)
+
+
+def sync_metadata(worker: Worker) -> bool:
+    """Synchronise the tracker's metadata where that is due and the tracker is not left in peace; True where it was."""
+    interval = worker.settings.metadata_interval
+    if not is_due(worker.store, interval) or worker.breaker.current():
+        return False
+    return bool(synchronise(worker.store, worker.locks, worker.connector.connect, older_than=interval))
+
+
+def prune(worker: Worker) -> bool:
+    """Delete what is past its retention where that is due; True where it was."""
+    redis, pruned = worker.redis, key_of(worker.redis, PRUNED)
+    try:
+        with worker.locks.hold("prune"):
+            if redis.exists(pruned):
+                drop_endless(redis, pruned)
+                return False
+            deleted = worker.sweep.prune()
+            is_left = deleted >= sweep.MOST_PRUNED * sweep.PRUNED_AT_ONCE
+            redis.set(pruned, "1", ex=PRUNE_AGAIN_S if is_left else PRUNE_INTERVAL_S)
+    except LockBusy:
+        return False
+    if deleted:
+        log.info("pruned", rows=deleted)
+    return True
+
+
+def compare_with_helpdesk(worker: Worker) -> bool:
+    """Forward once a day what the helpdesk has and no event told of; True where it was done.
+
+    The first time it only sets the mark from which on events should have come in: what was before is for a person to
+    import.
+    """
+    if worker.lookup is None or not worker.locks.once(RECONCILED, RECONCILE_AGAIN_S):
+        return False
+    with worker.store.transaction() as tx:
+        last, now = tx.reconciliation.get(), tx.now()
+        if last is None:
+            tx.reconciliation.ran(now, 0)
+    if last is None or (now - last.ran_at).total_seconds() < RECONCILE_INTERVAL_S:
+        return False
+    try:
+        found = reconcile(worker.store, worker.lookup, None)
+    except HelpdeskUnreachable as away:
+        log.warning("the helpdesk could not be compared with the journal", **reason_fields(away.notice))
+        return False
+    if found.missed:
+        log.warning("events of the helpdesk had not come in", missed=found.missed)
+    return True

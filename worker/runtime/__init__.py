@@ -1,0 +1,1 @@
+"""What drives the workflows of many tickets at once."""

@@ -1,1 +1,0 @@
-"""One drain of a ticket: everything that is due for it, in its order."""

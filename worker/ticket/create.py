@@ -1,0 +1,468 @@
+"""One creation, from top to bottom: claim, call, link. Issues and time entries alike.
+
+Nothing is created twice:
+
+- The ledger row is claimed, and the claim committed, before anything is sent. A claim is given only for a row that is
+  free and still at the attempt that was read; it raises the attempt. If several workers claim a row, one is given it.
+- A claim counts only as long as what it was built from stands: settings, mappings, people, metadata and templates.
+- The request is sent only within the claim's lease. Nobody else takes the row over before the lease and the settling
+  time are over, and then only after asking the tracker.
+- A refusal, or a call that was never sent, makes the row free again. Without a clear answer it is in doubt (`doubt`).
+- The answer is recorded for its own attempt. If another attempt was begun meanwhile, a person decides.
+
+The first time entry of a new issue is claimed in the commit that links the issue: one commit less for each ticket.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Sequence
+from contextlib import nullcontext
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, Self
+
+from shared.codes.authors import Misattribution
+from shared.codes.faults import Detail, Fault
+from shared.codes.kinds import Kind
+from shared.codes.notice import Notice
+from shared.codes.reasons import Reason
+from shared.codes.steps import What
+from shared.errors import (
+    LeaseOver,
+    NotBegun,
+    NotYet,
+    OutcomeUnknown,
+    Outdated,
+    TrackerError,
+    TrackerOutage,
+    TrackerRejected,
+)
+from shared.store.decisions import Decisions
+from shared.store.ledger.ledger import Answered, LedgerRow
+from shared.store.ledger.ledger import Claim as Asked
+from shared.store.ledger.send_window import SendWindow
+from shared.store.tables.models import LedgerState, RecoveryMode
+from shared.store.transaction import DatabaseFailed, Transaction
+from shared.telemetry.logs import get_logger
+from shared.values.ids import id_in, is_id
+from worker.ticket.bodies import takes_long, tell_choice
+from worker.ticket.context import DbOp, TicketContext
+from worker.ticket.diagnosis import explained
+from worker.ticket.match import sent_essence
+from worker.ticket.plan import Pending
+from worker.ticket.requests import Creation, Linked, TimeEntryCreation
+from worker.ticket.resolve import doubt
+from worker.ticket.restore import look_first
+from worker.ticket.results import Created, Waiting
+
+log = get_logger("sync")
+LONG_S = 1.0
+LINK_AGAIN_S = (0.05, 0.5, 2.0)
+
+
+async def create(
+    creation: Creation,
+    row: LedgerRow | None,
+    begun: Attempt | None = None,
+    following: Pending | None = None,
+) -> tuple[Created | Waiting, Begun | None]:
+    """Create an issue or a time entry, once.
+
+    Args:
+        creation: what is to be created.
+        row: its ledger row as it was read: free; None: there is none.
+        begun: its claim, if it was committed with the link before it.
+        following: the event that asks for the issue's first time entry.
+
+    Returns:
+        The linked object, or what it waits for; and what was claimed with its link, which is to be sent at once.
+
+    Raises:
+        TrackerError: an outage, or a refusal for good.
+        LeaseOver, NotYet: nothing was created, and it may be another time.
+        Outdated: nothing was created; what it was built from was changed meanwhile.
+        LockBusy: nothing was created; the ticket's lock was lost, the process stops, or the tracker is away.
+    """
+    ctx, attempt, after = creation.ctx, begun, None
+    created: Created | Waiting | None = None
+    if attempt is None:
+        await creation.sender.prepare()
+    asked = time.monotonic()
+    try:
+        async with ctx.slot() if attempt is None else nullcontext():
+            if attempt is None:
+                claimed = await _claimed(creation, row, asked)
+                if not isinstance(claimed, Attempt):
+                    return claimed, None
+                attempt = claimed
+            tell_choice(ctx, creation.operation, creation.chosen, creation.task_id)
+            link = Link(creation, attempt, *await send(creation, attempt.window))
+            if following and (coming := _coming(link, following)):
+                created, after = await _link_and_claim(link, coming)
+    except OutcomeUnknown as unclear:
+        if attempt is None:
+            raise
+        return await doubt(creation, attempt.number, unclear), None
+    except (LeaseOver, NotYet, NotBegun, TrackerError) as definite:
+        if attempt is None:
+            raise
+        raise await _given_back(creation, attempt, definite) from None
+    if created is None:
+        created = await ctx.db.run(link)
+    if isinstance(created, Created) and _is_switch_ignored(created):
+        await ctx.tracker.ask_whether_open()  # a key that has lost its rights: everything waits
+    return created, after
+
+
+async def _link_and_claim(link: Link, coming: TimeEntryCreation) -> tuple[Created | Waiting, Begun | None]:
+    created, attempt = await link.creation.ctx.db.run(LinkAndClaim(link, Claim(coming, None)))
+    return created, Begun(coming, attempt) if isinstance(attempt, Attempt) else None
+
+
+async def send(creation: Creation, window: SendWindow) -> tuple[int, dict[str, Any]]:
+    """Send a creation within its claim's window, as the person, or else as the API user.
+
+    Returns:
+        The id of the new object, and the object.
+
+    Raises:
+        OutcomeUnknown: no clear answer; it may have been created.
+        TrackerError, LeaseOver, NotYet, NotBegun: it was not created.
+    """
+    kind = creation.kind
+    answer = await creation.sender.send("POST", kind.path, creation.body, window.check)
+    try:
+        found = answer.object(kind.wire_name)
+        tracker_id = found["id"]
+    except KeyError:
+        tracker_id = None
+    if not is_id(tracker_id):
+        detail = Detail.NO_OBJECT(kind=kind)
+        raise OutcomeUnknown("POST", kind.path, status=answer.status, detail=detail)
+    return tracker_id, found
+
+
+async def _given_back(
+    creation: Creation, attempt: Attempt, definite: LeaseOver | NotYet | NotBegun | TrackerError
+) -> Exception:
+    """Make the row of a creation free that was not created; return the error to raise, with what explains it.
+
+    A creation that an outage may have let through is in doubt instead.
+    """
+    ctx, number = creation.ctx, attempt.number
+    if isinstance(definite, TrackerOutage) and definite.may_have_acted:
+        await doubt(creation, number, definite)
+        return definite
+    reason = definite.notice
+    await ctx.db.change(lambda tx: tx.ledger(creation.kind).free(creation.key, number, reason))
+    if not isinstance(definite, TrackerRejected):
+        return definite
+    project_id = creation.sender.project_id  # it may have been found to be another
+    return await explained(ctx, creation.operation, creation.body, project_id, definite, creation.task_id)
+
+
+async def _claimed(creation: Creation, row: LedgerRow | None, asked: float) -> Attempt | Created | Waiting:
+    """Claim the row; if the claim is not given, return what it waits for, or what is there already."""
+    ctx = creation.ctx
+    await ctx.tracker.take_turn()
+    attempt = await ctx.db.run(Claim(creation, row))
+    _tell_wait(ctx, time.monotonic() - asked, creation.task_id)
+    if isinstance(attempt, RecoveryMode):
+        if known := await look_first(creation, attempt.since):
+            return known
+        await ctx.tracker.take_turn()
+        attempt = await ctx.db.run(Claim(creation, row, looked=True))
+    if isinstance(attempt, Outdated):
+        raise attempt
+    return attempt if isinstance(attempt, Attempt) else Waiting(Reason.ROW_CHANGED())
+
+
+def _coming(link: Link, asking: Pending) -> TimeEntryCreation | None:
+    """Return the time entry that can be claimed as soon as its issue is linked; None: more is to be done before."""
+    ctx, work = link.creation.ctx, link.creation.work
+    is_new = asking.task.id not in work.time_rows
+    if not is_new or takes_long(ctx) or ctx.client.is_limited or not ctx.lock.is_held:
+        return None
+    try:
+        coming = TimeEntryCreation.of(ctx, work, asking, link.expected())
+    except Exception as fault:  # noqa: BLE001 (it is raised again where it is built after the link)
+        log.warning("not built before its issue is linked", error=type(fault).__name__)
+        return None
+    return coming if coming.sender.is_prepared else None
+
+
+def _tell_wait(ctx: TicketContext, seconds: float, task_id: int | None) -> None:
+    """Note that a claim waited for one of the calls that may be made at once."""
+    limit = ctx.services.call_limit()
+    if limit and seconds > LONG_S:
+        told = What.WAITED_FOR_CALL(seconds=seconds, count=math.floor(limit.calls), because=limit.because)
+        ctx.note(told, task_id=task_id)
+
+
+@dataclass(frozen=True)
+class Attempt:
+    """A claim that was given: its number, and the time in which it may be sent."""
+
+    number: int
+    window: SendWindow
+
+
+Claimed = Attempt | RecoveryMode | Outdated | None
+
+
+@dataclass(frozen=True)
+class Begun:
+    """A creation that is claimed, and is to be sent at once."""
+
+    creation: Creation
+    attempt: Attempt
+
+
+@dataclass(frozen=True, eq=False)
+class Claim(DbOp[Claimed]):
+    """Take the row for one attempt, before anything is sent.
+
+    The result is an attempt; None if the row is not as it was read; an error if what it was built from was changed
+    meanwhile; and after a restored backup, until somebody has looked on the tracker, that mode.
+    """
+
+    creation: Creation
+    row: LedgerRow | None
+    looked: bool = False
+    order: ClassVar[int] = 1
+    """Links come first: they free what others wait for, and a lease runs from the claim on."""
+
+    def owner(self) -> TicketContext:
+        return self.creation.ctx
+
+    @classmethod
+    def execute_many(cls, tx: Transaction, operations: Sequence[Self]) -> Sequence[Claimed]:
+        """Claim some rows; the time in which they may be sent begins before.
+
+        Where two ask for one row, it is the first who asks: the row holds what it sends. The other may ask again later.
+        """
+        asking, given = dict[tuple[Kind, int], Self](), dict[Self, int]()
+        for one in operations:
+            asking.setdefault((one.creation.kind, one.creation.key), one)
+        lease = operations[0].creation.ctx.settings.claim_lease
+        window = SendWindow(lease)
+        for kind in Kind:
+            if some := {key: one for (of_kind, key), one in asking.items() if of_kind is kind}:
+                attempts = tx.ledger(kind).claim_all([one._claim() for one in some.values()], lease)
+                given |= {some[key]: attempt for key, attempt in attempts.items()}
+        found = list[Claimed]()
+        for one in operations:
+            if one in given:
+                found.append(Attempt(given[one], window))
+            else:
+                is_first = asking[one.creation.kind, one.creation.key] is one
+                found.append(one._not_given(tx) if is_first else None)
+        return found
+
+    def _claim(self) -> Asked:
+        """Return what counts only as long as its row, and what is known of its key, are as they were read."""
+        return replace(
+            self.creation.claim(self.row),
+            attempt_before=self.row.attempt if self.row else 0,
+            is_newest=True,
+            basis=self.creation.ctx.basis,
+            unless_recovering=not self.looked,
+        )
+
+    def _not_given(self, tx: Transaction) -> Claimed:
+        """Return why it was not: a backup was restored, and nobody has looked or decided yet; None: it is not free.
+
+        What was built from settings that were replaced is outdated, whatever else there is.
+        """
+        ctx = self.creation.ctx
+        if ctx.basis is not None and not tx.configs.is_basis(ctx.basis):
+            return Outdated(Fault.SETTINGS_REPLACED())
+        mode = None if self.looked else tx.recovery.get()
+        if mode is None or not _is_decided(self.row, mode):
+            return mode
+        lease = ctx.settings.claim_lease
+        window, claim = SendWindow(lease), replace(self._claim(), unless_recovering=False)
+        number = tx.ledger(self.creation.kind).claim(claim, lease)
+        return None if number is None else Attempt(number, window)
+
+
+def _is_decided(row: LedgerRow | None, mode: RecoveryMode) -> bool:
+    """Tell whether a person has decided since the restore that it is to be created."""
+    return row is not None and row.first_claimed_at is None and row.changed_at >= mode.began_at
+
+
+@dataclass(frozen=True, eq=False)
+class Link(DbOp[Created | Waiting]):
+    """Record the tracker's definite answer: row, journal and status in one commit, whatever happened meanwhile.
+
+    The result is the linked object, or that a person is to decide: the answer came too late, for a possible duplicate.
+    """
+
+    creation: Creation
+    attempt: Attempt
+    tracker_id: int
+    found: dict[str, Any]
+
+    @property
+    def locks_settings(self) -> bool:
+        """With an issue its status is given, or owed."""
+        return self.creation.kind is Kind.TICKET
+
+    def owner(self) -> TicketContext:
+        return self.creation.ctx
+
+    def carry_out(self) -> Created | Waiting:
+        """Record it and commit, once more where a sibling's adoption collides or the database fails."""
+        for delay in LINK_AGAIN_S:
+            try:
+                return super().carry_out()
+            except DatabaseFailed as error:
+                log.warning(
+                    "not linked yet", error=type(error).__name__, ticket_id=self.creation.ctx.ticket_id
+                )
+                time.sleep(delay)
+        return super().carry_out()
+
+    def _author_id(self) -> int | None:
+        return id_in(self.found.get("author" if self.creation.kind is Kind.TICKET else "user"))
+
+    def _wrong_author(self, author_id: int | None) -> Notice | None:
+        """Return why the author is another than was meant, and tell of it (SPEC section 5)."""
+        creation, sender = self.creation, self.creation.sender
+        wrong = None if author_id in creation.named else sender.wrong_author(author_id)
+        if wrong and sender.person:
+            told = What.AUTHOR_DIFFERS(kind=creation.kind, because=wrong)
+            creation.ctx.warn(told, task_id=creation.task_id)
+        return wrong
+
+    @classmethod
+    def execute_many(cls, tx: Transaction, operations: Sequence[Self]) -> Sequence[Created | Waiting]:
+        """Record some answers: those at whose rows nobody else was together, every other one as it stands."""
+        recorded = dict[Self, Created | Waiting]()
+        for kind in Kind:
+            some = [one for one in operations if one.creation.kind is kind]
+            plain = tx.ledger(kind).link_claimed([one._answered() for one in some]) if some else ()
+            linked = dict[Self, Linked[Any]]()
+            for one in some:
+                key, ctx, found = one.creation.key, one.creation.ctx, one.found
+                if (key, one.attempt.number) not in plain:
+                    if odd := one._link(tx):
+                        recorded[one] = odd
+                        continue
+                    # a sibling that had adopted it may have given it another
+                    found = {**found, "status": None}
+                wrong = one._wrong_author(one._author_id())
+                if wrong:
+                    tx.misattributed.put(kind, key, ctx.ticket_id, one.tracker_id, wrong)
+                linked[one] = Linked(one.creation, found, wrong)
+            if linked:
+                given = some[0].creation.all_linked(tx, list(linked.values()))
+                for (one, done), is_given in zip(linked.items(), given, strict=True):
+                    recorded[one] = replace(
+                        one.expected(),
+                        wrong_author=done.wrong,
+                        is_status_given=is_given,
+                        fields=tuple(done.creation.not_taken(one.found)),
+                    )
+        return [recorded[one] for one in operations]
+
+    def expected(self) -> Created:
+        """Return what it will come to, unless there is more to it."""
+        return Created(self.tracker_id, self.creation.sender.project_id, now=True)
+
+    def _answered(self) -> Answered:
+        reason = Reason.CREATED_BY_EVENT(event_id=self.creation.asking.id)
+        return Answered(self.creation.key, self.attempt.number, self.tracker_id, self._author_id(), reason)
+
+    def _link(self, tx: Transaction) -> Created | Waiting | None:
+        """Link a row that somebody else was at meanwhile; return what is so where it is not to be linked."""
+        decisions = self.creation.ctx.decisions(tx, self.creation.kind)
+        row = tx.ledger(self.creation.kind).lock(self.creation.key)
+        if odd := self._at_odds(tx, decisions, row):
+            return odd
+        assert row is not None  # noqa: S101 (`_at_odds`)
+        one = self._answered()
+        decisions.link(row, one.attempt, one.tracker_id, one.author_id, one.reason)
+        return None
+
+    def _at_odds(
+        self, tx: Transaction, decisions: Decisions, row: LedgerRow | None
+    ) -> Created | Waiting | None:
+        """Return what is so where somebody else was at the row meanwhile; None: it is to be linked all the same."""
+        creation, tracker_id, number = self.creation, self.tracker_id, self.attempt.number
+        ctx, kind, key, project_id = creation.ctx, creation.kind, creation.key, creation.sender.project_id
+        linked_to = row.tracker_id if row and row.state == LedgerState.LINKED else None
+        if linked_to == tracker_id:
+            return Created(tracker_id, project_id)
+        if _is_exchanged(tx, kind, row, number, tracker_id):
+            ctx.note(What.LATE_AND_EXCHANGED(kind=kind, tracker_id=tracker_id))
+            if linked_to:
+                return Created(linked_to, project_id)
+            return Waiting(Reason.BEGUN_ANEW(kind=kind, key=key))
+        if row is None or row.attempt != number or row.duplicate or _orphans(tx, kind, row, linked_to):
+            decisions.late(key, ctx.ticket_id, tracker_id)
+            twice = Reason.WAITS_FOR_PERSON(kind=kind, key=key, because=Reason.POSSIBLY_TWICE())
+            return Waiting(twice, held=(kind, key))
+        return None
+
+
+@dataclass(frozen=True, eq=False)
+class LinkAndClaim(DbOp[tuple[Created | Waiting, Claimed]]):
+    """Record an answer and claim what follows, in one commit; if there is more to the answer, nothing is claimed."""
+
+    link: Link
+    claim: Claim
+    splits: ClassVar[bool] = True
+
+    @property
+    def locks_settings(self) -> bool:
+        return self.link.locks_settings
+
+    def owner(self) -> TicketContext:
+        return self.link.owner()
+
+    def carry_out(self) -> tuple[Created | Waiting, Claimed]:
+        """Do one after the other: neither may harm the other."""
+        created = self.link.carry_out()
+        return created, self.claim.carry_out() if self._is_plain(created) else None
+
+    @classmethod
+    def execute_many(
+        cls, tx: Transaction, operations: Sequence[Self]
+    ) -> Sequence[tuple[Created | Waiting, Claimed]]:
+        """Record some answers, then claim what follows each."""
+        recorded = Link.execute_many(tx, [one.link for one in operations])
+        plain = [one for one, created in zip(operations, recorded, strict=True) if one._is_plain(created)]
+        given = Claim.execute_many(tx, [one.claim for one in plain]) if plain else ()
+        claimed = dict(zip(plain, given, strict=True))
+        return [(created, claimed.get(one)) for one, created in zip(operations, recorded, strict=True)]
+
+    def _is_plain(self, created: Created | Waiting) -> bool:
+        return (
+            isinstance(created, Created) and replace(created, is_status_given=False) == self.link.expected()
+        )
+
+
+def _is_exchanged(tx: Transaction, kind: Kind, row: LedgerRow | None, attempt: int, tracker_id: int) -> bool:
+    """Whether a sibling adopted what this answer names, and the row has, or is getting, another in its place.
+
+    Then there is one object for each of them, and nothing was created twice.
+    """
+    holder = tx.ledger(kind).holder(tracker_id)
+    if row is None or holder is None or holder.key == row.key or not holder.adopted:
+        return False
+    return row.attempt != attempt or row.duplicate or row.state == LedgerState.LINKED
+
+
+def _orphans(tx: Transaction, kind: Kind, row: LedgerRow, linked_to: int | None) -> bool:
+    """Whether what the row had adopted would belong to nobody once its own answer replaces it."""
+    if linked_to is None:
+        return False
+    alike = tx.ledger(kind).in_doubt_like(row.fingerprint or "", settleable=False)
+    own = sent_essence(kind, row.body or {})
+    return not any(sent_essence(kind, one.body or {}).meets(own) for one in alike)
+
+
+def _is_switch_ignored(created: Created) -> bool:
+    return created.wrong_author is not None and created.wrong_author.code == Misattribution.SWITCH_IGNORED

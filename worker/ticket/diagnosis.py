@@ -1,0 +1,60 @@
+"""What explains a refusal: the tracker's own words are in its language, and name no field."""
+
+from __future__ import annotations
+
+from shared.codes.faults import Detail
+from shared.codes.notice import Notice
+from shared.codes.steps import What
+from shared.errors import BridgeError, NotBegun, TrackerRejected
+from shared.events.payloads import Body
+from shared.refusals.hints import explain
+from shared.refusals.known import Known, known_of
+from shared.refusals.records import IGNORED
+from shared.templating.operations import Operation
+from worker.ticket.context import TicketContext
+from worker.ticket.fresh_metadata import known_now
+
+
+async def explained(
+    ctx: TicketContext,
+    operation: Operation,
+    body: Body,
+    project_id: int,
+    refusal: TrackerRejected,
+    task_id: int | None = None,
+) -> TrackerRejected:
+    """Return a refusal with what explains it, which is noted for the trace as well, each with its knowledge record.
+
+    Args:
+        ctx: the ticket's context.
+        operation: what was asked for.
+        body: what was sent.
+        project_id: the tracker project it was for.
+        refusal: the tracker's answer.
+        task_id: the ticket task that it is about.
+    """
+    known = await _known(ctx, operation, body, project_id)
+    why = explain(operation, body, known, refusal.status or 422, said=bool(refusal.errors))
+    found = [one for one in why if one.record != IGNORED]
+    for hint in found:
+        told = What.PERHAPS_REFUSED_FOR(field=hint.field, problem=hint.why, record=hint.record)
+        ctx.warn(told, task_id=task_id)
+    hints = [Detail.EXPLAINED_BY(field=one.field, problem=one.why, record=one.record) for one in found]
+    if hints:
+        refusal.notice = Notice(refusal.notice.code, {**refusal.notice.params, "hints": hints})
+    return refusal
+
+
+async def _known(ctx: TicketContext, operation: Operation, body: Body, project_id: int) -> Known:
+    """Return the tracker as it is now; if it cannot be read, as the cache has it.
+
+    Raises:
+        NotBegun: nothing new starts any more.
+    """
+    ctx.people.clear()  # the cache of people may be read afresh, too
+    try:
+        return await ctx.metadata(lambda store, lists: known_now(store, lists, operation, body, project_id))
+    except NotBegun:
+        raise
+    except BridgeError:
+        return await ctx.db.change(lambda tx: known_of(tx, project_id))

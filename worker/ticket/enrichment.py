@@ -1,0 +1,160 @@
+"""Completes events that lack what their helpdesk does not send, before anything is decided on them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any
+
+from shared.codes.notice import Notice
+from shared.codes.reasons import Reason
+from shared.codes.steps import What
+from shared.events.event import OTHER_PROJECTS, Event, Fact, Ticket
+from shared.helpdesk.lookup import HelpdeskLookup, HelpdeskUnreachable
+from shared.redis.circuit_breaker import CircuitBreaker
+from shared.store.journal.due import snapshot_of
+from shared.store.journal.trace import Step
+from shared.store.tables.models import JournalEvent
+from shared.store.transaction import Store, Transaction
+from shared.telemetry.logs import get_logger, log_fields, reason_fields
+from worker.ticket.plan import Pending
+from worker.ticket.results import Result, Waiting
+
+log = get_logger("completion")
+AFTER_PAUSE_S = 2.0
+
+
+@dataclass(frozen=True)
+class Completion:
+    """Finds out what events lack.
+
+    Attributes:
+        lookup: the helpdesk; None where none can be asked.
+        circuit: the pause of everybody who asks it.
+        wait_s: seconds that an event waits for a helpdesk that cannot be asked, before it goes without.
+    """
+
+    store: Store
+    lookup: HelpdeskLookup | None
+    circuit: CircuitBreaker
+    wait_s: float
+
+    def complete(self, ticket_id: int, events: Sequence[Pending]) -> list[Result]:
+        """Find out what a ticket's due events lack and keep it with them, so that every decision knows the same.
+
+        Args:
+            ticket_id: the ticket.
+            events: those that lack something, oldest first.
+
+        Returns:
+            What they wait for; nothing where they can be worked on now.
+        """
+        told: dict[int, dict[Fact, Any]] = {}
+        because, tell = Reason.HELPDESK_NOT_ASKED(), log.info
+        if self.lookup is not None:
+            answer = self._ask(self.lookup, events)
+            if not isinstance(answer, Notice):
+                told, because = answer, Reason.HELPDESK_SILENT_ON_IT()
+            elif waiting := self._wait(ticket_id, events, answer):
+                return [waiting]
+            else:
+                because, tell = answer, log.warning
+        with self.store.transaction() as tx:
+            steps = _keep(tx, ticket_id, events, told, because)
+            tx.trace.append(steps)
+        for step in steps:
+            tell(**log_fields(step.notice), ticket_id=ticket_id, task_id=step.task_id)
+        return []
+
+    def _ask(self, lookup: HelpdeskLookup, events: Sequence[Pending]) -> dict[int, dict[Fact, Any]] | Notice:
+        """Return what the helpdesk says of each event, or why it cannot be asked."""
+        permit = self.circuit.enter()
+        if permit.blocked_by:
+            return permit.blocked_by.reason
+        told = {}
+        try:
+            for one in events:
+                told[one.id] = _answers(lookup, one.event)
+        except HelpdeskUnreachable as away:
+            log.warning("the helpdesk cannot be asked", **reason_fields(away.notice))
+            return self.circuit.begin(away.notice).reason
+        if permit.probing:
+            self.circuit.end()
+        return told
+
+    def _wait(self, ticket_id: int, events: Sequence[Pending], because: Notice) -> Waiting | None:
+        """Keep the events pending, unless the oldest has waited for long enough."""
+        paused = self.circuit.current()
+        breaker = (self.circuit.left(paused) if paused else 0.0) + AFTER_PAUSE_S
+        with self.store.transaction() as tx:
+            now = tx.now()
+            since = min(_waits_since(tx.journal.get(one.id), now) for one in events)
+            left = self.wait_s - (now - since).total_seconds()
+            if left <= 0:
+                return None
+            awaited = Reason.HELPDESK_AWAITED(since=since.isoformat(), because=because)
+            until = now + timedelta(seconds=min(left, breaker))
+            tx.journal.wait_due(ticket_id, until, awaited)
+        return Waiting(awaited, until=until)
+
+
+def _keep(
+    tx: Transaction,
+    ticket_id: int,
+    events: Sequence[Pending],
+    told: dict[int, dict[Fact, Any]],
+    because: Notice,
+) -> list[Step]:
+    """Keep with each event what is known of it now; return the steps that say what is not."""
+    state = tx.statuses.get(ticket_id)
+    newest = Ticket.model_validate(state.snapshot) if state else None
+    steps = []
+    for one in events:
+        tx.journal.complete(one.id, _known_here(tx, one.event, newest) | told.get(one.id, {}))
+        row = tx.journal.get(one.id)
+        completed = (row and snapshot_of(row)) or one.event
+        newest = completed.ticket
+        if completed.incomplete:
+            what = What.GOES_WITHOUT(event_id=one.id, facts=completed.incomplete, because=because)
+            steps.append(Step(ticket_id, what, completed.task.id if completed.task else None))
+    return steps
+
+
+def _answers(lookup: HelpdeskLookup, event: Event) -> dict[Fact, Any]:
+    """Return what the helpdesk says of the facts that it can be asked for; None: there is nobody, or no address."""
+    technician, user = event.ticket.technician, event.task.user if event.task else None
+    facts: dict[Fact, Any] = {}
+    if "ticket.technician" in event.incomplete:
+        found = lookup.technician_of(event.ticket.id)
+        facts["ticket.technician"] = {"id": found, "email": lookup.email_of(found)} if found else None
+    if "ticket.technician.email" in event.incomplete and technician:
+        facts["ticket.technician.email"] = lookup.email_of(technician.id)
+    if "task.user.email" in event.incomplete and user:
+        facts["task.user.email"] = lookup.email_of(user.id)
+    return facts
+
+
+def _known_here(tx: Transaction, event: Event, newest: Ticket | None) -> dict[Fact, Any]:
+    """Return what earlier events have told of the same ticket and people."""
+    technician, user = event.ticket.technician, event.task.user if event.task else None
+    before = newest.technician if newest else None
+    address = before and (before.email or tx.people.email_of(before.id))
+    known: dict[Fact, Any] = {
+        "ticket.project_id": newest and newest.project_id,
+        "ticket.other_project_ids": newest and newest.other_project_ids,
+        "ticket.technician": before and {"id": before.id, "email": address, "name": before.name},
+        "ticket.technician.email": technician and tx.people.email_of(technician.id),
+        "task.user.email": user and tx.people.email_of(user.id),
+    }
+    asked = [*event.incomplete, *([OTHER_PROJECTS] if "ticket.project_id" in event.incomplete else [])]
+    return {fact: value for fact, value in known.items() if fact in asked and value is not None}
+
+
+def _waits_since(row: JournalEvent | None, now: datetime) -> datetime:
+    """Return when an event began to wait for the helpdesk; its reason says so."""
+    waits = row.notice if row and row.has_code(Reason.HELPDESK_AWAITED) else None
+    try:
+        return min(now, datetime.fromisoformat(waits.params["since"])) if waits else now
+    except (KeyError, TypeError, ValueError):
+        return now

@@ -1,0 +1,89 @@
+"""Gives an issue the fields that the tracker did not take when it was created, once, as the administrator.
+
+What a role may not set, a tracker leaves out or replaces without a word, and answers 201. What it still has otherwise
+after that is told in the event, the trace and the doctor.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import timedelta
+from functools import partial
+
+from shared.codes.notice import Notice
+from shared.codes.reasons import Reason
+from shared.codes.steps import What
+from shared.errors import NotYet, OutcomeUnknown, TrackerRejected
+from shared.events.payloads import not_taken
+from shared.store.transaction import Transaction
+from shared.telemetry import metrics
+from worker.ticket.context import TicketContext
+from worker.ticket.gone import issue_gone
+from worker.ticket.load import Work
+from worker.ticket.results import Created
+from worker.ticket.retry import is_exhausted
+
+
+async def give_fields(ctx: TicketContext, work: Work, issue: Created) -> list[str]:
+    """Give what is due of an issue's fields.
+
+    Args:
+        ctx: the ticket's context.
+        work: what is known of the ticket.
+        issue: the linked issue.
+
+    Returns:
+        The fields that the tracker keeps otherwise, as it was found now.
+
+    Raises:
+        TrackerError: an outage; they stay due.
+        Outdated, LockBusy: nothing was sent; the settings were changed, or the ticket's lock was lost.
+    """
+    state = await ctx.db.change(lambda tx: tx.statuses.get(ctx.ticket_id))
+    row = await ctx.db.change(lambda tx: tx.issues.get(ctx.ticket_id))
+    if state is None or not state.fields_due or row is None or row.tracker_id != issue.tracker_id:
+        return []
+    if state.fields_at and state.fields_at > ctx.now(work.now):
+        return []
+    if work.link is None:
+        return await _conclude(ctx, issue, state.fields_due, state.fields_due, Reason.NO_LINK())
+    sent = (row.body or {}).get("issue", {})
+    body = {"issue": {name: sent[name] for name in state.fields_due if name in sent}}
+    path, attempts = f"/issues/{issue.tracker_id}.json", (state.fields_attempts or 0) + 1
+    left, because = list(body["issue"]), None
+    try:
+        await ctx.call_unclaimed("PUT", path, body)
+        left = not_taken(body, await ctx.tracker.issue(issue.tracker_id))
+    except TrackerRejected as rejection:
+        gone = await issue_gone(ctx, issue.tracker_id) if rejection.status == 404 else None
+        if gone:
+            return []
+        because = rejection.notice
+    except (NotYet, OutcomeUnknown) as unclear:
+        if not is_exhausted(attempts):
+            until = max(
+                ctx.later(work.now, attempts),
+                ctx.now(work.now) + timedelta(seconds=ctx.settings.settling_time),
+            )
+            await ctx.db.change(lambda tx: tx.statuses.fields_wait(ctx.ticket_id, until))
+            return []
+        because = unclear.notice
+    return await _conclude(ctx, issue, list(body["issue"]), left, because)
+
+
+async def _conclude(
+    ctx: TicketContext, issue: Created, due: Sequence[str], left: Sequence[str], because: Notice | None
+) -> list[str]:
+    given = [name for name in due if name not in left]
+    if given:
+        ctx.note(What.FIELDS_GIVEN(issue_id=issue.tracker_id, fields=given))
+    if left:
+        ctx.warn(What.FIELDS_KEPT(issue_id=issue.tracker_id, fields=list(left), because=because))
+    for name in left:
+        metrics.FIELDS_KEPT.labels(field=name).inc()
+    await ctx.db.change(partial(_done, ctx.ticket_id, left))
+    return list(left)
+
+
+def _done(ticket_id: int, left: Sequence[str], tx: Transaction) -> None:
+    tx.statuses.fields_done(ticket_id, left)

@@ -1,0 +1,44 @@
+"""Finds out whether an issue no longer exists on the tracker."""
+
+from __future__ import annotations
+
+from shared.codes.kinds import Kind
+from shared.errors import TrackerRejected
+from shared.tracker.lists import Params
+from worker.ticket.context import TicketContext
+from worker.ticket.results import Waiting
+
+
+async def issue_gone(ctx: TicketContext, issue_id: int) -> Waiting | None:
+    """Return that a person must decide, if the ticket's issue no longer exists; else None.
+
+    Args:
+        ctx: the ticket's context.
+        issue_id: the issue that its row is linked to.
+
+    Raises:
+        TrackerError: an outage, or no clear answer.
+    """
+    if not await _is_gone(ctx, issue_id):
+        return None
+    reason = await ctx.db.change(lambda tx: ctx.decisions(tx, Kind.TICKET).gone(ctx.ticket_id, issue_id))
+    return Waiting(reason, held=(Kind.TICKET, ctx.ticket_id))
+
+
+async def _is_gone(ctx: TicketContext, issue_id: int) -> bool:
+    """Tell whether an issue no longer exists: an empty PUT answers 404, and the list does not have it.
+
+    An issue of an archived project is in no list either, but its PUT answers 403.
+    """
+    try:
+        await ctx.tracker.call("PUT", f"/issues/{issue_id}.json", body={"issue": {}})
+    except TrackerRejected as rejection:
+        if rejection.status == 403:
+            await ctx.tracker.ask_whether_open()
+        if rejection.status != 404:
+            return False
+    else:
+        return False
+    kind = Kind.TICKET
+    params: Params = {"issue_id": issue_id, "status_id": "*"}
+    return await ctx.tracker.find(kind.path, kind.list_name, issue_id, params) is None

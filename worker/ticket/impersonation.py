@@ -1,0 +1,405 @@
+"""Acts on behalf of the right person (SPEC section 5): membership first, then impersonation, else the API user."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass, replace
+
+from shared.bodies.contexts import RenderInput
+from shared.codes.authors import Misattribution
+from shared.codes.faults import Fault
+from shared.codes.hints import Hint
+from shared.codes.kinds import Kind
+from shared.codes.notice import Notice
+from shared.codes.reasons import Matching
+from shared.codes.steps import What
+from shared.errors import ImpersonationRefused, NotYet, OutcomeUnknown, TrackerRejected
+from shared.events.payloads import Body, membership_body, roles_beyond
+from shared.metadata.synchronisation import refresh, refresh_people
+from shared.refusals.judging import choices_of
+from shared.store.configuration.metadata import MetadataKind
+from shared.store.configuration.people import Match, TrackerPerson
+from shared.telemetry import metrics
+from shared.templating.operations import Operation
+from shared.tracker.answers import Answer
+from shared.tracker.lists import Params, project_of
+from worker.ticket.bodies import body_for, built
+from worker.ticket.context import TicketContext
+from worker.ticket.rights import Found, Rights, is_deleted, rights_of
+
+MEMBERSHIP_MAY_HELP = (403, 422)
+IS_MEMBER = (422,)
+MEMBERSHIP_TRIES = 5
+ONCE_S = 3600
+RIGHTS_OR_CONTENT = 422
+NOBODY = 412
+"""No active user has the login."""
+
+
+@dataclass
+class Sender:
+    """Sends on behalf of one person in one tracker project.
+
+    Args:
+        ctx: the pass.
+        match: who the helpdesk user is on the tracker, and why.
+        about: what is sent.
+        is_member: whether the person's membership is known.
+        administrators: tracker user ids that a call as the administrator may end with; empty: not known.
+        tried: how often this was tried before.
+        wrong: why the administrator acted in the person's place, and what would change that.
+    """
+
+    ctx: TicketContext
+    match: Match
+    about: RenderInput
+    is_member: bool = False
+    administrators: tuple[int, ...] = ()
+    tried: int = 0
+    wrong: Notice | None = None
+    _ensured_now: bool = False
+    _found: Found | None = None
+
+    @property
+    def project_id(self) -> int:
+        return self.about.project_id
+
+    @property
+    def person(self) -> TrackerPerson | None:
+        """The person to act as; None: the administrator."""
+        return self.match.person
+
+    @property
+    def is_prepared(self) -> bool:
+        """Whether there is nothing to do before it can send."""
+        return self.person is not None and self.is_member and bool(self.project_id)
+
+    async def prepare(self) -> None:
+        """Ensure the person's membership, unless it is known.
+
+        Raises:
+            TrackerError: an outage; a refusal never blocks what is to be sent.
+            NotYet: whether there is a membership is not known yet.
+            Outdated, LockBusy: nothing was sent; the settings were changed, or the ticket's lock was lost.
+        """
+        if self.person is not None and self.about.issue_id is not None and not self.project_id:
+            await self._learn_project(self.about.issue_id)
+        if self.person is None:
+            self.ctx.warn(What.SENT_AS_ADMINISTRATOR(match=self.match.why))
+            metrics.AS_ADMINISTRATOR.labels(code=str(self.match.why.code)).inc()
+        elif not self.is_member and self._may_become_member():
+            await self._ensure_membership(self.person)
+
+    async def send(self, method: str, path: str, body: Body, before_send: Callable[[], None]) -> Answer:
+        """Send as the person, once more if a forgotten membership explains the refusal, else as the API user.
+
+        What is refused to a person who may create it is refused for good: the API user's call could succeed, and would
+        leave it in another name.
+
+        Args:
+            method: HTTP method.
+            path: path below base_url.
+            body: what is sent; the rate limit was waited for.
+            before_send: called right before each request leaves; what it raises stops it.
+
+        Raises:
+            TrackerError: the API user's answer, a refusal of what was sent, or no clear answer at all.
+            LeaseOver: as `before_send` says.
+            NotYet: nothing was created, and it may be another time.
+        """
+        tracker = self.ctx.tracker
+        if self.person is None:
+            return await tracker.call_as_api_user(method, path, body, before_send, has_turn=True)
+        try:
+            return await self._as_person(self.person, method, path, body, before_send)
+        except ImpersonationRefused as refusal:
+            refused = refusal
+        if refused.status == RIGHTS_OR_CONTENT and self._rights is Rights.UNSEEING:
+            return await self._in_their_name(self.person, method, path, body, before_send, refused)
+        metrics.AS_ADMINISTRATOR.labels(code=str(refused.notice.code)).inc()
+        if refused.status in MEMBERSHIP_MAY_HELP:
+            await self._look_for_reasons(self.person)
+        told, self.wrong = await self._why_refused(self.person, refused)
+        try:
+            return await tracker.call_as_api_user(method, path, body, before_send)
+        except TrackerRejected:
+            if refused.status != NOBODY:  # nobody may: the rights of this person are not the cause
+                told = What.REFUSED_TO_ANYBODY(login=self.person.login, because=refused.notice)
+            raise
+        finally:
+            self.ctx.warn(told)
+
+    def wrong_author(self, author_id: int | None) -> Notice | None:
+        """Return why the author of an answer is another than was meant; None where nobody else was."""
+        person = self.person
+        if person is None:
+            is_named = self.match.why.code != Matching.NOBODY_NAMED
+            return (
+                Misattribution.NOT_MATCHED(match=self.match.why)
+                if is_named
+                else Misattribution.NOBODY_NAMED()
+            )
+        if author_id in (person.tracker_user_id, None):
+            return None
+        return self.wrong or Misattribution.SWITCH_IGNORED(login=person.login)
+
+    @property
+    def _rights(self) -> Rights | None:
+        return self._found.rights if self._found else None
+
+    async def _why_refused(
+        self, person: TrackerPerson, refusal: ImpersonationRefused
+    ) -> tuple[Notice, Notice]:
+        """Return what the trace says of a person's refusal, and of what then has another author.
+
+        Raises:
+            TrackerError: an outage.
+        """
+        about: dict[str, object] = {"login": person.login, "because": refusal.notice}
+        if refusal.status == NOBODY:
+            with suppress(OutcomeUnknown):
+                if await is_deleted(self.ctx, person):
+                    return What.PERSON_DELETED(**about), Misattribution.PERSON_DELETED(**about)
+            return What.PERSON_NOT_ACTIVE(**about), Misattribution.PERSON_NOT_ACTIVE(**about)
+        if self._found is None:
+            with suppress(OutcomeUnknown, TrackerRejected):
+                self._found = await rights_of(
+                    self.ctx, person, person.login, self.project_id, self.about.issue_id
+                )
+        if self._found and self._found.rights is Rights.NOT_MEMBER:
+            about["tracker_project_id"] = self.project_id
+        elif self._found and self._found.rights is Rights.LACKING:
+            about |= {"roles": list(self._found.roles), "right": self._found.right}
+        return What.REPEATED_AS_ADMINISTRATOR(**about), Misattribution.PERSON_REFUSED(**about)
+
+    async def _as_person(
+        self, person: TrackerPerson, method: str, path: str, body: Body, before_send: Callable[[], None]
+    ) -> Answer:
+        tracker = self.ctx.tracker
+        try:
+            return await tracker.call(
+                method, path, body=body, login=person.login, before_send=before_send, has_turn=True
+            )
+        except ImpersonationRefused as refusal:
+            again = await self._again_as(person, refusal)
+            if again is None:
+                raise
+        try:
+            return await tracker.call(method, path, body=body, login=again, before_send=before_send)
+        except ImpersonationRefused as refusal:
+            await self._judge(person, again, refusal)
+            raise
+
+    async def _again_as(self, person: TrackerPerson, refusal: ImpersonationRefused) -> str | None:
+        """Return the login as which it is sent once more; None: the person may not.
+
+        Raises:
+            TrackerRejected: as `_judge`.
+            NotYet, TrackerError: it is not known.
+        """
+        if refusal.status == NOBODY:
+            login = await self._login_now(person)
+            return login if login != person.login else None
+        if refusal.status not in MEMBERSHIP_MAY_HELP:
+            return None
+        moved = self.about.issue_id is not None and await self._learn_project(self.about.issue_id)
+        await self._judge(person, person.login, refusal)
+        is_member = self._rights in (Rights.LACKING, Rights.UNSEEING)
+        if is_member or (self._ensured_now and not moved) or not self._may_become_member():
+            return None
+        await self._forget_membership(person)
+        await self._ensure_membership(person, is_claimed=True)
+        return person.login
+
+    async def _judge(self, person: TrackerPerson, login: str, refusal: ImpersonationRefused) -> None:
+        """Find out what a 422 is about; any other refusal is about the person.
+
+        Raises:
+            TrackerRejected: what was sent; the person may create it.
+            NotYet: it is not known.
+            TrackerError: an outage.
+        """
+        if refusal.status != RIGHTS_OR_CONTENT:
+            return
+        try:
+            self._found = await rights_of(self.ctx, person, login, self.project_id, self.about.issue_id)
+        except (OutcomeUnknown, TrackerRejected) as unclear:
+            self._not_yet(Fault.RIGHTS_UNKNOWN(login=login, because=unclear.notice))
+        if self._rights is Rights.ENOUGH:
+            self.ctx.warn(What.REFUSED_FOR_CONTENT(login=login, because=refusal.notice))
+            raise TrackerRejected(refusal.method, refusal.path, status=refusal.status, errors=refusal.errors)
+
+    async def _in_their_name(
+        self,
+        person: TrackerPerson,
+        method: str,
+        path: str,
+        body: Body,
+        before_send: Callable[[], None],
+        refusal: ImpersonationRefused,
+    ) -> Answer:
+        """Have the API user book time to a person who may log it, and does not see the issue.
+
+        The person's own limits hold, so that a refusal is about what was sent.
+        """
+        name = Kind.TICKET_TASK.wire_name
+        booked = {**body, name: {**body[name], "user_id": person.tracker_user_id}}
+        try:
+            return await self.ctx.tracker.call_as_api_user(method, path, booked, before_send)
+        finally:
+            self.ctx.note(What.BOOKED_TO_PERSON(login=person.login, because=refusal.notice))
+
+    async def _learn_project(self, issue_id: int) -> bool:
+        """Look where an issue is, since the person is refused there; True where it is elsewhere than was known.
+
+        Raises:
+            NotYet: it is not known.
+            TrackerError: an outage.
+        """
+        kind, before = Kind.TICKET, self.project_id
+        params: Params = {"issue_id": issue_id, "status_id": "*"}
+        try:
+            found = await self.ctx.tracker.find(kind.path, kind.list_name, issue_id, params)
+        except (OutcomeUnknown, TrackerRejected) as unclear:
+            self._not_yet(Fault.PROJECT_UNKNOWN(issue_id=issue_id, because=unclear.notice))
+            return False
+        project_id = project_of(found) if found else None
+        if project_id in (None, before):
+            return False
+        self.about = replace(self.about, project_id=project_id)
+        self.ctx.moved[issue_id] = project_id
+        self.ctx.note(What.ISSUE_MOVED(issue_id=issue_id, tracker_project_id=project_id))
+        await self.ctx.db.change(lambda tx: tx.issues.moved(self.ctx.ticket_id, issue_id, project_id))
+        return True
+
+    async def _login_now(self, person: TrackerPerson) -> str:
+        """Return a person's login after the tracker did not know the cached one; the cache then has all of them.
+
+        So it is asked once of whoever is locked or deleted, too: the next event finds nobody in the cache.
+
+        Raises:
+            NotYet: it is not known.
+            TrackerError: an outage.
+        """
+        try:
+            people = await self._people_now()
+        except OutcomeUnknown as unclear:
+            raise NotYet(Fault.LOGIN_UNKNOWN(login=person.login, because=unclear.notice)) from None
+        now = people.get(person.tracker_user_id, person)
+        if now.login != person.login:
+            self.ctx.note(What.LOGIN_CHANGED(before=person.login, login=now.login))
+        return now.login
+
+    async def _look_for_reasons(self, person: TrackerPerson) -> None:
+        """Read afresh what may explain a refusal in spite of a membership, once an hour and person at most.
+
+        The role may be gone, or the person: the next event, and the doctor, then know of it.
+
+        Raises:
+            TrackerError: an outage.
+        """
+        once = f"refused:{self.project_id}:{person.tracker_user_id}"
+        if await self._role_gone() is None and await self.ctx.redis.once(once, ONCE_S):
+            with suppress(OutcomeUnknown, TrackerRejected):
+                await self.ctx.metadata(lambda store, lists: refresh(store, lists, MetadataKind.ROLE))
+                await self._people_now()
+        if self._ensured_now and (gone := await self._role_gone()) is not None:
+            await self._forget_membership(person)
+            self.ctx.warn(What.NOT_MADE_MEMBER(login=person.login, because=gone))
+
+    async def _role_gone(self) -> Notice | None:
+        """Return that the tracker does not have the role that people are given, as far as the cache tells."""
+        role_id = self.ctx.config.default_role_id
+        roles = await self.ctx.db.change(lambda tx: tx.metadata.of_kind(MetadataKind.ROLE))
+        if role_id is None or not roles or role_id in {one.tracker_id for one in roles}:
+            return None
+        return Hint.DEFAULT_ROLE_GONE(role_id=role_id, **choices_of(roles))
+
+    async def _people_now(self) -> dict[int, TrackerPerson]:
+        """Read the tracker's users afresh; who is who is then looked up again."""
+        self.ctx.people.clear()
+        return await self.ctx.metadata(refresh_people)
+
+    def _may_become_member(self) -> bool:
+        """Tell whether the person may be made a member: never an administrator, who needs no membership."""
+        config, person = self.ctx.config, self.person
+        if (
+            config.default_role_id is None
+            or config.membership_for == "nobody"
+            or person is None
+            or person.admin
+        ):
+            return False
+        if config.membership_for == "confirmed" and not self.match.confirmed:
+            self.ctx.warn(What.MEMBERSHIP_WITHHELD(login=person.login))
+            return False
+        return True
+
+    async def _ensure_membership(self, person: TrackerPerson, *, is_claimed: bool = False) -> None:
+        """Make a person a member, so that the tracker lets them create what is sent.
+
+        Args:
+            person: the person.
+            is_claimed: whether what is sent is claimed already: its lease stands for the settings.
+
+        Raises:
+            NotYet: it is not known whether they are one.
+            Outdated, LockBusy: nothing was sent.
+            TrackerError: an outage.
+        """
+        role_id = self.ctx.config.default_role_id
+        if role_id is None:
+            return
+        self._ensured_now = True
+        path = f"/projects/{self.project_id}/memberships.json"
+        about = replace(self.about, person=person)
+        plain = membership_body(person.tracker_user_id, role_id)
+        operation = Operation.MEMBERSHIP_CREATE
+        body = await built(self.ctx, body_for, self.ctx, operation, about, lambda: plain)
+        if beyond := roles_beyond(body, self.ctx.config):
+            self.ctx.warn(What.TEMPLATE_ROLES_REFUSED(roles=[str(role) for role in beyond]))
+            body = plain
+        try:
+            await self._become_member(path, body, plain, is_claimed=is_claimed)
+            self.ctx.note(What.MADE_MEMBER(login=person.login, tracker_project_id=self.project_id))
+        except TrackerRejected as rejection:
+            if rejection.status != 422:  # 422 in any language: mostly "is a member already"
+                self.ctx.warn(What.NOT_MADE_MEMBER(login=person.login, because=rejection.notice))
+                return
+        except (NotYet, OutcomeUnknown) as unclear:
+            self._not_yet(Fault.MEMBERSHIP_UNKNOWN(because=unclear.notice))
+            self.ctx.warn(What.MEMBERSHIP_UNCLEAR(login=person.login, because=unclear.notice))
+            return
+        member = self.project_id, person.tracker_user_id
+        await self.ctx.db.change(lambda tx: tx.people.remember_member(*member))
+        self.ctx.members[member] = True
+
+    async def _forget_membership(self, person: TrackerPerson) -> None:
+        member = self.project_id, person.tracker_user_id
+        await self.ctx.db.change(lambda tx: tx.people.forget_member(*member))
+        self.ctx.known.forget_member(*member)
+        self.ctx.members[member] = False
+
+    def _not_yet(self, because: Notice) -> None:
+        """Wait a few times where membership or project are not known: else the administrator would be the author.
+
+        Raises:
+            NotYet: except where it was tried often enough; it never blocks a creation for good.
+        """
+        if self.tried < MEMBERSHIP_TRIES:
+            raise NotYet(because)
+
+    async def _become_member(self, path: str, body: Body, plain: Body, *, is_claimed: bool) -> None:
+        """Ask for a membership; a role that only the template names may be why it is refused, so 1.x comes next.
+
+        Raises:
+            TrackerError: the last answer.
+        """
+        call = self.ctx.tracker.call_as_api_user if is_claimed else self.ctx.call_unclaimed
+        try:
+            await call("POST", path, body, expected=IS_MEMBER)
+        except TrackerRejected as rejection:
+            if rejection.status != 422 or body == plain:
+                raise
+            await call("POST", path, plain, expected=IS_MEMBER)

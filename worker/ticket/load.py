@@ -1,0 +1,396 @@
+"""Everything a pass needs to know of its ticket, read in one transaction."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from itertools import zip_longest
+
+from shared.codes.reasons import Reason
+from shared.codes.steps import What
+from shared.events.config import PluginConfig
+from shared.events.event import Deletion, Event, HelpdeskUser, Place, Ticket
+from shared.store.configuration.links import Link
+from shared.store.configuration.people import Match, nobody, who
+from shared.store.journal.deletions import Said
+from shared.store.journal.due import Due, DueEvents, content_of
+from shared.store.journal.tickets import Desired
+from shared.store.journal.trace import Step
+from shared.store.ledger.ledger import IN_FLIGHT, LedgerRow
+from shared.store.tables.models import EventState, LedgerState
+from shared.store.transaction import Transaction
+from worker.ticket.plan import Known as KnownEvent
+from worker.ticket.plan import Pending, Plan, plan_times
+from worker.ticket.settings_cache import Known
+
+
+@dataclass(frozen=True)
+class Incomplete:
+    """Events that lack what their helpdesk did not send, oldest first: nobody has looked yet."""
+
+    events: list[Pending]
+
+
+@dataclass(frozen=True)
+class Much:
+    """More is due than is read together with what other tickets have: it is to be read alone."""
+
+
+@dataclass(frozen=True)
+class Work:
+    """What is known of a ticket.
+
+    Attributes:
+        events: pending and due events, oldest first.
+        state: desired state, its snapshot the newest known.
+        ticket: that snapshot.
+        link: what the project rule resolved, None where nothing is linked.
+        issue_row: the ledger row of the issue.
+        time_rows: ledger rows by ticket-task id: those of the events, and those not settled yet.
+        technician: who the assigned technician is on the tracker.
+        people: the helpdesk users who are to log time (`People.who`), and who they are on the tracker.
+        members: (tracker project, tracker user) to whether the membership is known, for these people.
+        administrators: the tracker's administrators, as far as they are known.
+        statuses: the tracker's statuses, likewise.
+        now: the database's clock.
+        is_complete: whether the events are all that are due; older ones may be left.
+        is_deleted: whether the helpdesk has deleted the ticket: nothing of it is sent.
+        plan: what the events of ticket tasks ask for.
+    """
+
+    events: list[Pending]
+    state: Desired
+    ticket: Ticket
+    link: Link | None
+    issue_row: LedgerRow | None
+    time_rows: Mapping[int, LedgerRow]
+    technician: Match
+    people: Mapping[tuple[int, str | None], Match]
+    members: Mapping[tuple[int, int], bool]
+    administrators: tuple[int, ...]
+    statuses: frozenset[int]
+    now: datetime
+    is_complete: bool = True
+    is_deleted: bool = False
+    plan: Plan = field(default_factory=Plan)
+
+    @property
+    def task_events(self) -> list[Pending]:
+        """The events of ticket tasks."""
+        return [pending for pending in self.events if pending.event.task]
+
+    @property
+    def ticket_events(self) -> list[Pending]:
+        """The ticket updates."""
+        return [pending for pending in self.events if not pending.event.task]
+
+    def status(self, status_map: Mapping[int, int]) -> int:
+        """Return the ticket's newest status that is mapped; where none is, its newest."""
+        status, mapped = self.ticket.status, self.state.mapped_status
+        return mapped if status not in status_map and mapped is not None and mapped in status_map else status
+
+    @property
+    def unsettled_times(self) -> dict[int, LedgerRow]:
+        """Time entries that were begun and are not settled, by ticket-task id."""
+        return {task_id: row for task_id, row in self.time_rows.items() if row.state in IN_FLIGHT}
+
+    @property
+    def is_issue_unsettled(self) -> bool:
+        """Whether the issue was begun and is not settled."""
+        return self.issue_row is not None and self.issue_row.state in IN_FLIGHT
+
+    @property
+    def is_issue_linked(self) -> bool:
+        """Whether the ticket has its issue."""
+        return self.issue_row is not None and self.issue_row.state == LedgerState.LINKED
+
+
+Loaded = Work | Incomplete | Much | None
+
+
+def load(
+    tx: Transaction,
+    ticket_ids: Collection[int],
+    settling: float,
+    config: PluginConfig,
+    known: Known,
+    *,
+    alone: bool = True,
+) -> dict[int, Loaded]:
+    """Read tickets' pending events, move each snapshot to the newest of them, and read all that is related to them.
+
+    Args:
+        tx: an open transaction; it is to be committed, since snapshots move.
+        ticket_ids: the tickets.
+        settling: seconds in which a call that got no clear answer may still take effect.
+        config: the plugin configuration.
+        known: what else people have set, as far as it was read before.
+        alone: however much it is; else nothing is done with a ticket of which much is due.
+
+    Returns:
+        By ticket the work; what is to be completed first, or read alone; None where nothing was ever heard of it.
+    """
+    due = tx.journal.due_of(ticket_ids, few=not alone)
+    found: dict[int, Loaded] = dict.fromkeys(ticket_ids)
+    read = dict[int, _Read]()
+    for ticket_id in sorted(due):
+        one = _read(tx, due[ticket_id]) if alone or due[ticket_id].is_complete else Much()
+        if not isinstance(one, _Read):
+            found[ticket_id] = one
+        else:
+            read[ticket_id] = one
+    _end_deletions(tx, read)
+    states = _fold(tx, read, settling, config)
+    known.note_seen(tx, (user for one in read.values() for user in _people(one.events)))
+    states |= tx.statuses.some(read.keys() - states.keys())
+    read = {ticket_id: one for ticket_id, one in read.items() if ticket_id in states}
+    return found | _works(tx, read, states, config, known)
+
+
+@dataclass(frozen=True)
+class _Read:
+    """A ticket's events that are due, and their rows; apart from them those of deletions, which have no snapshot."""
+
+    due: DueEvents
+    rows: list[Due]
+    events: list[Pending]
+    deletions: list[tuple[Due, Deletion]]
+
+    @property
+    def task_events(self) -> list[Pending]:
+        return [one for one in self.events if one.event.task]
+
+    def ticket(self, state: Desired) -> Ticket:
+        """Return the newest snapshot, which mostly came with one of these events."""
+        of_events = (one.event.ticket for one in reversed(self.events) if one.id == state.event_id)
+        return next(of_events, None) or Ticket.model_validate(state.snapshot)
+
+    @property
+    def moving(self) -> list[tuple[Due, Pending]]:
+        """Those that may move the ticket's snapshot: its updates, and whatever is the newest."""
+        return [(row, one) for row, one in self.pairs if one.event.task is None or row is self.rows[-1]]
+
+    @property
+    def pairs(self) -> list[tuple[Due, Pending]]:
+        """The events with their rows."""
+        return list(zip(self.rows, self.events, strict=True))
+
+
+def _read(tx: Transaction, due: DueEvents) -> _Read | Incomplete:
+    """Return the events of a ticket, or those that lack something; what cannot be read has failed."""
+    contents = {row.id: content_of(row) for row in due.rows}
+    rows = due.rows
+    if unreadable := [event_id for event_id, content in contents.items() if content is None]:
+        tx.journal.end(unreadable, EventState.FAILED, Reason.EVENT_UNREADABLE())
+        rows = []  # what it may have hidden is looked at when they are out of the way
+    deletions = [(row, content) for row in rows if isinstance(content := contents[row.id], Deletion)]
+    rows = [row for row in rows if isinstance(contents[row.id], Event)]
+    events = [
+        Pending(row.id, content, row.attempts, row.delivery_id, row.traceparent)
+        for row in rows
+        if isinstance(content := contents[row.id], Event)
+    ]
+    unseen = {row.id for row in rows if row.completion is None}
+    if lacking := [one for one in events if one.event.incomplete and one.id in unseen]:
+        return Incomplete(lacking)
+    return _Read(due, rows, events, deletions)
+
+
+def _end_deletions(tx: Transaction, read: Mapping[int, _Read]) -> None:
+    """Note which tickets were deleted, or are back, and end the events that say so: nothing is sent for them."""
+    deletions = [one for some in read.values() for one in some.deletions]
+    said = [_said(row, event.is_deleted) for row, event in deletions if event.task is None]
+    said += [
+        _said(row, True) for some in read.values() for row, one in some.pairs if one.event.ticket.is_deleted
+    ]
+    _note(tx, said)
+    for row, event in deletions:
+        state = EventState.SKIPPED if event.is_deleted else EventState.DONE
+        reason = Reason.DELETED_THERE() if event.is_deleted else Reason.TICKET_RESTORED()
+        tx.journal.end([row.id], state, reason)
+        what = What.EVENTS_ENDED(count=1, events=[row.id], state=state, because=reason)
+        tx.trace.append([Step(row.ticket_id, what, row.task_id)])
+
+
+def _bring_back(tx: Transaction, read: Mapping[int, _Read], deleted: Collection[int]) -> set[int]:
+    """Return those of some deleted tickets that are back, since a newer snapshot says that they are not deleted."""
+    pairs = [pair for ticket_id in sorted(deleted) for pair in read[ticket_id].pairs]
+    return _note(tx, [_said(row, False) for row, one in pairs if one.event.ticket.is_deleted is False])
+
+
+def _note(tx: Transaction, said: Collection[Said]) -> set[int]:
+    """Note what events say of deletions; return the tickets that are back."""
+    back = tx.deletions.note(said)
+    tx.trace.append([Step(ticket_id, What.TICKET_IS_BACK()) for ticket_id in back])
+    return set(back)
+
+
+def _said(row: Due, is_deleted: bool) -> Said:
+    return Said(row.occurred_at, row.sequence, row.id, row.ticket_id, is_deleted)
+
+
+def _fold(
+    tx: Transaction, read: Mapping[int, _Read], settling: float, config: PluginConfig
+) -> dict[int, Desired]:
+    """Move each snapshot to its ticket's events, oldest first; where it is there, see whether its status is due again.
+
+    Returns:
+        The states that have moved.
+    """
+    states = dict[int, Desired]()
+    for together in zip_longest(*(one.moving for one in read.values())):
+        folded = [one for one in together if one is not None]
+        moved = tx.statuses.fold_all(
+            [(row, pending.event) for row, pending in folded], settling, config.status_map
+        )
+        states |= moved
+        for row, pending in folded:
+            if row.ticket_id not in moved:
+                wanted = config.status_map.get(pending.event.ticket.status)
+                is_update, is_fresh = pending.event.task is None, row.attempts == 0
+                tx.statuses.give_again(
+                    row.ticket_id, row.id, settling, wanted, is_update=is_update, is_fresh=is_fresh
+                )
+                if wanted is not None:
+                    tx.statuses.fold_behind(row, pending.event.ticket.status, settling, config.status_map)
+    return states
+
+
+def _works(
+    tx: Transaction,
+    read: Mapping[int, _Read],
+    states: Mapping[int, Desired],
+    config: PluginConfig,
+    known: Known,
+) -> dict[int, Work]:
+    """Read what is related to the tickets, and plan what their events ask for."""
+    if not read:
+        return {}
+    tickets = {ticket_id: one.ticket(states[ticket_id]) for ticket_id, one in read.items()}
+    task_events = {ticket_id: one.task_events for ticket_id, one in read.items()}
+    related_rows = tx.related_rows(
+        {key: {one.task.id for one in events} for key, events in task_events.items()}
+    )
+    issue_rows, time_rows = related_rows.issues, related_rows.times
+    newest = _newest(tx, [one for events in task_events.values() for one in events], related_rows.newest)
+    deleted = (
+        related_rows.deleted - _bring_back(tx, read, related_rows.deleted) if related_rows.deleted else set()
+    )
+    plans = {
+        ticket_id: plan_times(
+            events, _logged(time_rows[ticket_id]), config, newest, is_ticket_deleted=ticket_id in deleted
+        )
+        for ticket_id, events in task_events.items()
+    }
+    links = known.links(tx, {one.place for one in tickets.values()})
+    _look_again(tx, states, tickets, links, plans, issue_rows)
+    users = dict[int, list[HelpdeskUser]]()
+    for ticket_id, ticket in tickets.items():
+        is_linked = links[ticket.place] is not None
+        logging = [one.newest.task.user for one in plans[ticket_id].wanted] if is_linked else []
+        users[ticket_id] = [user for user in (ticket.technician, *logging) if user]
+    every = [user for some in users.values() for user in some]
+    people = known.people(tx, every, administrators=config.match_administrators)
+    members = _members(tx, known, links.values(), issue_rows.values(), people.values())
+    administrators, statuses = known.needed(tx)
+    now = next((one.due.now for one in read.values() if one.due.now), None) or tx.now()
+    return {
+        ticket_id: Work(
+            events=one.events,
+            state=states[ticket_id],
+            ticket=tickets[ticket_id],
+            link=links[tickets[ticket_id].place],
+            issue_row=issue_rows.get(ticket_id),
+            time_rows=time_rows[ticket_id],
+            technician=people[who(technician)] if (technician := tickets[ticket_id].technician) else nobody(),
+            people={who(user): people[who(user)] for user in users[ticket_id]},
+            members=members,
+            administrators=administrators,
+            statuses=statuses,
+            now=now,
+            is_complete=one.due.is_complete,
+            is_deleted=ticket_id in deleted,
+            plan=plans[ticket_id],
+        )
+        for ticket_id, one in read.items()
+    }
+
+
+def _look_again(
+    tx: Transaction,
+    states: Mapping[int, Desired],
+    tickets: Mapping[int, Ticket],
+    links: Mapping[Place, Link | None],
+    plans: Mapping[int, Plan],
+    issue_rows: Collection[int],
+) -> None:
+    """Have what was skipped for lack of a link looked at again, once its ticket is elsewhere and has one.
+
+    A link that a person makes for where it was is another matter: they are asked about what was skipped.
+    """
+    noted = dict[int, str | None]()
+    for ticket_id, ticket in tickets.items():
+        before, here, link = states[ticket_id].unlinked_place, str(ticket.place), links[ticket.place]
+        if link is None and before != here and (plans[ticket_id].wanted or ticket_id in issue_rows):
+            noted[ticket_id] = here
+        elif link is not None and before not in (None, here):
+            noted[ticket_id] = None
+            tx.journal.replay_skipped([ticket_id], Reason.NO_LINK, Reason.LINK_WAS_MADE())
+            tx.statuses.give_dropped([ticket_id], Reason.NO_LINK)
+            what = What.REPLAYED_FOR_LINK(link=link.notice, tracker_project_id=link.tracker_project_id)
+            tx.trace.append([Step(ticket_id, what)])
+    tx.statuses.note_unlinked(noted)
+
+
+def _logged(rows: Mapping[int, LedgerRow]) -> dict[int, int]:
+    """Return ticket-task id to time entry, where time was logged."""
+    return {
+        task_id: row.tracker_id
+        for task_id, row in rows.items()
+        if row.state == LedgerState.LINKED and row.tracker_id is not None
+    }
+
+
+def _members(
+    tx: Transaction,
+    known: Known,
+    links: Collection[Link | None],
+    issue_rows: Collection[LedgerRow],
+    people: Collection[Match],
+) -> dict[tuple[int, int], bool]:
+    """Return which memberships are known of the linked projects and of those where the issues are."""
+    linked = {one.tracker_project_id for one in links if one}
+    projects = linked | {row.tracker_project_id for row in issue_rows if row.tracker_project_id}
+    return known.members(tx, projects, {one.person.tracker_user_id for one in people if one.person})
+
+
+def _newest(tx: Transaction, events: Sequence[Pending], newest: Mapping[int, int]) -> dict[int, KnownEvent]:
+    """Return the newest event of each ticket task of some events, whatever became of it."""
+    read: dict[int, Event | Deletion] = {one.id: one.event for one in events}
+    for row in tx.journal.by_ids(set(newest.values()) - read.keys()):
+        if event := content_of(row):
+            read[row.id] = event
+    return {
+        task_id: KnownEvent(event_id, read[event_id])
+        for task_id, event_id in newest.items()
+        if event_id in read
+    }
+
+
+def as_of(tx: Transaction, work: Work, event: Event, *, administrators: bool = True) -> Work:
+    """Return the work as it would be if an earlier event of the ticket were its newest."""
+    ticket = event.ticket
+    return replace(
+        work,
+        ticket=ticket,
+        link=tx.links.of(ticket.place) or work.link,
+        technician=tx.people.match(ticket.technician, administrators=administrators),
+    )
+
+
+def _people(events: list[Pending]) -> Iterator[HelpdeskUser]:
+    """Return the helpdesk users that events name."""
+    for pending in events:
+        task = pending.event.task
+        yield from (one for one in (pending.event.ticket.technician, task.user if task else None) if one)

@@ -1,0 +1,84 @@
+"""What every line and span of one ticket's way says, whichever thread works on it, and whoever else works there."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from contextvars import ContextVar, copy_context
+from typing import Any, ParamSpec, TypeVar
+
+from structlog.contextvars import bind_contextvars
+
+from shared.telemetry import tracing
+from shared.telemetry.traceparent import trace_id
+from worker.ticket.plan import Pending
+
+P = ParamSpec("P")
+T = TypeVar("T")
+Fields = dict[str, Any]
+MOST_TOLD = 10
+"""Events that a line names at most: the newest."""
+
+_own: ContextVar[OwnContext | None] = ContextVar("_own", default=None)
+
+
+class OwnContext:
+    """One ticket's: whoever drives its way takes each step, and carries out each action, within it.
+
+    Args:
+        ticket_id: the ticket.
+        notified_by: the traceparent of the message, where it came with an event; None: by the sweep, or nobody records it.
+    """
+
+    def __init__(self, ticket_id: int, notified_by: str | None = None) -> None:
+        self._context = copy_context()
+        self._notified_by, self._linked = notified_by, set[str]()
+        self._span = tracing.begin(
+            "sync ticket", "consumer", notified_by, {"deskbridge.ticket_id": ticket_id}
+        )
+        self.run(self._enter, ticket_id)
+
+    def run(self, do: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+        """Call a function within it."""
+        return self._context.run(do, *args, **kwargs)
+
+    def end(self, *, failed: bool = False) -> None:
+        """Say that the way has come to its end; it is forgotten at once, with whatever it held."""
+        self._span.end(failed=failed)
+        self._context.run(_own.set, None)
+
+    def tell(self, events: Sequence[Pending]) -> Fields:
+        """Name the events that the way is about; return what its lines say of them."""
+        named = events[-MOST_TOLD:]
+        told: Fields = {
+            "event_ids": [one.id for one in named],
+            "keys": [one.event.key for one in named],
+            "delivery_ids": [one.delivery_id for one in named],
+        }
+        for one in named:
+            came_with = one.traceparent
+            if came_with and came_with not in self._linked and not self._is_of_the_message(came_with):
+                self._linked.add(came_with)
+                self._span.link(came_with)
+        trace = self._span.traceparent or next(
+            (one.traceparent for one in reversed(named) if one.traceparent), None
+        )
+        if trace:
+            told["trace_id"] = trace_id(trace)
+        bind_contextvars(**told)
+        return told
+
+    def _is_of_the_message(self, traceparent: str) -> bool:
+        return self._notified_by is not None and trace_id(self._notified_by) == trace_id(traceparent)
+
+    def _enter(self, ticket_id: int) -> None:
+        _own.set(self)
+        tracing.CURRENT.set(self._span)
+        bind_contextvars(ticket_id=ticket_id)
+        if self._span.traceparent:
+            bind_contextvars(trace_id=trace_id(self._span.traceparent))
+
+
+def tell(events: Sequence[Pending]) -> Fields:
+    """Name the events that the way is about; return what its lines say of them; nothing outside of its own context."""
+    own = _own.get()
+    return own.tell(events) if own else {}

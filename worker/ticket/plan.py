@@ -1,0 +1,117 @@
+"""Which ticket-task events log time (SPEC section 3): pure decisions over what is known of a ticket."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from shared.codes.notice import Notice
+from shared.codes.reasons import Reason
+from shared.events.config import PluginConfig
+from shared.events.event import Deletion, Event, TicketTask
+from shared.events.gate import closed_gate
+
+
+@dataclass(frozen=True, slots=True)
+class Pending:
+    """A pending event of the journal, with its content."""
+
+    id: int
+    event: Event
+    attempts: int = 0
+    delivery_id: str = ""
+    traceparent: str | None = None
+
+    @property
+    def task(self) -> TicketTask:
+        """The ticket task of a ticket_task.* event."""
+        if self.event.task is None:
+            raise ValueError(f"event {self.id} has no ticket task")
+        return self.event.task
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """The newest event that the journal has of a ticket task, whatever became of it, in whichever ticket."""
+
+    event_id: int
+    event: Event | Deletion
+
+
+@dataclass(frozen=True, slots=True)
+class TimeWanted:
+    """Time that is to be logged for one ticket task, from the newest Done snapshot known."""
+
+    task_id: int
+    newest: Pending
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What the pending ticket-task events of a ticket ask for.
+
+    Attributes:
+        wanted: time to log, one per ticket task, in the order of the events.
+        skipped: event id to the reason why it sends nothing.
+        logged: event id to the time entry that was logged before.
+        superseded: event id to the newer event of the same ticket task.
+    """
+
+    wanted: list[TimeWanted] = field(default_factory=list)
+    skipped: dict[int, Notice] = field(default_factory=dict)
+    logged: dict[int, int] = field(default_factory=dict)
+    superseded: dict[int, int] = field(default_factory=dict)
+
+
+def plan_times(
+    events: Sequence[Pending],
+    logged: Mapping[int, int],
+    config: PluginConfig,
+    newest: Mapping[int, Known] | None = None,
+    *,
+    is_ticket_deleted: bool = False,
+) -> Plan:
+    """Decide what each pending ticket-task event asks for.
+
+    The newest event of a ticket task decides: whether it is Done now, and to which ticket it belongs now.
+
+    Args:
+        events: the ticket's pending ticket-task events, oldest first.
+        logged: ticket-task id to the tracker's time entry, where time was logged.
+        config: the plugin configuration.
+        newest: ticket-task id to the newest event that is known of it.
+        is_ticket_deleted: whether the helpdesk has deleted the ticket.
+    """
+    plan = Plan()
+    passing: dict[int, list[Pending]] = defaultdict(list)
+    for pending in events:
+        if closed := closed_gate(pending.event, config):
+            plan.skipped[pending.id] = closed
+        elif pending.task.id in logged:
+            plan.logged[pending.id] = logged[pending.task.id]
+        elif known := _overtaking(pending, newest or {}, config):
+            if isinstance(known.event, Deletion):
+                plan.skipped[pending.id] = Reason.DELETED_THERE()
+            else:
+                plan.superseded[pending.id] = known.event_id
+        else:
+            passing[pending.task.id].append(pending)
+    for task_id, candidates in passing.items():
+        latest = candidates[-1]
+        if is_ticket_deleted:
+            plan.skipped[latest.id] = Reason.TICKET_DELETED()
+        else:
+            plan.wanted.append(TimeWanted(task_id, latest))
+        plan.superseded.update({older.id: latest.id for older in candidates[:-1]})
+    return plan
+
+
+def _overtaking(pending: Pending, newest: Mapping[int, Known], config: PluginConfig) -> Known | None:
+    """Return the newest event of a ticket task if the task has left Done, or its ticket, or GLPI since this event."""
+    known = newest.get(pending.task.id)
+    if known is None or known.event_id == pending.id:
+        return None
+    elsewhere = known.event.ticket.id != pending.event.ticket.id
+    is_gone = isinstance(known.event, Deletion) or closed_gate(known.event, config) is not None
+    return known if elsewhere or is_gone else None

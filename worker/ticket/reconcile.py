@@ -1,0 +1,190 @@
+"""Settles rows in doubt by asking the tracker."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from functools import partial
+from typing import Any
+
+from shared.codes.kinds import Kind
+from shared.codes.notice import Notice
+from shared.codes.reasons import Reason
+from shared.errors import OutcomeUnknown, TrackerError, TrackerRejected
+from shared.store.ledger.ledger import LedgerRow
+from shared.store.transaction import NotUnique, Transaction
+from worker.ticket.context import TicketContext
+from worker.ticket.match import Candidate, Doubt, Verdict, candidates, fingerprint, sent_essence, settle
+from worker.ticket.retry import backoff, is_given_up, is_undecidable, round_delay
+from worker.ticket.search import look_up
+
+# the tracker's clock may have been put right since it dated what we look for (docs/decisions/0006)
+CLOCK_MARGIN = timedelta(minutes=15)
+BUSY_S = 2.0
+
+
+async def reconcile(ctx: TicketContext, kind: Kind, row: LedgerRow) -> None:
+    """Bring a row in doubt to `linked`, `free` or `held`, together with those that may not be told apart from it.
+
+    Args:
+        ctx: the ticket's context.
+        kind: issue or time entry.
+        row: the row, in doubt, its settling time over.
+
+    Raises:
+        TrackerError: an outage; nothing was decided.
+        LockBusy: somebody settles them at this moment. They stay due: a row that is not is waited for by the others.
+    """
+    shared = fingerprint(kind, row.body or {})
+    async with ctx.redis.hold(f"settle:{shared}"):
+        await _settle_alike(ctx, kind, row, shared)
+
+
+async def _settle_alike(ctx: TicketContext, kind: Kind, row: LedgerRow, shared: str) -> None:
+
+    def read(tx: Transaction) -> tuple[datetime, list[LedgerRow]]:
+        if row.issue_id is not None:
+            tx.times.regroup(row.issue_id, partial(fingerprint, kind))
+        return tx.now(), list(tx.ledger(kind).in_doubt_like(shared))
+
+    moment, alike = await ctx.db.change(read)
+    if not alike:
+        return
+    if ctx.config.in_doubt_policy == "hold":
+        await _hold_all(ctx, kind, alike, Reason.POLICY_IS_HOLD())
+        return
+    sent = {one.key: sent_essence(kind, one.body or {}) for one in alike}
+    try:
+        within = row.issue_id if kind is Kind.TICKET_TASK else row.tracker_project_id
+        since = min(_since(one) for one in alike)
+        tried = [sent_essence(kind, body) for one in alike for body in one.earlier or ()]
+        listed, offset = await look_up(ctx, kind, within, since, [*sent.values(), *tried])
+        before = {
+            one.key: await _of_earlier(ctx, kind, one, within, listed, since) for one in alike if one.earlier
+        }
+    except (OutcomeUnknown, TrackerRejected) as failure:
+        await _another_round(ctx, kind, alike, failure)
+        return
+    held, others = await ctx.db.change(
+        lambda tx: (
+            tx.ledger(kind).holders(_ids(listed)),
+            list(tx.ledger(kind).unsettleable_like(shared, moment)),
+        )
+    )
+    found = candidates(kind, listed, sent.values(), held)
+    if found and others:
+        await _wait_for(ctx, kind, alike, others)
+        return
+    doubts = [
+        Doubt(
+            one.key,
+            tuple(one.authors or ()),
+            _since(one) + offset,
+            refused=tuple(one.candidates or ()),
+            essence=sent[one.key],
+        )
+        for one in alike
+    ]
+    await _apply(ctx, kind, alike, settle(doubts, found, before))
+
+
+async def _of_earlier(
+    ctx: TicketContext,
+    kind: Kind,
+    row: LedgerRow,
+    within: int | None,
+    listed: Sequence[Mapping[str, Any]],
+    since: datetime,
+) -> list[Candidate]:
+    """Return what an earlier attempt of a row may have created, with the text that it had then."""
+    found: list[Candidate] = []
+    for body in row.earlier or ():
+        place = body["time_entry"]["issue_id"] if kind is Kind.TICKET_TASK else body["issue"]["project_id"]
+        essence = sent_essence(kind, body)
+        rows = listed if place == within else (await look_up(ctx, kind, place, since, [essence]))[0]
+        held = await ctx.db.change(partial(_holders, kind=kind, ids=_ids(rows)))
+        # compared here already, with the text of that attempt
+        found += [replace(one, essence=None) for one in candidates(kind, rows, [essence], held)]
+    return found
+
+
+def _holders(tx: Transaction, kind: Kind, ids: list[int]) -> set[int]:
+    return tx.ledger(kind).holders(ids)
+
+
+def _ids(listed: Sequence[Mapping[str, Any]]) -> list[int]:
+    return [one["id"] for one in listed if isinstance(one.get("id"), int)]
+
+
+async def _wait_for(
+    ctx: TicketContext, kind: Kind, alike: Sequence[LedgerRow], others: Sequence[LedgerRow]
+) -> None:
+    """Wait for rows of the same text that are still under way: what was found may be theirs.
+
+    All of them become due at the same moment, so that none waits for one that waits for it.
+    """
+
+    def wait(tx: Transaction) -> None:
+        soon = tx.now() + timedelta(seconds=BUSY_S)
+        due = max((one.settle_after or soon for one in others), default=soon)
+        for row in alike:
+            tx.ledger(kind).another_round(row.key, row.attempt, due, Reason.EQUAL_UNDER_WAY(), count=False)
+
+    await ctx.db.change(wait)
+
+
+def _since(row: LedgerRow) -> datetime:
+    claimed_at = row.first_claimed_at or row.claimed_at or datetime.fromtimestamp(0, UTC)
+    return claimed_at - CLOCK_MARGIN
+
+
+async def _apply(ctx: TicketContext, kind: Kind, alike: Sequence[LedgerRow], verdict: Verdict) -> None:
+    def apply(tx: Transaction, row: LedgerRow) -> None:
+        decisions = ctx.decisions(tx, kind)
+        if row.key in verdict.adopted:
+            decisions.adopt(row, verdict.adopted[row.key])
+        elif row.key in verdict.unclear:
+            may_be = [one.tracker_id for one in verdict.unclear[row.key]]
+            decisions.hold(row, Reason.UNEXPECTED_AUTHOR(), may_be)
+        elif is_given_up(row.unclear or 0):
+            decisions.hold(row, Reason.NEVER_CLEAR(count=row.unclear))
+        else:
+            decisions.free(row, backoff(row.unclear or 0, random.random()))  # noqa: S311 (jitter)
+
+    for row in alike:
+        try:
+            await ctx.db.change(partial(apply, row=row))
+        except NotUnique:
+            continue  # its own creator linked the candidate meanwhile; the row stays in doubt
+        if row.ticket_id != ctx.ticket_id:
+            ctx.to_notify.add(row.ticket_id)
+
+
+async def _hold_all(ctx: TicketContext, kind: Kind, alike: Sequence[LedgerRow], because: Notice) -> None:
+    def hold(tx: Transaction) -> None:
+        for row in alike:
+            ctx.decisions(tx, kind).hold(row, because)
+
+    await ctx.db.change(hold)
+
+
+async def _another_round(
+    ctx: TicketContext, kind: Kind, alike: Sequence[LedgerRow], failure: TrackerError
+) -> None:
+    refused = isinstance(failure, TrackerRejected)
+    undecided = [row for row in alike if is_undecidable(row.rounds + 1, refused=refused)]
+    if undecided:
+        rounds = max(row.rounds for row in undecided) + 1
+        await _hold_all(ctx, kind, undecided, Reason.NO_VERDICT(count=rounds, because=failure.notice))
+    rounds = max((row.rounds for row in alike), default=0)
+    delay = timedelta(seconds=round_delay(rounds, random.random()))  # noqa: S311 (jitter)
+
+    def wait(tx: Transaction) -> None:
+        due = tx.now() + delay
+        for row in alike:
+            if row not in undecided:
+                tx.ledger(kind).another_round(row.key, row.attempt, due, failure.notice)
+
+    await ctx.db.change(wait)

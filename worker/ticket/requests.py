@@ -1,0 +1,337 @@
+"""What is to be created on the tracker, and for whom: a ticket's issue, a ticket task's time entry (SPEC section 3)."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any, ClassVar, Generic, Self, TypeVar
+
+from shared.bodies.contexts import RenderInput
+from shared.bodies.precedence import RenderedBody
+from shared.codes.kinds import Kind
+from shared.codes.notice import Notice
+from shared.codes.reasons import Reason
+from shared.codes.steps import What
+from shared.events.event import Event, HelpdeskUser
+from shared.events.payloads import Body, issue_body, not_taken, time_entry_body
+from shared.store.configuration.people import Match, nobody, who
+from shared.store.journal.journal import Done
+from shared.store.journal.tickets import Desired
+from shared.store.ledger.ledger import Claim
+from shared.store.tables.models import LedgerRow
+from shared.store.transaction import Transaction
+from shared.templating.operations import Operation
+from worker.ticket.bodies import choose_body
+from worker.ticket.context import TicketContext
+from worker.ticket.impersonation import Sender
+from worker.ticket.load import Work, as_of
+from worker.ticket.match import fingerprint
+from worker.ticket.plan import Pending
+from worker.ticket.results import Created
+from worker.ticket.status import note_given
+
+C = TypeVar("C", bound="Creation")
+
+
+@dataclass(frozen=True)
+class Linked(Generic[C]):
+    """A creation whose row has just been linked.
+
+    Attributes:
+        found: the tracker's object.
+        wrong: why its author is another than was meant.
+    """
+
+    creation: C
+    found: dict[str, Any]
+    wrong: Notice | None
+
+
+@dataclass(frozen=True)
+class Creation(ABC):
+    """One thing to be created.
+
+    Attributes:
+        ctx: the pass.
+        work: what is known of the ticket.
+        asking: the event that asks for it.
+        key: ticket id or ticket-task id.
+        chosen: the request body, and where it came from.
+        sender: on whose behalf.
+        issue: what a time entry is for.
+    """
+
+    kind: ClassVar[Kind]
+    operation: ClassVar[Operation]
+
+    ctx: TicketContext
+    work: Work
+    asking: Pending
+    key: int
+    chosen: RenderedBody
+    sender: Sender
+    issue: Created | None = None
+
+    @property
+    def issue_id(self) -> int | None:
+        """The issue that a time entry belongs to."""
+        return self.issue.tracker_id if self.issue else None
+
+    @property
+    def task_id(self) -> int | None:
+        """The ticket task of a time entry."""
+        return self.key if self.issue else None
+
+    @classmethod
+    @abstractmethod
+    def all_linked(cls, tx: Transaction, links: Sequence[Linked[Self]]) -> list[bool]:
+        """Commit with their links what follows from them.
+
+        Args:
+            tx: the linking transaction.
+            links: what was linked, each of another ticket.
+
+        Returns:
+            Of each, whether the ticket's newest status is given with it.
+        """
+
+    @abstractmethod
+    def as_of(self, event: Event) -> Creation:
+        """Return the same as an earlier event of the journal would have asked for it."""
+
+    def not_taken(self, found: dict[str, Any]) -> list[str]:  # noqa: ARG002
+        """Return the fields that the tracker has not as they were sent.
+
+        Args:
+            found: the tracker's object.
+        """
+        return []
+
+    @property
+    def body(self) -> Body:
+        return self.chosen.body
+
+    @property
+    def named(self) -> list[int]:
+        """Whom the body itself names as the author: a template may, where nobody is known."""
+        user_id = self.body[self.kind.wire_name].get("user_id")
+        return [user_id] if isinstance(user_id, int) else []
+
+    def claim(self, row: LedgerRow | None = None) -> Claim:
+        """Return what is stored before it is sent.
+
+        Args:
+            row: the ledger row as it is; what its attempts sent without a clear answer is kept.
+        """
+        sent = [*(row.earlier or []), row.body] if row is not None and row.unclear else []
+        person, administrators = self.sender.person, self.sender.administrators
+        possible = {*administrators, *([person.tracker_user_id] if person else []), *self.named}
+        return Claim(
+            key=self.key,
+            ticket_id=self.ctx.ticket_id,
+            event_id=self.asking.id,
+            tracker_project_id=self.sender.project_id,
+            issue_id=self.issue_id,
+            body=self.body,
+            authors=sorted(possible) if administrators else [],  # whoever has the key may end as the author
+            fingerprint=fingerprint(self.kind, self.body),
+            earlier=_distinct([one for one in sent if one is not None and one != self.body]),
+        )
+
+
+class IssueCreation(Creation):
+    """A ticket's issue, from the ticket's newest snapshot."""
+
+    kind = Kind.TICKET
+    operation = Operation.ISSUE_CREATE
+
+    @classmethod
+    def of(cls, ctx: TicketContext, work: Work, asking: Pending, tried: int = 0) -> IssueCreation:
+        """Return the issue that an event asks for.
+
+        Args:
+            ctx: the pass.
+            work: what is known of the ticket; a tracker project is linked.
+            asking: the event.
+            tried: how often it was tried before.
+        """
+        link = work.link
+        assert link is not None, "the project rule comes before any creation"  # noqa: S101
+        event = asking.event
+        about = RenderInput(
+            ticket=work.ticket,
+            task=event.task,
+            occurred_at=event.occurred_at,
+            event_name=event.event,
+            link=link,
+            project_id=link.tracker_project_id,
+            person=work.technician.person,
+            status=work.status(ctx.config.status_map),
+        )
+        plain = partial(
+            issue_body,
+            work.ticket,
+            link.tracker_project_id,
+            link.default_category_id,
+            ctx.config,
+            about.status,
+        )
+        chosen = choose_body(ctx, cls.operation, about, plain)
+        project_id = chosen.body["issue"]["project_id"]  # a template may send it elsewhere than the link
+        is_member = _is_member(ctx, work.technician, project_id)
+        about = replace(about, project_id=project_id)
+        sender = Sender(ctx, work.technician, about, is_member, work.administrators, tried)
+        return cls(ctx, work, asking, ctx.ticket_id, chosen, sender)
+
+    def as_of(self, event: Event) -> IssueCreation:
+        """Return the same as an earlier event would have asked for it."""
+        with self.ctx.store.transaction() as tx:
+            work = as_of(tx, self.work, event, administrators=self.ctx.config.match_administrators)
+        return IssueCreation.of(self.ctx, work, Pending(self.asking.id, event))
+
+    def not_taken(self, found: dict[str, Any]) -> list[str]:
+        """Return the fields of the issue that the tracker left out or replaced, as its role says."""
+        return not_taken(self.body, found)
+
+    @classmethod
+    def all_linked(cls, tx: Transaction, links: Sequence[Linked[Self]]) -> list[bool]:
+        """Note which status is still owed, by the map as it is now, and which fields are."""
+        status_map = tx.configs.status_map()
+        given, owing, is_given = (
+            list[tuple[TicketContext, Desired, int | None]](),
+            dict[int, int | None](),
+            [],
+        )
+        for one in links:
+            creation, has = one.creation, (one.found.get("status") or {}).get("id")
+            ctx, state = creation.ctx, creation.work.state
+            its_map = ctx.config.status_map  # that its body was built by
+            wanted = its_map.get(creation.work.status(its_map))
+            is_given.append(creation._has_its_status(has, wanted))
+            if is_given[-1]:
+                given.append((ctx, state, has if wanted is None else wanted))
+            elif is_given[-1] is False:
+                owing[ctx.ticket_id] = has
+            fields = creation.not_taken(one.found)
+            if fields or state.fields_due or state.fields_kept:
+                tx.statuses.owe_fields(ctx.ticket_id, fields)
+            ctx.note(
+                What.ISSUE_CREATED(
+                    issue_id=one.found.get("id"),
+                    tracker_project_id=creation.sender.project_id,
+                    link=creation.work.link.notice if creation.work.link else None,
+                    match=creation.work.technician.why,
+                )
+            )
+        tx.statuses.owe(owing, status_map)
+        newest = note_given(tx, status_map, given)
+        return [one.creation.ctx.ticket_id in newest for one in links]
+
+    def _has_its_status(self, has: int | None, wanted: int | None) -> bool | None:
+        """Tell whether an issue has the ticket's newest status; None: it stays due, since nobody knows it yet.
+
+        A template's own choice stands until the ticket changes, where it is known which status the issue has.
+        """
+        ctx, chosen = self.ctx, self.chosen
+        if Operation.ISSUE_UPDATE_STATUS in ctx.templates and not chosen.template and wanted is None:
+            return None  # the template may know what status_map lacks
+        if has is not None and chosen.template and chosen.body["issue"].get("status_id") in (None, has):
+            return True
+        return wanted in (None, has)
+
+
+class TimeEntryCreation(Creation):
+    """A ticket task's time on the ticket's issue, from the task's newest Done snapshot."""
+
+    issue: Created
+
+    kind = Kind.TICKET_TASK
+    operation = Operation.TIME_ENTRY_CREATE
+
+    @classmethod
+    def of(
+        cls, ctx: TicketContext, work: Work, asking: Pending, issue: Created, event: Event | None = None
+    ) -> TimeEntryCreation:
+        """Return the time entry that an event asks for.
+
+        Args:
+            ctx: the pass.
+            work: what is known of the ticket.
+            asking: the event.
+            issue: the issue that it belongs to.
+            event: an earlier event of the same ticket task, to be taken in its place.
+        """
+        event = event or asking.event
+        task = event.task or asking.task
+        issue = replace(issue, project_id=ctx.moved.get(issue.tracker_id, issue.project_id))
+        match, is_member = _match(ctx, task.user, issue.project_id)
+        about = RenderInput(
+            ticket=work.ticket,
+            task=task,
+            occurred_at=event.occurred_at,
+            event_name=event.event,
+            link=work.link,
+            project_id=issue.project_id,
+            issue_id=issue.tracker_id,
+            person=match.person,
+        )
+        plain = partial(time_entry_body, ctx.ticket_id, task, issue.tracker_id, ctx.config)
+        chosen = choose_body(ctx, cls.operation, about, plain)
+        sender = Sender(ctx, match, about, is_member, work.administrators, asking.attempts)
+        return cls(ctx, work, asking, asking.task.id, chosen, sender, issue)
+
+    def as_of(self, event: Event) -> TimeEntryCreation:
+        """Return the same as an earlier event would have asked for it."""
+        return TimeEntryCreation.of(self.ctx, self.work, self.asking, self.issue, event)
+
+    @classmethod
+    def all_linked(cls, tx: Transaction, links: Sequence[Linked[Self]]) -> list[bool]:
+        """End their events, and those of the same ticket tasks that had failed."""
+        ended = []
+        for one in links:
+            creation, asking = one.creation, one.creation.asking
+            made = {"time_entry_id": one.found.get("id"), "issue_id": creation.issue_id}
+            reason = logged(
+                one.wrong or creation.issue.wrong_author, **made, fields=list(creation.issue.fields) or None
+            )
+            ended.append(
+                Done(asking.id, asking.event.key, reason, Reason.LOGGED_BY_EVENT(event_id=asking.id))
+            )
+            hours = asking.task.actiontime / 3600
+            told = What.HOURS_LOGGED(**made, hours=hours, task_id=creation.key)
+            creation.ctx.note(told, task_id=creation.key)
+        tx.journal.done_all(ended)
+        return [False] * len(links)
+
+
+def _match(ctx: TicketContext, user: HelpdeskUser | None, project_id: int) -> tuple[Match, bool]:
+    """Return who a helpdesk user is on the tracker, and whether their membership of a project is known."""
+    match = ctx.people.get(who(user)) if user else nobody()
+    if match is None:
+        with ctx.store.transaction() as tx:
+            match = tx.people.pin(user, administrators=ctx.config.match_administrators)
+    return match, _is_member(ctx, match, project_id)
+
+
+def _is_member(ctx: TicketContext, match: Match, project_id: int) -> bool:
+    """Tell whether a person's membership is known: as it was read, or as it came to be in this sync."""
+    if match.person is None or not project_id:
+        return False
+    known = ctx.members.get((project_id, match.person.tracker_user_id))
+    if known is not None:
+        return known
+    with ctx.store.transaction() as tx:
+        return tx.people.is_member(project_id, match)
+
+
+def logged(wrong: Notice | None, **made: object) -> Notice:
+    """Return how an event ended that logged time: also that it, or its new issue, has another author than was meant."""
+    if wrong is None:
+        return Reason.TIME_LOGGED(**made)
+    return Reason.TIME_LOGGED_AS_ANOTHER(**made, because=wrong)
+
+
+def _distinct(bodies: list[Body]) -> list[Body] | None:
+    return [one for number, one in enumerate(bodies) if one not in bodies[:number]] or None

@@ -1,0 +1,131 @@
+"""What becomes of a creation that was begun earlier, or that has just got no clear answer."""
+
+from __future__ import annotations
+
+import random
+from datetime import datetime, timedelta
+
+from shared.codes.faults import Detail
+from shared.codes.kinds import Kind
+from shared.codes.notice import Notice
+from shared.codes.reasons import Reason
+from shared.codes.steps import What
+from shared.errors import LockBusy, OutcomeUnknown, TrackerError
+from shared.store.ledger.ledger import LedgerRow
+from shared.store.tables.models import LedgerState
+from shared.store.transaction import Transaction
+from worker.ticket.context import TicketContext
+from worker.ticket.reconcile import reconcile
+from worker.ticket.requests import Creation
+from worker.ticket.results import Created, Waiting
+from worker.ticket.retry import backoff
+
+MOST_TURNS = 4
+SURE = 2
+"""After so many attempts without a clear answer a 5xx is about the text, where others go through meanwhile."""
+OF_THIS_TEXT = (Detail.REFUSED_ON_THE_WAY, Detail.TOO_LARGE_ON_THE_WAY, Detail.ONLY_THIS_TEXT)
+
+
+async def settled(
+    ctx: TicketContext, kind: Kind, key: int, row: LedgerRow | None, now: datetime
+) -> Created | Waiting | None:
+    """Settle what was begun, as far as its time has come.
+
+    Args:
+        ctx: the ticket's context.
+        kind: issue or time entry.
+        key: ticket id or ticket-task id.
+        row: its ledger row as just read.
+        now: the database's clock.
+
+    Returns:
+        The linked object, what it waits for, or None where nothing was begun, or nothing is left of it.
+
+    Raises:
+        TrackerError: an outage.
+    """
+    because = row and row.notice
+    for turn in range(MOST_TURNS):
+        if turn and row is not None and row.state == LedgerState.FREE:
+            # what was asked about a moment ago may still arrive: it is never sent again in the same pass
+            seconds = backoff(row.unclear or 0, random.random())  # noqa: S311 (jitter)
+            return Waiting(Reason.ABSENT_ON_TRACKER(because=because), until=now + timedelta(seconds=seconds))
+        if row is None or row.state == LedgerState.FREE:
+            return None
+        if row.state == LedgerState.LINKED and row.tracker_id is not None:
+            return Created(row.tracker_id, row.tracker_project_id or 0)
+        if row.state in (LedgerState.HELD, LedgerState.GONE):
+            return Waiting(Reason.WAITS_FOR_PERSON(kind=kind, key=key, because=row.notice), held=(kind, key))
+        waiting = await _settle(ctx, kind, row, now)
+        if waiting:
+            return waiting
+        row, now = await ctx.db.change(lambda tx: (tx.ledger(kind).get(key), tx.now()))
+    return Waiting(Reason.BEING_WORKED_ON(kind=kind, key=key))
+
+
+async def _settle(ctx: TicketContext, kind: Kind, row: LedgerRow, now: datetime) -> Waiting | None:
+    """Settle a claimed or doubtful row where its time has come; else return what it waits for."""
+    settling = ctx.settings.settling_time
+    if row.state == LedgerState.CLAIMED:
+        due = row.lease_until + timedelta(seconds=settling) if row.lease_until else now
+        if now < due:
+            return Waiting(Reason.BEING_CREATED(kind=kind), until=due)
+        key, attempt = row.key, row.attempt
+        await ctx.db.change(lambda tx: tx.ledger(kind).expire(key, attempt, settling))
+        return None
+    if row.settle_after and now < row.settle_after:
+        return Waiting(_in_doubt(kind, row.notice), until=row.settle_after)
+    try:
+        await reconcile(ctx, kind, row)
+    except LockBusy as busy:
+        return Waiting(_in_doubt(kind, busy.notice))
+    return None
+
+
+async def doubt(creation: Creation, attempt: int, unclear: TrackerError) -> Waiting:
+    """Put a claim in doubt that got no clear answer; where the policy says so, give it to a person at once."""
+    ctx, kind, key = creation.ctx, creation.kind, creation.key
+    settling = ctx.settings.settling_time
+    cause = await _cause(creation, unclear)
+    is_held = ctx.config.in_doubt_policy == "hold"
+    began = (
+        What.DOUBT_HELD(kind=kind, because=cause)
+        if is_held
+        else What.DOUBT_BEGAN(kind=kind, because=cause, settling=settling)
+    )
+    ctx.warn(began, task_id=creation.task_id)
+    if is_held:
+        await ctx.db.change(lambda tx: tx.ledger(kind).hold(key, attempt, cause))
+        return Waiting(Reason.WAITS_FOR_PERSON(kind=kind, key=key, because=cause), held=(kind, key))
+
+    def in_doubt(tx: Transaction) -> datetime:
+        tx.ledger(kind).doubt(key, attempt, settling, cause)
+        return tx.now() + timedelta(seconds=settling)
+
+    until = await ctx.db.change(in_doubt)
+    return Waiting(_in_doubt(kind, cause), until=until, attempt=True)
+
+
+async def _cause(creation: Creation, unclear: TrackerError) -> Notice:
+    """Return why no clear answer came; that it is about this text alone, where others went through meanwhile."""
+    said = unclear.notice
+    if not isinstance(unclear, OutcomeUnknown) or unclear.status is None:
+        return said
+    ctx = creation.ctx
+
+    def read(tx: Transaction) -> tuple[LedgerRow | None, int]:
+        row = tx.ledger(creation.kind).get(creation.key)
+        since = row and row.first_claimed_at
+        return row, tx.journal.others_sent(ctx.ticket_id, since) if since else 0
+
+    row, others = await ctx.db.change(read)
+    detail = said.params.get("detail")
+    if detail is None and unclear.status >= 500 and row and (row.unclear or 0) >= SURE:
+        detail = Detail.ONLY_THIS_TEXT()
+    if not others or not isinstance(detail, Notice) or detail.code not in OF_THIS_TEXT:
+        return said
+    return Notice(said.code, {**said.params, "detail": Notice(detail.code, {"others": others})})
+
+
+def _in_doubt(kind: Kind, because: Notice | None) -> Notice:
+    return Reason.CREATION_IN_DOUBT(kind=kind, because=because)

@@ -1,0 +1,116 @@
+"""After a restore: the tracker is asked before each creation, since the journal has lost what came after the backup."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+from functools import partial
+
+from shared.codes.kinds import Kind
+from shared.codes.reasons import Reason
+from shared.codes.steps import What
+from shared.events.gate import closed_gate
+from shared.store.journal.due import snapshot_of
+from shared.store.transaction import NotUnique, Transaction
+from worker.ticket.match import Candidate, Doubt, fingerprint, sent_essence
+from worker.ticket.recall import Recalled, recall
+from worker.ticket.requests import Creation
+from worker.ticket.results import Created, Waiting
+from worker.ticket.search import look_up
+
+MOST_PAGES = 500
+MARGIN = timedelta(minutes=15)
+
+
+async def look_first(creation: Creation, since: datetime) -> Created | Waiting | None:
+    """Look on the tracker for what may have been created after the backup.
+
+    Args:
+        creation: what is to be created.
+        since: how far to look back (database clock).
+
+    Returns:
+        The object that was found, what it waits for, or None where the tracker does not have it.
+
+    Raises:
+        TrackerError: nothing is known; nothing was changed.
+    """
+    ctx, kind, key = creation.ctx, creation.kind, creation.key
+    claim = creation.claim()
+
+    def is_alike_in_flight(tx: Transaction) -> bool:
+        if creation.issue_id is not None:
+            tx.times.regroup(creation.issue_id, partial(fingerprint, kind))
+        return tx.ledger(kind).is_alike_in_flight(claim.fingerprint, key)
+
+    if await ctx.db.change(is_alike_in_flight):
+        return Waiting(Reason.EQUAL_SETTLED_FIRST(kind=kind))
+    recalled = await _recall(creation, since)
+    if recalled.own is not None and ctx.config.in_doubt_policy == "lookup":
+        return await _adopt(creation, recalled.own)
+    alike = [recalled.own] if recalled.own else recalled.alike
+    if alike:
+        return await _hold(creation, alike)
+    ctx.note(What.NOT_THERE_YET(kind=kind), task_id=creation.task_id)
+    return None
+
+
+async def _recall(creation: Creation, since: datetime) -> Recalled:
+    """Compare with every snapshot that the journal has: which was the newest back then is not known any more."""
+    ctx, kind = creation.ctx, creation.kind
+    forms = await _forms(creation)
+    authors = {one for form in forms for one in form.claim().authors}
+    anyone = any(not form.claim().authors for form in forms)
+    places = dict.fromkeys(
+        form.issue_id if kind is Kind.TICKET_TASK else form.sender.project_id for form in forms
+    )
+    sent = [sent_essence(kind, form.body) for form in forms]
+    listed, ahead = [], timedelta(0)
+    for place in places:
+        rows, offset = await look_up(ctx, kind, place, since - MARGIN, sent, most_pages=MOST_PAGES)
+        listed += rows
+        ahead = min(ahead, offset)
+    ids = [one["id"] for one in listed if isinstance(one.get("id"), int)]
+    held = await ctx.db.change(lambda tx: tx.ledger(kind).holders(ids))
+    who = Doubt(creation.key, () if anyone else tuple(sorted(authors)), since - MARGIN + ahead)
+    return recall(kind, listed, [form.body for form in forms], who, held)
+
+
+async def _forms(creation: Creation) -> list[Creation]:
+    """Return the creation as each event of the journal would have asked for it, newest first."""
+    ctx = creation.ctx
+    rows = await ctx.db.change(lambda tx: tx.journal.find(ticket_id=ctx.ticket_id, limit=None))
+    newest_first = sorted(rows, key=lambda row: row.occurred_at, reverse=True)
+    events = [event for row in newest_first if (event := snapshot_of(row))]
+    if creation.kind is Kind.TICKET_TASK:
+        events = [
+            event
+            for event in events
+            if event.task and event.task.id == creation.key and not closed_gate(event, ctx.config)
+        ]
+    as_asked = await ctx.blocking(lambda: [creation.as_of(event) for event in events])
+    return [creation, *as_asked]
+
+
+async def _adopt(creation: Creation, own: Candidate) -> Created | Waiting:
+    ctx, kind, claim = creation.ctx, creation.kind, creation.claim()
+    lease = ctx.settings.claim_lease
+    try:
+        is_adopted = await ctx.db.change(
+            lambda tx: ctx.decisions(tx, kind).adopt_after_restore(claim, lease, own)
+        )
+    except NotUnique:
+        return Waiting(Reason.LINKED_ELSEWHERE(kind=kind, tracker_id=own.tracker_id))
+    if not is_adopted:
+        return Waiting(Reason.BEING_CREATED(kind=kind))
+    return Created(own.tracker_id, creation.sender.project_id)
+
+
+async def _hold(creation: Creation, alike: list[Candidate]) -> Waiting:
+    ctx, kind, claim = creation.ctx, creation.kind, creation.claim()
+    lease, may_be = ctx.settings.claim_lease, [one.tracker_id for one in alike]
+    if not await ctx.db.change(lambda tx: ctx.decisions(tx, kind).hold_after_restore(claim, lease, may_be)):
+        return Waiting(Reason.BEING_CREATED(kind=kind))
+    because = Reason.ALIKE_AFTER_RESTORE()
+    return Waiting(
+        Reason.WAITS_FOR_PERSON(kind=kind, key=creation.key, because=because), held=(kind, creation.key)
+    )

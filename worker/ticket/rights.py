@@ -1,0 +1,137 @@
+"""Whether a 422 is about a person's rights, told by facts (docs/decisions/0027-a-422-and-the-persons-rights.md).
+
+The tracker answers 422 to somebody who may not, and to what it does not take, in words of any language.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from enum import Enum, auto
+from typing import Any, NamedTuple
+
+from shared.codes.faults import Detail
+from shared.errors import ImpersonationRefused, OutcomeUnknown, TrackerRejected
+from shared.store.configuration.people import TrackerPerson
+from shared.values.ids import id_in
+from worker.ticket.context import TicketContext
+
+
+class Rights(Enum):
+    """What a person may do where something is to be created."""
+
+    ENOUGH = auto()
+    """To create it: a refusal is about what was sent."""
+    NOT_MEMBER = auto()
+    LACKING = auto()
+    """A member, none of whose roles may create it."""
+    UNSEEING = auto()
+    """May log time in the project, and does not see the issue."""
+
+
+RIGHT_TO = {"add_issues": "Add issues", "log_time": "Log spent time"}
+"""Names of rights, as the tracker's administrators see them."""
+
+
+class Found(NamedTuple):
+    """What was found of a person's rights.
+
+    Attributes:
+        rights: what the person may do.
+        roles: names of the roles that the person has in the project.
+        right: the name of the right that is needed.
+    """
+
+    rights: Rights
+    roles: Sequence[str]
+    right: str
+
+
+async def rights_of(
+    ctx: TicketContext, person: TrackerPerson, login: str, project_id: int, issue_id: int | None
+) -> Found:
+    """Return what a person may do.
+
+    Args:
+        ctx: the ticket's context.
+        person: the person.
+        login: the person's login now.
+        project_id: the tracker project.
+        issue_id: the issue on which time is to be logged; None: an issue is to be created.
+
+    Raises:
+        TrackerError: an outage, or no clear answer.
+    """
+    path = f"/users/{person.tracker_user_id}.json"
+    found = (await ctx.tracker.get(path, {"include": "memberships"})).data
+    user = found.get("user") if isinstance(found, dict) else None
+    if not isinstance(user, dict):
+        raise OutcomeUnknown("GET", path, detail=Detail.NO_LIST(name="memberships"))
+    needed = "add_issues" if issue_id is None else "log_time"
+    roles = {
+        role_id: str(role.get("name"))
+        for membership in _dicts(user.get("memberships"))
+        if id_in(membership.get("project")) == project_id
+        for role in _dicts(membership.get("roles"))
+        if (role_id := id_in(role)) is not None
+    }
+    if user.get("admin") is True:
+        rights = Rights.ENOUGH
+    elif not roles:
+        rights = Rights.NOT_MEMBER
+    elif not await _may(ctx, roles, needed):
+        rights = Rights.LACKING
+    elif issue_id is not None and not await _sees(ctx, login, issue_id):
+        rights = Rights.UNSEEING
+    else:
+        rights = Rights.ENOUGH
+    return Found(rights, list(roles.values()), RIGHT_TO[needed])
+
+
+async def _may(ctx: TicketContext, roles: Iterable[int], needed: str) -> bool:
+    """Tell whether one of some roles has a right."""
+    for role_id in roles:
+        if needed in await _permissions(ctx, role_id):
+            return True
+    return False
+
+
+async def is_deleted(ctx: TicketContext, person: TrackerPerson) -> bool:
+    """Tell whether a person, whose login no active user has, was deleted: one who is locked is still there.
+
+    Raises:
+        TrackerError: an outage, or no clear answer.
+    """
+    try:
+        await ctx.tracker.get(f"/users/{person.tracker_user_id}.json")
+    except TrackerRejected as refused:
+        return refused.status == 404
+    return False
+
+
+async def _permissions(ctx: TicketContext, role_id: int) -> frozenset[str]:
+    """Return what a role may do, as it was read within the last minute."""
+    known = ctx.known.permissions
+    if role_id not in known:
+        path = f"/roles/{role_id}.json"
+        try:
+            found = (await ctx.tracker.get(path)).data
+        except TrackerRejected as refused:
+            if refused.status != 404:
+                raise
+            found = {}
+        role = found.get("role") if isinstance(found, dict) else None
+        listed = role.get("permissions") if isinstance(role, dict) else None
+        known[role_id] = frozenset(map(str, listed)) if isinstance(listed, list) else frozenset()
+    return known[role_id]
+
+
+async def _sees(ctx: TicketContext, login: str, issue_id: int) -> bool:
+    try:
+        await ctx.tracker.call("GET", f"/issues/{issue_id}.json", login=login)
+    except ImpersonationRefused:
+        return False
+    return True
+
+
+def _dicts(listed: Any) -> list[dict[str, Any]]:
+    return [one for one in listed if isinstance(one, dict)] if isinstance(listed, list) else []

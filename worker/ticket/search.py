@@ -1,0 +1,115 @@
+"""Asks the tracker for everything that a row in doubt may have created."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import replace
+from datetime import datetime, timedelta
+from typing import Any
+
+from shared.codes.faults import Detail
+from shared.codes.kinds import Kind
+from shared.errors import OutcomeUnknown
+from shared.tracker.answers import Answer
+from shared.tracker.lists import MOST_PAGES, Listed
+from shared.values.ids import is_id
+from worker.ticket.context import TicketContext
+from worker.ticket.match import Essence, found_essence, moment_of
+
+
+async def look_up(
+    ctx: TicketContext,
+    kind: Kind,
+    within: int | None,
+    since: datetime,
+    sent: Collection[Essence],
+    *,
+    most_pages: int = MOST_PAGES,
+) -> tuple[list[Listed], timedelta]:
+    """Return every object that may be the wanted one, and how far the tracker's clock is ahead of ours (at most).
+
+    A list that grows meanwhile hides nothing: what is wanted was there before, and new rows only push it on. An issue
+    is looked for in every tracker project: somebody may have moved it since it was created.
+
+    Args:
+        ctx: the ticket's context.
+        kind: issue or time entry.
+        within: tracker project in which an issue was created; issue of a time entry.
+        since: nothing that was created earlier is wanted (database clock).
+        sent: what the tracker keeps of each creation that may be found.
+        most_pages: give up after so many.
+
+    Raises:
+        OutcomeUnknown: the list became shorter while it was read, or is too long.
+        TrackerError: as any call.
+    """
+    offset: timedelta | None = None
+
+    async def is_past(rows: list[Listed], answer: Answer) -> bool:
+        nonlocal offset
+        offset = offset if offset is not None else await _offset(ctx, answer)
+        return _is_past(kind, rows, since + offset)
+
+    listed = await ctx.tracker.search(
+        kind.path, kind.list_name, _filter(kind, within), enough=is_past, most_pages=most_pages
+    )
+    if kind is Kind.TICKET:
+        listed = [row for one in listed if (row := await _as_created(ctx, one, within, sent))]
+    return listed, offset or timedelta(0)
+
+
+def _filter(kind: Kind, within: int | None) -> dict[str, str | int]:
+    if kind is Kind.TICKET_TASK:
+        return {"issue_id": within or 0}
+    return {"status_id": "*", "sort": "created_on:desc"}
+
+
+async def _as_created(
+    ctx: TicketContext, row: Listed, within: int | None, sent: Collection[Essence]
+) -> Listed | None:
+    """Return a listed issue in the tracker project in which it was created; None where that is another one.
+
+    Its journal, which tells that, is read only where its text is one that is looked for.
+    """
+    essence = found_essence(Kind.TICKET, row)
+    if essence.place == within:
+        return row
+    here, issue_id = replace(essence, place=within), row.get("id")
+    if not is_id(issue_id) or not any(here.meets(one) for one in sent):
+        return None
+    return {**row, "project": {"id": within}} if await _was_created_in(ctx, issue_id, within) else None
+
+
+async def _was_created_in(ctx: TicketContext, issue_id: int, within: int | None) -> bool:
+    """Tell whether an issue was created in a tracker project, by the first move that its journals tell of."""
+    path = f"/issues/{issue_id}.json"
+    found = (await ctx.tracker.get(path, {"include": "journals"})).data
+    issue = found.get("issue") if isinstance(found, dict) else None
+    journals = issue.get("journals") if isinstance(issue, dict) else None
+    if not isinstance(journals, list):
+        raise OutcomeUnknown("GET", path, detail=Detail.NO_LIST(name="journals"))
+    changes = [change for journal in _dicts(journals) for change in _dicts(journal.get("details"))]
+    left = [str(change.get("old_value")) for change in changes if change.get("name") == "project_id"]
+    return left[:1] == [str(within)]
+
+
+def _dicts(listed: Any) -> list[dict[str, Any]]:
+    return [one for one in listed if isinstance(one, dict)] if isinstance(listed, list) else []
+
+
+async def _offset(ctx: TicketContext, answer: Answer) -> timedelta:
+    """Our clock is read after the answer came, so that a slow answer can only widen the search.
+
+    A bare puma sends no Date header: its clock may be anywhere near ours.
+    """
+    if answer.at is None:
+        return timedelta(0)
+    return answer.at - await ctx.db.change(lambda tx: tx.now())
+
+
+def _is_past(kind: Kind, rows: list[Listed], since: datetime) -> bool:
+    """Issues come newest first, so that the rest of the list is older still; time entries do not."""
+    if kind is not Kind.TICKET or not rows:
+        return False
+    created_on = moment_of(rows[-1].get("created_on"))
+    return created_on is not None and created_on < since

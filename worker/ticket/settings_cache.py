@@ -1,0 +1,127 @@
+"""What is sent is built from, kept in the process: read once, and again when any of it was changed (`Configs.basis`).
+
+Whoever changes it counts the change, and a claim that was built from what was kept counts no more then. What was not
+found is not kept: who links a project, or matches a person, needs nobody's memory to fade.
+
+Memberships and who was seen are not counted, and may be old for as long: a person who is refused has their membership
+forgotten, and ensured anew; an e-mail that another process has noted meanwhile is noted again when it comes.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass, field
+from itertools import product
+
+from shared.bodies.contexts import project_name
+from shared.events.event import HelpdeskUser, Place
+from shared.store.configuration.links import Link
+from shared.store.configuration.people import Match, who
+from shared.store.configuration.templates import ActiveTemplate
+from shared.store.transaction import Store, Transaction
+
+KEPT_S = 60.0
+"""No longer, since a process of the version before may change what it does not count."""
+
+
+@dataclass
+class Known:
+    """What is known as of a number of changes; whatever is not known yet is read.
+
+    Args:
+        basis: how many changes had been counted before any of it was read; None: it is never the same again.
+        permissions: what roles of the tracker may do, by their ids (`worker.ticket.rights`).
+    """
+
+    basis: int | None = None
+    _read_at: float = field(default_factory=time.monotonic)
+    _templates: Mapping[str, ActiveTemplate] | None = None
+    _needed: tuple[tuple[int, ...], frozenset[int]] | None = None
+    _links: dict[Place, Link] = field(default_factory=dict)
+    _people: dict[tuple[int, str | None], Match] = field(default_factory=dict)
+    _project_names: dict[int, str] = field(default_factory=dict)
+    _members: set[tuple[int, int]] = field(default_factory=set)
+    _seen: dict[int, str | None] = field(default_factory=dict)
+    permissions: dict[int, frozenset[str]] = field(default_factory=dict)
+
+    @property
+    def is_old(self) -> bool:
+        """Whether it is to be read again though no change was counted."""
+        return time.monotonic() - self._read_at > KEPT_S
+
+    def templates(self, tx: Transaction) -> Mapping[str, ActiveTemplate]:
+        """Return the templates in force, by operation."""
+        if self._templates is None:
+            self._templates = tx.templates.active()
+        return self._templates
+
+    def needed(self, tx: Transaction) -> tuple[tuple[int, ...], frozenset[int]]:
+        """Return the tracker's administrators and statuses."""
+        if self._needed is None:
+            self._needed = tx.metadata.needed()
+        return self._needed
+
+    def project_name(self, store: Store, project_id: int) -> str | None:
+        """Return what a tracker project is called; where that is not known yet, in a transaction of its own."""
+        if project_id not in self._project_names:
+            with store.transaction() as tx:
+                name = project_name(tx, project_id)
+            if name is None:
+                return None
+            self._project_names[project_id] = name
+        return self._project_names[project_id]
+
+    def note_seen(self, tx: Transaction, users: Iterable[HelpdeskUser]) -> None:
+        """Remember the helpdesk users that events name (`People.note_seen`), unless they are known to be."""
+        tx.people.note_seen(users, self._seen)
+
+    def members(
+        self, tx: Transaction, projects: Collection[int], users: Collection[int]
+    ) -> dict[tuple[int, int], bool]:
+        """Return of each of some tracker projects and users whether the membership is known."""
+        wanted = set(product(projects, users))
+        if unknown := wanted - self._members:
+            self._members |= tx.people.members({one for one, _ in unknown}, {one for _, one in unknown})
+        return {one: one in self._members for one in wanted}
+
+    def forget_member(self, project_id: int, user_id: int) -> None:
+        """Forget a membership that the tracker's refusal made doubtful."""
+        self._members.discard((project_id, user_id))
+
+    def links(self, tx: Transaction, places: Collection[Place]) -> dict[Place, Link | None]:
+        """Return the link of each of some places."""
+        if unknown := [one for one in places if one not in self._links]:
+            found = tx.links.resolve_all(unknown)
+            self._links |= {place: link for place, link in found.items() if link}
+        return {one: self._links.get(one) for one in places}
+
+    def people(
+        self, tx: Transaction, users: Iterable[HelpdeskUser], *, administrators: bool
+    ) -> dict[tuple[int, str | None], Match]:
+        """Return who each of some helpdesk users is on the tracker, pinned where that is new.
+
+        Kept is what does not hang on this transaction's commit: matches that were pinned before, or that a person
+        confirmed, and none of those that were read together with a new one.
+        """
+        wanted = {who(user): user for user in users}
+        unknown = [user for key, user in wanted.items() if key not in self._people]
+        found = tx.people.pin_all(unknown, administrators=administrators)
+        matched = {key: one for key, one in found.items() if one.person}
+        if all(one.pinned or one.confirmed for one in matched.values()):
+            self._people |= matched
+        return {key: self._people.get(key) or found[key] for key in wanted}
+
+
+class SettingsCache:
+    """What the process knows; it is forgotten once any of it was changed."""
+
+    def __init__(self) -> None:
+        self._known = Known()
+
+    def as_of(self, basis: int | None) -> Known:
+        """Return what is known as of a number of changes; of another number nothing is."""
+        known = self._known
+        if basis is None or known.basis != basis or known.is_old:
+            known = self._known = Known(basis)
+        return known

@@ -1,0 +1,283 @@
+"""Keeps the issue's status in step with the ticket's newest snapshot (SPEC section 3, "Ticket updated")."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from functools import partial
+from typing import Any, Self
+
+from shared.bodies.contexts import RenderInput
+from shared.codes.faults import Detail
+from shared.codes.notice import Notice
+from shared.codes.reasons import Reason
+from shared.codes.steps import What
+from shared.errors import NotYet, OutcomeUnknown, TrackerError, TrackerFailing, TrackerRejected
+from shared.events.payloads import Body, status_body
+from shared.metadata.confirming import some_of
+from shared.metadata.synchronisation import refresh
+from shared.refusals.judging import whole
+from shared.store.configuration.metadata import Entry, MetadataKind
+from shared.store.journal.tickets import Desired
+from shared.store.transaction import Transaction
+from shared.templating.operations import Operation
+from shared.values.ids import id_in
+from worker.ticket.bodies import body_for, built
+from worker.ticket.context import DbOp, TicketContext
+from worker.ticket.diagnosis import explained
+from worker.ticket.gone import issue_gone
+from worker.ticket.load import Work
+from worker.ticket.results import Created, Result, Sent, Skipped, Waiting
+from worker.ticket.retry import is_exhausted
+from worker.ticket.status_transitions import Transition
+
+
+async def give_status(ctx: TicketContext, work: Work, issue: Created) -> Result:
+    """Give the tracker the newest status, as the administrator, who may make any transition that some role may make.
+
+    Args:
+        ctx: the ticket's context.
+        work: what is known of the ticket; its status is due.
+        issue: the linked issue.
+
+    Raises:
+        TrackerRejected: the tracker refused it for good, has no such status, did not take it, or never gave a clear
+            answer.
+        Outdated, LockBusy: nothing was sent; the settings were changed, or the ticket's lock was lost.
+        TrackerError: an outage.
+    """
+    state = work.state
+    try:
+        return await _given(ctx, work, issue)
+    except TrackerRejected as rejection:
+        reason = Reason.STATUS_REFUSED(because=rejection.notice)
+        dropping = partial(drop, ctx, state, issue.tracker_id, reason, warning=True)
+        of_status = state.newest_mapped(ctx.config.status_map)[1]
+        await ctx.db.change_if_current(dropping, of_status=of_status)
+        raise
+    except (NotYet, OutcomeUnknown) as unclear:
+        return await _wait(ctx, work, unclear)
+    except TrackerFailing as failing:
+        await _wait(ctx, work, failing)
+        raise
+
+
+async def _given(ctx: TicketContext, work: Work, issue: Created) -> Result:
+    state, issue_id = work.state, issue.tracker_id
+    body = await built(ctx, _body, ctx, work, issue)
+    if not body["issue"]:
+        known = state.status in ctx.config.status_map
+        lacks = Reason.STATUS_NOT_IN_TEMPLATE if known else Reason.STATUS_NOT_MAPPED
+        reason = lacks(status=state.status)
+        await ctx.db.change_if_current(partial(drop, ctx, state, issue_id, reason))
+        return Skipped(reason, follows_from_settings=True)
+    path, status_id = f"/issues/{issue_id}.json", body["issue"].get("status_id")
+    if not _is_known(work, status_id) and not await _is_there(ctx, status_id):
+        raise TrackerRejected("PUT", path, detail=Detail.STATUS_NOT_THERE(tracker_status_id=status_id))
+    try:
+        await ctx.call_unclaimed("PUT", path, body)
+        wanted, ignored = whole(status_id), None
+        transition = _transition(ctx, work, issue, wanted)
+        if wanted is not None and not (transition and ctx.services.transitions.is_known(transition)):
+            ignored = await _ignored(ctx, issue.tracker_id, wanted, transition)
+    except OutcomeUnknown as unclear:
+        if is_exhausted(state.status_attempts + 1):
+            detail = Detail.UNCLEAR_TOO_OFTEN()
+            raise TrackerRejected(
+                unclear.method, unclear.path, status=unclear.status, detail=detail
+            ) from None
+        raise
+    except TrackerRejected as rejection:
+        if rejection.status == 404 and (gone := await issue_gone(ctx, issue_id)):
+            return gone
+        operation = Operation.ISSUE_UPDATE_STATUS
+        raise await explained(ctx, operation, body, issue.project_id, rejection) from None
+    if ignored:
+        raise ignored
+    told, done = (
+        (What.UPDATE_GIVEN, Reason.ISSUE_UPDATED)
+        if status_id is None
+        else (What.STATUS_GIVEN, Reason.STATUS_SET)
+    )
+    now = {"issue_id": issue_id, "tracker_status_id": status_id}
+    event_id, status = state.newest_mapped(ctx.config.status_map)
+    ctx.note(told(**now, status=status, event_id=event_id))
+    await ctx.db.run(Given(ctx, state, ctx.config.status_map.get(status, status_id)))
+    return Sent(done(**now))
+
+
+async def _ignored(
+    ctx: TicketContext, issue_id: int, wanted: int, transition: Transition | None
+) -> TrackerRejected | None:
+    """Return what says that the tracker did not take a status to whose PUT it answered well; None: it took it.
+
+    Raises:
+        TrackerError: the issue could not be read back.
+    """
+    found = await ctx.tracker.issue(issue_id, "allowed_statuses,children,relations")
+    if id_in(found.get("status")) == wanted:
+        if transition:
+            ctx.services.transitions.note(transition)
+        return None
+    known = await ctx.db.change(lambda tx: tx.metadata.get(MetadataKind.STATUS, wanted))
+    ignored = TrackerRejected("PUT", f"/issues/{issue_id}.json", status=204)
+    ignored.notice = _why_ignored(issue_id, found, wanted, known)
+    return ignored
+
+
+def _why_ignored(issue_id: int, found: dict[str, Any], wanted: int, known: Entry | None) -> Notice:
+    """Return why an issue has not the status that it was given, as far as the issue tells."""
+    about = {
+        "issue_id": issue_id,
+        "kept": _named(found.get("status")),
+        "wanted": str(known or wanted),
+    }
+    allowed = [one for one in _dicts(found, "allowed_statuses") if id_in(one) != id_in(found.get("status"))]
+    if wanted in map(id_in, allowed):
+        return Detail.STATUS_TAKEN_BACK(**about)
+    before = [id_in(one) for one in _dicts(found, "children")]
+    before += [
+        one.get("issue_id")
+        for one in _dicts(found, "relations")
+        if one.get("relation_type") == "blocks" and one.get("issue_id") != issue_id
+    ]
+    closes = known is not None and known.details.get("is_closed")
+    if closes and before and not any(one.get("is_closed") for one in allowed):
+        return Detail.STATUS_HINDERED(**about, tracker_ids=before)
+    return Detail.STATUS_NOT_TAKEN(**about, **some_of([_named(one) for one in allowed]))
+
+
+def _dicts(found: dict[str, Any], name: str) -> list[dict[str, Any]]:
+    listed = found.get(name)
+    return [one for one in listed if isinstance(one, dict)] if isinstance(listed, list) else []
+
+
+def _transition(ctx: TicketContext, work: Work, issue: Created, wanted: int | None) -> Transition | None:
+    """Return the transition to a status; None: the issue type that was sent, or the status before, is not known."""
+    state, row = work.state, work.issue_row
+    is_before_known = state.given_event_id is None or state.given_status_id is not None
+    if wanted is None or not is_before_known:
+        return None
+    if issue.now and Operation.ISSUE_CREATE not in ctx.templates:
+        sent: object = ctx.config.default_tracker_id
+    elif row is not None and row.body is not None and row.tracker_id == issue.tracker_id:
+        sent = row.body["issue"].get("tracker_id")
+    else:
+        return None
+    return Transition(issue.project_id, str(sent), state.given_status_id, wanted)
+
+
+def _named(reference: object) -> str:
+    """Return id and name of a status in the tracker's answer."""
+    name = reference.get("name") if isinstance(reference, dict) else None
+    return f"{id_in(reference)} ({name})"
+
+
+@dataclass(frozen=True)
+class Given(DbOp[None]):
+    """Note that the tracker has a status."""
+
+    ctx: TicketContext
+    state: Desired
+    tracker_status_id: int | None
+
+    @property
+    def locks_settings(self) -> bool:
+        return True
+
+    def owner(self) -> TicketContext:
+        return self.ctx
+
+    @classmethod
+    def execute_many(cls, tx: Transaction, operations: Sequence[Self]) -> Sequence[None]:
+        """Do it for some tickets."""
+        given = [(one.ctx, one.state, one.tracker_status_id) for one in operations]
+        note_given(tx, tx.configs.status_map(), given)
+        return [None] * len(operations)
+
+
+def note_given(
+    tx: Transaction, status_map: Mapping[int, int], given: Sequence[tuple[TicketContext, Desired, int | None]]
+) -> set[int]:
+    """Note which statuses the tracker has, and that others are owed where status_map was changed meanwhile.
+
+    Whoever changed it could not see what was on its way.
+
+    Args:
+        tx: an open transaction.
+        status_map: as it is now (`Configs.status_map`).
+        given: of each the pass, the state that it was given from, and what the map of then made of its status.
+
+    Returns:
+        The tickets of which nothing is due.
+    """
+    newest = tx.statuses.given_all([(ctx.ticket_id, state.event_id, has) for ctx, state, has in given])
+    owed = [
+        ctx for ctx, state, has in given if status_map.get(state.newest_mapped(status_map)[1], has) != has
+    ]
+    tx.statuses.give([ctx.ticket_id for ctx in owed])
+    for ctx in owed:
+        ctx.note(What.STATUS_MAP_CHANGED())
+        ctx.to_notify.add(ctx.ticket_id)
+    return newest - {ctx.ticket_id for ctx in owed}
+
+
+def drop(
+    ctx: TicketContext,
+    state: Desired,
+    issue_id: int | None,
+    reason: Notice,
+    tx: Transaction,
+    *,
+    warning: bool = False,
+) -> None:
+    """Give a status no more, unless a newer one comes or a person has it given again."""
+    tx.statuses.dropped(ctx.ticket_id, state.event_id, reason)
+    if issue_id is not None:
+        ctx.note(What.STATUS_KEPT(issue_id=issue_id, because=reason), warning=warning)
+
+
+async def _wait(ctx: TicketContext, work: Work, unclear: TrackerError | NotYet) -> Waiting:
+    """Have the status given again, not before a call that got no clear answer can have taken effect."""
+    state = work.state
+
+    def wait(tx: Transaction) -> datetime:
+        settled = tx.now() + timedelta(seconds=ctx.settings.settling_time)
+        until = max(ctx.later(work.now, state.status_attempts), settled)
+        tx.statuses.wait(ctx.ticket_id, state.event_id, until, unclear.notice, attempt=True)
+        return until
+
+    until = await ctx.db.change(wait)
+    return Waiting(unclear.notice, until=until, attempt=True)
+
+
+def _is_known(work: Work, status_id: object) -> bool:
+    """Tell whether the cache has a status; an empty one knows nothing."""
+    return not isinstance(status_id, int) or not work.statuses or status_id in work.statuses
+
+
+async def _is_there(ctx: TicketContext, status_id: int) -> bool:
+    """Tell whether the tracker has a status: to a PUT with another one it answers 204, and keeps what it has."""
+    await ctx.metadata(lambda store, lists: refresh(store, lists, MetadataKind.STATUS))
+    found = await ctx.db.change(lambda tx: tx.metadata.get(MetadataKind.STATUS, status_id))
+    return found is not None
+
+
+def _body(ctx: TicketContext, work: Work, issue: Created) -> Body:
+    """Return the request; its object is empty where the status is mapped to nothing."""
+    state = work.state
+    owed = state.owes(ctx.config.status_map)
+    about = RenderInput(
+        ticket=work.ticket,
+        task=None,
+        occurred_at=state.occurred_at,
+        event_name=next((one.event.event for one in work.events if one.id == state.event_id), None),
+        link=work.link,
+        project_id=issue.project_id,
+        issue_id=issue.tracker_id,
+        person=work.technician.person,
+        status=None if owed is None else state.newest_mapped(ctx.config.status_map)[1],
+    )
+    plain = status_body(owed) if owed is not None else {"issue": {}}
+    return body_for(ctx, Operation.ISSUE_UPDATE_STATUS, about, lambda: plain)

@@ -1,0 +1,230 @@
+"""The steps of a ticket's workflow: what it awaits, and what the scheduler carries out for it.
+
+A workflow is ordinary `async def` code without asyncio: each step hands itself to whoever drives the workflow, which
+sends the result back, or raises the error where the workflow stands. Between two steps a workflow only decides.
+
+The methods of `TicketContext` make the steps; nobody else needs to know their classes.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Collection, Coroutine, Generator, Mapping, Sequence
+from dataclasses import dataclass
+from enum import Enum, auto
+from typing import Any, Generic, Self, TypeVar
+
+from shared.redis.locks import HeldLock, Locks
+from shared.tracker.answers import Answer
+from shared.tracker.client import CallRecord, Exchange, TrackerClient
+
+T = TypeVar("T")
+R = TypeVar("R", covariant=True)
+
+Workflow = Coroutine["Step[Any]", Any, T]
+
+
+class Step(ABC, Generic[R]):
+    """Something that is done for one ticket."""
+
+    def __await__(self) -> Generator[Step[Any], Any, R]:
+        """Hand this step to the scheduler, and return its result."""
+        result: R = yield self
+        return result
+
+    def send_first(self) -> Exchange | None:
+        """Send the request that it begins with, without waiting for anything; None: nothing was sent."""
+        return None
+
+    @abstractmethod
+    def carry_out(self) -> R:
+        """Do it now, for this ticket alone."""
+
+
+class Starting(Step[R]):
+    """A step that starts something new: the scheduler refuses it (`NotBegun`) while it stops or the tracker is away."""
+
+
+class RedisOp(Step[R]):
+    """An operation on Redis: one round trip serves all tickets that wait for one of the same kind."""
+
+    def carry_out(self) -> R:
+        """Do it for one ticket."""
+        (found,) = self.execute_many([self])
+        if isinstance(found, Exception):
+            raise found
+        return found
+
+    @classmethod
+    @abstractmethod
+    def execute_many(cls, actions: Sequence[Self]) -> Sequence[R | Exception]:
+        """Do some of a kind; return the result of each, in their order.
+
+        Raises:
+            Exception: an error of all of them.
+        """
+
+
+class Admission(RedisOp[R], Starting[R]):
+    """The request to work on a ticket: from now on it counts which outages the process knew of."""
+
+
+class Release(RedisOp[None]):
+    """Give a lock back."""
+
+    def __init__(self, locks: Locks, held: HeldLock) -> None:
+        self._locks, self._held = locks, held
+
+    @classmethod
+    def execute_many(cls, actions: Sequence[Self]) -> Sequence[None]:
+        """Give all of them back."""
+        actions[0]._locks.release_all([one._held for one in actions])
+        return [None] * len(actions)
+
+
+class Holding:
+    """Holds a lock that was taken, until the `async with` block ends."""
+
+    def __init__(self, locks: Locks, held: HeldLock) -> None:
+        self._locks, self._held = locks, held
+
+    async def __aenter__(self) -> None:
+        """Go on: it is held."""
+
+    async def __aexit__(self, *_: object) -> None:
+        """Give it back."""
+        await Release(self._locks, self._held)
+
+
+class Pool(Enum):
+    """The threads that carry out a blocking function."""
+
+    TRACKER = auto()
+    """Those that call the tracker: as many as there may be calls at once."""
+    HELPDESK = auto()
+    NOTES = auto()
+    """For what is noted about a call that has ended: it makes no call, and waits behind none."""
+    OTHERS = auto()
+    """For everything else that may take long: rendering, large loads."""
+
+
+class Blocking(Step[R]):
+    """A function that may block: it runs in a thread of a pool."""
+
+    def __init__(self, pool: Pool, do: Callable[[], R]) -> None:
+        self.pool, self._do = pool, do
+
+    def carry_out(self) -> R:
+        """Call the function."""
+        return self._do()
+
+
+class BlockingCall(Blocking[R], Starting[R]):
+    """The same, for a function that calls the tracker or the help desk."""
+
+
+class Slot:
+    """One of the calls that this process may make at once, held until the `async with` block ends.
+
+    What is claimed within the block finds its call free: the claim's lease does not run while it waits.
+    """
+
+    def __init__(self) -> None:
+        self.is_held = False
+
+    async def __aenter__(self) -> Self:
+        """Wait for the slot.
+
+        Raises:
+            NotBegun: nothing new starts any more.
+        """
+        await TakeSlot(self)
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        """Give it back: the scheduler sees that at the workflow's next step."""
+        self.is_held = False
+
+
+class TakeSlot(Starting[None]):
+    """Wait for a slot."""
+
+    def __init__(self, slot: Slot) -> None:
+        self.slot = slot
+
+    def carry_out(self) -> None:
+        """Hold it: this ticket is alone."""
+        self.slot.is_held = True
+
+
+@dataclass(frozen=True)
+class TrackerCall(Starting[Answer]):
+    """One request to the tracker; the arguments are those of `TrackerClient.call`.
+
+    Attributes:
+        has_turn: whether the rate limit was waited for already.
+    """
+
+    client: TrackerClient
+    method: str
+    path: str
+    body: Any = None
+    params: Mapping[str, str | int] | None = None
+    login: str | None = None
+    before_send: Callable[[], None] | None = None
+    observe: Callable[[CallRecord], None] | None = None
+    expected: Collection[int] = ()
+    has_turn: bool = False
+
+    def send_first(self) -> Exchange | None:
+        """Send the request without waiting for anything; None: nothing was sent."""
+        if self.client.is_limited and not self.has_turn:
+            return None
+        return self.client.begin(
+            self.method, self.path, self.body, self.login, self.before_send, params=self.params
+        )
+
+    def carry_out(self, begun: Exchange | None = None) -> Answer:
+        """Make the call, or finish the one that `send_first` has begun.
+
+        Raises:
+            TrackerError: as `TrackerClient.call`.
+        """
+        return self.client.call(
+            self.method,
+            self.path,
+            body=self.body,
+            params=self.params,
+            login=self.login,
+            before_send=self.before_send,
+            observe=self.observe,
+            expected=self.expected,
+            has_turn=self.has_turn,
+            begun=begun,
+        )
+
+
+def drive(workflow: Workflow[T], error: BaseException | None = None) -> T:
+    """Run one ticket's workflow by itself: each step is carried out at once.
+
+    Args:
+        workflow: the workflow.
+        error: raised where the workflow stands; None: it goes on.
+
+    Raises:
+        BaseException: what the workflow does not handle.
+    """
+    result: Any = None
+    try:
+        while True:
+            step = workflow.send(result) if error is None else workflow.throw(error)
+            result, error = None, None
+            try:
+                result = step.carry_out()
+            except BaseException as fault:  # noqa: BLE001 (it belongs to the workflow, where it stands)
+                error = fault
+    except StopIteration as end:
+        returned: T = end.value
+        return returned
+    finally:
+        workflow.close()

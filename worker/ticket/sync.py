@@ -1,0 +1,383 @@
+"""The workflow of a ticket, from top to bottom: lock, load, plan; then issue, time entries and status."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import ClassVar, Literal, Self, TypeVar
+
+from shared.codes.kinds import Kind
+from shared.codes.reasons import Reason
+from shared.errors import LeaseOver, NotYet, OutcomeUnknown, Outdated, TrackerOutage, TrackerRejected
+from shared.redis.locks import HeldLock
+from shared.store.transaction import Transaction
+from shared.telemetry.logs import get_logger
+from shared.templating.operations import Operation
+from worker.ticket.bodies import built
+from worker.ticket.context import DbOp, Services, TicketContext
+from worker.ticket.create import Begun, create
+from worker.ticket.fields import give_fields
+from worker.ticket.finish import EventFinisher
+from worker.ticket.gone import issue_gone
+from worker.ticket.load import Incomplete, Loaded, Much, Work, load
+from worker.ticket.log_context import tell
+from worker.ticket.plan import Pending, Plan, TimeWanted
+from worker.ticket.requests import IssueCreation, TimeEntryCreation, logged
+from worker.ticket.resolve import settled
+from worker.ticket.results import AlreadyDone, Created, Result, Sent, Skipped, Waiting
+from worker.ticket.retry import is_exhausted
+from worker.ticket.status import drop, give_status
+from worker.ticket.steps import Blocking, Holding, Pool
+
+log = get_logger("sync")
+ISSUE_MAY_BE_GONE = (404, 422)
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Forwarded:
+    """What came of one pass over a ticket.
+
+    Attributes:
+        results: what was done, in order.
+        answered: whether the tracker answered anything.
+        is_more_due: whether something has become due meanwhile, of which nobody else may know.
+    """
+
+    results: list[Result]
+    answered: bool
+    is_more_due: bool
+
+
+async def forward(
+    using: Services, ticket_id: int, lock: HeldLock, *, asks_first: bool = False, probes: bool = False
+) -> Forwarded:
+    """Do what is due for a ticket now, once, under its lock.
+
+    Args:
+        using: what the worker works with.
+        ticket_id: the ticket.
+        lock: its lock, which is given back at the end.
+        asks_first: before anything is sent the tracker is asked whether it is open: it was closed to our key, or gave
+            no clear answers.
+        probes: everybody else waits for what the tracker answers; where nothing is to be sent it is asked all the same.
+
+    Raises:
+        LockBusy: the lock was lost, the process is to end, or a pause began.
+        TrackerError: an outage: the tracker is unreachable, busy or closed; what is left stays pending.
+        SettingsError: the tracker is not configured.
+    """
+    ctx, results = None, list[Result]()
+    try:
+        async with Holding(using.locks, lock):
+            ctx, work = await _loaded(using, ticket_id, lock)
+            ctx.probes = probes
+            if isinstance(work, Work | Incomplete):
+                ctx.about = tell(work.events)
+            if isinstance(work, Incomplete):
+                results = await ctx.helpdesk(using.completion.complete, ticket_id, work.events)
+            elif isinstance(work, Work):
+                if asks_first:
+                    # a key without rights would create in its owner's name, and what gets no clear answer is in doubt
+                    await ctx.tracker.ask_whether_open()
+                results = await _synced(ctx, work)
+            if probes and not ctx.answered:
+                await ctx.tracker.ask_whether_open()
+    finally:
+        is_more_due = ctx is not None and (await Leave(ctx) or ctx.is_outdated)
+        if ctx is not None and ctx.to_notify:
+            await ctx.blocking(using.notify, sorted(ctx.to_notify))
+    return Forwarded(results, ctx.answered, is_more_due)
+
+
+async def _synced(ctx: TicketContext, work: Work) -> list[Result]:
+    """Carry the work out; where its settings were replaced meanwhile, what is left stays due, and is read anew."""
+    forwarding = Forwarding(ctx, work)
+    try:
+        return await forwarding.carry_out()
+    except Outdated:
+        log.info("settings were changed meanwhile; the rest is read anew", ticket_id=ctx.ticket_id)
+        ctx.is_outdated = True
+        return forwarding.results
+
+
+async def _loaded(using: Services, ticket_id: int, lock: HeldLock) -> tuple[TicketContext, Loaded]:
+    ctx, work = await Load(using, ticket_id, lock)
+    if isinstance(work, Much):
+        return await Blocking(Pool.OTHERS, Load(using, ticket_id, lock, alone=True).carry_out)
+    return ctx, work
+
+
+@dataclass(frozen=True)
+class Leave(DbOp[bool]):
+    """Tell whether something is due for the ticket.
+
+    who notified while the lock was held has found it busy, so that what is due now is looked for after its release.
+    """
+
+    ctx: TicketContext
+    lane: ClassVar[Literal["write", "read"]] = "read"
+    linger: ClassVar[bool] = True
+    durable: ClassVar[bool] = False
+    order: ClassVar[int] = 1
+
+    def owner(self) -> TicketContext:
+        return self.ctx
+
+    @classmethod
+    def execute_many(cls, tx: Transaction, operations: Sequence[Self]) -> Sequence[bool]:
+        """Do it for some passes."""
+        due = tx.journal.have_due([one.ctx.ticket_id for one in operations])
+        return [one.ctx.ticket_id in due for one in operations]
+
+
+@dataclass(frozen=True)
+class Load(DbOp[tuple[TicketContext, Loaded]]):
+    """Read all that a ticket's way needs to know, and move the ticket's snapshot to its newest event."""
+
+    using: Services
+    ticket_id: int
+    lock: HeldLock
+    alone: bool = False
+    lane: ClassVar[Literal["write", "read"]] = "read"
+    durable: ClassVar[bool] = False  # it follows from the journal
+
+    def owner(self) -> Services:
+        return self.using
+
+    @classmethod
+    def execute_many(
+        cls, tx: Transaction, operations: Sequence[Self]
+    ) -> Sequence[tuple[TicketContext, Loaded]]:
+        """Read what some tickets' ways need to know, in as many statements as for one."""
+        using, settings = operations[0].using, operations[0].using.settings
+        config, tracker = using.connect(tx)
+        basis = tx.configs.basis
+        known = using.kept.as_of(basis)
+        templates = known.templates(tx)
+        ids, alone = [one.ticket_id for one in operations], operations[0].alone
+        works = load(tx, ids, settings.settling_time, config, known, alone=alone)
+        found = []
+        for one in operations:
+            work = works[one.ticket_id]
+            ctx = TicketContext(
+                using, one.ticket_id, config, tracker, one.lock, templates, known=known, basis=basis
+            )
+            if isinstance(work, Work):
+                ctx.people.update(work.people)
+                ctx.members.update(work.members)
+            found.append((ctx, work))
+        return found
+
+
+class Forwarding:
+    """Carries out the work of one ticket.
+
+    Args:
+        ctx: the pass's collaborators.
+        work: what is known of the ticket.
+    """
+
+    def __init__(self, ctx: TicketContext, work: Work) -> None:
+        self._ctx = ctx
+        self._work = work
+        self._events = EventFinisher(ctx, work.now)
+        self._begun: Begun | None = None  # the first time entry, where it was claimed with its issue's link
+
+    @property
+    def results(self) -> list[Result]:
+        """What has come of it so far, in order."""
+        return self._events.results
+
+    async def carry_out(self) -> list[Result]:
+        """Decide, then do; return what came of it, in order."""
+        work, plan = self._work, self._work.plan
+        await self._end_what_sends_nothing(plan)
+        wanted = [] if work.link is None else await self._with_attempts_left(plan.wanted)
+        issue = await self._issue(wanted)
+        if isinstance(issue, Created):
+            if issue.fields or work.state.fields_due:
+                issue = replace(issue, fields=tuple(await give_fields(self._ctx, work, issue)))
+            for one in wanted:
+                await self._log_time(one, issue)
+        await self._settle_times({one.task_id for one in wanted})
+        await self._status(issue)
+        return self.results
+
+    async def _end_what_sends_nothing(self, plan: Plan) -> None:
+        work, events = self._work, self._events
+        for event_id, closed in plan.skipped.items():
+            by_setting = closed.code == Reason.PRIVATE_TASK
+            await events.end([event_id], Skipped(closed, follows_from_settings=by_setting))
+        for event_id, entry_id in plan.logged.items():
+            await events.end([event_id], AlreadyDone(Reason.LOGGED_BEFORE(time_entry_id=entry_id)))
+        for event_id, newer_id in plan.superseded.items():
+            await events.supersede([event_id], Reason.NEWER_TASK_EVENT(event_id=newer_id))
+        if work.is_deleted:
+            await events.end(_ids(work.ticket_events), Skipped(Reason.TICKET_DELETED()))
+        elif work.link is None:
+            asking = [one.newest for one in plan.wanted]
+            no_link = Skipped(Reason.NO_LINK(), follows_from_settings=True)
+            await events.end(_ids(asking + work.ticket_events), no_link)
+        if not work.is_complete:
+            await self._ctx.db.change(partial(self._supersede_unread, plan))
+
+    def _supersede_unread(self, plan: Plan, tx: Transaction) -> None:
+        """End what is older than what is worked on and was not read: left due, it would bring that up again at once."""
+        for one in plan.wanted:
+            tx.journal.supersede_older(one.newest.id, Reason.NEWER_TASK_EVENT(event_id=one.newest.id))
+        for newest in self._work.ticket_events[-1:]:
+            tx.journal.supersede_older(newest.id, Reason.NEWER_TICKET_EVENT(event_id=newest.id))
+
+    async def _with_attempts_left(self, wanted: list[TimeWanted]) -> list[TimeWanted]:
+        """Fail what has used up its attempts, unless something that was begun is still to be settled."""
+        left = []
+        for one in wanted:
+            settling = self._work.is_issue_unsettled or one.task_id in self._work.unsettled_times
+            if is_exhausted(one.newest.attempts) and not settling:
+                await self._events.fail([one.newest.id], Reason.GAVE_UP(count=one.newest.attempts))
+            else:
+                left.append(one)
+        return left
+
+    async def _issue(self, wanted: list[TimeWanted]) -> Created | Waiting | None:
+        """Return the ticket's issue, created where an event asks for it; None where there is none."""
+        asking = [one.newest for one in wanted]
+        if not asking and self._work.issue_row is None:
+            return None
+        outcome = await self._attempt(asking, self._settled_or_new_issue(asking))
+        if isinstance(outcome, Waiting):
+            await self._events.end(_ids(asking), outcome)
+        return outcome
+
+    async def _settled_or_new_issue(self, asking: list[Pending]) -> Created | Waiting | None:
+        ctx, work = self._ctx, self._work
+        outcome = await settled(ctx, Kind.TICKET, ctx.ticket_id, work.issue_row, work.now)
+        if outcome or not asking:
+            return outcome
+        creation = await built(ctx, IssueCreation.of, ctx, work, asking[0], _tried(asking))
+        outcome, self._begun = await create(creation, work.issue_row, following=asking[0])
+        return outcome
+
+    async def _log_time(self, wanted: TimeWanted, issue: Created) -> None:
+        result = await self._attempt([wanted.newest], self._time_entry(wanted.newest, issue))
+        if isinstance(result, Sent):
+            self._events.results.append(result)  # its event ended in the linking commit
+        elif result is not None:
+            await self._events.end([wanted.newest.id], result)
+
+    async def _time_entry(self, asking: Pending, issue: Created) -> Result:
+        """Log a ticket task's time on the ticket's issue, once."""
+        ctx, work, task_id = self._ctx, self._work, asking.task.id
+        row, begun, self._begun = work.time_rows.get(task_id), self._begun, None
+        outcome: Created | Waiting | None
+        try:
+            if begun is not None:
+                outcome, _ = await create(begun.creation, row, begun.attempt)
+            else:
+                outcome = await settled(ctx, Kind.TICKET_TASK, task_id, row, work.now)
+            if outcome is None:
+                creation = await built(ctx, TimeEntryCreation.of, ctx, work, asking, issue)
+                outcome, _ = await create(creation, row)
+        except TrackerRejected as rejection:
+            if rejection.status in ISSUE_MAY_BE_GONE and (gone := await issue_gone(ctx, issue.tracker_id)):
+                return gone
+            raise
+        if isinstance(outcome, Waiting):
+            return outcome
+        made: dict[str, object] = {"time_entry_id": outcome.tracker_id, "issue_id": issue.tracker_id}
+        made["fields"] = list(issue.fields) or None
+        if outcome.now:
+            return Sent(logged(outcome.wrong_author or issue.wrong_author, **made))
+        noted = await ctx.db.change(lambda tx: tx.misattributed.get(Kind.TICKET_TASK, task_id))
+        return AlreadyDone(logged(noted.notice if noted else issue.wrong_author, **made))
+
+    async def _settle_times(self, attempted: set[int]) -> None:
+        """Settle time entries that were begun earlier and that no pending event asks for."""
+        ctx, work = self._ctx, self._work
+        for task_id, row in work.unsettled_times.items():
+            if task_id not in attempted:
+                await self._attempt([], settled(ctx, Kind.TICKET_TASK, task_id, row, work.now))
+
+    async def _status(self, issue: Created | Waiting | None) -> None:
+        """Give the newest status where it is due, and end the ticket updates."""
+        ctx, work, events, state = self._ctx, self._work, self._events, self._work.state
+        if work.is_deleted:
+            if state.status_due and work.issue_row is not None:
+                dropping = partial(drop, ctx, state, work.issue_row.tracker_id, Reason.TICKET_DELETED())
+                await ctx.db.change(dropping)
+            return
+        if work.link is None:
+            if state.status_due and work.issue_row is not None:
+                issue_id = work.issue_row.tracker_id
+                await ctx.db.change_if_current(partial(drop, ctx, state, issue_id, Reason.NO_LINK()))
+            return
+        is_given = isinstance(issue, Created) and issue.is_status_given
+        if not work.is_issue_linked and not is_given:  # to have come to its issue may have settled it
+            now = await ctx.db.change(lambda tx: tx.statuses.get(ctx.ticket_id))
+            state = now or state
+        desired, status = state.newest_mapped(ctx.config.status_map)
+        if Operation.ISSUE_UPDATE_STATUS in ctx.templates:  # it may know what status_map lacks
+            desired = state.event_id
+        newest = [one.id for one in work.ticket_events if one.id == desired]
+        unmapped = [one.id for one in work.ticket_events if one.id == state.event_id != desired]
+        older = [one.id for one in work.ticket_events if one.id not in (*newest, *unmapped)]
+        by_newest = [one.id for one in work.ticket_events if one.id in older and not _is_mapped(ctx, one)]
+        before = [event_id for event_id in older if event_id not in by_newest]
+        await events.supersede(before, Reason.NEWER_TICKET_EVENT(event_id=desired))
+        await events.supersede(by_newest, Reason.NEWER_TICKET_EVENT(event_id=state.event_id))
+        if unmapped and isinstance(issue, Created):
+            not_mapped = Skipped(Reason.STATUS_NOT_MAPPED(status=state.status), follows_from_settings=True)
+            await events.end(unmapped, not_mapped)
+        else:
+            newest += unmapped
+        if isinstance(issue, Waiting):
+            await events.end(newest, issue)
+        elif issue is None:
+            await events.end(newest, Skipped(Reason.NO_ISSUE()))
+        elif is_given or not state.status_due:
+            await events.end(newest, AlreadyDone(Reason.STATUS_AS_IT_IS(issue_id=issue.tracker_id)))
+        elif state.status_next_at and state.status_next_at > work.now:
+            reason = state.status_notice or Reason.STATUS_WAITS()
+            await events.end(newest, Waiting(reason, until=state.status_next_at))
+        else:
+            try:
+                given = await give_status(ctx, replace(work, state=state), issue)
+            except TrackerRejected as rejection:
+                refused = Reason.STATUS_REFUSED(because=rejection.notice)
+                await events.fail(newest, refused, of_status=status)
+            else:
+                if newest or not isinstance(given, Skipped):
+                    await events.end(newest, given)
+
+    async def _attempt(self, events: list[Pending], doing: Awaitable[T]) -> T | None:
+        """Do something; a refusal for good fails its events, no clear answer or a lease that ran out delays them."""
+        try:
+            return await doing
+        except TrackerRejected as rejection:
+            await self._events.fail(_ids(events), rejection.notice)
+        except LeaseOver as over:
+            until = self._ctx.later(self._work.now, 0)
+            await self._events.end(_ids(events), Waiting(over.notice, until=until))
+        except (NotYet, OutcomeUnknown) as unclear:
+            until = self._ctx.later(self._work.now, _tried(events))
+            await self._events.end(_ids(events), Waiting(unclear.notice, until=until, attempt=True))
+        except TrackerOutage as outage:
+            if outage.may_have_acted:
+                await self._events.end(_ids(events), Waiting(outage.notice, attempt=True))
+            raise
+        return None
+
+
+def _ids(events: list[Pending]) -> list[int]:
+    return [one.id for one in events]
+
+
+def _is_mapped(ctx: TicketContext, one: Pending) -> bool:
+    return one.event.ticket.status in ctx.config.status_map
+
+
+def _tried(events: list[Pending]) -> int:
+    return max((one.attempts for one in events), default=0)

@@ -1,0 +1,172 @@
+"""The tracker as the workflow of a ticket sees it: calls that are awaited, and what is read in several of them."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Collection
+from dataclasses import dataclass
+from typing import Any
+
+from shared.codes.faults import Detail, Fault
+from shared.codes.kinds import Kind
+from shared.errors import NotYet, OutcomeUnknown, TrackerRejected
+from shared.tracker.answers import Answer
+from shared.tracker.client import USERS, CallRecord, TrackerClient
+from shared.tracker.lists import MOST_PAGES, Listed, PageSearch, Params
+from worker.ticket.steps import BlockingCall, Pool, TrackerCall
+
+FORBIDDEN = 403
+ENOUGH_ROWS = Callable[[list[Listed], Answer], Awaitable[bool]]
+
+
+@dataclass(frozen=True)
+class TicketTracker:
+    """Makes the calls of one ticket.
+
+    Attributes:
+        client: makes the calls.
+        observe: is given each call once it has ended.
+        check_lock: raises `LockBusy` if the ticket's lock was lost.
+    """
+
+    client: TrackerClient
+    observe: Callable[[CallRecord], None]
+    check_lock: Callable[[], None]
+
+    def call(
+        self,
+        method: str,
+        path: str,
+        *,
+        body: Any = None,
+        params: Params | None = None,
+        login: str | None = None,
+        before_send: Callable[[], None] | None = None,
+        expected: Collection[int] = (),
+        has_turn: bool = False,
+    ) -> TrackerCall:
+        """Make one call; the arguments are those of `TrackerClient.call`.
+
+        Raises:
+            NotBegun: nothing new starts any more; nothing was sent.
+            TrackerError: as `TrackerClient.call`.
+        """
+        return TrackerCall(
+            self.client, method, path, body, params, login, before_send, self.observe, expected, has_turn
+        )
+
+    async def call_as_api_user(
+        self,
+        method: str,
+        path: str,
+        body: Any,
+        before_send: Callable[[], None] | None = None,
+        *,
+        expected: Collection[int] = (),
+        has_turn: bool = False,
+    ) -> Answer:
+        """Make a call that needs a right of the API user: a 403 counts only if it comes again while the API is on.
+
+        A REST API that is switched off answers 403, too, and may be on again by the time that anybody asks.
+
+        Raises:
+            NotYet: refused, and whether the API was on is not known.
+            TrackerClosed: the key is refused, or the API is off.
+            TrackerError: as any call.
+        """
+        try:
+            return await self.call(
+                method, path, body=body, before_send=before_send, expected=expected, has_turn=has_turn
+            )
+        except TrackerRejected as rejection:
+            if rejection.status != FORBIDDEN:
+                raise
+            refusal = rejection
+        try:
+            await self.ask_whether_open()
+        except OutcomeUnknown as unclear:
+            raise NotYet(Fault.OPENNESS_UNKNOWN(refusal=refusal.notice, because=unclear.notice)) from None
+        return await self.call(method, path, body=body, before_send=before_send)
+
+    async def take_turn(self) -> None:
+        """Wait for the rate limit, for the next call: a claim's lease does not wait for it.
+
+        Raises:
+            LockBusy: the ticket's lock was lost meanwhile.
+        """
+        if self.client.is_limited:
+            await BlockingCall(Pool.TRACKER, self.client.take_turn)
+        self.check_lock()
+
+    def get(self, path: str, params: Params | None = None) -> TrackerCall:
+        """Read something as the API user.
+
+        Raises:
+            TrackerError: as any call.
+        """
+        return self.call("GET", path, params=params)
+
+    async def ask_whether_open(self) -> None:
+        """Make sure that the tracker accepts the key.
+
+        Raises:
+            TrackerClosed: it refuses the key, or its REST API is off.
+            TrackerError: as any call.
+        """
+        await self.get(USERS, {"limit": 1})
+
+    async def search(
+        self, path: str, name: str, params: Params, *, enough: ENOUGH_ROWS, most_pages: int = MOST_PAGES
+    ) -> list[Listed]:
+        """Read a list page by page until a page is enough, or to its end.
+
+        Args:
+            path: where it is.
+            name: its name in the answer.
+            params: query parameters; new rows must come where they only push older ones further on.
+            enough: is given the rows of each page, and its answer; True: what is looked for is on no later page.
+            most_pages: how many pages are read at most.
+
+        Raises:
+            ListChanged: it became shorter meanwhile.
+            OutcomeUnknown: it is too long.
+            TrackerError: as any call.
+        """
+        await self.ask_whether_open()
+        search = PageSearch(path, name, params, most_pages)
+        while not search.is_over:
+            answer = await self.get(path, search.page())
+            if await enough(search.take(answer), answer):
+                search.is_over = True
+        await self.ask_whether_open()
+        return search.found
+
+    async def find(self, path: str, name: str, tracker_id: int, params: Params) -> Listed | None:
+        """Return the row of an id in a list; None: the list does not have it.
+
+        Raises:
+            TrackerError: as `search`.
+        """
+
+        async def is_there(rows: list[Listed], _: Answer) -> bool:
+            return any(row.get("id") == tracker_id for row in rows)
+
+        rows = await self.search(path, name, params, enough=is_there)
+        return next((row for row in rows if row.get("id") == tracker_id), None)
+
+    async def issue(self, issue_id: int, include: str | None = None) -> dict[str, Any]:
+        """Return an issue as it is now.
+
+        Args:
+            issue_id: the issue.
+            include: what more of it than its fields.
+
+        Raises:
+            OutcomeUnknown: the answer has no issue.
+            TrackerError: as any call.
+        """
+        path = f"/issues/{issue_id}.json"
+        found = (await self.get(path, {"include": include} if include else None)).data
+        issue = found.get("issue") if isinstance(found, dict) else None
+        if not isinstance(issue, dict):
+            raise OutcomeUnknown("GET", path, detail=Detail.NO_OBJECT(kind=Kind.TICKET))
+        return issue
