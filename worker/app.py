@@ -126,7 +126,7 @@ def bootstrap(settings: Settings, installation: str, *, concurrency: int) -> Wor
         unable=ability.lose,
     )
     scheduler = Scheduler(
-        service.way, CallerThreads(concurrency), _give_up, quota, is_limited=settings.rate_limit > 0
+        service.sync_ticket, CallerThreads(concurrency), _give_up, quota, is_limited=settings.rate_limit > 0
     )
     return Worker(
         app=app,

@@ -41,7 +41,7 @@ def at_once(take: Callable[[Mapping[str, Any]], bool]) -> staticmethod[..., Hand
 
 
 def _message_in(message: Any) -> Mapping[str, Any]:
-    """Return what a queue message says; nothing where nobody has read it (RabbitMQ), or nobody can, or it may be too old."""
+    """Return what a queue message says; nothing if it was not read (RabbitMQ), cannot be read, or may be too old."""
     if not isinstance(message, QueueMessage) or not message.is_readable or message.headers["expires"]:
         return {}
     _, named, _ = json.loads(message.body)

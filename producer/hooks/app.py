@@ -206,7 +206,7 @@ class Producer:
             return self._accepted(accepted)
 
     def _append_and_notify(self, delivered: Sequence[Delivery]) -> list[Accepted]:
-        """Append to the journal, and have notified what is new: from the thread that has committed, beside the answers."""
+        """Append to the journal, and notify what is new from the thread that has committed, beside the answers."""
         is_asked = any(one.has_private_text for one in delivered)
         private_text = is_asked and self._private_text.may_be_kept()
         accepted = append(self._store, delivered, private_text=private_text)

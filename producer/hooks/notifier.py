@@ -18,7 +18,7 @@ class Notifier:
     """Collects tickets to message and notifies them from one thread; the same ticket once.
 
     Args:
-        notify: notifies tickets, each with the traceparent of what it is notified for; False where the broker could not be
+        notify: notifies tickets, each with the traceparent of its event; False if the broker could not be
             reached.
     """
 

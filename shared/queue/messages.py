@@ -1,4 +1,4 @@
-"""What a worker takes from the queue: of a message only what a queue message of ours may hold, built anew, and else nothing.
+"""What a worker takes from the queue: of a message only what one of ours may hold, built anew, and else nothing.
 
 Whoever can write to Redis could otherwise end every worker with a message that Celery does not expect, or have it
 decode one that inflates to more memory than there is.
@@ -134,7 +134,7 @@ def encoded(body: Sequence[Any]) -> str:
 def message_of(
     ticket_ids: Sequence[int], traces: Mapping[int, str] | None = None, *, if_due: bool = False
 ) -> dict[str, Any]:
-    """Return what a queue message says: a worker of the version before knows of one ticket, and the sweep notifies the others.
+    """Return what a queue message says: the first ticket, and the others that share the message.
 
     Args:
         ticket_ids: the tickets.

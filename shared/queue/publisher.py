@@ -1,6 +1,6 @@
 """The publisher: Celery's configuration and the message, shared by both sides (what was measured: docs/decisions).
 
-A queue message is a message with some tickets' ids and nothing else. Losing one loses nothing: the sweep notifies again.
+A queue message holds some tickets' ids and nothing else. Losing one loses nothing: the sweep notifies again.
 """
 
 from __future__ import annotations

@@ -1,1 +1,1 @@
-"""Everything that is kept in Redis: locks, the pause, the rate limit, heartbeat, the publisher."""
+"""What is kept in Redis: locks, circuit breaker, heartbeats, rate limit, concurrency limit, priorities."""

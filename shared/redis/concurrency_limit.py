@@ -1,7 +1,7 @@
 """How many calls to the tracker may be under way at once, over all workers: kept in Redis, shared out among them.
 
 Each worker tells from time to time how many calls it wants and what its last ones took, and is told its share. One of
-them at a time decides on the limit anew (`worker/runtime/gradient.py`). What Redis holds may be anybody's: a limit that no
+them at a time decides on the limit again (`worker/runtime/gradient.py`). Anybody may write to Redis: a limit that no
 worker can have written begins again.
 """
 

@@ -1,4 +1,4 @@
-"""What is related to tickets' due events, read in one statement: ledger rows, and the newest event of each ticket task."""
+"""The rows related to tickets' due events, read in one statement: ledger, and the newest event of each ticket task."""
 
 from __future__ import annotations
 

@@ -75,7 +75,7 @@ def test_many_tickets_open_the_limit_of_a_tracker_that_takes_them(
     bridge.service = replace(bridge.service, connect=connector.connect)
     ids = bridge.receive(*(task_event(of_ticket=ticket(one), of_task=task(one)) for one in MANY))
     quota = Quota(ConcurrencyLimit(bridge.redis), meter, "here", 16)
-    scheduler = Scheduler(bridge.service.way, CallerThreads(16), share=quota)
+    scheduler = Scheduler(bridge.service.sync_ticket, CallerThreads(16), share=quota)
     scheduler.start()
     quota.keep_telling(lambda: scheduler.wanted, scheduler.look)
     try:

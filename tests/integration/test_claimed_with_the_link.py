@@ -42,12 +42,12 @@ def desk(request: pytest.FixtureRequest) -> Bridge:
 @contextmanager
 def up_to_the_link(desk: Bridge) -> Iterator[tuple[Workflow[Any], LinkAndClaim]]:
     """Drive the second ticket's way up to where both are asked for; what is left of it is killed."""
-    way, action = workflow_up_to(desk, LinkAndClaim, SECOND)
+    workflow, action = workflow_up_to(desk, LinkAndClaim, SECOND)
     try:
-        yield way, action
+        yield workflow, action
     finally:
-        if getcoroutinestate(way) == CORO_SUSPENDED:
-            kill(way)
+        if getcoroutinestate(workflow) == CORO_SUSPENDED:
+            kill(workflow)
 
 
 def together(desk: Bridge, action: LinkAndClaim) -> tuple[Created | Waiting, object]:
@@ -78,9 +78,9 @@ def test_both_are_committed_together(desk: Bridge, stand_in: StandIn) -> None:
 
 
 def test_what_was_claimed_and_may_not_be_sent_any_more_is_free_again(desk: Bridge, stand_in: StandIn) -> None:
-    with up_to_the_link(desk) as (way, action):
-        assert is_creation(up_to(way, way.send(together(desk, action)), is_creation))
-        drive(way, NotBegun(Fault.WORKER_ENDS()))
+    with up_to_the_link(desk) as (workflow, action):
+        assert is_creation(up_to(workflow, workflow.send(together(desk, action)), is_creation))
+        drive(workflow, NotBegun(Fault.WORKER_ENDS()))
     assert states(desk) == (LedgerState.LINKED, LedgerState.FREE)
     assert_forwarded_once(desk, stand_in)
 
@@ -88,9 +88,9 @@ def test_what_was_claimed_and_may_not_be_sent_any_more_is_free_again(desk: Bridg
 def test_what_was_claimed_and_whose_lease_ran_out_unsent_is_made_another_time(
     desk: Bridge, stand_in: StandIn
 ) -> None:
-    with up_to_the_link(desk) as (way, action):
-        assert is_creation(up_to(way, way.send(together(desk, action)), is_creation))
-        drive(way, LeaseOver(Fault.LEASE_RAN_OUT()))
+    with up_to_the_link(desk) as (workflow, action):
+        assert is_creation(up_to(workflow, workflow.send(together(desk, action)), is_creation))
+        drive(workflow, LeaseOver(Fault.LEASE_RAN_OUT()))
     assert states(desk) == (LedgerState.LINKED, LedgerState.FREE)
     desk.hurry()
     assert_forwarded_once(desk, stand_in)
@@ -112,11 +112,11 @@ def test_nothing_is_claimed_where_there_is_more_to_the_answer(desk: Bridge, stan
 @pytest.mark.parametrize("is_alone", [True, False])
 def test_nothing_is_claimed_by_settings_of_before(desk: Bridge, stand_in: StandIn, *, is_alone: bool) -> None:
     """The link is recorded; the time entry is built anew."""
-    with up_to_the_link(desk) as (way, action):
+    with up_to_the_link(desk) as (workflow, action):
         desk.configure(default_activity_id=9)
         found = action.carry_out() if is_alone else together(desk, action)
         assert row(desk, Kind.TICKET, SECOND).state == LedgerState.LINKED
-        drive(going_on(way, found))
+        drive(going_on(workflow, found))
     assert_forwarded_once(desk, stand_in)
     assert entries(stand_in)[1]["activity_id"] == 9
 
@@ -127,13 +127,13 @@ def test_a_claim_that_fails_keeps_no_answer_from_its_row(
     def fails(_claim: Claim) -> None:
         raise ValueError("no such claim")
 
-    with up_to_the_link(desk) as (way, action):
+    with up_to_the_link(desk) as (workflow, action):
         with monkeypatch.context() as patch:
             patch.setattr(Claim, "_claim", fails)
             with pytest.raises(ValueError, match="no such claim") as failed:
                 action.carry_out()
         assert row(desk, Kind.TICKET, SECOND).state == LedgerState.LINKED
-        drive(way, failed.value)
+        drive(workflow, failed.value)
     desk.hurry()
     assert_forwarded_once(desk, stand_in)
 
@@ -193,14 +193,14 @@ def test_what_needs_more_than_the_link_is_claimed_after_it(
 ) -> None:
     """What may wait, ask the tracker or take long does so once the answer is recorded."""
     needing(desk)
-    asked, way = list[type](), desk.service.way(SECOND)
+    asked, workflow = list[type](), desk.service.sync_ticket(SECOND)
 
     def note(step: Step[Any]) -> bool:
         asked.append(type(step))
         return False
 
     with pytest.raises(StopIteration):
-        up_to(way, way.send(None), note)
+        up_to(workflow, workflow.send(None), note)
     assert Link in asked
     assert LinkAndClaim not in asked
     assert_forwarded_once(desk, stand_in)

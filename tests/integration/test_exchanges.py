@@ -96,15 +96,15 @@ class Stage:
         self._came, self._change = dict[int, Outcome](), threading.Condition()
 
     def hand(self, number: int, post: Post) -> Post:
-        async def way() -> Answer:
+        async def workflow() -> Answer:
             return await post
 
-        going = RunningTicket(number, way())
-        self.callers.carry_out(going, going.way.send(None), self._arrive)
+        going = RunningTicket(number, workflow())
+        self.callers.carry_out(going, going.workflow.send(None), self._arrive)
         return post
 
     def _arrive(self, going: RunningTicket, outcome: Outcome) -> None:
-        going.way.close()
+        going.workflow.close()
         with self._change:
             self._came[going.ticket_id] = outcome
             self._change.notify_all()

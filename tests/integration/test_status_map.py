@@ -211,9 +211,9 @@ def test_what_was_skipped_by_a_link_of_before_is_not_left_behind_by_whoever_make
 ) -> None:
     link = remove_link(bridge.store, LinkKind.ENTITY, SUPPORT_ENTITY)
     (event_id,) = bridge.receive(task_event())
-    way, action = workflow_up_to(bridge, ChangeIfCurrent)
+    workflow, action = workflow_up_to(bridge, ChangeIfCurrent)
     make_link(bridge.store, link, replay=True)
-    drive(going_on(way, action.carry_out()))
+    drive(going_on(workflow, action.carry_out()))
     assert (bridge.event(event_id).state, len(ours(stand_in))) == ("done", 1)
 
 
@@ -228,10 +228,10 @@ def test_a_process_that_dies_after_it_gave_a_status_by_a_map_of_before_leaves_it
     else:
         bridge.configure(status_map={5: 1})
         bridge.receive(task_event(of_ticket=ticket(status=5)))
-    way, action = workflow_up_to(bridge, kind)
+    workflow, action = workflow_up_to(bridge, kind)
     change(bridge.store, {"status_map": '{"2": 2, "5": 4}'}, replay=True)
     action.carry_out()
-    kill(way)
+    kill(workflow)
     with bridge.store.transaction() as tx:
         assert tx.statuses.due_tickets(10) == [4711]
     let_leases_run_out(bridge)
@@ -245,7 +245,7 @@ def test_whoever_makes_a_link_waits_for_what_is_being_skipped_for_want_of_it(
     desk = bridge_on_postgresql
     link, made = remove_link(desk.store, LinkKind.ENTITY, SUPPORT_ENTITY), list[Linked]()
     (event_id,) = desk.receive(task_event())
-    way, action = workflow_up_to(desk, ChangeIfCurrent)
+    workflow, action = workflow_up_to(desk, ChangeIfCurrent)
     making = threading.Thread(target=lambda: made.append(make_link(desk.store, link, replay=True)))
     with desk.store.transaction() as tx:
         ChangeIfCurrent.execute_many(tx, [action])
@@ -253,7 +253,7 @@ def test_whoever_makes_a_link_waits_for_what_is_being_skipped_for_want_of_it(
         making.join(0.5)
         assert making.is_alive()
     making.join(30)
-    kill(way)
+    kill(workflow)
     assert [(one.tickets, one.events) for one in made] == [([4711], 1)]
     assert desk.event(event_id).state == "pending"
 
@@ -265,10 +265,10 @@ def test_a_refusal_by_a_map_of_before_does_not_keep_what_the_new_one_gives(
     assert bridge.forward(task_event()) == ["done"]
     fault = stand_in.fault("status_before", method="PUT", path="/issues/6.json", status=403)
     (event_id,) = bridge.receive(ticket_event(1, of_ticket=ticket(status=5)))
-    way, action = workflow_up_to(bridge, ChangeIfCurrent)
+    workflow, action = workflow_up_to(bridge, ChangeIfCurrent)
     stand_in.clear_faults(fault)
     assert change(bridge.store, {"status_map": '{"2": 2, "5": 4}'}, replay=True).owed == []
-    drive(going_on(way, action.carry_out()))
+    drive(going_on(workflow, action.carry_out()))
     until_settled(bridge)
     assert ours(stand_in)[0]["status_id"] == 4
     assert bridge.event(event_id).state == "done"
@@ -280,11 +280,11 @@ def test_an_event_is_not_failed_by_a_map_of_before_once_its_status_is_given_agai
     assert bridge.forward(task_event()) == ["done"]
     fault = stand_in.fault("status_before", method="PUT", path="/issues/6.json", status=403)
     (event_id,) = bridge.receive(ticket_event(1, of_ticket=ticket(status=5)))
-    way, action = workflow_up_to(bridge, ChangeIfCurrent)
+    workflow, action = workflow_up_to(bridge, ChangeIfCurrent)
     action.carry_out()
     stand_in.clear_faults(fault)
     assert change(bridge.store, {"status_map": '{"2": 2, "5": 4}'}, replay=True).owed == [4711]
-    drive(going_on(way, None))
+    drive(going_on(workflow, None))
     until_settled(bridge)
     assert bridge.event(event_id).state == "done"
 
@@ -313,9 +313,9 @@ def test_an_issue_whose_template_left_the_status_as_it_was_is_given_that_of_a_ma
         made = tx.templates.create("issue.create", "own", '{"issue": {"subject": "x"}}', "a test")
         tx.templates.activate(made, 1, "a test")
     bridge.receive(task_event())
-    way, action = workflow_up_to(bridge, Link)
+    workflow, action = workflow_up_to(bridge, Link)
     change(bridge.store, {"status_map": '{"2": 4}'}, replay=True)
-    drive(going_on(way, action.carry_out()))
+    drive(going_on(workflow, action.carry_out()))
     until_settled(bridge)
     assert ours(stand_in)[0]["status_id"] == 4
 
@@ -326,7 +326,7 @@ def test_a_status_without_an_event_is_looked_at_again_at_once_where_its_link_was
     assert bridge.forward(task_event()) == ["done"]
     link = remove_link(bridge.store, LinkKind.ENTITY, SUPPORT_ENTITY)
     change(bridge.store, {"status_map": '{"2": 4}'}, replay=True)
-    way, action = workflow_up_to(bridge, ChangeIfCurrent)
+    workflow, action = workflow_up_to(bridge, ChangeIfCurrent)
     make_link(bridge.store, link, replay=True)
-    drive(going_on(way, action.carry_out()))
+    drive(going_on(workflow, action.carry_out()))
     assert ours(stand_in)[0]["status_id"] == 4

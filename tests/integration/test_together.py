@@ -225,14 +225,14 @@ def test_of_two_that_ask_for_one_row_at_the_same_moment_one_is_given_what_it_ask
     assert (claimed.ticket_id, claimed.event_id, claimed.issue_id) == (1, 1, 6)
 
 
-def to_its_claim(way: Workflow[Any]) -> Claim | LinkAndClaim:
+def to_its_claim(workflow: Workflow[Any]) -> Claim | LinkAndClaim:
     """Carry out a ticket's workflow up to the claim of its time entry, by itself or with its issue's link."""
 
     def is_claim(step: Step[Any]) -> bool:
         claim = step.claim if isinstance(step, LinkAndClaim) else step
         return isinstance(claim, Claim) and claim.creation.kind is Kind.TICKET_TASK
 
-    found = up_to(way, way.send(None), is_claim)
+    found = up_to(workflow, workflow.send(None), is_claim)
     assert isinstance(found, Claim | LinkAndClaim)
     return found
 
@@ -243,10 +243,10 @@ def test_a_ticket_task_that_is_moved_while_it_waits_for_a_caller_is_logged_once_
 ) -> None:
     """Both tickets' claims come into one transaction; the answer of the one that is given may be lost."""
     desk.receive(task_event(of_ticket=ticket(1), of_task=task(9)))
-    first = desk.service.way(1)
+    first = desk.service.sync_ticket(1)
     claims = [to_its_claim(first)]
     desk.receive(task_event(1, of_ticket=ticket(2), of_task=task(9)))
-    second = desk.service.way(2)
+    second = desk.service.sync_ticket(2)
     claims.append(to_its_claim(second))
     with desk.store.transaction() as tx:
         given = list[Any]()
@@ -254,8 +254,8 @@ def test_a_ticket_task_that_is_moved_while_it_waits_for_a_caller_is_logged_once_
             given += one.execute_many(tx, [one])  # type: ignore[list-item]
     if is_lost:
         stand_in.fault("reset_after", method="POST", path="/time_entries.json", count=1)
-    for way, attempt in zip((first, second), given, strict=True):
-        drive(going_on(way, attempt))
+    for workflow, attempt in zip((first, second), given, strict=True):
+        drive(going_on(workflow, attempt))
     for _ in range(4):
         desk.hurry()
         desk.sync(1)
@@ -365,7 +365,7 @@ def test_tickets_that_wait_for_the_rate_limit_keep_their_locks(
     ids = desk.receive(*(task_event(of_ticket=ticket(one), of_task=task(one)) for one in tickets))
     callers = CallerThreads(8)
     try:
-        drive_together(Scheduler(service.way, callers), tickets)
+        drive_together(Scheduler(service.sync_ticket, callers), tickets)
     finally:
         callers.close()
     assert states(desk, ids) == {"done": len(tickets)}, "each in one pass"

@@ -31,12 +31,12 @@ Scene = Callable[[Bridge, StandIn, list[Said]], Bridge]
 
 def walked(desk: Bridge, stand_in: StandIn, asked: list[Said]) -> list[tuple[Step[Any], list[Said]]]:
     """Go a ticket's way; return what it awaited, each with the requests that it made."""
-    way, steps = desk.service.way(4711), list[tuple[Step[Any], list[Said]]]()
+    workflow, steps = desk.service.sync_ticket(4711), list[tuple[Step[Any], list[Said]]]()
     result: Any = None
     error: Exception | None = None
     try:
         while True:
-            action = way.send(result) if error is None else way.throw(error)
+            action = workflow.send(result) if error is None else workflow.throw(error)
             result, error, before = None, None, len(stand_in.requests())
             asked.clear()
             try:
@@ -191,7 +191,7 @@ def test_a_worker_that_is_to_end_ends_with_the_calls_that_were_under_way(
         )
     )
     callers = CallerThreads(1)
-    scheduler = Scheduler(bridge.service.way, callers)
+    scheduler = Scheduler(bridge.service.sync_ticket, callers)
     with stopped(monkeypatch, "POST", "/issues.json", scheduler.stop):
         scheduler.start()
         scheduler.take(range(1, 9))
@@ -205,8 +205,8 @@ def test_a_claim_whose_call_may_not_begin_any_more_is_free_again_at_once(
 ) -> None:
     """A pause has begun, or the process is to end: nothing was sent, so nothing is in doubt."""
     bridge.receive(task_event())
-    way, _ = workflow_until(bridge, is_creation)
-    drive(way, NotBegun(Fault.WORKER_ENDS()))
+    workflow, _ = workflow_until(bridge, is_creation)
+    drive(workflow, NotBegun(Fault.WORKER_ENDS()))
     assert row(bridge, Kind.TICKET, 4711).state == LedgerState.FREE
     assert not ours(stand_in)
     bridge.service.sync(4711)

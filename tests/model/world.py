@@ -215,7 +215,7 @@ class World:
 
     def sync_together(self, ticket_ids: list[int]) -> None:
         """Do what a queue message of several tickets makes a worker do: their steps are shared."""
-        drive_together(Scheduler(self.service.way, OneByOne()), ticket_ids)
+        drive_together(Scheduler(self.service.sync_ticket, OneByOne()), ticket_ids)
 
     def begin_sync(self, worker: Actor, ticket_ids: list[int], stop: Stop) -> None:
         """Have a worker begin to sync a ticket, or several together, and stand where that says."""
@@ -252,7 +252,7 @@ class World:
             paused = self.sweeper.breaker.current()
             if not self.sweep() and (paused is None or paused.until < self.clock.now):
                 return sweeps
-        raise AssertionError(f"still not drained after {SWEEPS} sweeps")
+        raise AssertionError(f"still not synced after {SWEEPS} sweeps")
 
     def finish(self) -> None:
         """Let every worker come to its end."""

@@ -165,7 +165,7 @@ class Bridge:
         """TicketContext several tickets, as a worker does that shares their steps."""
         threads = CallerThreads(callers)
         try:
-            drive_together(Scheduler(self.service.way, threads), ticket_ids)
+            drive_together(Scheduler(self.service.sync_ticket, threads), ticket_ids)
         finally:
             threads.close()
 

@@ -170,7 +170,7 @@ class Fleet:
         """Wait until nothing is pending, claimed, in doubt or due any more; return the seconds it took."""
         started = time.monotonic()
         while left := self.left():
-            assert time.monotonic() - started < timeout, f"not drained after {timeout} s: {left}"
+            assert time.monotonic() - started < timeout, f"not synced after {timeout} s: {left}"
             time.sleep(0.1)
         return time.monotonic() - started
 

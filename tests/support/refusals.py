@@ -28,7 +28,7 @@ def says(*codes: Code | Notice, **params: Any) -> Callable[[BridgeError], bool]:
 
 
 def _within(value: Any) -> Iterator[Notice]:
-    """Yield a Coded and every one within its parameters."""
+    """Yield a Notice and every one within its parameters."""
     if isinstance(value, Notice):
         yield value
         value = list(value.params.values())
@@ -37,7 +37,7 @@ def _within(value: Any) -> Iterator[Notice]:
 
 
 def _fits(found: Notice, wanted: Notice) -> bool:
-    """Tell whether a Coded has the wanted code, and among its parameters the wanted ones."""
+    """Tell whether a Notice has the wanted code, and among its parameters the wanted ones."""
     shown = to_json(found.params)
     return found.code == wanted.code and all(
         shown.get(name) == value for name, value in to_json(wanted.params).items()

@@ -43,5 +43,5 @@ def drive_together(scheduler: Scheduler, ticket_ids: Iterable[int]) -> None:
     except BaseException as end:
         for going in scheduler._going.values():
             with suppress(BaseException):
-                drive(going.way, end)
+                drive(going.workflow, end)
         raise

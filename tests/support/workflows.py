@@ -19,41 +19,41 @@ CREATIONS = {kind.path: kind for kind in Kind}
 
 def workflow_up_to(bridge: Bridge, kind: type[A], ticket_id: int = 4711) -> tuple[Workflow[Any], A]:
     """Drive a ticket's workflow up to a step of a kind; return both."""
-    way, step = workflow_until(bridge, lambda one: isinstance(one, kind), ticket_id)
-    return way, step  # type: ignore[return-value]
+    workflow, step = workflow_until(bridge, lambda one: isinstance(one, kind), ticket_id)
+    return workflow, step  # type: ignore[return-value]
 
 
 def workflow_until(
     bridge: Bridge, is_it: Callable[[Step[Any]], bool], ticket_id: int = 4711
 ) -> tuple[Workflow[Any], Step[Any]]:
     """Drive a ticket's workflow up to a step; return both."""
-    way = bridge.service.way(ticket_id)
-    return way, up_to(way, way.send(None), is_it)
+    workflow = bridge.service.sync_ticket(ticket_id)
+    return workflow, up_to(workflow, workflow.send(None), is_it)
 
 
-def up_to(way: Workflow[Any], step: Step[Any], is_it: Callable[[Step[Any]], bool]) -> Step[Any]:
+def up_to(workflow: Workflow[Any], step: Step[Any], is_it: Callable[[Step[Any]], bool]) -> Step[Any]:
     """Carry out a workflow's steps, from one of them up to another, which is returned."""
     while not is_it(step):
         try:
             result = step.carry_out()
         except Exception as error:  # noqa: BLE001 (it belongs to the workflow)
-            step = way.throw(error)
+            step = workflow.throw(error)
         else:
-            step = way.send(result)
+            step = workflow.send(result)
     return step
 
 
-async def going_on(way: Workflow[Any], result: Any) -> None:
+async def going_on(workflow: Workflow[Any], result: Any) -> None:
     """Go on with a workflow where it stands."""
     with suppress(StopIteration):
-        action = way.send(result)
+        action = workflow.send(result)
         while True:
             try:
                 result = await action
             except Exception as error:  # noqa: BLE001 (it belongs to the workflow)
-                action = way.throw(error)
+                action = workflow.throw(error)
             else:
-                action = way.send(result)
+                action = workflow.send(result)
 
 
 def is_start(step: Step[Any]) -> bool:
@@ -101,8 +101,8 @@ class Killed(BaseException):
     """A process that is killed does nothing more, whatever its workflow would still see to."""
 
 
-def kill(way: Workflow[Any]) -> None:
+def kill(workflow: Workflow[Any]) -> None:
     """End a workflow where it stands."""
     with suppress(Killed):
         while True:
-            way.throw(Killed())
+            workflow.throw(Killed())

@@ -1,4 +1,4 @@
-"""A queue message is handed over by the thread that has read it; what has to wait, or we have not read, is left to Celery."""
+"""The thread that has read a queue message hands it over; what must wait, or cannot be read, is left to Celery."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def test_a_queue_message_is_handed_over_by_whoever_has_read_it(left: list[Any]) 
     assert sorted([*worker.end(), *worker.tickets]) == [1, 2]
 
 
-def test_a_queue_message_for_which_there_is_no_room_is_left_to_a_thread_that_can_wait(
+def test_a_queue_message_for_which_there_is_no_room_is_left_to_a_thread_that_may_wait(
     left: list[Any],
 ) -> None:
     worker, channel = Begun(), Channel()

@@ -61,10 +61,10 @@ def test_it_is_begun_before_all_that_wait() -> None:
         begun.append(ticket_id)
         assert first_is_done.wait(90)
 
-    async def way(ticket_id: int) -> None:
+    async def workflow(ticket_id: int) -> None:
         await called(call, ticket_id)
 
-    scheduler = Scheduler(way, CallerThreads(1))
+    scheduler = Scheduler(workflow, CallerThreads(1))
     scheduler.start()
     try:
         scheduler.take(range(1, 26))

@@ -61,15 +61,15 @@ class Begun:
         self.tickets: list[int] = []
         self.notified: list[int] = []
 
-        async def way(ticket_id: int) -> None:
+        async def workflow(ticket_id: int) -> None:
             self.tickets.append(ticket_id)
             await called(work, ticket_id)
 
         app = Celery("test", set_as_current=False)
-        self.scheduler = Scheduler(way, CallerThreads(callers))
+        self.scheduler = Scheduler(workflow, CallerThreads(callers))
         worker = SimpleNamespace(
             scheduler=self.scheduler,
-            service=SimpleNamespace(message=self.notified.extend),
+            service=SimpleNamespace(notify=self.notified.extend),
             watchdog=SimpleNamespace(at_work=nullcontext),
             ability=SimpleNamespace(is_able=True, wait=lambda: True),
             still_due=lambda ticket_ids: [one for one in ticket_ids if one != DONE],

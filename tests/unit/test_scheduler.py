@@ -141,14 +141,14 @@ class Stage:
     def drive(self, begin: Begin, *ticket_ids: int, callers: int = 4) -> dict[int, Any]:
         """Drive some tickets; return what became of each."""
 
-        async def way(ticket_id: int) -> None:
+        async def workflow(ticket_id: int) -> None:
             try:
                 self.ended[ticket_id] = await begin(ticket_id)
             except Exception as error:
                 self.ended[ticket_id] = type(error)
                 raise
 
-        drive_together(self.scheduler(way, callers), ticket_ids)
+        drive_together(self.scheduler(workflow, callers), ticket_ids)
         return self.ended
 
     def close(self) -> None:
@@ -165,10 +165,10 @@ def stage() -> Iterator[Stage]:
 
 
 def test_what_many_tickets_ask_for_is_one_round_trip(stage: Stage) -> None:
-    async def way(ticket_id: int) -> int:
+    async def workflow(ticket_id: int) -> int:
         return await Asked(ticket_id) + 1
 
-    assert stage.drive(way, 1, 2, 3) == {1: 11, 2: 21, 3: 31}
+    assert stage.drive(workflow, 1, 2, 3) == {1: 11, 2: 21, 3: 31}
     assert Asked.asked == [[1, 2, 3]]
 
 
@@ -184,13 +184,13 @@ def test_what_is_asked_for_while_others_are_asked_for_is_one_round_trip_after_it
             go_on.wait(PATIENCE_S)
             return super().execute_many(actions)
 
-    async def way(ticket_id: int) -> int:
+    async def workflow(ticket_id: int) -> int:
         return await Slow(ticket_id)
 
     callers = CallerThreads(1)
     for one in range(1, 11):
-        going = RunningTicket(one, way(one))
-        callers.together([(going, going.way.send(None))], lambda _, outcome: arrived.put(outcome))
+        going = RunningTicket(one, workflow(one))
+        callers.together([(going, going.workflow.send(None))], lambda _, outcome: arrived.put(outcome))
         assert is_asked.wait(PATIENCE_S)
     go_on.set()
     assert [arrived.get(timeout=PATIENCE_S).result for _ in range(10)] == [10 * one for one in range(1, 11)]
@@ -199,35 +199,35 @@ def test_what_is_asked_for_while_others_are_asked_for_is_one_round_trip_after_it
 
 
 def test_what_is_refused_to_one_of_them_is_its_own_error(stage: Stage) -> None:
-    async def way(ticket_id: int) -> int:
+    async def workflow(ticket_id: int) -> int:
         return await Asked(ticket_id)
 
-    assert stage.drive(way, 1, -2, 3) == {1: 10, -2: LockBusy, 3: 30}
+    assert stage.drive(workflow, 1, -2, 3) == {1: 10, -2: LockBusy, 3: 30}
 
 
 def test_what_many_tickets_keep_is_one_transaction_in_the_order_of_their_keys(stage: Stage) -> None:
-    async def way(ticket_id: int) -> int:
+    async def workflow(ticket_id: int) -> int:
         return await SettingsCache(stage.book, ticket_id)
 
-    assert stage.drive(way, 3, 1, 2) == {3: 30, 1: 10, 2: 20}
+    assert stage.drive(workflow, 3, 1, 2) == {3: 30, 1: 10, 2: 20}
     assert stage.book.transactions == [[1, 2, 3]]
 
 
 def test_one_that_fails_harms_nobody_each_is_done_again_alone(stage: Stage) -> None:
-    async def way(ticket_id: int) -> int:
+    async def workflow(ticket_id: int) -> int:
         return await SettingsCache(stage.book, ticket_id, fails="always" if ticket_id == 2 else "")
 
-    assert stage.drive(way, 1, 2, 3) == {1: 10, 2: ValueError, 3: 30}
+    assert stage.drive(workflow, 1, 2, 3) == {1: 10, 2: ValueError, 3: 30}
     assert sorted(stage.book.transactions) == [[1], [3]]
 
 
 def test_what_no_call_waits_for_is_a_transaction_of_its_own(stage: Stage) -> None:
     """Whatever holds that up, as a change of the configuration does, holds up no answer and no claim."""
 
-    async def way(ticket_id: int) -> int:
+    async def workflow(ticket_id: int) -> int:
         return await (SettingsCache if ticket_id < 3 else KeptLast)(stage.book, ticket_id)
 
-    stage.drive(way, 3, 4, 1, 2)
+    stage.drive(workflow, 3, 4, 1, 2)
     assert stage.book.transactions == [[1, 2], [3, 4]]
 
 
@@ -275,14 +275,14 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
 def test_what_is_over_is_looked_at_together_with_what_is_new(stage: Stage, clock: Clock) -> None:
     """It waits for tickets that were begun, until they are read or have ended, and for nobody else."""
 
-    async def way(ticket_id: int) -> None:
+    async def workflow(ticket_id: int) -> None:
         if ticket_id < 3:
             await Asked(ticket_id)
             await KeptLast(stage.book, ticket_id)
         else:
             await KeptAtTheEnd(stage.book, ticket_id)
 
-    scheduler = Scheduler(way, Hands())
+    scheduler = Scheduler(workflow, Hands())
     scheduler.take([1, 7])
     turns(scheduler, 3)
     assert stage.book.transactions == []
@@ -303,13 +303,13 @@ def test_what_is_over_is_looked_at_together_with_what_is_new(stage: Stage, clock
 def test_what_is_over_waits_for_tickets_that_wait_for_room_but_not_for_long(
     stage: Stage, clock: Clock
 ) -> None:
-    async def way(ticket_id: int) -> None:
+    async def workflow(ticket_id: int) -> None:
         if ticket_id == 1:
             await KeptAtTheEnd(stage.book, ticket_id)
         else:
             await called(int)
 
-    scheduler = Scheduler(way, Hands())
+    scheduler = Scheduler(workflow, Hands())
     room = scheduler._most
     scheduler.take(range(2, room + 1))
     turns(scheduler, 3)
@@ -324,10 +324,10 @@ def test_what_is_over_waits_for_tickets_that_wait_for_room_but_not_for_long(
 
 
 def test_no_more_are_done_in_one_transaction_than_do_not_hold_up_others(stage: Stage) -> None:
-    async def way(ticket_id: int) -> int:
+    async def workflow(ticket_id: int) -> int:
         return await SettingsCache(stage.book, ticket_id)
 
-    stage.drive(way, *range(100), callers=100)
+    stage.drive(workflow, *range(100), callers=100)
     assert {len(one) for one in stage.book.transactions} == {4, MOST_TOGETHER}
 
 
@@ -338,14 +338,14 @@ def test_each_ticket_s_lines_name_it_whoever_else_is_on_its_way(stage: Stage) ->
     def say(ticket_id: int) -> None:
         said.append((ticket_id, structlog.contextvars.get_contextvars()))
 
-    async def way(ticket_id: int) -> None:
+    async def workflow(ticket_id: int) -> None:
         for _ in range(3):
             say(ticket_id)
             await Asked(ticket_id)
             await called(say, ticket_id)
 
     Asked.asked = []
-    stage.drive(way, *range(1, 9))
+    stage.drive(workflow, *range(1, 9))
     assert max(map(len, Asked.asked)) > 1, "they took turns"
     assert len(said) == 8 * 6
     assert all(context == {"ticket_id": ticket_id} for ticket_id, context in said)
@@ -355,7 +355,7 @@ def test_each_ticket_s_lines_name_it_whoever_else_is_on_its_way(stage: Stage) ->
 def test_a_slow_call_holds_up_its_own_ticket_only(stage: Stage) -> None:
     others_are_done = threading.Event()
 
-    async def way(ticket_id: int) -> str:
+    async def workflow(ticket_id: int) -> str:
         if ticket_id == 1:
             await called(others_are_done.wait, PATIENCE_S)
             return "in time" if others_are_done.is_set() else "too late"
@@ -364,18 +364,18 @@ def test_a_slow_call_holds_up_its_own_ticket_only(stage: Stage) -> None:
             others_are_done.set()
         return "done"
 
-    assert stage.drive(way, 1, 2, 3, callers=2) == {1: "in time", 2: "done", 3: "done"}
+    assert stage.drive(workflow, 1, 2, 3, callers=2) == {1: "in time", 2: "done", 3: "done"}
 
 
 def test_a_claim_is_made_only_for_a_caller_that_is_free_or_soon_will_be(stage: Stage, clock: Clock) -> None:
     """Its lease runs while it waits for others' calls, of which as many are expected back as have just come back."""
 
-    async def way(ticket_id: int) -> None:
+    async def workflow(ticket_id: int) -> None:
         await claimed(Claimed(stage.book, ticket_id))
         await called(int)
 
     hands = Hands()
-    scheduler = Scheduler(way, hands)
+    scheduler = Scheduler(workflow, hands)
     scheduler.take(range(1, 20))
     turns(scheduler, 3)
     assert len(hands.given) == hands.count, "nobody has come back"
@@ -401,13 +401,13 @@ def test_of_a_tracker_that_answers_at_once_more_calls_are_claimed_together_than_
 ) -> None:
     """Each caller comes back several times in the moment that it takes to claim more; but what waits has an end."""
 
-    async def way(ticket_id: int) -> None:
+    async def workflow(ticket_id: int) -> None:
         await claimed(Claimed(stage.book, ticket_id))
         await called(int)
 
     hands, share = Hands(), 2
     fewer: Any = SimpleNamespace(share=share, soon=lambda: None)
-    scheduler = Scheduler(way, hands, share=fewer)
+    scheduler = Scheduler(workflow, hands, share=fewer)
     scheduler.take(range(1, 200))
     turns(scheduler, 2)
     back, ahead = 0, [0]
@@ -431,11 +431,11 @@ def test_whoever_comes_back_to_work_asks_at_once_how_many_calls_it_may_make(stag
     """With the one that it may make until then it would take the first tickets one by one."""
     asked = list[int]()
 
-    async def way(ticket_id: int) -> None:
+    async def workflow(ticket_id: int) -> None:
         await called(int)
 
     share: Any = SimpleNamespace(share=1, soon=lambda: asked.append(1))
-    scheduler = Scheduler(way, Hands(), share=share)
+    scheduler = Scheduler(workflow, Hands(), share=share)
     scheduler.take([1])
     assert asked == [1]
     turns(scheduler, 1)
@@ -450,7 +450,7 @@ def turns(scheduler: Scheduler, count: int) -> None:
 
 
 def test_a_caller_that_was_kept_for_nothing_is_given_back(stage: Stage) -> None:
-    async def way(ticket_id: int) -> str:
+    async def workflow(ticket_id: int) -> str:
         await claimed(Claimed(stage.book, ticket_id))
         for _ in range(100):
             if ticket_id == 2 or 2 in stage.ended:
@@ -458,14 +458,14 @@ def test_a_caller_that_was_kept_for_nothing_is_given_back(stage: Stage) -> None:
             await SettingsCache(stage.book, ticket_id)
         return "too late"
 
-    assert stage.drive(way, 1, 2, callers=1) == {1: "in time", 2: "in time"}
+    assert stage.drive(workflow, 1, 2, callers=1) == {1: "in time", 2: "in time"}
 
 
 def test_a_caller_whose_claim_failed_is_given_back(stage: Stage) -> None:
-    async def way(ticket_id: int) -> int:
+    async def workflow(ticket_id: int) -> int:
         return await claimed(Claimed(stage.book, ticket_id, fails="always" if ticket_id < 3 else ""))
 
-    assert stage.drive(way, 1, 2, 3, callers=1) == {1: ValueError, 2: ValueError, 3: 30}
+    assert stage.drive(workflow, 1, 2, 3, callers=1) == {1: ValueError, 2: ValueError, 3: 30}
 
 
 def test_no_more_calls_are_made_at_once_than_there_are_callers(stage: Stage) -> None:
@@ -480,10 +480,10 @@ def test_no_more_calls_are_made_at_once_than_there_are_callers(stage: Stage) -> 
         with change:
             at_once[0] -= 1
 
-    async def way(_ticket_id: int) -> None:
+    async def workflow(_ticket_id: int) -> None:
         await called(call)
 
-    stage.drive(way, *range(1, 9), callers=2)
+    stage.drive(workflow, *range(1, 9), callers=2)
     assert most == [2]
 
 
@@ -493,7 +493,7 @@ def test_a_ticket_that_is_notified_while_it_is_on_its_way_goes_once_more_and_nev
     begun, is_notified, is_over = threading.Event(), threading.Event(), threading.Event()
     went: list[str] = []
 
-    async def way(_ticket_id: int) -> None:
+    async def workflow(_ticket_id: int) -> None:
         await called(went.append, "begins")
         begun.set()
         await called(is_notified.wait, PATIENCE_S)
@@ -501,7 +501,7 @@ def test_a_ticket_that_is_notified_while_it_is_on_its_way_goes_once_more_and_nev
         if len(went) == 4:
             is_over.set()
 
-    scheduler = stage.scheduler(way)
+    scheduler = stage.scheduler(workflow)
     scheduler.start()
     scheduler.take([1])
     assert begun.wait(PATIENCE_S)
@@ -519,11 +519,11 @@ def test_whoever_hands_tickets_over_waits_where_too_many_wait_and_gets_them_back
     """So other processes get the messages that this one has no room for."""
     go_on, ended = threading.Event(), list[int]()
 
-    async def way(ticket_id: int) -> None:
+    async def workflow(ticket_id: int) -> None:
         await called(go_on.wait, PATIENCE_S)
         ended.append(ticket_id)
 
-    scheduler = stage.scheduler(way, callers=1)
+    scheduler = stage.scheduler(workflow, callers=1)
     most = scheduler._most
     room = most + MOST_WAITING
     scheduler.start()
@@ -548,10 +548,10 @@ def test_whoever_hands_tickets_over_waits_where_too_many_wait_and_gets_them_back
 def test_tickets_that_are_under_way_and_notified_once_more_keep_no_other_from_being_taken(
     stage: Stage,
 ) -> None:
-    async def way(ticket_id: int) -> None:
+    async def workflow(ticket_id: int) -> None:
         await called(int)
 
-    scheduler = Scheduler(way, Hands())
+    scheduler = Scheduler(workflow, Hands())
     for _ in range(2):
         for ticket_id in range(scheduler._most):
             assert scheduler.take([ticket_id]) == []
@@ -564,12 +564,12 @@ def test_tickets_that_are_under_way_and_notified_once_more_keep_no_other_from_be
 
 
 def test_what_a_way_does_not_handle_ends_it_alone(stage: Stage) -> None:
-    async def way(ticket_id: int) -> int:
+    async def workflow(ticket_id: int) -> int:
         if ticket_id == 2:
             raise KeyError(ticket_id)
         return await SettingsCache(stage.book, ticket_id)
 
-    assert stage.drive(way, 1, 2, 3) == {1: 10, 2: KeyError, 3: 30}
+    assert stage.drive(workflow, 1, 2, 3) == {1: 10, 2: KeyError, 3: 30}
 
 
 def test_what_ends_the_process_ends_every_way(stage: Stage) -> None:
@@ -578,7 +578,7 @@ def test_what_ends_the_process_ends_every_way(stage: Stage) -> None:
 
     told: list[int] = []
 
-    async def way(ticket_id: int) -> None:
+    async def workflow(ticket_id: int) -> None:
         try:
             await SettingsCache(stage.book, ticket_id)
             if ticket_id == 2:
@@ -588,7 +588,7 @@ def test_what_ends_the_process_ends_every_way(stage: Stage) -> None:
             told.append(ticket_id)
 
     with pytest.raises(Ended):
-        drive_together(stage.scheduler(way), [1, 2, 3])
+        drive_together(stage.scheduler(workflow), [1, 2, 3])
     assert sorted(told) == [1, 2, 3]
 
 
@@ -636,10 +636,10 @@ def no_way(_ticket_id: int) -> Workflow[Any]:
     [no_way, panic_here, panic_apart, panic_together, panic_where_much_is_to_be_done_at_the_end],
 )
 def test_a_scheduler_that_fails_itself_or_whose_callers_do_gives_up_its_process(
-    stage: Stage, way: Begin
+    stage: Stage, workflow: Begin
 ) -> None:
     """Else it would take tickets for ever, and do nothing."""
-    scheduler = stage.scheduler(way)
+    scheduler = stage.scheduler(workflow)
     scheduler.start()
     scheduler.take([1])
     assert stage.given_up.wait(PATIENCE_S)
@@ -654,14 +654,14 @@ def test_what_fails_for_all_who_share_it_is_each_one_s_own_error(stage: Stage) -
         def execute_many(cls, actions: Sequence[Self]) -> Sequence[int | Exception]:  # noqa: ARG003
             raise BusyLoadingError("LOADING")
 
-    async def way(ticket_id: int) -> None:
+    async def workflow(ticket_id: int) -> None:
         try:
             await Loading(ticket_id)
         except BusyLoadingError as error:
             errors.append(error)
             raise
 
-    assert stage.drive(way, 1, 2, 3) == dict.fromkeys((1, 2, 3), BusyLoadingError)
+    assert stage.drive(workflow, 1, 2, 3) == dict.fromkeys((1, 2, 3), BusyLoadingError)
     assert len({id(one) for one in errors}) == 3
     assert [one.args for one in errors] == [("LOADING",)] * 3
 
@@ -674,10 +674,10 @@ def test_what_is_told_to_too_few_of_those_who_share_it_is_told_to_none(stage: St
         def execute_many(cls, actions: Sequence[Self]) -> Sequence[int | Exception]:
             return super().execute_many(actions)[1:]
 
-    async def way(ticket_id: int) -> int:
+    async def workflow(ticket_id: int) -> int:
         return await TooFew(ticket_id)
 
-    assert stage.drive(way, 1, 2) == {1: ValueError, 2: ValueError}
+    assert stage.drive(workflow, 1, 2) == {1: ValueError, 2: ValueError}
 
 
 def test_what_failed_alone_is_not_done_again(stage: Stage) -> None:
@@ -690,11 +690,11 @@ def test_what_failed_alone_is_not_done_again(stage: Stage) -> None:
             tried.extend(one._ticket_id for one in actions)
             return super().execute_many(tx, actions)
 
-    async def way(ticket_id: int) -> int:
+    async def workflow(ticket_id: int) -> int:
         return await Tried(stage.book, ticket_id, fails="always" if ticket_id == 1 else "with others")
 
-    assert stage.drive(way, 1) == {1: ValueError}
-    assert stage.drive(way, 2)[2] == 20
+    assert stage.drive(workflow, 1) == {1: ValueError}
+    assert stage.drive(workflow, 2)[2] == 20
     assert tried == [1, 2, 2]
 
 
@@ -709,10 +709,10 @@ def test_what_was_answered_is_always_done_again_alone_since_it_may_have_failed_f
             threads.append(threading.current_thread().name.split("-")[0])
             return super().execute_many(tx, actions)
 
-    async def way(ticket_id: int) -> int:
+    async def workflow(ticket_id: int) -> int:
         return await Tried(stage.book, ticket_id, fails="always")
 
-    assert stage.drive(way, 1) == {1: ValueError}
+    assert stage.drive(workflow, 1) == {1: ValueError}
     assert threads[1:] == ["answers"]
 
 
@@ -720,7 +720,7 @@ def test_what_was_answered_and_failed_in_a_group_waits_for_no_slow_call(stage: S
     """Though its ticket keeps a caller for what is claimed with it, they may all be at others' calls."""
     is_kept, order = threading.Event(), list[str]()
 
-    async def way(ticket_id: int) -> None:
+    async def workflow(ticket_id: int) -> None:
         if ticket_id == 1:
             await called(lambda: None)
             await claimed(KeptAndClaimed(stage.book, ticket_id, fails="with others"))
@@ -731,7 +731,7 @@ def test_what_was_answered_and_failed_in_a_group_waits_for_no_slow_call(stage: S
             await called(is_kept.wait, PATIENCE_S)
             order.append("called")
 
-    stage.drive(way, 1, 2, 3, 4, callers=2)
+    stage.drive(workflow, 1, 2, 3, 4, callers=2)
     assert order == ["kept", "called", "called", "called"]
 
 
@@ -742,7 +742,7 @@ def test_where_calls_wait_for_a_rate_limit_a_ticket_begins_once_a_caller_is_free
     """What it knows would grow old while it waits, and to wait is all that it could do."""
     several, on_their_way = threading.Event(), set[int]()
 
-    async def way(ticket_id: int) -> None:
+    async def workflow(ticket_id: int) -> None:
         on_their_way.add(ticket_id)
         if len(on_their_way) > 1:
             several.set()
@@ -750,7 +750,7 @@ def test_where_calls_wait_for_a_rate_limit_a_ticket_begins_once_a_caller_is_free
         on_their_way.discard(ticket_id)
 
     callers = CallerThreads(1)
-    drive_together(Scheduler(way, callers, is_limited=is_limited), [1, 2, 3])
+    drive_together(Scheduler(workflow, callers, is_limited=is_limited), [1, 2, 3])
     callers.close()
     assert several.is_set() is not is_limited
 
@@ -758,7 +758,7 @@ def test_where_calls_wait_for_a_rate_limit_a_ticket_begins_once_a_caller_is_free
 def test_with_a_rate_limit_a_slow_ticket_holds_up_no_other(stage: Stage) -> None:
     the_last = threading.Event()
 
-    async def way(ticket_id: int) -> None:
+    async def workflow(ticket_id: int) -> None:
         if ticket_id == 1:
             await called(the_last.wait, PATIENCE_S)
         elif ticket_id == 5:
@@ -769,7 +769,7 @@ def test_with_a_rate_limit_a_slow_ticket_holds_up_no_other(stage: Stage) -> None
 
     in_time = list[bool]()
     callers = CallerThreads(2)
-    drive_together(Scheduler(way, callers, is_limited=True), [1, 2, 3, 4, 5])
+    drive_together(Scheduler(workflow, callers, is_limited=True), [1, 2, 3, 4, 5])
     callers.close()
     assert in_time == [True] * 5
 
@@ -778,14 +778,14 @@ def test_what_is_told_of_a_call_waits_for_no_caller(stage: Stage) -> None:
     """Others may have all of them for long."""
     told, calls = threading.Event(), threading.Semaphore(0)
 
-    async def way(ticket_id: int) -> None:
+    async def workflow(ticket_id: int) -> None:
         await SettingsCache(stage.book, ticket_id)
         if ticket_id == 2:
             await noted(told.set)
         else:
             assert await called(calls.acquire, timeout=PATIENCE_S)
 
-    scheduler = stage.scheduler(way, callers=1)
+    scheduler = stage.scheduler(workflow, callers=1)
     scheduler.start()
     try:
         scheduler.take([1, 2])
@@ -808,10 +808,10 @@ def test_a_scheduler_whose_database_never_answers_is_stuck(
             answers.wait(PATIENCE_S)
             return super().execute_many(tx, actions)
 
-    async def way(ticket_id: int) -> int:
+    async def workflow(ticket_id: int) -> int:
         return await Waiting(stage.book, ticket_id)
 
-    scheduler = stage.scheduler(way)
+    scheduler = stage.scheduler(workflow)
     scheduler.start()
     assert scheduler.stuck_since is None
     scheduler.take([1])
@@ -869,7 +869,7 @@ def test_what_came_of_a_call_waits_for_nothing_that_is_read(stage: Stage) -> Non
             assert goes_on.wait(PATIENCE_S)
             return super().execute_many(tx, actions)
 
-    async def way(ticket_id: int) -> None:
+    async def workflow(ticket_id: int) -> None:
         if ticket_id == 1:
             await called(reads.wait, PATIENCE_S)
             scheduler.take([3, 4])
@@ -879,7 +879,7 @@ def test_what_came_of_a_call_waits_for_nothing_that_is_read(stage: Stage) -> Non
         else:
             await Read(stage.book, ticket_id)
 
-    scheduler = stage.scheduler(way)
+    scheduler = stage.scheduler(workflow)
     scheduler.take([1, 2])
     scheduler.start()
     until(lambda: len(stage.book.transactions) == 3)
@@ -907,11 +907,11 @@ def test_what_a_single_ticket_asks_for_crosses_no_thread(
             seen.add(threading.current_thread().name)
             return super().execute_many(tx, actions)
 
-    async def way(ticket_id: int) -> None:
+    async def workflow(ticket_id: int) -> None:
         await Shared(ticket_id)
         await Read(stage.book, ticket_id)
 
-    stage.drive(way, *tickets)
+    stage.drive(workflow, *tickets)
     assert seen == where
 
 
@@ -923,10 +923,10 @@ def test_what_hangs_for_a_single_ticket_is_noticed_at_its_scheduler(
     hangs.clear()
     goes_on.clear()
 
-    async def way(ticket_id: int) -> int:
+    async def workflow(ticket_id: int) -> int:
         return await (what(ticket_id) if what else HangingRead(stage.book, ticket_id))
 
-    scheduler = stage.scheduler(way)
+    scheduler = stage.scheduler(workflow)
     scheduler.start()
     scheduler.take([1])
     assert hangs.wait(PATIENCE_S)
@@ -942,10 +942,10 @@ def test_a_reader_that_hangs_is_noticed_as_soon_as_its_scheduler(
     hangs.clear()
     goes_on.clear()
 
-    async def way(ticket_id: int) -> int:
+    async def workflow(ticket_id: int) -> int:
         return await HangingRead(stage.book, ticket_id)
 
-    scheduler = stage.scheduler(way)
+    scheduler = stage.scheduler(workflow)
     scheduler.start()
     scheduler.take([1, 2])
     assert hangs.wait(PATIENCE_S)
@@ -967,10 +967,10 @@ def test_what_ends_the_process_while_it_is_read_ends_every_way(stage: Stage) -> 
         def execute_many(cls, tx: Any, actions: Sequence[Self]) -> Sequence[int]:  # noqa: ARG003
             raise Killed
 
-    async def way(ticket_id: int) -> int:
+    async def workflow(ticket_id: int) -> int:
         return await Read(stage.book, ticket_id)
 
-    scheduler = stage.scheduler(way)
+    scheduler = stage.scheduler(workflow)
     scheduler.start()
     scheduler.take([1, 2])
     assert stage.given_up.wait(PATIENCE_S)
@@ -984,7 +984,7 @@ def test_a_caller_that_hangs_is_noticed(stage: Stage, monkeypatch: pytest.Monkey
     hangs.clear()
     goes_on.clear()
 
-    async def way(ticket_id: int) -> None:
+    async def workflow(ticket_id: int) -> None:
         if where == "shared":
             await Hanging(ticket_id)
         elif where == "call":
@@ -992,7 +992,7 @@ def test_a_caller_that_hangs_is_noticed(stage: Stage, monkeypatch: pytest.Monkey
         else:
             await HangingAlone(stage.book, ticket_id, fails="with others")
 
-    scheduler = stage.scheduler(way)
+    scheduler = stage.scheduler(workflow)
     scheduler.start()
     scheduler.take([1, 2] if where == "shared" else [1])
     assert hangs.wait(PATIENCE_S)
@@ -1019,10 +1019,10 @@ def test_a_caller_that_gives_heartbeat_may_take_as_long_as_it_does(
         told.set()
         ends.wait(PATIENCE_S)
 
-    async def way(_ticket_id: int) -> None:
+    async def workflow(_ticket_id: int) -> None:
         await called(look_up)
 
-    scheduler = stage.scheduler(way)
+    scheduler = stage.scheduler(workflow)
     scheduler.start()
     scheduler.take([1])
     assert begun.wait(PATIENCE_S)
@@ -1045,28 +1045,28 @@ def test_a_call_begins_once_it_is_claimed_however_long_what_others_share_takes(s
         def execute_many(cls, actions: Sequence[Self]) -> Sequence[int | Exception]:
             return [has_begun.wait(PATIENCE_S)] * len(actions)
 
-    async def way(ticket_id: int) -> int:
+    async def workflow(ticket_id: int) -> int:
         if ticket_id == 1:
             await claimed(Claimed(stage.book, ticket_id))
             await called(has_begun.set)
             return 0
         return await Slow(ticket_id)
 
-    assert stage.drive(way, 1, 2)[2] is True
+    assert stage.drive(workflow, 1, 2)[2] is True
 
 
 def test_what_came_of_a_call_and_failed_with_others_does_not_wait_for_a_caller(stage: Stage) -> None:
     """All of them may be at slow calls; as long as it is in no row, it may get lost."""
     is_kept = threading.Event()
 
-    async def way(ticket_id: int) -> bool:
+    async def workflow(ticket_id: int) -> bool:
         if ticket_id == 1:
             return await called(is_kept.wait, PATIENCE_S)
         await SettingsCache(stage.book, ticket_id, fails="with others")
         is_kept.set()
         return True
 
-    assert stage.drive(way, 1, 2, callers=1) == {1: True, 2: True}
+    assert stage.drive(workflow, 1, 2, callers=1) == {1: True, 2: True}
 
 
 class Held(KeptLast):
@@ -1087,14 +1087,14 @@ def test_what_waits_for_the_configuration_alone_keeps_no_caller_from_a_call(
     for event in ("is_held", "is_free"):
         monkeypatch.setattr(Held, event, threading.Event(), raising=False)
 
-    async def way(ticket_id: int) -> int:
+    async def workflow(ticket_id: int) -> int:
         if ticket_id < 5:
             return await Held(stage.book, ticket_id, fails="with others")
         await claimed(Claimed(stage.book, ticket_id))
         await called(Held.is_free.set)
         return ticket_id
 
-    assert stage.drive(way, *range(1, 6), callers=2) == {one: one for one in range(1, 6)}
+    assert stage.drive(workflow, *range(1, 6), callers=2) == {one: one for one in range(1, 6)}
 
 
 def test_what_came_of_a_call_does_not_wait_behind_what_waits_for_the_configuration(
@@ -1103,7 +1103,7 @@ def test_what_came_of_a_call_does_not_wait_behind_what_waits_for_the_configurati
     for event in ("is_held", "is_free"):
         monkeypatch.setattr(Held, event, threading.Event(), raising=False)
 
-    async def way(ticket_id: int) -> int:
+    async def workflow(ticket_id: int) -> int:
         if ticket_id < 9:
             return await Held(stage.book, ticket_id, fails="with others")
         await called(Held.is_held.wait, PATIENCE_S)
@@ -1111,7 +1111,7 @@ def test_what_came_of_a_call_does_not_wait_behind_what_waits_for_the_configurati
         Held.is_free.set()
         return kept // 10
 
-    assert stage.drive(way, *range(1, 10), callers=9) == {one: one for one in range(1, 10)}
+    assert stage.drive(workflow, *range(1, 10), callers=9) == {one: one for one in range(1, 10)}
 
 
 def test_a_claim_that_failed_with_others_is_made_by_the_caller_that_is_kept_for_it(stage: Stage) -> None:
@@ -1122,10 +1122,10 @@ def test_a_claim_that_failed_with_others_is_made_by_the_caller_that_is_kept_for_
             by.append(threading.current_thread().name.split("-")[0])
             return super().carry_out()
 
-    async def way(ticket_id: int) -> int:
+    async def workflow(ticket_id: int) -> int:
         return await claimed(Noted(stage.book, ticket_id, fails="with others"))
 
-    assert stage.drive(way, 1, 2, callers=2) == {1: 10, 2: 20}
+    assert stage.drive(workflow, 1, 2, callers=2) == {1: 10, 2: 20}
     assert by == ["caller", "caller"]
 
 
@@ -1138,7 +1138,7 @@ def test_a_process_that_is_to_end_makes_no_more_calls_and_notifies_what_it_leave
         is_called.set()
         go_on.wait(PATIENCE_S)
 
-    async def way(ticket_id: int) -> None:
+    async def workflow(ticket_id: int) -> None:
         if ticket_id < 3:
             await claimed(Claimed(stage.book, ticket_id))
         else:
@@ -1147,7 +1147,7 @@ def test_a_process_that_is_to_end_makes_no_more_calls_and_notifies_what_it_leave
         await SettingsCache(stage.book, ticket_id)
         await called(calls.append, ticket_id)
 
-    scheduler = stage.scheduler(way, callers=1)
+    scheduler = stage.scheduler(workflow, callers=1)
     scheduler.start()
     scheduler.take([1, 2, 3])
     assert is_called.wait(PATIENCE_S)
@@ -1174,7 +1174,7 @@ def test_a_pause_keeps_every_call_from_beginning_that_is_not_in_a_caller_s_hands
         both.wait()
         raise TrackerBusy("POST", "/issues.json", status=429, retry_after=None)
 
-    async def way(ticket_id: int) -> None:
+    async def workflow(ticket_id: int) -> None:
         await Entered(ticket_id)
         try:
             if is_claimed:
@@ -1186,7 +1186,7 @@ def test_a_pause_keeps_every_call_from_beginning_that_is_not_in_a_caller_s_hands
             await SettingsCache(stage.book, -ticket_id)
             await noted(told.append, ticket_id)
 
-    stage.drive(way, *range(1, 20), callers=2)
+    stage.drive(workflow, *range(1, 20), callers=2)
     assert len(calls) == 2
     assert sorted(told) == sorted(calls)
     assert [one for some in stage.book.transactions for one in some if one > 0] == (
@@ -1205,12 +1205,12 @@ def test_a_pause_keeps_a_call_from_beginning_that_was_claimed_for_whoever_comes_
             until(lambda: [3] in stage.book.transactions or [2, 3] in stage.book.transactions)
             raise TrackerBusy("POST", "/issues.json", status=429, retry_after=None)
 
-    async def way(ticket_id: int) -> None:
+    async def workflow(ticket_id: int) -> None:
         await Entered(ticket_id)
         await claimed(Claimed(stage.book, ticket_id))
         await called(call, ticket_id)
 
-    stage.drive(way, 1, 2, 3, 4, callers=1)
+    stage.drive(workflow, 1, 2, 3, 4, callers=1)
     assert calls == [1, 2]
     assert stage.ended == {1: None, 2: TrackerBusy, 3: NotBegun, 4: NotBegun}
 
@@ -1225,11 +1225,11 @@ def test_a_process_that_is_to_end_begins_no_call_that_was_claimed_for_whoever_co
         if ticket_id == 2:
             assert are_claimed.wait(PATIENCE_S)
 
-    async def way(ticket_id: int) -> None:
+    async def workflow(ticket_id: int) -> None:
         await claimed(Claimed(stage.book, ticket_id))
         await called(call, ticket_id)
 
-    scheduler = stage.scheduler(way, callers=1)
+    scheduler = stage.scheduler(workflow, callers=1)
     scheduler.start()
     scheduler.take([1, 2, 3, 4])
     until(lambda: any(3 in one for one in stage.book.transactions))
@@ -1274,7 +1274,7 @@ class Hands:
 
 
 def test_a_pause_is_known_before_any_of_those_goes_on_whose_answers_came_with_it(stage: Stage) -> None:
-    async def way(ticket_id: int) -> None:
+    async def workflow(ticket_id: int) -> None:
         if ticket_id == 2:
             await SettingsCache(stage.book, ticket_id)
             await claimed(Claimed(stage.book, ticket_id))
@@ -1282,7 +1282,7 @@ def test_a_pause_is_known_before_any_of_those_goes_on_whose_answers_came_with_it
         await called(int)
 
     hands = Hands()
-    scheduler = Scheduler(way, hands)
+    scheduler = Scheduler(workflow, hands)
     scheduler.take([1, 2, 3])
     scheduler._turn()
     first, third = (going for going, _ in hands.given)
@@ -1303,12 +1303,12 @@ def test_whoever_enters_after_a_pause_makes_calls(stage: Stage) -> None:
         if len(calls) == 1:
             raise TrackerBusy("POST", "/issues.json", status=429, retry_after=None)
 
-    async def way(ticket_id: int) -> None:
+    async def workflow(ticket_id: int) -> None:
         await Entered(ticket_id)
         with suppress(TrackerBusy):
             await called(call, ticket_id)
 
-    scheduler = stage.scheduler(way, callers=1)
+    scheduler = stage.scheduler(workflow, callers=1)
     drive_together(scheduler, [1])
     drive_together(scheduler, [2])
     assert calls == [1, 2]
@@ -1321,10 +1321,10 @@ def test_a_process_that_is_to_end_does_not_wait_for_ever(stage: Stage) -> None:
         is_called.set()
         go_on.wait(PATIENCE_S)
 
-    async def way(_ticket_id: int) -> None:
+    async def workflow(_ticket_id: int) -> None:
         await called(call)
 
-    scheduler = stage.scheduler(way)
+    scheduler = stage.scheduler(workflow)
     scheduler.start()
     scheduler.take([1])
     assert is_called.wait(PATIENCE_S)
@@ -1341,10 +1341,10 @@ def test_what_the_database_says_is_logged_by_its_kind_only(
     def refuse() -> None:
         raise said
 
-    async def way(_ticket_id: int) -> None:
+    async def workflow(_ticket_id: int) -> None:
         await called(refuse)
 
     with structlog.testing.capture_logs() as logged:
-        assert stage.drive(way, 1) == {1: OperationalError}
+        assert stage.drive(workflow, 1) == {1: OperationalError}
     assert logged or caplog.records
     assert "hidden-word" not in f"{logged} {caplog.text}"

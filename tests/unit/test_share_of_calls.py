@@ -56,10 +56,10 @@ def given() -> Given:
 
 @pytest.fixture
 def scheduler(tracker: Tracker, given: Given) -> Iterator[Scheduler]:
-    async def way(ticket_id: int) -> None:
+    async def workflow(ticket_id: int) -> None:
         await called(tracker.call)
 
-    made = Scheduler(way, CallerThreads(CALLERS), share=given)
+    made = Scheduler(workflow, CallerThreads(CALLERS), share=given)
     made.start()
     yield made
     tracker.let_go.release(1000)
@@ -125,15 +125,15 @@ def test_without_a_share_everybody_waits_until_there_is_one(
 def test_what_is_handed_over_together_is_under_way_together(tracker: Tracker) -> None:
     """Threads are started as they are needed, and the free ones are taken first."""
 
-    async def way() -> None:
+    async def workflow() -> None:
         """Go no way: the callers alone are asked."""
 
     callers, done = CallerThreads(CALLERS), threading.Semaphore(0)
     for _ in range(10):
         for ticket_id in range(CALLERS):
-            going = RunningTicket(ticket_id, way())
+            going = RunningTicket(ticket_id, workflow())
             callers.carry_out(going, called(tracker.call), lambda *_: done.release())
-            going.way.close()
+            going.workflow.close()
         until(lambda: tracker.has_under_way(CALLERS))
         tracker.let_go.release(CALLERS)
         for _ in range(CALLERS):

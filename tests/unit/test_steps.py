@@ -17,23 +17,23 @@ class Ended(BaseException):
 
 
 def test_a_way_goes_on_with_what_its_actions_came_to() -> None:
-    async def way() -> int:
+    async def workflow() -> int:
         return await noted(int, "4") + await noted(max, 1, 2)
 
-    assert drive(way()) == 6
+    assert drive(workflow()) == 6
 
 
 def test_an_error_is_raised_where_the_action_stands() -> None:
     def busy() -> NoReturn:
         raise LockBusy(written("busy"))
 
-    async def way() -> str:
+    async def workflow() -> str:
         try:
             return await noted(busy)
         except LockBusy as error:
             return str(await noted(str, error.notice.code))
 
-    assert drive(way()) == str(written("busy").code)
+    assert drive(workflow()) == str(written("busy").code)
 
 
 @pytest.mark.parametrize("error", [LockBusy(written("busy")), Ended()])
@@ -43,7 +43,7 @@ def test_what_a_way_does_not_handle_ends_it_after_its_last_actions(error: BaseEx
     def fail() -> NoReturn:
         raise error
 
-    async def way() -> None:
+    async def workflow() -> None:
         try:
             await noted(fail)
             await noted(done.append, "went on")
@@ -51,5 +51,5 @@ def test_what_a_way_does_not_handle_ends_it_after_its_last_actions(error: BaseEx
             await noted(done.append, "cleaned up")
 
     with pytest.raises(type(error)):
-        drive(way())
+        drive(workflow())
     assert done == ["cleaned up"]

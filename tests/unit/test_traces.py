@@ -198,10 +198,10 @@ def test_a_collector_that_is_away_keeps_nobody_from_ending() -> None:
 def test_a_queue_message_of_the_sweep_takes_no_trace_from_a_ticket_that_waits(
     spans: InMemorySpanExporter,
 ) -> None:
-    async def way(_ticket_id: int) -> None:
+    async def workflow(_ticket_id: int) -> None:
         pass
 
-    scheduler = Scheduler(way, CallerThreads(1))
+    scheduler = Scheduler(workflow, CallerThreads(1))
     scheduler.take([7], {7: CAME_WITH})
     drive_together(scheduler, [7])
     scheduler.close()

@@ -144,7 +144,7 @@ def test_a_worker_looks_whether_it_is_stuck(
     worker = MagicMock()
     worker.scheduler = SimpleNamespace(start=list, stop=list, close=list, look=list, stuck_since=1.0)
     monkeypatch.setattr("worker.process.bootstrap", lambda *_, **__: worker)
-    for beside in ("drop_strange_keys", "monitored", "_sweep_without_beat", "_keep_up_without_beat"):
+    for beside in ("drop_strange_keys", "monitored", "_sweep_without_beat", "_maintain_without_beat"):
         monkeypatch.setattr(f"worker.process.{beside}", lambda *_: None)
     monkeypatch.setattr("worker.process._installation", lambda _settings: "5ac1")
     monkeypatch.setattr("celery.apps.worker.safe_say", celery.apps.worker.safe_say)  # put back at its end
@@ -158,7 +158,7 @@ def test_a_worker_whose_scheduler_fails_ends(
     def fail(_service: SyncService, _ticket_id: int) -> None:
         raise ValueError
 
-    monkeypatch.setattr(SyncService, "way", fail)
+    monkeypatch.setattr(SyncService, "sync_ticket", fail)
     worker = bootstrap(settings, "5ac1", concurrency=1)
     worker.scheduler.start()
     worker.scheduler.take([1])

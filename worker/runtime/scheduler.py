@@ -101,7 +101,7 @@ class RunningTicket:
     """
 
     ticket_id: int
-    way: Workflow[Any]
+    workflow: Workflow[Any]
     notified_by: str | None = None
     has_caller: bool = False
     slot: Slot | None = None
@@ -778,8 +778,8 @@ class Scheduler:
             if begun:
                 self._change.notify_all()
         for ticket_id in begun:
-            way = self._begin(ticket_id)
-            going = self._going[ticket_id] = RunningTicket(ticket_id, way, notified_by[ticket_id])
+            workflow = self._begin(ticket_id)
+            going = self._going[ticket_id] = RunningTicket(ticket_id, workflow, notified_by[ticket_id])
             self._new += 1
             going.is_ahead = ticket_id in self._ahead
             self._ahead.discard(ticket_id)
@@ -806,9 +806,9 @@ class Scheduler:
 
     def _go_on(self, going: RunningTicket, outcome: Outcome) -> None:
         """Let a ticket go on to its next wait."""
-        go, given = going.way.send, outcome.result
+        go, given = going.workflow.send, outcome.result
         if outcome.error is not None:
-            go, given = going.way.throw, outcome.error
+            go, given = going.workflow.throw, outcome.error
         try:
             action = going.own.run(go, given)
         except StopIteration:

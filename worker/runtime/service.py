@@ -93,9 +93,9 @@ class SyncService(Services):
         Returns:
             What came of it.
         """
-        return drive(self.way(ticket_id))
+        return drive(self.sync_ticket(ticket_id))
 
-    async def way(self, ticket_id: int) -> list[Result]:
+    async def sync_ticket(self, ticket_id: int) -> list[Result]:
         """Do the same, one action after the other, for whoever drives it.
 
         Raises:

@@ -1,1 +1,1 @@
-"""One pass of a ticket: everything that is due for it, in its order."""
+"""The workflow of a ticket: everything that is due for it, in its order."""

@@ -26,7 +26,7 @@ class OwnContext:
 
     Args:
         ticket_id: the ticket.
-        notified_by: the traceparent of the message, where it came with an event; None: by the sweep, or nobody records it.
+        notified_by: the traceparent of the message, if it came with an event; None: from the sweep, or traces are off.
     """
 
     def __init__(self, ticket_id: int, notified_by: str | None = None) -> None:

@@ -1,6 +1,6 @@
 """When unclear answers are an outage: several different tickets got one, soon one after another, and no good one came.
 
-Each worker process counts its own, and one that finds an outage has all of them wait (`shared.redis.circuit_breaker`). A
+Each worker process counts its own, and one that finds an outage has all wait (`shared.redis.circuit_breaker`). A
 count in Redis would cost a round trip for every good answer, which ends the series. It would save only the few calls of
 those processes that have not found the outage yet.
 """

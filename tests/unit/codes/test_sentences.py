@@ -89,7 +89,7 @@ def test_no_sentence_is_left_without_its_code() -> None:
 
 
 def made(path: Path) -> Iterator[tuple[str, int, Code, set[str], bool]]:
-    """Yield every place that makes a Coded: file, line, code, names of parameters, whether there may be more."""
+    """Yield every place that makes a Notice: file, line, code, names of parameters, whether there may be more."""
     enumerations = {subject.__name__: subject for subject in subjects()}
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
         if not (isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute)):
