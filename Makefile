@@ -62,11 +62,12 @@ messages: install ## Bring the catalogues of the pages and of GLPI's plugin up t
 	@$(BIN)/python -m tests.support.catalogue
 	@$(BIN)/python -m tests.support.plugin_catalogue
 
-check: install ## Linters, types, import rules, dependencies
+check: install ## Linters, types, import rules, words, dependencies
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check .
 	@$(BIN)/mypy
 	@$(BIN)/lint-imports --no-logo
+	@$(BIN)/python -m tests.support.words
 	@$(BIN)/deptry .
 	@$(BIN)/python -m pip check
 

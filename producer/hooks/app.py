@@ -1,4 +1,4 @@
-"""The producer: verify, validate, append and commit, message, 202. It holds no tracker key."""
+"""The producer: verify, validate, append and commit, notify, 202. It holds no tracker key."""
 
 from __future__ import annotations
 
@@ -135,7 +135,7 @@ class Producer:
 
     @asynccontextmanager
     async def lifespan(self, _app: FastAPI) -> AsyncIterator[None]:
-        """Ring, and leave heartbeat, while the application runs; at its end notify what is left."""
+        """Notify, and leave heartbeats, while the application runs; at its end notify what is left."""
         tracing.start(self._settings, "producer")
         self._notifier.start()
         self._sign.start()
@@ -191,7 +191,7 @@ class Producer:
         self._refuse_flood(source, _weight(1, size))
 
     async def keep(self, delivery: Delivery | Unreadable, *, within: float | None = None) -> dict[str, Any]:
-        """Commit a helpdesk's delivery to the journal and message for it (see `producer.helpdesks.port.Intake`)."""
+        """Commit a helpdesk's delivery to the journal, and notify its ticket (see `producer.helpdesks.port.Intake`)."""
         accepted: list[Accepted] = []
         with tracing.span("webhook", "server") as span:
             try:

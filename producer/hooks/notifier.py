@@ -15,7 +15,7 @@ several tickets, and one that comes alone after another is notified at once."""
 
 
 class Notifier:
-    """Collects tickets to message and notifies them from one thread; the same ticket once.
+    """Collects tickets and notifies them from one thread; the same ticket once.
 
     Args:
         notify: notifies tickets, each with the traceparent of its event; False if the broker could not be
@@ -30,11 +30,11 @@ class Notifier:
         self._thread = threading.Thread(target=self._work, name="ringer", daemon=True)
 
     def start(self) -> None:
-        """Begin to message."""
+        """Begin to notify."""
         self._thread.start()
 
     def notify(self, ticket_ids: Collection[int], traces: Mapping[int, str | None] | None = None) -> None:
-        """Have tickets notified soon; returns at once.
+        """Notify tickets soon; return at once.
 
         Args:
             ticket_ids: the tickets.

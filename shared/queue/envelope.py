@@ -1,4 +1,4 @@
-"""Notifies as Celery's messages: each is what its `send_task` would send, of which all but the names is made once."""
+"""Celery's messages: each is what its `send_task` would send, of which all but the names is made once."""
 
 from __future__ import annotations
 

@@ -54,7 +54,7 @@ class QueueMessage(virtual.Message):
 def guard_queue() -> None:
     """Have every message of the queue read as a queue message."""
     redis.Channel.Message = QueueMessage  # type: ignore[assignment]
-    # what a worker has taken and leaves it messages itself, or else the sweep does
+    # what a worker has taken and leaves, it notifies itself; or else the sweep does
     redis.Channel.do_restore = False
     vars(redis)["loads"] = read  # the name by which the transport calls it
 

@@ -50,7 +50,7 @@ REPLICATED = {"x-queue-type": "quorum"}
 """A queue that RabbitMQ keeps on several nodes; Celery looks here, too, how it may limit what it prefetches."""
 
 PATIENCE_S = 2.0
-"""Of whoever messages: a broker that is frozen delays nobody."""
+"""Of whoever publishes: a broker that is frozen delays nobody."""
 
 QUEUE = "deskbridge"
 """How the queue of every installation begins."""

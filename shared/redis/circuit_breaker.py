@@ -100,11 +100,11 @@ class CircuitBreaker:
         return paused
 
     def left(self, paused: Paused) -> float:
-        """Return how many seconds a pause still goes on; 0: somebody may probe."""
+        """Return how many seconds the pause still has; 0: somebody may probe."""
         return max(0.0, paused.until - now(self._redis))
 
     def enter(self) -> Permit:
-        """Ask to go on: not while a pause goes on; after it, one at a time goes on to probe."""
+        """Ask to go on: not during a pause; after it, one at a time may probe."""
         paused = self.current()
         if paused is None:
             return Permit(None)

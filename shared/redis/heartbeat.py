@@ -53,7 +53,7 @@ class ProcessSign:
 
 
 class Heartbeats:
-    """Leaves and reads heartbeat.
+    """Leaves and reads heartbeats.
 
     Args:
         redis: connection with its own time-outs.

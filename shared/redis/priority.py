@@ -21,7 +21,7 @@ TAKEN_AT_ONCE = 8
 
 
 class PriorityTickets:
-    """The tickets that are next in all queues. They are notified, too; here they are found by whoever is busy.
+    """The tickets that go first. They are notified, too; here a busy worker finds them.
 
     Args:
         redis: connection with its own time-outs.

@@ -44,13 +44,26 @@ def test_no_folder_needs_one_that_needs_it() -> None:
     TopologicalSorter(graph).prepare()  # names the circle where there is one
 
 
+def test_the_workflow_of_a_ticket_imports_no_event_loop_no_driver_and_no_web_framework() -> None:
+    """It works with what its context gives it: tests run it step by step, and another scheduler may drive it."""
+    forbidden = ("asyncio", "celery", "fastapi", "kombu", "psycopg2", "redis", "requests", "sqlalchemy", "starlette")
+    workflow = {name: path for name, path in FILES.items() if name.startswith("worker.ticket.")}
+    found = {
+        (name, one)
+        for name, path in workflow.items()
+        for one in imported(path)
+        if one.split(".")[0] in forbidden
+    }
+    assert (len(workflow) > 20, found) == (True, set())
+
+
 def test_a_folder_loads_nothing_that_was_not_asked_for() -> None:
     packages = [path for path in FILES.values() if path.stem == "__init__"]
     loading = [str(path.parent.relative_to(ROOT)) for path in packages if [*imported(path)]]
     assert (len(packages) > 40, loading) == (True, [])
 
 
-def test_the_doors_read_no_store_and_message_nobody_themselves() -> None:
+def test_the_doors_read_no_store_and_notify_nobody_themselves() -> None:
     """What people do is in producer/admin; the command line and the console only ask for it and show it."""
     doors = [
         path for name, path in FILES.items() if name.startswith(("producer.commands", "producer.console"))

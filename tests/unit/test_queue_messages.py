@@ -114,7 +114,7 @@ def test_a_queue_message_goes_where_a_worker_reads_that_is_given_the_same_addres
 
 
 def test_redis_keeps_nothing_of_what_a_worker_has_taken_and_nothing_is_put_back(redis_url: str) -> None:
-    """What it leaves it messages itself, and what a killed one had the sweep messages."""
+    """What it leaves it notifies itself, and what a killed one had the sweep notifies."""
     settings = Settings(redis_url=SecretStr(redis_url))
     assert Publisher(settings, whose).notify([7])
     with Redis.from_url(redis_url) as redis:
@@ -248,7 +248,7 @@ def test_more_tickets_than_a_queue_message_names_make_it_no_message() -> None:
     assert sent({"ticket_id": 1, "others": [*most, 99]})["body"] == NOTHING_READABLE
 
 
-def test_what_the_version_before_messages_is_worked_on() -> None:
+def test_what_the_version_before_sends_is_worked_on() -> None:
     worker = Begun()
     worker.task(**named_in(sent({"ticket_id": 7})))
     assert (worker.end(), worker.tickets) in [([], [7]), ([7], [])]

@@ -76,7 +76,7 @@ def test_locks_ask_the_same_sentinels_for_the_same_master() -> None:
     assert all(one["socket_timeout"] and one["socket_connect_timeout"] for one in (told, *asked))
 
 
-def test_messages_by_way_of_sentinels_are_read_as_messages_only() -> None:
+def test_what_comes_by_way_of_sentinels_is_read_as_messages_only() -> None:
     make_celery(Settings())
     assert SentinelChannel.Message is QueueMessage
 

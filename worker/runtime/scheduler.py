@@ -251,7 +251,7 @@ class Callers(Protocol):
 
     @property
     def busy_since(self) -> float | None:
-        """When the one gave its last heartbeat that has given none for longest (monotonic); None: nobody works."""
+        """The last heartbeat of the thread that has been silent for longest (monotonic); None: none works."""
 
     @property
     def late_since(self) -> float | None:
@@ -324,7 +324,7 @@ class CallerThreads:
 
     @property
     def busy_since(self) -> float | None:
-        """When the thread at work gave a heartbeat that has given none for longest."""
+        """The last heartbeat of the thread that has been silent for longest."""
         return min((one.at for one in list(self._signs.values())), default=None)
 
     @property

@@ -1,4 +1,4 @@
-"""One message, start to end: not while a pause goes on; forward; look again."""
+"""One message, start to end: not during a pause; sync the ticket; look again."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class Entered:
 
 
 class Enter(Admission[Entered]):
-    """Ask to go on, and take the ticket's lock: not while a pause goes on, and without waiting for either."""
+    """Ask to go on, and take the ticket's lock: not during a pause, and without waiting for either."""
 
     def __init__(self, breaker: CircuitBreaker, locks: Locks, ticket_id: int) -> None:
         self._breaker, self._locks, self._name = breaker, locks, of_ticket(ticket_id)

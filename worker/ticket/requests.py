@@ -316,7 +316,7 @@ def _match(ctx: TicketContext, user: HelpdeskUser | None, project_id: int) -> tu
 
 
 def _is_member(ctx: TicketContext, match: Match, project_id: int) -> bool:
-    """Tell whether a person's membership is known: as it was read, or as it came to be in this sync."""
+    """Tell whether a person's membership is known: as it was read, or as it came to be in this pass."""
     if match.person is None or not project_id:
         return False
     known = ctx.members.get((project_id, match.person.tracker_user_id))

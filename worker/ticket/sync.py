@@ -128,7 +128,7 @@ class Leave(DbOp[bool]):
 
     @classmethod
     def execute_many(cls, tx: Transaction, operations: Sequence[Self]) -> Sequence[bool]:
-        """Do it for some passes."""
+        """Do it for some tickets."""
         due = tx.journal.have_due([one.ctx.ticket_id for one in operations])
         return [one.ctx.ticket_id in due for one in operations]
 

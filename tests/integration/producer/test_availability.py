@@ -47,7 +47,7 @@ def _notified(redis: Redis) -> list[int]:
         json.loads(message) for queue in redis.scan_iter(QUEUE) for message in redis.lrange(queue, 0, -1)
     ]
     messages = [json.loads(base64.b64decode(message["body"]))[1] for message in messages]
-    return [ticket for notify in messages for ticket in (notify["ticket_id"], *notify.get("others", []))]
+    return [ticket for message in messages for ticket in (message["ticket_id"], *message.get("others", []))]
 
 
 def test_a_commit_that_fails_is_503_and_nothing_is_kept(producer: RunningProducer) -> None:
@@ -100,7 +100,7 @@ def test_each_ticket_is_notified_once_and_a_duplicate_not_at_all(run: Run, redis
     assert notified(redis_url, 2) == [2, 4711]
 
 
-def test_what_was_refused_messages_nobody(run: Run, redis_url: str) -> None:
+def test_what_was_refused_notifies_nobody(run: Run, redis_url: str) -> None:
     producer = run(redis_url=SecretStr(redis_url))
     refused(producer.send([task_event(), {}]), 422)
     producer.send(task_event(of_ticket=ticket(2)))

@@ -91,7 +91,7 @@ def test_text_of_the_outside_is_shown_as_it_is_and_moves_no_cursor(shell: Shell)
     assert shell.ask("events")[0]["state"] == "failed"
 
 
-def test_replay_takes_ids_and_messages_their_tickets(shell: Shell) -> None:
+def test_replay_takes_ids_and_notifies_their_tickets(shell: Shell) -> None:
     first, second = shell.receive(task_event(1), ticket_event(2, of_ticket=ticket(4712)))
     shell.end([first, second], EventState.DONE, "done")
     assert shell.ask("replay", str(first), str(first)) == {"events": 1, "tickets": [4711], "unreadable": 0}
@@ -136,7 +136,7 @@ def test_a_delivery_that_cannot_be_read_is_shown_with_where_it_came_and_what_is_
     assert "unreadable" in shell.do("events")
 
 
-def test_a_replay_reads_it_once_more_and_messages_its_ticket(shell: Shell) -> None:
+def test_a_replay_reads_it_once_more_and_notifies_its_ticket(shell: Shell) -> None:
     hopeless, readable = park(shell, "a", b"\xff"), park(shell, "b", recorded("task-update-done").body)
     assert shell.ask("replay", str(hopeless)) == {"events": 0, "tickets": [], "unreadable": 1}
     assert shell.ask("replay", str(hopeless), str(readable)) == {"events": 1, "tickets": [1], "unreadable": 1}

@@ -65,7 +65,7 @@ def test_linking_tells_how_many_events_had_been_skipped_for_want_of_it(shell: Sh
     assert shell.notified == []
 
 
-def test_link_with_replay_replays_and_messages_exactly_those(shell: Shell) -> None:
+def test_link_with_replay_replays_and_notifies_exactly_those(shell: Shell) -> None:
     wanted = shell.receive(task_event(1))
     elsewhere = shell.receive(task_event(2, of_ticket=ticket(4713, entity_id=4)))
     otherwise = shell.receive(task_event(3))
