@@ -54,4 +54,4 @@ def found() -> list[str]:
 
 
 if __name__ == "__main__":
-    sys.exit("\n".join(found()))
+    sys.exit("\n".join(found()) or 0)
