@@ -1,37 +1,14 @@
 """Decisions on creations: what each does to ledger row, journal, status and trace. Nothing else carries one out.
 
-By the tracker's own answer:
+What a verdict does to the row and to the ticket's events stands in `shared.store.ledger.transitions`. Besides:
 
-- `link`: the row is linked; where it was held, the ticket's held events are pending again. Status and step: the
-  caller's. `Ledger.link_claimed`: the same for rows that are claimed still, where no other has what they name.
-- `late` (another attempt was begun meanwhile): the row is held as a possible duplicate, with both ids. Step:
-  came late.
-- `release` (the answer names what another row has): an adopter is in doubt again, and what asks for it is
-  pending again; one that had created it has lost it on the tracker and is gone. What was logged on such an
-  issue is held. Step: on the other ticket.
-- `gone` (its issue was deleted): the row is gone. Step: the issue went away.
-
-By a lookup on the tracker, for a row in doubt (after a restore: for a new or free one):
-
-- `adopt`, `adopt_after_restore`: the row is linked. An issue's status is owed, unless it has it already. The
-  ticket's waiting events go on now; after a restore, rows that were held because they might have been this one
-  lose it as candidate, and one without any left is free, its ticket's held events pending again. Step: found,
-  or created before.
-- `free`: the row is free. What asks for it is pending again; what waits for it goes on after a pause. Step: absent.
-- `hold`, `hold_after_restore`: the row is held, with candidates. The waiting events go on now, and end as held.
-  Step: for a person.
-
-By a person, for a row that is held or gone; the ticket's held events are pending again, and the step is the
-decision:
-
-- `adopt_by_person`: the row is linked. An issue's status is owed; what was logged on the issue that it had
-  before is held.
-- `create_again`: the row is free, and what asks for it is pending again. The tracker deletes an issue's time
-  entries with it: what was logged on one that is gone is logged again, from its event or once the helpdesk
-  sends it again.
-
-What asks for something is the newest event of its key that passes the gate, whichever had it claimed; by the
-tracker's decisions it is pending again only where it had ended as done or superseded.
+- `link` takes the tracker id from another row that has it (`release`). What was logged on such an issue is held.
+  `Ledger.link_claimed` does the same for rows that are claimed still, if no other row has what they name.
+- `adopt`, `adopt_after_restore`: an issue's status is owed, unless it has it already. After a restore, rows that
+  were held because they might have been this one lose it as candidate.
+- `adopt_by_person`: an issue's status is owed; what was logged on the issue that the row had before is held.
+- `create_again`: the tracker deletes an issue's time entries with it. What was logged on one that is gone is logged
+  again, from its event or once the helpdesk sends it again.
 """
 
 from __future__ import annotations
@@ -52,10 +29,10 @@ from shared.events.payloads import not_taken
 from shared.store.journal.due import snapshot_of
 from shared.store.journal.trace import Step
 from shared.store.ledger.ledger import Claim, LedgerRow
+from shared.store.ledger.transitions import FOR_A_PERSON, TRANSITIONS, InJournal, LedgerEvent
 from shared.store.tables.models import EventState, JournalEvent, LedgerState, TaskTimeLink
 from shared.store.transaction import Transaction
 
-WAITING = (LedgerState.HELD, LedgerState.GONE)
 ENDED_WELL = (EventState.DONE, EventState.SUPERSEDED)
 
 
@@ -125,11 +102,10 @@ class Decisions:
         self, row: LedgerRow, attempt: int, tracker_id: int, author_id: int | None, reason: Notice
     ) -> None:
         """Link a row to what the tracker's own answer to its attempt names."""
-        was_held = row.state == LedgerState.HELD
+        happened = LedgerEvent.ANSWER_WHILE_HELD if row.state == LedgerState.HELD else LedgerEvent.ANSWER
         self.release(row.key, tracker_id)
         self.tx.ledger(self.kind).link(row.key, attempt, tracker_id, author_id, reason)
-        if was_held:
-            self._reopen_held(row, Reason.ANSWERED_AFTER_ALL())
+        self._in_journal(happened, row, Reason.ANSWERED_AFTER_ALL())
 
     def late(self, key: int, ticket_id: int, tracker_id: int) -> None:
         """Hold a row whose superseded attempt created something after all."""
@@ -151,7 +127,7 @@ class Decisions:
             self._owe(row.ticket_id, found.status_id)
             if self.kind is Kind.TICKET and row.body and (fields := not_taken(row.body, found.listed)):
                 self.tx.statuses.owe_fields(row.ticket_id, fields)
-            self.tx.journal.hurry(row.ticket_id, self._task_id(row.key))
+            self._in_journal(LedgerEvent.FOUND, row, reason)
 
     def adopt_after_restore(self, claim: Claim, lease: float, found: Found) -> bool:
         """Link a new or free row to what was created before a backup was restored; False where it is neither.
@@ -163,9 +139,10 @@ class Decisions:
         attempt = ledger.claim(claim, lease)
         if attempt is None:
             return False
+        happened = LedgerEvent.FOUND_AFTER_RESTORE
         reason = Reason.FOUND_AFTER_RESTORE(tracker_id=found.tracker_id)
         ledger.doubt(claim.key, attempt, 0, Reason.ASKED_AFTER_RESTORE())
-        ledger.adopt(claim.key, attempt, found.tracker_id, found.author_id, reason)
+        ledger.adopt(claim.key, attempt, found.tracker_id, found.author_id, reason, happened)
         self._owe(claim.ticket_id, found.status_id)
         self._narrow(found.tracker_id)
         what = What.CREATED_BEFORE(kind=self.kind, tracker_id=found.tracker_id)
@@ -174,20 +151,17 @@ class Decisions:
 
     def free(self, row: LedgerRow, breaker: float) -> None:
         """Let a row in doubt be created again, not before some seconds: the tracker does not have it."""
-        if self.tx.ledger(self.kind).free(row.key, row.attempt, Reason.ABSENT_ON_TRACKER(because=row.notice)):
+        absent, ledger = LedgerEvent.ABSENT, self.tx.ledger(self.kind)
+        if ledger.free(row.key, row.attempt, Reason.ABSENT_ON_TRACKER(because=row.notice), absent):
             self._note(row, What.CREATION_ABSENT(kind=self.kind))
-            self._ask_again(
-                row, Reason.WAS_NOT_ITS_OWN()
-            )  # it may have ended in the belief that it was linked
-            self.tx.journal.hurry(row.ticket_id, self._task_id(row.key))
-            self.tx.journal.put_off(row.ticket_id, breaker, task_id=self._task_id(row.key))
+            self._in_journal(absent, row, Reason.WAS_NOT_ITS_OWN(), breaker)
 
     def hold(self, row: LedgerRow, because: Notice, candidates: Collection[int] = ()) -> None:
         """Give a row in doubt to a person."""
         reason = Reason.STAYS_UNDECIDED(before=row.notice, because=because)
         if self.tx.ledger(self.kind).hold(row.key, row.attempt, reason, candidates):
             self._note(row, What.FOR_PERSON_TO_SAY(kind=self.kind, because=because))
-            self.tx.journal.hurry(row.ticket_id, self._task_id(row.key))
+            self._in_journal(LedgerEvent.UNDECIDABLE, row, reason)
             self.to_notify.add(row.ticket_id)
 
     def hold_after_restore(self, claim: Claim, lease: float, candidates: Collection[int]) -> bool:
@@ -196,7 +170,8 @@ class Decisions:
         attempt = ledger.claim(claim, lease)
         if attempt is None:
             return False
-        ledger.hold(claim.key, attempt, Reason.ALIKE_AFTER_RESTORE(), candidates)
+        happened = LedgerEvent.ALIKE_AFTER_RESTORE
+        ledger.hold(claim.key, attempt, Reason.ALIKE_AFTER_RESTORE(), candidates, happened)
         what = What.PERHAPS_CREATED_BEFORE(kind=self.kind, candidates=sorted(candidates))
         self.tell(what, ticket_id=claim.ticket_id, task_id=self._task_id(claim.key))
         return True
@@ -204,7 +179,7 @@ class Decisions:
     def let_wait(self, key: int, event_ids: Collection[int], reason: Notice) -> bool:
         """End events as held whose row waits for a person; where it does no more, they stay pending: False."""
         row = self.tx.ledger(self.kind).lock(key)
-        waits = row is not None and row.state in WAITING
+        waits = row is not None and row.state in FOR_A_PERSON
         if waits:
             self.tx.journal.end(event_ids, EventState.HELD, reason)
         return waits
@@ -216,8 +191,8 @@ class Decisions:
             return
         self.to_notify.add(sibling.ticket_id)
         self._note(sibling, What.OWNER_ANSWERED(kind=self.kind, key=key, tracker_id=tracker_id))
-        if sibling.adopted:
-            self._ask_again(sibling, Reason.ADOPTED_ANOTHERS())
+        happened = LedgerEvent.ADOPTION_TAKEN if sibling.adopted else LedgerEvent.ID_GIVEN_AWAY
+        self._in_journal(happened, sibling, Reason.ADOPTED_ANOTHERS())
         if self.kind is Kind.TICKET:
             self._hold_times(
                 sibling.ticket_id, tracker_id, Reason.ISSUE_IS_ANOTHERS(issue_id=tracker_id, ticket_id=key)
@@ -256,8 +231,8 @@ class Decisions:
         """Note the verdict; tell whether an event is pending again that asks for a row that is free now."""
         before, decided = row.notice, Reason.PERSON_DECIDED(verdict=verdict)
         self.tx.ledger(self.kind).resolve(row.key, tracker_id, decided, tracker_project_id)
-        self._reopen_held(row, decided)
-        asked = tracker_id is None and self._ask_again(row, decided, tuple(EventState))
+        happened = LedgerEvent.PERSON_CREATES_AGAIN if tracker_id is None else LedgerEvent.PERSON_ADOPTS
+        asked = self._in_journal(happened, row, decided)
         told = What.PERSON_DECIDES(
             kind=self.kind, key=row.key, verdict=verdict, before=before or Reason.CAUSE_NOT_KNOWN()
         )
@@ -265,8 +240,28 @@ class Decisions:
         self.to_notify.add(row.ticket_id)
         return asked
 
-    def _reopen_held(self, row: LedgerRow, reason: Notice) -> None:
-        self.to_notify.update(self.tx.journal.reopen_held(row.ticket_id, reason, self._task_id(row.key)))
+    def _in_journal(self, event: LedgerEvent, row: LedgerRow, reason: Notice, breaker: float = 0) -> bool:
+        """Do to the ticket's events what the table says; tell whether an event that asks for the row is pending again.
+
+        Args:
+            event: what happened to the row.
+            row: the row, as it was.
+            reason: why events are pending again.
+            breaker: seconds until what waits for it is due.
+        """
+        journal, task_id, asked = self.tx.journal, self._task_id(row.key), False
+        for change in TRANSITIONS[event].journal:
+            if change is InJournal.REOPEN_HELD:
+                self.to_notify.update(journal.reopen_held(row.ticket_id, reason, task_id))
+            elif change is InJournal.REOPEN_CAUSE:
+                asked = self._ask_again(row, reason)
+            elif change is InJournal.REOPEN_CAUSE_ALWAYS:
+                asked = self._ask_again(row, reason, tuple(EventState))
+            elif change is InJournal.MAKE_DUE:
+                journal.hurry(row.ticket_id, task_id)
+            else:
+                journal.put_off(row.ticket_id, breaker, task_id=task_id)
+        return asked
 
     def _owe(self, ticket_id: int, tracker_status_id: int | None) -> None:
         if self.kind is Kind.TICKET:
@@ -281,9 +276,9 @@ class Decisions:
             left = [one for one in row.candidates or () if one != tracker_id]
             if len(left) < len(row.candidates or ()):
                 ledger.narrow(row.key, row.attempt, left, reason)
+                happened = LedgerEvent.CANDIDATE_LOST if left else LedgerEvent.LAST_CANDIDATE_LOST
+                self._in_journal(happened, row, reason)
                 if not left:
-                    self._reopen_held(row, reason)
-                    self._ask_again(row, reason)
                     self.to_notify.add(row.ticket_id)
 
     def _hold_times(self, ticket_id: int, issue_id: int, reason: Notice) -> list[int]:
@@ -299,7 +294,7 @@ class Decisions:
         for row in self.tx.times.linked_to_issue(ticket_id, issue_id):
             reason = Reason.WENT_WITH_ISSUE(time_entry_id=row.tracker_id, issue_id=issue_id)
             if row.tracker_id is not None and self.tx.times.forget(row.key, row.tracker_id, reason):
-                asked = times._ask_again(row, reason, tuple(EventState))
+                asked = times._in_journal(LedgerEvent.WENT_WITH_ISSUE, row, reason)
                 what = What.TIME_AGAIN if asked else What.TIME_AGAIN_LATER
                 self.tell(what(because=reason), ticket_id=ticket_id, task_id=row.key)
 

@@ -24,7 +24,7 @@ from sqlalchemy import cast as sql_cast
 from sqlalchemy.orm import Session
 
 from shared.store.journal.due import ORDER, task_key
-from shared.store.ledger.ledger_queries import IN_FLIGHT
+from shared.store.ledger.transitions import IN_FLIGHT
 from shared.store.tables.constant import carry_out
 from shared.store.tables.models import JournalEvent, TaskTimeLink, TicketDeletion, TicketIssueLink
 from shared.store.tables.rows import among

@@ -17,7 +17,8 @@ from shared.store.journal.deletions import Said
 from shared.store.journal.due import Due, DueEvents, content_of
 from shared.store.journal.tickets import Desired
 from shared.store.journal.trace import Step
-from shared.store.ledger.ledger import IN_FLIGHT, LedgerRow
+from shared.store.ledger.ledger import LedgerRow
+from shared.store.ledger.transitions import IN_FLIGHT
 from shared.store.tables.models import EventState, LedgerState
 from shared.store.transaction import Transaction
 from worker.ticket.plan import Known as KnownEvent

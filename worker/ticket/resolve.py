@@ -12,6 +12,7 @@ from shared.codes.reasons import Reason
 from shared.codes.steps import What
 from shared.errors import LockBusy, OutcomeUnknown, TrackerError
 from shared.store.ledger.ledger import LedgerRow
+from shared.store.ledger.transitions import FOR_A_PERSON, LedgerEvent
 from shared.store.tables.models import LedgerState
 from shared.store.transaction import Transaction
 from worker.ticket.context import TicketContext
@@ -54,7 +55,7 @@ async def settled(
             return None
         if row.state == LedgerState.LINKED and row.tracker_id is not None:
             return Created(row.tracker_id, row.tracker_project_id or 0)
-        if row.state in (LedgerState.HELD, LedgerState.GONE):
+        if row.state in FOR_A_PERSON:
             return Waiting(Reason.WAITS_FOR_PERSON(kind=kind, key=key, because=row.notice), held=(kind, key))
         waiting = await _settle(ctx, kind, row, now)
         if waiting:
@@ -95,7 +96,8 @@ async def doubt(creation: Creation, attempt: int, unclear: TrackerError) -> Wait
     )
     ctx.warn(began, task_id=creation.task_id)
     if is_held:
-        await ctx.db.change(lambda tx: tx.ledger(kind).hold(key, attempt, cause))
+        policy = LedgerEvent.HELD_BY_POLICY
+        await ctx.db.change(lambda tx: tx.ledger(kind).hold(key, attempt, cause, event=policy))
         return Waiting(Reason.WAITS_FOR_PERSON(kind=kind, key=key, because=cause), held=(kind, key))
 
     def in_doubt(tx: Transaction) -> datetime:

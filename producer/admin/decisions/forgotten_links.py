@@ -10,9 +10,9 @@ from shared.codes.kinds import Kind
 from shared.codes.refusals import Refusal
 from shared.codes.steps import What
 from shared.errors import BridgeError, NotFound
-from shared.store.decisions import WAITING, into_trace
+from shared.store.decisions import into_trace
 from shared.store.ledger.ledger import LedgerRow
-from shared.store.ledger.ledger_queries import IN_FLIGHT
+from shared.store.ledger.transitions import FOR_A_PERSON, IN_FLIGHT, LedgerEvent, next_state
 from shared.store.tables.models import LedgerState
 
 
@@ -81,7 +81,8 @@ def _linked(tx: Transaction, kind: Kind, key: int) -> LinkedObject:
     row = tx.ledger(kind).lock(key)
     if row is not None:
         _refuse_what_is_open(kind, row)
-    if row is None or row.state != LedgerState.LINKED or row.tracker_id is None:
+    forgets = LedgerEvent.PERSON_FORGETS
+    if row is None or row.tracker_id is None or next_state(forgets, LedgerState(row.state)) is None:
         raise NotFound(Refusal.NOT_LINKED_TO_ANY(kind=str(kind), id=key))
     others = 0
     if kind is Kind.TICKET:
@@ -97,5 +98,5 @@ def _refuse_what_is_open(kind: Kind, row: LedgerRow) -> None:
     named = {"kind": str(kind), "id": row.key}
     if row.state in IN_FLIGHT:
         raise NotForgotten(Refusal.LINK_IN_FLIGHT(**named, state=row.state))
-    if row.state in WAITING:
+    if row.state in FOR_A_PERSON:
         raise NotForgotten(Refusal.LINK_FOR_A_PERSON(**named))

@@ -16,8 +16,9 @@ from shared.codes.notice import Notice, notice_json
 from shared.codes.reasons import Verdict
 from shared.codes.refusals import Refusal
 from shared.errors import BridgeError, NotFound, SettingsError, TrackerError
-from shared.store.decisions import WAITING, Decisions, into_trace
+from shared.store.decisions import Decisions, into_trace
 from shared.store.ledger.ledger import LedgerRow
+from shared.store.ledger.transitions import FOR_A_PERSON
 
 
 class NotResolved(BridgeError):
@@ -51,7 +52,7 @@ def held_row(store: Store, kind: Kind, key: int) -> LedgerRow | None:
     """Return a row that waits for a person, None where it does not."""
     with store.transaction() as tx:
         row = tx.ledger(kind).get(key)
-    return row if row is not None and row.state in WAITING else None
+    return row if row is not None and row.state in FOR_A_PERSON else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,7 +138,7 @@ def _verdict(kind: Kind, adopt: int | None) -> Notice:
 def _waiting(tx: Transaction, kind: Kind, key: int) -> LedgerRow:
     """Return a row that waits for a person, locked."""
     row = tx.ledger(kind).lock(key)
-    if row is None or row.state not in WAITING:
+    if row is None or row.state not in FOR_A_PERSON:
         named = {"kind": str(kind), "id": key}
         raise NotFound(
             Refusal.NOT_HELD_BUT(**named, state=row.state) if row else Refusal.NOT_HELD_NOR_KNOWN(**named)

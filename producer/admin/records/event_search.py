@@ -33,7 +33,8 @@ from shared.codes.notice import Notice
 from shared.store.journal.tickets import not_given, with_fields_kept
 from shared.store.ledger.ledger_queries import NOT_LINKED
 from shared.store.ledger.misattributed import wrong_authors
-from shared.store.ledger.undecided import DECIDABLE, undecided_count
+from shared.store.ledger.transitions import FOR_A_PERSON
+from shared.store.ledger.undecided import undecided_count
 from shared.store.tables.explained import kept
 from shared.store.tables.models import (
     EntityLink,
@@ -237,7 +238,7 @@ class EventSearch:
         found = union_all(
             *(
                 select(literal(str(kind)).label("kind"), model.key.label("key"), model.changed_at.label("since"))
-                .where(NOT_LINKED, model.state.in_(DECIDABLE))
+                .where(NOT_LINKED, model.state.in_(FOR_A_PERSON))
                 for kind, model in ((Kind.TICKET, TicketIssueLink), (Kind.TICKET_TASK, TaskTimeLink))
             )
         ).subquery()  # fmt: skip

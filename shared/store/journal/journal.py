@@ -55,13 +55,13 @@ from shared.store.journal.due import (
     task_key,
 )
 from shared.store.ledger.ledger_queries import unsettled_tickets
+from shared.store.ledger.transitions import FOR_A_PERSON
 from shared.store.tables.constant import carry_out
 from shared.store.tables.explained import is_for, keeping, kept
 from shared.store.tables.models import (
     NO_SEQUENCE,
     EventState,
     JournalEvent,
-    LedgerState,
     PluginConfigRecord,
     TaskTimeLink,
     TicketIssueLink,
@@ -490,11 +490,10 @@ class Journal:
 
     def count_held_for_nothing(self) -> int:
         """Return how many events are held while no issue or time entry of their ticket, or task, is."""
-        waiting = (LedgerState.HELD, LedgerState.GONE)
         issue, time = TicketIssueLink, TaskTimeLink
-        of_ticket = exists().where(issue.ticket_id == JournalEvent.ticket_id, issue.state.in_(waiting))
+        of_ticket = exists().where(issue.ticket_id == JournalEvent.ticket_id, issue.state.in_(FOR_A_PERSON))
         its_own = or_(time.ticket_id == JournalEvent.ticket_id, time.task_id == JournalEvent.task_id)
-        of_task = exists().where(its_own, time.state.in_(waiting))
+        of_task = exists().where(its_own, time.state.in_(FOR_A_PERSON))
         held = and_(JournalEvent.state == EventState.HELD, ~of_ticket, ~of_task)
         return self._session.scalar(select(func.count()).select_from(JournalEvent).where(held)) or 0
 

@@ -25,15 +25,18 @@ from sqlalchemy import (
     or_,
     select,
     text,
+    true,
     tuple_,
     update,
 )
 from sqlalchemy.dialects.postgresql import insert as postgresql_insert
+from sqlalchemy.orm import InstrumentedAttribute
 
 from shared.codes.notice import Notice
 from shared.codes.reasons import Reason
 from shared.store.configuration.basis import CHANGES
-from shared.store.ledger.ledger_queries import IN_FLIGHT, NOT_LINKED, LedgerQueries
+from shared.store.ledger.ledger_queries import NOT_LINKED, LedgerQueries
+from shared.store.ledger.transitions import IN_FLIGHT, NOTES, TRANSITIONS, LedgerEvent, LedgerNote
 from shared.store.tables.constant import carry_out
 from shared.store.tables.explained import keeping
 from shared.store.tables.models import GONE, EventState, JournalEvent, LedgerRow, LedgerState, RecoveryMode
@@ -111,7 +114,11 @@ class Answered:
 
 
 class Ledger(LedgerQueries):
-    """Changes the rows of one kind, within one transaction."""
+    """Changes the rows of one kind, within one transaction, as `shared.store.ledger.transitions` says.
+
+    What changes a row tells whether it did: False where the table does not accept it in the row's state, or its guard
+    does not hold.
+    """
 
     def claim(self, claim: Claim, lease: float) -> int | None:
         """Claim a free or new row, raising its attempt number.
@@ -157,7 +164,9 @@ class Ledger(LedgerQueries):
     def regroup(self, issue_id: int, fingerprint_of: Callable[[dict[str, Any]], str]) -> None:
         """Correct the fingerprints of what is in flight on an issue: a version before took the hours into them."""
         statement = select(self._model).where(
-            NOT_LINKED, self._model.issue_id == issue_id, self._model.state.in_(IN_FLIGHT)
+            NOT_LINKED,
+            self._model.issue_id == issue_id,
+            _among(self._model.state, NOTES[LedgerNote.REGROUPED]),
         )
         for row in self._session.scalars(statement).all():
             fingerprint = fingerprint_of(row.body or {})
@@ -186,9 +195,10 @@ class Ledger(LedgerQueries):
         Returns:
             False where the attempt was superseded: the answer is a possible duplicate (`late_answer`).
         """
-        return self._set(
-            and_(self._attempt(key, attempt), self._model.duplicate.is_(False)),
-            state=LedgerState.LINKED,
+        return self._move(
+            (LedgerEvent.ANSWER, LedgerEvent.ANSWER_WHILE_HELD),
+            self._attempt(key, attempt),
+            self._model.duplicate.is_(False),
             tracker_id=tracker_id,
             author_id=author_id,
             adopted=False,
@@ -197,11 +207,19 @@ class Ledger(LedgerQueries):
             **keeping(reason),
         )
 
-    def adopt(self, key: int, attempt: int, tracker_id: int, author_id: int | None, reason: Notice) -> bool:
+    def adopt(
+        self,
+        key: int,
+        attempt: int,
+        tracker_id: int,
+        author_id: int | None,
+        reason: Notice,
+        event: LedgerEvent = LedgerEvent.FOUND,
+    ) -> bool:
         """Link a row in doubt to what a lookup found; False where it is no longer in doubt."""
-        return self._set(
-            and_(self._attempt(key, attempt), self._model.state == LedgerState.IN_DOUBT),
-            state=LedgerState.LINKED,
+        return self._move(
+            (event,),
+            self._attempt(key, attempt),
             tracker_id=tracker_id,
             author_id=author_id,
             adopted=True,
@@ -210,20 +228,17 @@ class Ledger(LedgerQueries):
             **keeping(reason),
         )
 
-    def free(self, key: int, attempt: int, reason: Notice) -> bool:
+    def free(
+        self, key: int, attempt: int, reason: Notice, event: LedgerEvent = LedgerEvent.NOT_CREATED
+    ) -> bool:
         """Give a claim back: refused, never sent, or found to be absent; the attempt number stays."""
-        return self._set(
-            and_(self._attempt(key, attempt), self._model.state.in_(IN_FLIGHT)),
-            state=LedgerState.FREE,
-            settle_after=None,
-            **keeping(reason),
-        )
+        return self._move((event,), self._attempt(key, attempt), settle_after=None, **keeping(reason))
 
     def doubt(self, key: int, attempt: int, settling: float, reason: Notice) -> bool:
         """Put a claim in doubt: nobody decides before `settling` seconds have gone."""
-        return self._set(
-            and_(self._attempt(key, attempt), self._model.state == LedgerState.CLAIMED),
-            state=LedgerState.IN_DOUBT,
+        return self._move(
+            (LedgerEvent.NO_CLEAR_ANSWER,),
+            self._attempt(key, attempt),
             unclear=self._one_more,
             settle_after=clock(settling),
             **keeping(reason),
@@ -232,9 +247,10 @@ class Ledger(LedgerQueries):
     def expire(self, key: int, attempt: int, settling: float) -> bool:
         """Put a claim in doubt whose lease and settling time ran out; its worker is gone or was stopped."""
         over = self._model.lease_until <= clock(-settling)
-        return self._set(
-            and_(self._attempt(key, attempt), self._model.state == LedgerState.CLAIMED, over),
-            state=LedgerState.IN_DOUBT,
+        return self._move(
+            (LedgerEvent.LEASE_OVER,),
+            self._attempt(key, attempt),
+            over,
             unclear=self._one_more,
             settle_after=clock(),
             **keeping(Reason.NEVER_TOLD()),
@@ -244,49 +260,52 @@ class Ledger(LedgerQueries):
         self, key: int, attempt: int, due: datetime, reason: Notice, *, count: bool = True
     ) -> bool:
         """Count a lookup that came to no verdict; the next one is due at `due` (database clock)."""
-        return self._set(
-            and_(self._attempt(key, attempt), self._model.state == LedgerState.IN_DOUBT),
+        return self._note(
+            LedgerNote.ANOTHER_ROUND,
+            self._attempt(key, attempt),
             rounds=self._model.rounds + int(count),
             settle_after=due,
             **keeping(reason),
         )
 
-    def hold(self, key: int, attempt: int | None, reason: Notice, candidates: Collection[int] = ()) -> bool:
+    def hold(
+        self,
+        key: int,
+        attempt: int | None,
+        reason: Notice,
+        candidates: Collection[int] = (),
+        event: LedgerEvent = LedgerEvent.UNDECIDABLE,
+    ) -> bool:
         """Give a row to a person (`deskbridge held`), with the tracker ids that may be it.
 
         Args:
             key: ticket id or ticket-task id.
-            attempt: only if this is still the attempt and unsettled; None: whatever it is.
+            attempt: only if this is still the attempt and unsettled; None: whatever it is (`ISSUE_LOST`).
             reason: why it cannot be decided.
             candidates: tracker ids a person may adopt.
+            event: what happened to the attempt.
         """
-        where = self._model.key == key
-        if attempt is not None:
-            where = and_(self._attempt(key, attempt), self._model.state.in_(IN_FLIGHT))
+        where = self._model.key == key if attempt is None else self._attempt(key, attempt)
+        happened = LedgerEvent.ISSUE_LOST if attempt is None else event
         found = sorted(set(candidates)) or None
-        return self._set(
-            where, state=LedgerState.HELD, settle_after=None, candidates=found, **keeping(reason)
-        )
+        return self._move((happened,), where, settle_after=None, candidates=found, **keeping(reason))
 
     def narrow(self, key: int, attempt: int, candidates: Collection[int], reason: Notice) -> bool:
         """Leave a held row fewer candidates, since another row turned out to own some; without any it is free."""
         left = sorted(candidates)
         values = {"candidates": left} if left else {"candidates": None, **keeping(reason)}
-        return self._set(
-            and_(self._attempt(key, attempt), self._model.state == LedgerState.HELD),
-            state=LedgerState.HELD if left else LedgerState.FREE,
-            **values,
-        )
+        event = LedgerEvent.CANDIDATE_LOST if left else LedgerEvent.LAST_CANDIDATE_LOST
+        return self._move((event,), self._attempt(key, attempt), **values)
 
-    def late_answer(self, key: int, tracker_id: int) -> None:
+    def late_answer(self, key: int, tracker_id: int) -> bool:
         """Hold a row whose superseded attempt created `tracker_id` after all: a possible duplicate."""
         row = self.lock(key)
         refused_before = row is not None and row.state != LedgerState.HELD
         known = {row.tracker_id, *(() if refused_before else row.candidates or ())} if row else set()
         ids = sorted(found for found in known | {tracker_id} if found is not None)
-        self._set(
+        return self._move(
+            (LedgerEvent.LATE_ANSWER,),
             self._model.key == key,
-            state=LedgerState.HELD,
             duplicate=True,
             settle_after=None,
             candidates=ids,
@@ -295,23 +314,16 @@ class Ledger(LedgerQueries):
 
     def moved(self, key: int, tracker_id: int, tracker_project_id: int) -> bool:
         """Note that an issue belongs to another tracker project than it was known to."""
-        return self._set(
-            and_(self._model.key == key, self._model.tracker_id == tracker_id),
-            tracker_project_id=tracker_project_id,
-        )
+        where = self._object(key, tracker_id)
+        return self._note(LedgerNote.MOVED, where, tracker_project_id=tracker_project_id)
 
     def belongs_to(self, key: int, tracker_id: int, author_id: int) -> bool:
         """Note that an object has another author now."""
-        where = and_(self._model.key == key, self._model.tracker_id == tracker_id)
-        return self._set(where, author_id=author_id)
+        return self._note(LedgerNote.BELONGS_TO, self._object(key, tracker_id), author_id=author_id)
 
     def gone(self, key: int, tracker_id: int, reason: Notice) -> bool:
         """Mark a link whose object no longer exists on the tracker."""
-        return self._set(
-            and_(self._model.key == key, self._model.tracker_id == tracker_id),
-            state=LedgerState.GONE,
-            **keeping(reason),
-        )
+        return self._move((LedgerEvent.DELETED,), self._object(key, tracker_id), **keeping(reason))
 
     def take_from_sibling(self, key: int, tracker_id: int) -> LedgerRow | None:
         """Release a tracker id that another row holds, for the row whose own answer named it.
@@ -326,16 +338,16 @@ class Ledger(LedgerQueries):
             select(self._model).where(
                 self._model.tracker_id == tracker_id,
                 self._model.key != key,
-                self._model.state != GONE,
+                _accepts(self._model.state, LedgerEvent.ADOPTION_TAKEN, LedgerEvent.ID_GIVEN_AWAY),
             )
         )
         if holder is None:
             return None
-        where = and_(self._model.key == holder.key, self._model.tracker_id == tracker_id)
+        where = self._object(holder.key, tracker_id)
         if holder.adopted:
             self._set(
                 where,
-                state=LedgerState.IN_DOUBT,
+                state=TRANSITIONS[LedgerEvent.ADOPTION_TAKEN].target,
                 tracker_id=None,
                 adopted=False,
                 duplicate=False,
@@ -344,7 +356,7 @@ class Ledger(LedgerQueries):
             )
         else:
             lost = Reason.ID_GIVEN_AWAY(tracker_id=tracker_id, kind=self.kind, key=key)
-            self._set(where, state=LedgerState.GONE, **keeping(lost))
+            self._set(where, state=TRANSITIONS[LedgerEvent.ID_GIVEN_AWAY].target, **keeping(lost))
         return holder
 
     def resolve(
@@ -361,9 +373,9 @@ class Ledger(LedgerQueries):
             tracker_project_id: where that is, as far as it was seen; None: where it was.
         """
         adopting = tracker_id is not None
-        return self._set(
-            and_(self._model.key == key, self._model.state.in_((LedgerState.HELD, LedgerState.GONE))),
-            state=LedgerState.LINKED if adopting else LedgerState.FREE,
+        return self._move(
+            (LedgerEvent.PERSON_ADOPTS if adopting else LedgerEvent.PERSON_CREATES_AGAIN,),
+            self._model.key == key,
             tracker_id=tracker_id,
             adopted=adopting,
             attempt=self._model.attempt + 1,
@@ -390,7 +402,7 @@ class Ledger(LedgerQueries):
         """Link a new or free row to what another installation created; False where the row is neither."""
         values: dict[str, Any] = {
             "ticket_id": ticket_id,
-            "state": LedgerState.LINKED,
+            "state": TRANSITIONS[LedgerEvent.TAKEN_OVER].target,
             "tracker_project_id": tracker_project_id,
             "issue_id": issue_id,
             "tracker_id": tracker_id,
@@ -408,7 +420,7 @@ class Ledger(LedgerQueries):
             .on_conflict_do_update(
                 index_elements=[self._key_column],
                 set_={**values, "attempt": self._model.attempt + 1},
-                where=self._model.state == LedgerState.FREE,
+                where=_accepts(self._model.state, LedgerEvent.TAKEN_OVER),
             )
             .returning(self._model.attempt)
         )
@@ -416,9 +428,9 @@ class Ledger(LedgerQueries):
 
     def forget(self, key: int, tracker_id: int, reason: Notice) -> bool:
         """Free a link whose object went away together with another: it is to be created anew."""
-        return self._set(
-            and_(self._model.key == key, self._model.tracker_id == tracker_id),
-            state=LedgerState.FREE,
+        return self._move(
+            (LedgerEvent.WENT_WITH_ISSUE,),
+            self._object(key, tracker_id),
             tracker_id=None,
             adopted=False,
             first_claimed_at=None,
@@ -428,13 +440,9 @@ class Ledger(LedgerQueries):
 
     def unlink(self, key: int, tracker_id: int) -> bool:
         """Free a link that a person has had forgotten, though its object is still there; no lookup takes that again."""
-        return self._set(
-            and_(
-                self._model.key == key,
-                self._model.tracker_id == tracker_id,
-                self._model.state == LedgerState.LINKED,
-            ),
-            state=LedgerState.FREE,
+        return self._move(
+            (LedgerEvent.PERSON_FORGETS,),
+            self._object(key, tracker_id),
             tracker_id=None,
             adopted=False,
             author_id=None,
@@ -454,6 +462,23 @@ class Ledger(LedgerQueries):
     def _attempt(self, key: int, attempt: int) -> ColumnElement[bool]:
         return and_(self._model.key == key, self._model.attempt == attempt)
 
+    def _object(self, key: int, tracker_id: int) -> ColumnElement[bool]:
+        return and_(self._model.key == key, self._model.tracker_id == tracker_id)
+
+    def _move(
+        self,
+        events: Sequence[LedgerEvent],
+        where: ColumnElement[bool],
+        *guards: ColumnElement[bool],
+        **values: Any,
+    ) -> bool:
+        """Bring a row to the state that the table names, if it is in one in which the table accepts an event."""
+        accepted = _accepts(self._model.state, *events)
+        return self._set(and_(where, accepted, *guards), state=TRANSITIONS[events[0]].target, **values)
+
+    def _note(self, note: LedgerNote, where: ColumnElement[bool], **values: Any) -> bool:
+        return self._set(and_(where, _among(self._model.state, NOTES[note])), **values)
+
     def _set(self, where: ColumnElement[bool], **values: Any) -> bool:
         statement = (
             update(self._table)
@@ -462,6 +487,24 @@ class Ledger(LedgerQueries):
             .returning(self._model.attempt)
         )
         return self._session.scalar(statement) is not None
+
+
+State = ColumnElement[str] | InstrumentedAttribute[str]
+
+
+def _accepts(state: State, *events: LedgerEvent) -> ColumnElement[bool]:
+    """Return that a row is in a state in which the table accepts one of some events."""
+    return _among(state, [one for event in events for one in TRANSITIONS[event].sources])
+
+
+def _among(state: State, states: Collection[LedgerState | None]) -> ColumnElement[bool]:
+    """Return that a row is in one of some states, said as the indexes need it."""
+    some = [one for one in states if one is not None]
+    if set(some) == set(LedgerState):
+        return true()
+    if set(LedgerState).difference(some) == {LedgerState.GONE}:
+        return state != GONE
+    return state == some[0] if len(some) == 1 else state.in_(some)
 
 
 @cache
@@ -488,7 +531,7 @@ def _claiming(
     names = [one.name for one in claimed if one.name in columns and one.name != key_column]
     values: dict[str, ColumnElement[Any]] = {
         **{name: claimed[name] for name in names if name != "key"},
-        "state": _constant(columns.state, LedgerState.CLAIMED),
+        "state": _constant(columns.state, TRANSITIONS[LedgerEvent.CLAIM].target),
         "claimed_at": clock(),
         "lease_until": clock(bindparam("lease", type_=Float)),
         "settle_after": _constant(columns.settle_after, None),
@@ -513,7 +556,7 @@ def _claiming(
         row = row.where(~exists().where(this.c.id == claimed.event_id, *waits, is_newer))
     inserting = insert(table).from_select(list(row.selected_columns.keys()), row)
     new = inserting.excluded
-    is_free = columns.state == LedgerState.FREE
+    is_free = _accepts(columns.state, LedgerEvent.CLAIM)
     if as_read:
         is_free = and_(is_free, columns.attempt == new.attempt - 1)
     again = {
@@ -540,13 +583,13 @@ def _linking(table: Table, key_column: str, *, postgresql: bool) -> Any:
         .where(
             columns[key_column] == answered.key,
             columns.attempt == answered.attempt,
-            unindexed(columns.state) == LedgerState.CLAIMED,
+            _accepts(unindexed(columns.state), LedgerEvent.ANSWER_IN_TIME),
             columns.lease_until > moment(),
             columns.duplicate.is_(False),
             ~held,
         )
         .values(
-            state=LedgerState.LINKED,
+            state=TRANSITIONS[LedgerEvent.ANSWER_IN_TIME].target,
             tracker_id=answered.tracker_id,
             author_id=answered.author_id,
             adopted=False,

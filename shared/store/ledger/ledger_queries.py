@@ -11,6 +11,7 @@ from sqlalchemy import ColumnElement, Select, Table, and_, bindparam, func, or_,
 from sqlalchemy.orm import Session
 
 from shared.codes.kinds import Kind
+from shared.store.ledger.transitions import FOR_A_PERSON, IN_FLIGHT
 from shared.store.tables.models import GONE, OPEN_ROWS, LedgerRow, LedgerState, TaskTimeLink, TicketIssueLink
 from shared.store.tables.rows import among
 from shared.store.tables.types import Key, moment
@@ -18,7 +19,6 @@ from shared.store.tables.types import Key, moment
 MOST_SETTLED = 200
 NOT_LINKED = text(OPEN_ROWS)
 """Said literally, so that either database uses the small index of the rows that are still open."""
-IN_FLIGHT = (LedgerState.CLAIMED, LedgerState.IN_DOUBT)
 
 
 def unsettled_tickets() -> Select[tuple[int]]:
@@ -142,8 +142,7 @@ class LedgerQueries:
 
     def waiting_for_a_person(self) -> Sequence[LedgerRow]:
         """Return held and gone rows, those waiting longest first."""
-        states = (LedgerState.HELD, LedgerState.GONE)
-        statement = select(self._model).where(NOT_LINKED, self._model.state.in_(states))
+        statement = select(self._model).where(NOT_LINKED, self._model.state.in_(FOR_A_PERSON))
         return self._session.scalars(statement.order_by(self._model.changed_at)).all()
 
     def due_tickets(self, limit: int, settling: float) -> list[int]:

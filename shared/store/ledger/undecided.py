@@ -6,9 +6,8 @@ from sqlalchemy import ScalarSelect, func, literal, select, union_all
 from sqlalchemy.orm import Session
 
 from shared.store.ledger.ledger_queries import NOT_LINKED
-from shared.store.tables.models import LedgerState, TaskTimeLink, TicketIssueLink
-
-DECIDABLE = (LedgerState.HELD, LedgerState.GONE)
+from shared.store.ledger.transitions import FOR_A_PERSON
+from shared.store.tables.models import TaskTimeLink, TicketIssueLink
 
 
 class Undecided:
@@ -24,7 +23,7 @@ class Undecided:
 def undecided_count() -> ScalarSelect[int]:
     """Return how many there are, for a statement."""
     held = union_all(
-        *(select(literal(1)).select_from(model).where(NOT_LINKED, model.state.in_(DECIDABLE))
+        *(select(literal(1)).select_from(model).where(NOT_LINKED, model.state.in_(FOR_A_PERSON))
           for model in (TicketIssueLink, TaskTimeLink))
     )  # fmt: skip
     return select(func.count()).select_from(held.subquery()).scalar_subquery()

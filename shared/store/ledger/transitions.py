@@ -1,0 +1,273 @@
+"""The ledger's transitions, as one table: in which states an event is accepted, and what it does.
+
+`Ledger` takes from it the states that each of its statements requires, and the state that it writes. `Decisions` takes
+from it what happens to the ticket's events. What a person may decide is read from it too. An event that a row's state
+does not accept changes nothing.
+
+What asks for a row is the newest event of its key that passes the gate, whichever had it claimed. A row without an
+entry under `journal` changes no event by itself: the ticket's pass ends its own events.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+
+from shared.codes.steps import What
+from shared.store.tables.models import LedgerState
+
+FREE, CLAIMED, IN_DOUBT, LINKED, HELD, GONE = (
+    LedgerState.FREE, LedgerState.CLAIMED, LedgerState.IN_DOUBT, LedgerState.LINKED, LedgerState.HELD, LedgerState.GONE
+)  # fmt: skip
+NO_ROW = None
+IN_FLIGHT = (CLAIMED, IN_DOUBT)
+"""A request may have been sent, and its outcome is not recorded yet."""
+FOR_A_PERSON = (HELD, GONE)
+"""A person decides."""
+ANY = (FREE, CLAIMED, IN_DOUBT, LINKED, HELD, GONE)
+NEW_OR_FREE = (NO_ROW, FREE)
+
+
+class LedgerEvent(StrEnum):
+    """What happens to a row and may change its state."""
+
+    CLAIM = "claim"
+    ANSWER_IN_TIME = "answer in time"
+    ANSWER = "answer"
+    ANSWER_WHILE_HELD = "answer while held"
+    LATE_ANSWER = "late answer"
+    NOT_CREATED = "not created"
+    NO_CLEAR_ANSWER = "no clear answer"
+    LEASE_OVER = "lease over"
+    HELD_BY_POLICY = "held by policy"
+    FOUND = "found"
+    ABSENT = "absent"
+    UNDECIDABLE = "undecidable"
+    FOUND_AFTER_RESTORE = "found after a restore"
+    ALIKE_AFTER_RESTORE = "alike after a restore"
+    CANDIDATE_LOST = "candidate lost"
+    LAST_CANDIDATE_LOST = "last candidate lost"
+    ADOPTION_TAKEN = "adoption taken"
+    ID_GIVEN_AWAY = "id given away"
+    DELETED = "deleted"
+    WENT_WITH_ISSUE = "went with its issue"
+    ISSUE_LOST = "issue lost"
+    PERSON_ADOPTS = "a person adopts"
+    PERSON_CREATES_AGAIN = "a person has it created again"
+    PERSON_FORGETS = "a person has the link forgotten"
+    TAKEN_OVER = "taken over"
+
+
+class Guard(StrEnum):
+    """What has to hold besides the state."""
+
+    AS_READ = "the row's attempt is as it was read, if the claim names it"
+    NEWEST = "no newer event of its key is pending, if the claim asks for that"
+    CURRENT = "the settings that it was built from stand, if the claim names them"
+    NOT_RESTORED = "no backup was restored, if the claim asks for that"
+    THIS_ATTEMPT = "the attempt is the row's"
+    THIS_OBJECT = "the row has this tracker id"
+    LEASE_RUNS = "its lease runs"
+    LEASE_IS_OVER = "its lease and the settling time are over"
+    NOT_TAKEN = "no other row has the tracker id"
+    NOT_TWICE = "it is no possible duplicate"
+    ADOPTED = "it had adopted the object"
+    CREATED = "it had created the object"
+
+
+class InJournal(StrEnum):
+    """What happens to events of the row's ticket, or of its ticket task."""
+
+    REOPEN_HELD = "held events are pending again"
+    REOPEN_CAUSE = "what asks for it is pending again, if it ended as done or superseded"
+    REOPEN_CAUSE_ALWAYS = "what asks for it is pending again, however it ended"
+    MAKE_DUE = "waiting events are due now"
+    DELAY = "what waits for it is due after a pause"
+
+
+@dataclass(frozen=True, slots=True)
+class Transition:
+    """One row of the table.
+
+    Attributes:
+        event: what happens.
+        sources: the states in which it is accepted; `NO_ROW`: there is no row yet.
+        target: the state afterwards.
+        guards: what else has to hold, all of it.
+        reason: why it leads there.
+        journal: what happens to events, in this order and in the same transaction.
+        notices: what the ticket's history says of it, if it says something: one of them.
+    """
+
+    event: LedgerEvent
+    sources: tuple[LedgerState | None, ...]
+    target: LedgerState
+    guards: tuple[Guard, ...]
+    reason: str
+    journal: tuple[InJournal, ...] = ()
+    notices: tuple[What, ...] = ()
+
+
+CREATED = (What.ISSUE_CREATED, What.HOURS_LOGGED)
+NO_GUARD = ()
+OF_ATTEMPT, OF_OBJECT = (Guard.THIS_ATTEMPT,), (Guard.THIS_OBJECT,)
+ROWS = (
+    Transition(
+        LedgerEvent.CLAIM, NEW_OR_FREE, CLAIMED,
+        (Guard.AS_READ, Guard.NEWEST, Guard.CURRENT, Guard.NOT_RESTORED),
+        "The attempt is numbered and stored before anything is sent, so that only one worker sends.",
+    ),
+    Transition(
+        LedgerEvent.ANSWER_IN_TIME, (CLAIMED,), LINKED,
+        (*OF_ATTEMPT, Guard.LEASE_RUNS, Guard.NOT_TAKEN, Guard.NOT_TWICE),
+        "The tracker named what it created, and no other worker was at the row.",
+        notices=CREATED,
+    ),
+    Transition(
+        LedgerEvent.ANSWER, (FREE, CLAIMED, IN_DOUBT, LINKED, GONE), LINKED,
+        (*OF_ATTEMPT, Guard.NOT_TWICE),
+        "The definite answer to the row's own attempt is true, whatever was concluded without it.",
+        notices=CREATED,
+    ),
+    Transition(
+        LedgerEvent.ANSWER_WHILE_HELD, (HELD,), LINKED,
+        (*OF_ATTEMPT, Guard.NOT_TWICE),
+        "The answer decides what a person would have had to.",
+        (InJournal.REOPEN_HELD,), CREATED,
+    ),
+    Transition(
+        LedgerEvent.LATE_ANSWER, ANY, HELD, NO_GUARD,
+        "An older attempt created something too, so that a person says which of them counts.",
+        notices=(What.LATE_AND_TWICE,),
+    ),
+    Transition(
+        LedgerEvent.NOT_CREATED, IN_FLIGHT, FREE, OF_ATTEMPT,
+        "The request was refused or never sent, so that nothing was created.",
+    ),
+    Transition(
+        LedgerEvent.NO_CLEAR_ANSWER, (CLAIMED,), IN_DOUBT, OF_ATTEMPT,
+        "The request was sent, and may have been carried out.",
+        notices=(What.DOUBT_BEGAN,),
+    ),
+    Transition(
+        LedgerEvent.LEASE_OVER, (CLAIMED,), IN_DOUBT,
+        (*OF_ATTEMPT, Guard.LEASE_IS_OVER),
+        "Its worker has ended or was stopped, and may have sent the request.",
+    ),
+    Transition(
+        LedgerEvent.HELD_BY_POLICY, IN_FLIGHT, HELD, OF_ATTEMPT,
+        "There was no clear answer, and `in_doubt_policy` has a person decide.",
+        notices=(What.DOUBT_HELD,),
+    ),
+    Transition(
+        LedgerEvent.FOUND, (IN_DOUBT,), LINKED, OF_ATTEMPT,
+        "The search on the tracker found what was sent.",
+        (InJournal.MAKE_DUE,), (What.CREATION_FOUND,),
+    ),
+    Transition(
+        LedgerEvent.ABSENT, IN_FLIGHT, FREE, OF_ATTEMPT,
+        "The search on the tracker found nothing, so that it may be created, even if its event ended as done.",
+        (InJournal.REOPEN_CAUSE, InJournal.MAKE_DUE, InJournal.DELAY), (What.CREATION_ABSENT,),
+    ),
+    Transition(
+        LedgerEvent.UNDECIDABLE, IN_FLIGHT, HELD, OF_ATTEMPT,
+        "The search on the tracker cannot tell whether it was created, or `in_doubt_policy` leaves that to a person.",
+        (InJournal.MAKE_DUE,), (What.FOR_PERSON_TO_SAY,),
+    ),
+    Transition(
+        LedgerEvent.FOUND_AFTER_RESTORE, (IN_DOUBT,), LINKED, OF_ATTEMPT,
+        "The tracker has it from before the backup was restored.",
+        notices=(What.CREATED_BEFORE,),
+    ),
+    Transition(
+        LedgerEvent.ALIKE_AFTER_RESTORE, IN_FLIGHT, HELD, OF_ATTEMPT,
+        "The tracker has something alike, perhaps from before the backup was restored.",
+        notices=(What.PERHAPS_CREATED_BEFORE,),
+    ),
+    Transition(
+        LedgerEvent.CANDIDATE_LOST, (HELD,), HELD, OF_ATTEMPT,
+        "Another row has one of its candidates, and others are left.",
+    ),
+    Transition(
+        LedgerEvent.LAST_CANDIDATE_LOST, (HELD,), FREE, OF_ATTEMPT,
+        "Other rows have all of its candidates, so that it was not created.",
+        (InJournal.REOPEN_HELD, InJournal.REOPEN_CAUSE),
+    ),
+    Transition(
+        LedgerEvent.ADOPTION_TAKEN, (FREE, CLAIMED, IN_DOUBT, LINKED, HELD), IN_DOUBT,
+        (*OF_OBJECT, Guard.ADOPTED),
+        "The answer to another row's attempt names the object, so that this row's own is to be searched again.",
+        (InJournal.REOPEN_CAUSE,), (What.OWNER_ANSWERED,),
+    ),
+    Transition(
+        LedgerEvent.ID_GIVEN_AWAY, (FREE, CLAIMED, IN_DOUBT, LINKED, HELD), GONE,
+        (*OF_OBJECT, Guard.CREATED),
+        "The tracker gave the id away again, so that this row's object no longer exists.",
+        notices=(What.OWNER_ANSWERED,),
+    ),
+    Transition(
+        LedgerEvent.DELETED, ANY, GONE, OF_OBJECT,
+        "The tracker has the issue no more.",
+        notices=(What.ISSUE_WENT_AWAY,),
+    ),
+    Transition(
+        LedgerEvent.WENT_WITH_ISSUE, ANY, FREE, OF_OBJECT,
+        "The tracker deleted the time entry together with its issue, which is created again.",
+        (InJournal.REOPEN_CAUSE_ALWAYS,), (What.TIME_AGAIN, What.TIME_AGAIN_LATER),
+    ),
+    Transition(
+        LedgerEvent.ISSUE_LOST, ANY, HELD, NO_GUARD,
+        "Its time was logged on an issue that is no longer its ticket's.",
+        notices=(What.TIME_FOR_PERSON,),
+    ),
+    Transition(
+        LedgerEvent.PERSON_ADOPTS, FOR_A_PERSON, LINKED, NO_GUARD,
+        "A person named the object.",
+        (InJournal.REOPEN_HELD,), (What.PERSON_DECIDES,),
+    ),
+    Transition(
+        LedgerEvent.PERSON_CREATES_AGAIN, FOR_A_PERSON, FREE, NO_GUARD,
+        "A person said that there is no such object, or that it is to be replaced.",
+        (InJournal.REOPEN_HELD, InJournal.REOPEN_CAUSE_ALWAYS), (What.PERSON_DECIDES,),
+    ),
+    Transition(
+        LedgerEvent.PERSON_FORGETS, (LINKED,), FREE, OF_OBJECT,
+        "A person had the link removed (`deskbridge forget-link`); the object stays.",
+        notices=(What.LINK_FORGOTTEN,),
+    ),
+    Transition(
+        LedgerEvent.TAKEN_OVER, NEW_OR_FREE, LINKED, NO_GUARD,
+        "Another installation had created it (`deskbridge backfill`).",
+    ),
+)  # fmt: skip
+TRANSITIONS: Mapping[LedgerEvent, Transition] = {row.event: row for row in ROWS}
+
+
+class LedgerNote(StrEnum):
+    """What is noted on a row; its state stays."""
+
+    ANOTHER_ROUND = "another round"
+    REGROUPED = "regrouped"
+    MOVED = "moved"
+    BELONGS_TO = "belongs to"
+
+
+NOTES: Mapping[LedgerNote, tuple[LedgerState, ...]] = {
+    LedgerNote.ANOTHER_ROUND: (IN_DOUBT,),
+    LedgerNote.REGROUPED: IN_FLIGHT,
+    LedgerNote.MOVED: ANY,
+    LedgerNote.BELONGS_TO: ANY,
+}
+"""The states in which each of them is accepted."""
+
+
+def next_state(event: LedgerEvent, state: LedgerState | None) -> LedgerState | None:
+    """Return the state after an event whose guard holds; None: the event is not accepted, and nothing changes.
+
+    Args:
+        event: what happens.
+        state: the row's state; None: there is no row.
+    """
+    row = TRANSITIONS[event]
+    return row.target if state in row.sources else None
