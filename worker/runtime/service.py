@@ -16,13 +16,14 @@ from sqlalchemy.exc import SQLAlchemyError
 from shared.codes.faults import Fault
 from shared.codes.notice import Notice
 from shared.codes.refusals import Refusal
-from shared.errors import BridgeError, LockBusy, SettingsError, TrackerBusy, TrackerOutage
+from shared.errors import BridgeError, LockBusy, SettingsError, TrackerBusy
 from shared.process.itself import Process
 from shared.redis.circuit_breaker import CircuitBreaker, Permit
 from shared.redis.locks import HeldLock, Locks, of_ticket
 from shared.store.tables.models import EventState
 from shared.telemetry.logs import get_logger, reason_fields
 from worker.ticket.context import Services
+from worker.ticket.error_table import OPENS_BREAKER
 from worker.ticket.results import Result, Waiting
 from worker.ticket.retry import backoff, is_exhausted
 from worker.ticket.steps import Admission, Blocking, Pool, drive
@@ -119,7 +120,7 @@ class SyncService(Services):
                 results += forwarded.results
             except LockBusy as busy:
                 return [*results, Waiting(busy.notice)]
-            except (TrackerOutage, SettingsError) as outage:
+            except OPENS_BREAKER as outage:
                 return [*results, await Blocking(Pool.NOTES, partial(self._begin_pause, ticket_id, outage))]
             except (SQLAlchemyError, RedisError):
                 raise

@@ -9,7 +9,7 @@ from typing import ClassVar, Literal, Self, TypeVar
 
 from shared.codes.kinds import Kind
 from shared.codes.reasons import Reason
-from shared.errors import LeaseOver, NotYet, OutcomeUnknown, Outdated, TrackerOutage, TrackerRejected
+from shared.errors import BridgeError, Outdated, TrackerOutage, TrackerRejected
 from shared.redis.locks import HeldLock
 from shared.store.transaction import Transaction
 from shared.telemetry.logs import get_logger
@@ -17,6 +17,7 @@ from shared.templating.operations import Operation
 from worker.ticket.bodies import built
 from worker.ticket.context import DbOp, Services, TicketContext
 from worker.ticket.create import Begun, create
+from worker.ticket.error_table import Events, outcome_of
 from worker.ticket.fields import give_fields
 from worker.ticket.finish import EventFinisher
 from worker.ticket.gone import issue_gone
@@ -353,21 +354,22 @@ class Forwarding:
                     await events.end(newest, given)
 
     async def _attempt(self, events: list[Pending], doing: Awaitable[T]) -> T | None:
-        """Do something; a refusal for good fails its events, no clear answer or a lease that ran out delays them."""
+        """Do something; an error does to its events what the table of errors says."""
         try:
             return await doing
-        except TrackerRejected as rejection:
-            await self._events.fail(_ids(events), rejection.notice)
-        except LeaseOver as over:
-            until = self._ctx.later(self._work.now, 0)
-            await self._events.end(_ids(events), Waiting(over.notice, until=until))
-        except (NotYet, OutcomeUnknown) as unclear:
-            until = self._ctx.later(self._work.now, _tried(events))
-            await self._events.end(_ids(events), Waiting(unclear.notice, until=until, attempt=True))
-        except TrackerOutage as outage:
-            if outage.may_have_acted:
-                await self._events.end(_ids(events), Waiting(outage.notice, attempt=True))
-            raise
+        except BridgeError as error:
+            outcome, ids = outcome_of(error), _ids(events)
+            if outcome.events is Events.FAIL:
+                await self._events.fail(ids, error.notice)
+            elif outcome.events in (Events.WAIT, Events.WAIT_LONGER):
+                tried = 0 if outcome.events is Events.WAIT else _tried(events)
+                until = self._ctx.later(self._work.now, tried)
+                waiting = Waiting(error.notice, until=until, attempt=outcome.costs_attempt)
+                await self._events.end(ids, waiting)
+            else:
+                if isinstance(error, TrackerOutage) and error.may_have_acted:
+                    await self._events.end(ids, Waiting(error.notice, attempt=outcome.costs_attempt))
+                raise
         return None
 
 
