@@ -238,7 +238,7 @@ ROWS = (
     ),
     Transition(
         LedgerEvent.TAKEN_OVER, NEW_OR_FREE, LINKED, NO_GUARD,
-        "Another installation had created it (`deskbridge backfill`).",
+        "Another installation had created it (`deskbridge import-links`).",
     ),
 )  # fmt: skip
 TRANSITIONS: Mapping[LedgerEvent, Transition] = {row.event: row for row in ROWS}
