@@ -632,7 +632,7 @@ def no_way(_ticket_id: int) -> Workflow[Any]:
 
 
 @pytest.mark.parametrize(
-    "way",
+    "workflow",
     [no_way, panic_here, panic_apart, panic_together, panic_where_much_is_to_be_done_at_the_end],
 )
 def test_a_scheduler_that_fails_itself_or_whose_callers_do_gives_up_its_process(

@@ -39,7 +39,7 @@ def choose_body(
     """Return the body to send; a template that fails stops nothing.
 
     Args:
-        ctx: the pass.
+        ctx: the ticket's context.
         operation: what is to be sent.
         about: what the template is rendered from.
         plain: returns the 1.x body.

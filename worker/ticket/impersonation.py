@@ -42,7 +42,7 @@ class Sender:
     """Sends on behalf of one person in one tracker project.
 
     Args:
-        ctx: the pass.
+        ctx: the ticket's context.
         match: who the helpdesk user is on the tracker, and why.
         about: what is sent.
         is_member: whether the person's membership is known.

@@ -54,7 +54,7 @@ class Creation(ABC):
     """One thing to be created.
 
     Attributes:
-        ctx: the pass.
+        ctx: the ticket's context.
         work: what is known of the ticket.
         asking: the event that asks for it.
         key: ticket id or ticket-task id.
@@ -152,7 +152,7 @@ class IssueCreation(Creation):
         """Return the issue that an event asks for.
 
         Args:
-            ctx: the pass.
+            ctx: the ticket's context.
             work: what is known of the ticket; a tracker project is linked.
             asking: the event.
             tried: how often it was tried before.
@@ -257,7 +257,7 @@ class TimeEntryCreation(Creation):
         """Return the time entry that an event asks for.
 
         Args:
-            ctx: the pass.
+            ctx: the ticket's context.
             work: what is known of the ticket.
             asking: the event.
             issue: the issue that it belongs to.

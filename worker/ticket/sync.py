@@ -177,7 +177,7 @@ class Forwarding:
     """Carries out the work of one ticket.
 
     Args:
-        ctx: the pass's collaborators.
+        ctx: the ticket's context.
         work: what is known of the ticket.
     """
 

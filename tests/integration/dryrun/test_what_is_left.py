@@ -216,7 +216,7 @@ def test_the_sweep_task_cleans_up_but_not_in_a_pause_and_survives_everything(
     parts = {
         "store": bridge.store,
         "settings": bridge.settings,
-        "pause": bridge.breaker,
+        "breaker": bridge.breaker,
         "connector": connector,
     }
     worker = cast(Worker, SimpleNamespace(**parts))
