@@ -46,7 +46,17 @@ def test_no_folder_needs_one_that_needs_it() -> None:
 
 def test_the_workflow_of_a_ticket_imports_no_event_loop_no_driver_and_no_web_framework() -> None:
     """It works with what its context gives it: tests run it step by step, and another scheduler may drive it."""
-    forbidden = ("asyncio", "celery", "fastapi", "kombu", "psycopg2", "redis", "requests", "sqlalchemy", "starlette")
+    forbidden = (
+        "asyncio",
+        "celery",
+        "fastapi",
+        "kombu",
+        "psycopg2",
+        "redis",
+        "requests",
+        "sqlalchemy",
+        "starlette",
+    )
     workflow = {name: path for name, path in FILES.items() if name.startswith("worker.ticket.")}
     found = {
         (name, one)

@@ -17,7 +17,7 @@ ONCE = select.EPOLLIN | select.EPOLLONESHOT
 
 
 class Exchanges:
-    """Exchanges that are on their way; whoever began one hands it over, and is told of its end."""
+    """Exchanges that are on their way; a callback tells of each one's end."""
 
     def __init__(self) -> None:
         self._poll, self._change, self._is_closed = select.epoll(), threading.Lock(), False
@@ -77,7 +77,7 @@ class Exchanges:
 
 
 def nobody() -> None:
-    """Have nobody told."""
+    """Do nothing."""
 
 
 def _patience(until: float | None) -> float:

@@ -1,11 +1,11 @@
-"""Drives many tickets' ways at once, and shares what they ask for.
+"""Runs the workflows of many tickets at once, and shares what they ask for.
 
-Whoever is ready goes on; what the ways then ask for is gathered by kind and done as one: statements, commits, round
-trips. Nobody waits for a group (but what is over, for a moment): it is whatever has gathered while the last one was
-carried out, as a database groups its commits. What is new is read beside that by a thread of its own, so that no call
-waits for it. Calls go to a bounded number of callers, and what else may take long to threads beside them, so that
-whatever is slow holds up its own ticket only. A claim is made only for a caller that is free or soon will be: its lease
-runs from then on.
+Each workflow that is ready goes on; the steps that they then ask for are gathered by kind and done as one: statements,
+commits, round trips. None waits for a group (but what lingers, for a moment): a group is what has gathered while the
+last one was carried out, as a database groups its commits. New tickets are read beside that by a thread of its own, so
+that no call waits for it. Calls go to a bounded number of callers, and what else may take long to threads beside them,
+so that a slow step holds up its own ticket only. A claim is made only for a caller that is free or soon will be: its
+lease runs from then on.
 """
 
 from __future__ import annotations
@@ -89,7 +89,7 @@ minute of a wait for a turn. A long look-up is many calls."""
 
 @dataclass(eq=False)
 class RunningTicket:
-    """A ticket that is on its way.
+    """A ticket whose workflow runs.
 
     Attributes:
         notified_by: the traceparent of its message, if it had one.
@@ -116,7 +116,7 @@ class RunningTicket:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What came of an action: a result, or an error that is raised where the way stands, or that ends the process."""
+    """The outcome of a step: a result, or an error that is raised in the workflow, or that ends the process."""
 
     result: Any = None
     error: BaseException | None = None
@@ -127,16 +127,16 @@ Asked = tuple[RunningTicket, Step[Any]]
 
 
 def _place(waiting: Collection[tuple[RunningTicket, *tuple[Any, ...]]], going: RunningTicket) -> int:
-    """Return where a ticket waits: at the end, or behind those that go ahead as it does."""
+    """Return the place of a ticket in a queue: at the end, or behind the others that go first."""
     return sum(one.is_ahead for one, *_ in waiting) if going.is_ahead else len(waiting)
 
 
 class Calls:
-    """What is to be called next, in order; no more of it is under way at once than may be.
+    """The calls to make next, in order; no more are under way at once than may be.
 
     Args:
         most: how many may be.
-        begin: begins one; whoever has begun it says when it has ended (`ended`).
+        begin: begins one; `ended` is called when it has ended.
     """
 
     def __init__(self, most: int, begin: Callable[[RunningTicket, Step[Any], Arrive], None]) -> None:
@@ -375,7 +375,7 @@ class CallerThreads:
             threads.end()
 
     def _begin(self, going: RunningTicket, action: Step[Any], arrive: Arrive) -> None:
-        """Send what needs nobody to wait for it; everything else takes a thread, and so does what is to be done after.
+        """Send a request without waiting for it; everything else takes a thread.
 
         A request that could not be made up is made up again there, where its error belongs.
         """
@@ -390,7 +390,7 @@ class CallerThreads:
             self._callers.put(going, action, arrive, begun)
 
     def _go_on(self, begun: Exchange, going: RunningTicket, action: Step[Any], arrive: Arrive) -> None:
-        """Go on where an exchange is over: at once, unless something may be left to be asked."""
+        """Go on after an exchange: at once, unless something may be left to ask."""
         if begun.is_plain:
             self._call(going, action, arrive, begun)
         else:
@@ -446,7 +446,7 @@ def outcome_of(going: RunningTicket, action: Step[Any], *begun: Exchange) -> Out
     """Carry an action out for its ticket alone; one that was begun, from there."""
     try:
         return Outcome(going.own.run(action.carry_out, *begun))
-    except BaseException as fault:  # noqa: BLE001 (it belongs to the way, or ends the process)
+    except BaseException as fault:  # noqa: BLE001 (it belongs to the workflow, or ends the process)
         return Outcome(error=fault)
 
 
@@ -467,7 +467,7 @@ def shared(asked: list[Asked]) -> Iterator[tuple[RunningTicket, Outcome]]:
 
 
 def _alike(fault: BaseException) -> BaseException:
-    """Return an error like another, for one more way: raised in two, it would tell the one's story in the other."""
+    """Return a copy of an error, for one more workflow: raised in two, it would have the traceback of both."""
     made = type(fault).__new__(type(fault), *fault.args)
     made.__dict__.update(fault.__dict__)
     made.__cause__ = fault
@@ -475,13 +475,13 @@ def _alike(fault: BaseException) -> BaseException:
 
 
 class Scheduler:
-    """Drives the ways of the tickets that it is told of, each of them once at a time.
+    """Runs the workflows of the tickets that it takes, each of them once at a time.
 
     Args:
-        begin: returns the way of a ticket.
+        begin: returns the workflow of a ticket.
         callers: carry out what may take long.
         share: how many of them may be at work at once.
-        give_up: called where it has failed itself; what is under way is left as by a process that dies.
+        give_up: called if the scheduler itself has failed; what is under way is left as by a process that dies.
         is_limited: whether calls wait for a rate limit; only as many tickets are under way then as callers may be at
             work, since what is known of one grows old while it waits.
     """
@@ -786,12 +786,12 @@ class Scheduler:
             self._go_on(going, Outcome())
 
     def _all_go_on(self, some: list[tuple[RunningTicket, Outcome]]) -> None:
-        """Let some tickets go on; where one of them begins a pause, nothing begins any more that was let in before.
+        """Let some tickets go on; if one of them begins a pause, nothing starts any more that was let in before.
 
-        Every process knows of it once that ticket's way has told Redis; until then this one lets nobody in.
+        Every process knows of it once that ticket's workflow has told Redis; until then this one lets no ticket in.
 
         Raises:
-            BaseException: what ends the process; no way gets it, whose end would wait for others.
+            BaseException: what ends the process; no workflow gets it, whose end would wait for others.
         """
         for going, outcome in some:
             if outcome.error is not None and not isinstance(outcome.error, Exception):
@@ -819,7 +819,7 @@ class Scheduler:
             self._see_to(going, action)
 
     def _see_to(self, going: RunningTicket, action: Step[Any]) -> None:
-        """Have an action done: where it needs a caller, once one is kept for its ticket."""
+        """Have a step done: if it needs a caller, once one is kept for its ticket."""
         if isinstance(action, DbOp):
             self._is_new_no_more(going)
         if isinstance(action, Starting) and (why := self._why_not(going, action)):
@@ -917,7 +917,7 @@ class Scheduler:
         self._arrivals.put((going, outcome))
 
     def _stored(self, some: list[tuple[RunningTicket, DbOp[Any]]]) -> list[tuple[RunningTicket, Outcome]]:
-        """Do some in one transaction; where it fails, each is done again alone, so that one harms nobody.
+        """Do some in one transaction; if it fails, each is done again alone, so that one does not harm the others.
 
         A claim by the caller that is kept for it; everything else beside the callers, who may all be at slow calls.
         What was answered is always done again: it may have failed for the claim that is made with it.

@@ -97,7 +97,7 @@ class SyncService(Services):
         return drive(self.sync_ticket(ticket_id))
 
     async def sync_ticket(self, ticket_id: int) -> list[Result]:
-        """Do the same, one action after the other, for whoever drives it.
+        """Do the same, step by step, for the scheduler.
 
         Raises:
             SQLAlchemyError, RedisError: the database or Redis failed; whatever was not done is still to be done.

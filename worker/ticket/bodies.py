@@ -1,4 +1,4 @@
-"""The request body of an operation: the active template's, or the 1.x body (SPEC section 9); told in the trace."""
+"""The request body of an operation: the active template's, or the 1.x body (SPEC section 9)."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ async def built(ctx: TicketContext, build: Callable[P, T], *args: P.args, **kwar
 
 
 def takes_long(ctx: TicketContext) -> bool:
-    """Tell whether to build what is sent may take long, or ask the store."""
+    """Tell whether building the body may take long, or ask the store."""
     return bool(ctx.templates or ctx.moved or not ctx.people)
 
 
@@ -55,7 +55,7 @@ def choose_body(
 def tell_choice(
     ctx: TicketContext, operation: Operation, chosen: RenderedBody, task_id: int | None = None
 ) -> None:
-    """Tell in the trace which template was used, or failed."""
+    """Note in the ticket history which template was used, or failed."""
     if chosen.fault:
         template = str(ctx.templates[operation])
         failed = What.TEMPLATE_FAILED(operation=operation, template=template, because=chosen.fault.notice)
@@ -67,7 +67,7 @@ def tell_choice(
 
 
 def body_for(ctx: TicketContext, operation: Operation, about: RenderInput, plain: Callable[[], Body]) -> Body:
-    """Return the body to send, as `choose_body`, and tell of it."""
+    """Return the body to send, as `choose_body`, and note the choice."""
     chosen = choose_body(ctx, operation, about, plain)
     tell_choice(ctx, operation, chosen)
     return chosen.body

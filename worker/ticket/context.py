@@ -95,7 +95,7 @@ class TicketContext:
         to_notify: other tickets that are notified at the end, since their waiting work can go on.
         moved: issues that are in another tracker project than was known when the ticket was loaded.
         answered: whether the tracker has given any clear answer.
-        probes: whether everybody else waits for what the tracker answers.
+        probes: whether all other tickets wait for what the tracker answers.
         is_outdated: whether the pass ended early, since settings were changed; a status may be due without an event.
         about: what each log line says of the events.
         began_at: when the ticket was loaded (monotonic seconds).
@@ -150,7 +150,7 @@ class TicketContext:
         """Return one of the calls that this process may make at once, to be held by `async with`.
 
         Raises:
-            NotBegun: nothing new starts any more (where it is entered).
+            NotBegun: nothing new starts any more (raised on entering).
         """
         return Slot()
 
@@ -159,8 +159,8 @@ class TicketContext:
     ) -> Answer:
         """Make a call as the API user for which no ledger row is claimed; the arguments are those of `tracker.call`.
 
-        Right before it leaves, the settings and the ticket's lock are checked: whoever has the lock by then may have
-        sent something newer.
+        Right before it leaves, the settings and the ticket's lock are checked: another worker that took the lock may
+        have sent something newer.
 
         Raises:
             Outdated: nothing was sent; what the request was built from was changed.
@@ -175,7 +175,7 @@ class TicketContext:
             )
 
     def blocking(self, do: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> Step[T]:
-        """Call a function that may take long and calls nobody, in a thread."""
+        """Call a function that may take long and makes no call, in a thread."""
         return Blocking(Pool.OTHERS, lambda: do(*args, **kwargs))
 
     def metadata(self, read: Callable[[Store, TrackerLists], T]) -> Step[T]:
@@ -322,7 +322,7 @@ class TicketRedis:
     locks: Locks
 
     def once(self, name: str, seconds: float) -> Step[bool]:
-        """Tell whether nobody has asked the same in the last so many seconds."""
+        """Tell whether this is the first time within so many seconds that any process asks."""
         return Blocking(Pool.NOTES, lambda: self.locks.once(name, seconds))
 
     @asynccontextmanager
@@ -330,7 +330,7 @@ class TicketRedis:
         """Hold a lock during the block.
 
         Raises:
-            LockBusy: somebody else holds it.
+            LockBusy: another process holds it.
         """
         (held,) = await Blocking(Pool.NOTES, lambda: self.locks.take_all([name]))
         if isinstance(held, LockBusy):
@@ -417,7 +417,7 @@ class Change(DbOp[T]):
 
 @dataclass(frozen=True)
 class ChangeIfCurrent(DbOp[T | Outdated]):
-    """A change for one ticket that nobody may make by settings of before: whoever changes them looks for it.
+    """A change for one ticket that must follow from the current settings: a person who changes them looks for it.
 
     Its result is the error if they were changed since the ticket was loaded.
     """

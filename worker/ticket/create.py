@@ -5,7 +5,7 @@ Nothing is created twice:
 - The ledger row is claimed, and the claim committed, before anything is sent. A claim is given only for a row that is
   free and still at the attempt that was read; it raises the attempt. If several workers claim a row, one is given it.
 - A claim counts only as long as what it was built from stands: settings, mappings, people, metadata and templates.
-- The request is sent only within the claim's lease. Nobody else takes the row over before the lease and the settling
+- The request is sent only within the claim's lease. No other worker takes the row over before lease and settling
   time are over, and then only after asking the tracker.
 - A refusal, or a call that was never sent, makes the row free again. Without a clear answer it is in doubt (`doubt`).
 - The answer is recorded for its own attempt. If another attempt was begun meanwhile, a person decides.
@@ -186,7 +186,7 @@ def _coming(link: Link, asking: Pending) -> TimeEntryCreation | None:
         return None
     try:
         coming = TimeEntryCreation.of(ctx, work, asking, link.expected())
-    except Exception as fault:  # noqa: BLE001 (it is raised again where it is built after the link)
+    except Exception as fault:  # noqa: BLE001 (it is raised again when it is built after the link)
         log.warning("not built before its issue is linked", error=type(fault).__name__)
         return None
     return coming if coming.sender.is_prepared else None
@@ -224,7 +224,7 @@ class Claim(DbOp[Claimed]):
     """Take the row for one attempt, before anything is sent.
 
     The result is an attempt; None if the row is not as it was read; an error if what it was built from was changed
-    meanwhile; and after a restored backup, until somebody has looked on the tracker, that mode.
+    meanwhile; and after a restored backup, until the tracker was searched, that mode.
     """
 
     creation: Creation
@@ -240,7 +240,7 @@ class Claim(DbOp[Claimed]):
     def execute_many(cls, tx: Transaction, operations: Sequence[Self]) -> Sequence[Claimed]:
         """Claim some rows; the time in which they may be sent begins before.
 
-        Where two ask for one row, it is the first who asks: the row holds what it sends. The other may ask again later.
+        If two ask for one row, the first one gets it: the row holds what it sends. The other may ask again later.
         """
         asking, given = dict[tuple[Kind, int], Self](), dict[Self, int]()
         for one in operations:
@@ -271,9 +271,9 @@ class Claim(DbOp[Claimed]):
         )
 
     def _not_given(self, tx: Transaction) -> Claimed:
-        """Return why it was not: a backup was restored, and nobody has looked or decided yet; None: it is not free.
+        """Return why it was not given: restore mode, if the tracker was not searched yet; None: the row is not free.
 
-        What was built from settings that were replaced is outdated, whatever else there is.
+        If the settings were replaced, the claim is outdated in any case.
         """
         ctx = self.creation.ctx
         if ctx.basis is not None and not tx.configs.is_basis(ctx.basis):
@@ -288,7 +288,7 @@ class Claim(DbOp[Claimed]):
 
 
 def _is_decided(row: LedgerRow | None, mode: RecoveryMode) -> bool:
-    """Tell whether a person has decided since the restore that it is to be created."""
+    """Tell whether a person has decided since the restore to have it created."""
     return row is not None and row.first_claimed_at is None and row.changed_at >= mode.began_at
 
 
@@ -313,7 +313,7 @@ class Link(DbOp[Created | Waiting]):
         return self.creation.ctx
 
     def carry_out(self) -> Created | Waiting:
-        """Record it and commit, once more where a sibling's adoption collides or the database fails."""
+        """Record it and commit, again if a sibling's adoption collides or the database fails."""
         for delay in LINK_AGAIN_S:
             try:
                 return super().carry_out()
@@ -328,7 +328,7 @@ class Link(DbOp[Created | Waiting]):
         return id_in(self.found.get("author" if self.creation.kind is Kind.TICKET else "user"))
 
     def _wrong_author(self, author_id: int | None) -> Notice | None:
-        """Return why the author is another than was meant, and tell of it (SPEC section 5)."""
+        """Return why the author is another than was meant, and note it (SPEC section 5)."""
         creation, sender = self.creation, self.creation.sender
         wrong = None if author_id in creation.named else sender.wrong_author(author_id)
         if wrong and sender.person:
@@ -338,7 +338,7 @@ class Link(DbOp[Created | Waiting]):
 
     @classmethod
     def execute_many(cls, tx: Transaction, operations: Sequence[Self]) -> Sequence[Created | Waiting]:
-        """Record some answers: those at whose rows nobody else was together, every other one as it stands."""
+        """Record some answers: together if their rows were left alone meanwhile, each other one by itself."""
         recorded = dict[Self, Created | Waiting]()
         for kind in Kind:
             some = [one for one in operations if one.creation.kind is kind]
@@ -368,7 +368,7 @@ class Link(DbOp[Created | Waiting]):
         return [recorded[one] for one in operations]
 
     def expected(self) -> Created:
-        """Return what it will come to, unless there is more to it."""
+        """Return the result to expect, unless there is more to the answer."""
         return Created(self.tracker_id, self.creation.sender.project_id, now=True)
 
     def _answered(self) -> Answered:
@@ -376,7 +376,7 @@ class Link(DbOp[Created | Waiting]):
         return Answered(self.creation.key, self.attempt.number, self.tracker_id, self._author_id(), reason)
 
     def _link(self, tx: Transaction) -> Created | Waiting | None:
-        """Link a row that somebody else was at meanwhile; return what is so where it is not to be linked."""
+        """Link a row that was changed meanwhile; return the result if it is not to be linked."""
         decisions = self.creation.ctx.decisions(tx, self.creation.kind)
         row = tx.ledger(self.creation.kind).lock(self.creation.key)
         if odd := self._at_odds(tx, decisions, row):
@@ -389,7 +389,7 @@ class Link(DbOp[Created | Waiting]):
     def _at_odds(
         self, tx: Transaction, decisions: Decisions, row: LedgerRow | None
     ) -> Created | Waiting | None:
-        """Return what is so where somebody else was at the row meanwhile; None: it is to be linked all the same."""
+        """Return the result if the row, changed meanwhile, is not to be linked; None: link it all the same."""
         creation, tracker_id, number = self.creation, self.tracker_id, self.attempt.number
         ctx, kind, key, project_id = creation.ctx, creation.kind, creation.key, creation.sender.project_id
         linked_to = row.tracker_id if row and row.state == LedgerState.LINKED else None
@@ -445,7 +445,7 @@ class LinkAndClaim(DbOp[tuple[Created | Waiting, Claimed]]):
 
 
 def _is_exchanged(tx: Transaction, kind: Kind, row: LedgerRow | None, attempt: int, tracker_id: int) -> bool:
-    """Whether a sibling adopted what this answer names, and the row has, or is getting, another in its place.
+    """Tell whether a sibling adopted what this answer names, and the row has, or is getting, another in its place.
 
     Then there is one object for each of them, and nothing was created twice.
     """
@@ -456,7 +456,7 @@ def _is_exchanged(tx: Transaction, kind: Kind, row: LedgerRow | None, attempt: i
 
 
 def _orphans(tx: Transaction, kind: Kind, row: LedgerRow, linked_to: int | None) -> bool:
-    """Whether what the row had adopted would belong to nobody once its own answer replaces it."""
+    """Tell whether what the row had adopted would belong to no row once its own answer replaces it."""
     if linked_to is None:
         return False
     alike = tx.ledger(kind).in_doubt_like(row.fingerprint or "", settleable=False)

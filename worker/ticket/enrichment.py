@@ -48,7 +48,7 @@ class Completion:
             events: those that lack something, oldest first.
 
         Returns:
-            What they wait for; nothing where they can be worked on now.
+            What they wait for; nothing if they can be worked on now.
         """
         told: dict[int, dict[Fact, Any]] = {}
         because, tell = Reason.HELPDESK_NOT_ASKED(), log.info
@@ -122,7 +122,7 @@ def _keep(
 
 
 def _answers(lookup: HelpdeskLookup, event: Event) -> dict[Fact, Any]:
-    """Return what the helpdesk says of the facts that it can be asked for; None: there is nobody, or no address."""
+    """Return what the helpdesk says of the facts that it can be asked for; None: there is no person, or no address."""
     technician, user = event.ticket.technician, event.task.user if event.task else None
     facts: dict[Fact, Any] = {}
     if "ticket.technician" in event.incomplete:
@@ -136,7 +136,7 @@ def _answers(lookup: HelpdeskLookup, event: Event) -> dict[Fact, Any]:
 
 
 def _known_here(tx: Transaction, event: Event, newest: Ticket | None) -> dict[Fact, Any]:
-    """Return what earlier events have told of the same ticket and people."""
+    """Return what earlier events say of the same ticket and people."""
     technician, user = event.ticket.technician, event.task.user if event.task else None
     before = newest.technician if newest else None
     address = before and (before.email or tx.people.email_of(before.id))

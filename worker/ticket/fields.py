@@ -1,7 +1,7 @@
 """Gives an issue the fields that the tracker did not take when it was created, once, as the administrator.
 
 What a role may not set, a tracker leaves out or replaces without a word, and answers 201. What it still has otherwise
-after that is told in the event, the trace and the doctor.
+after that is named in the event, the ticket history and the doctor.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What becomes of the events of a pass: the one place where each of them ends, or waits.
+"""Finishes the events of a pass: the one place in which an event ends, or waits.
 
 But for one: the event whose time entry was just created ends with its link (`TimeEntryCreation.linked`).
 """
@@ -20,14 +20,14 @@ SOON = timedelta(seconds=2)
 
 
 class EventFinisher:
-    """Ends events, or has them wait, and keeps what came of the pass.
+    """Ends events, or has them wait, and keeps the results of the pass.
 
     Args:
         ctx: the ticket's context.
         now: the database's clock when the pass began.
 
     Attributes:
-        results: what came of it, in order.
+        results: what was done, in order.
     """
 
     def __init__(self, ctx: TicketContext, now: datetime) -> None:
@@ -35,7 +35,7 @@ class EventFinisher:
         self.results: list[Result] = []
 
     async def end(self, event_ids: Collection[int], result: Result) -> None:
-        """End events as done or skipped; where the result is that they wait, they wait.
+        """End events as done or skipped; if the result is that they wait, they wait.
 
         Raises:
             Outdated: they would be skipped by settings that were changed meanwhile.

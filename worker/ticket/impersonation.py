@@ -131,7 +131,7 @@ class Sender:
             self.ctx.warn(told)
 
     def wrong_author(self, author_id: int | None) -> Notice | None:
-        """Return why the author of an answer is another than was meant; None where nobody else was."""
+        """Return why the author of an answer is another than was meant; None: it is the right one."""
         person = self.person
         if person is None:
             is_named = self.match.why.code != Matching.NOBODY_NAMED
@@ -251,7 +251,7 @@ class Sender:
             self.ctx.note(What.BOOKED_TO_PERSON(login=person.login, because=refusal.notice))
 
     async def _learn_project(self, issue_id: int) -> bool:
-        """Look where an issue is, since the person is refused there; True where it is elsewhere than was known.
+        """Find the project of an issue, since the person is refused there; True: it is another one than was known.
 
         Raises:
             NotYet: it is not known.
@@ -276,7 +276,7 @@ class Sender:
     async def _login_now(self, person: TrackerPerson) -> str:
         """Return a person's login after the tracker did not know the cached one; the cache then has all of them.
 
-        So it is asked once of whoever is locked or deleted, too: the next event finds nobody in the cache.
+        A locked or deleted person is asked about once, too: the next event finds no such person in the cache.
 
         Raises:
             NotYet: it is not known.
@@ -382,10 +382,10 @@ class Sender:
         self.ctx.members[member] = False
 
     def _not_yet(self, because: Notice) -> None:
-        """Wait a few times where membership or project are not known: else the administrator would be the author.
+        """Wait a few times if membership or project are not known: otherwise the API user would be the author.
 
         Raises:
-            NotYet: except where it was tried often enough; it never blocks a creation for good.
+            NotYet: unless it was tried often enough; it never blocks a creation for good.
         """
         if self.tried < MEMBERSHIP_TRIES:
             raise NotYet(because)

@@ -28,7 +28,7 @@ from worker.ticket.settings_cache import Known
 
 @dataclass(frozen=True)
 class Incomplete:
-    """Events that lack what their helpdesk did not send, oldest first: nobody has looked yet."""
+    """Events that lack what their help desk did not send, oldest first: it was not asked for yet."""
 
     events: list[Pending]
 
@@ -46,7 +46,7 @@ class Work:
         events: pending and due events, oldest first.
         state: desired state, its snapshot the newest known.
         ticket: that snapshot.
-        link: what the project rule resolved, None where nothing is linked.
+        link: the mapping that the project rule found; None: there is none.
         issue_row: the ledger row of the issue.
         time_rows: ledger rows by ticket-task id: those of the events, and those not settled yet.
         technician: who the assigned technician is on the tracker.
@@ -130,7 +130,7 @@ def load(
         alone: however much it is; else nothing is done with a ticket of which much is due.
 
     Returns:
-        By ticket the work; what is to be completed first, or read alone; None where nothing was ever heard of it.
+        By ticket the work; what is to be completed first, or read alone; None: no event ever named the ticket.
     """
     due = tx.journal.due_of(ticket_ids, few=not alone)
     found: dict[int, Loaded] = dict.fromkeys(ticket_ids)
@@ -184,7 +184,7 @@ def _read(tx: Transaction, due: DueEvents) -> _Read | Incomplete:
     rows = due.rows
     if unreadable := [event_id for event_id, content in contents.items() if content is None]:
         tx.journal.end(unreadable, EventState.FAILED, Reason.EVENT_UNREADABLE())
-        rows = []  # what it may have hidden is looked at when they are out of the way
+        rows = []  # what they may have hidden is looked at after they have ended
     deletions = [(row, content) for row in rows if isinstance(content := contents[row.id], Deletion)]
     rows = [row for row in rows if isinstance(contents[row.id], Event)]
     events = [
@@ -234,7 +234,7 @@ def _said(row: Due, is_deleted: bool) -> Said:
 def _fold(
     tx: Transaction, read: Mapping[int, _Read], settling: float, config: PluginConfig
 ) -> dict[int, Desired]:
-    """Move each snapshot to its ticket's events, oldest first; where it is there, see whether its status is due again.
+    """Move each snapshot to its ticket's events, oldest first; if it is there, see whether its status is due again.
 
     Returns:
         The states that have moved.
@@ -360,7 +360,7 @@ def _members(
     issue_rows: Collection[LedgerRow],
     people: Collection[Match],
 ) -> dict[tuple[int, int], bool]:
-    """Return which memberships are known of the linked projects and of those where the issues are."""
+    """Return which memberships are known of the linked projects and of the issues' projects."""
     linked = {one.tracker_project_id for one in links if one}
     projects = linked | {row.tracker_project_id for row in issue_rows if row.tracker_project_id}
     return known.members(tx, projects, {one.person.tracker_user_id for one in people if one.person})

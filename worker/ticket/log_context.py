@@ -1,4 +1,4 @@
-"""What every line and span of one ticket's way says, whichever thread works on it, and whoever else works there."""
+"""The log fields and the span of one ticket's workflow, whichever thread works on it."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _own: ContextVar[OwnContext | None] = ContextVar("_own", default=None)
 
 
 class OwnContext:
-    """One ticket's: whoever drives its way takes each step, and carries out each action, within it.
+    """The context of one ticket: its workflow runs, and its steps are carried out, within it.
 
     Args:
         ticket_id: the ticket.
@@ -42,12 +42,12 @@ class OwnContext:
         return self._context.run(do, *args, **kwargs)
 
     def end(self, *, failed: bool = False) -> None:
-        """Say that the way has come to its end; it is forgotten at once, with whatever it held."""
+        """Say that the workflow has ended; it is forgotten at once, with all that it held."""
         self._span.end(failed=failed)
         self._context.run(_own.set, None)
 
     def tell(self, events: Sequence[Pending]) -> Fields:
-        """Name the events that the way is about; return what its lines say of them."""
+        """Name the events that the workflow is about; return their log fields."""
         named = events[-MOST_TOLD:]
         told: Fields = {
             "event_ids": [one.id for one in named],
@@ -79,6 +79,6 @@ class OwnContext:
 
 
 def tell(events: Sequence[Pending]) -> Fields:
-    """Name the events that the way is about; return what its lines say of them; nothing outside of its own context."""
+    """Name the events that the workflow is about; return their log fields; nothing outside of a context."""
     own = _own.get()
     return own.tell(events) if own else {}

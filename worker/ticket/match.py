@@ -164,7 +164,7 @@ def assign(doubts: Sequence[Doubt], found: Sequence[Candidate]) -> dict[int, Can
     """Give as many rows in doubt as possible a candidate each (a maximum matching).
 
     Rows that fewer people may be the author of choose first: whoever may also have been repeated as the administrator
-    does not take the issue of a row that nobody but the administrator was asked for. Then those whose day is known,
+    does not take the issue of a row that only the API user may have created. Then those whose day is known,
     and those of fewer possible hours: 5430 s may be listed as 1.51 or 1.52, 5460 s only as 1.52.
 
     Args:
@@ -273,7 +273,7 @@ def _whole_minutes(hours: float) -> Decimal:
 
 
 def moment_of(value: Any) -> datetime | None:
-    """Return a time-stamp of the tracker, None where it is unreadable."""
+    """Return a time-stamp of the tracker; None: it is unreadable."""
     try:
         moment = datetime.fromisoformat(str(value))
         return moment if moment.tzinfo else moment.replace(tzinfo=UTC)

@@ -35,7 +35,7 @@ async def reconcile(ctx: TicketContext, kind: Kind, row: LedgerRow) -> None:
 
     Raises:
         TrackerError: an outage; nothing was decided.
-        LockBusy: somebody settles them at this moment. They stay due: a row that is not is waited for by the others.
+        LockBusy: another worker resolves them at this moment. They stay due.
     """
     shared = fingerprint(kind, row.body or {})
     async with ctx.redis.hold(f"settle:{shared}"):

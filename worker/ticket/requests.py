@@ -115,7 +115,7 @@ class Creation(ABC):
 
     @property
     def named(self) -> list[int]:
-        """Whom the body itself names as the author: a template may, where nobody is known."""
+        """The author that the body itself names: a template may, if no person is known."""
         user_id = self.body[self.kind.wire_name].get("user_id")
         return [user_id] if isinstance(user_id, int) else []
 
@@ -135,7 +135,7 @@ class Creation(ABC):
             tracker_project_id=self.sender.project_id,
             issue_id=self.issue_id,
             body=self.body,
-            authors=sorted(possible) if administrators else [],  # whoever has the key may end as the author
+            authors=sorted(possible) if administrators else [],  # the owner of the key may end as the author
             fingerprint=fingerprint(self.kind, self.body),
             earlier=_distinct([one for one in sent if one is not None and one != self.body]),
         )
@@ -230,9 +230,9 @@ class IssueCreation(Creation):
         return [one.creation.ctx.ticket_id in newest for one in links]
 
     def _has_its_status(self, has: int | None, wanted: int | None) -> bool | None:
-        """Tell whether an issue has the ticket's newest status; None: it stays due, since nobody knows it yet.
+        """Tell whether an issue has the ticket's newest status; None: it stays due, since it is not known yet.
 
-        A template's own choice stands until the ticket changes, where it is known which status the issue has.
+        A template's own choice stands until the ticket changes, if it is known which status the issue has.
         """
         ctx, chosen = self.ctx, self.chosen
         if Operation.ISSUE_UPDATE_STATUS in ctx.templates and not chosen.template and wanted is None:

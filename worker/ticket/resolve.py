@@ -30,7 +30,7 @@ OF_THIS_TEXT = (Detail.REFUSED_ON_THE_WAY, Detail.TOO_LARGE_ON_THE_WAY, Detail.O
 async def settled(
     ctx: TicketContext, kind: Kind, key: int, row: LedgerRow | None, now: datetime
 ) -> Created | Waiting | None:
-    """Settle what was begun, as far as its time has come.
+    """Resolve what was begun, as far as its time has come.
 
     Args:
         ctx: the ticket's context.
@@ -40,7 +40,7 @@ async def settled(
         now: the database's clock.
 
     Returns:
-        The linked object, what it waits for, or None where nothing was begun, or nothing is left of it.
+        The linked object, what it waits for, or None: nothing was begun, or nothing is left of it.
 
     Raises:
         TrackerError: an outage.
@@ -65,7 +65,7 @@ async def settled(
 
 
 async def _settle(ctx: TicketContext, kind: Kind, row: LedgerRow, now: datetime) -> Waiting | None:
-    """Settle a claimed or doubtful row where its time has come; else return what it waits for."""
+    """Resolve a claimed or doubtful row if its time has come; otherwise return what it waits for."""
     settling = ctx.settings.settling_time
     if row.state == LedgerState.CLAIMED:
         due = row.lease_until + timedelta(seconds=settling) if row.lease_until else now
@@ -84,7 +84,7 @@ async def _settle(ctx: TicketContext, kind: Kind, row: LedgerRow, now: datetime)
 
 
 async def doubt(creation: Creation, attempt: int, unclear: TrackerError) -> Waiting:
-    """Put a claim in doubt that got no clear answer; where the policy says so, give it to a person at once."""
+    """Put a claim in doubt that got no clear answer; if the policy says so, give it to a person at once."""
     ctx, kind, key = creation.ctx, creation.kind, creation.key
     settling = ctx.settings.settling_time
     cause = await _cause(creation, unclear)

@@ -29,7 +29,7 @@ async def look_first(creation: Creation, since: datetime) -> Created | Waiting |
         since: how far to look back (database clock).
 
     Returns:
-        The object that was found, what it waits for, or None where the tracker does not have it.
+        The object that was found, what it waits for, or None: the tracker does not have it.
 
     Raises:
         TrackerError: nothing is known; nothing was changed.

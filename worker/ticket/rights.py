@@ -1,6 +1,6 @@
-"""Whether a 422 is about a person's rights, told by facts (docs/decisions/0027-a-422-and-the-persons-rights.md).
+"""Finds out by facts whether a 422 is about a person's rights (docs/decisions/0027-a-422-and-the-persons-rights.md).
 
-The tracker answers 422 to somebody who may not, and to what it does not take, in words of any language.
+The tracker answers 422 to a person who may not, and to content that it does not take, in words of any language.
 """
 
 from __future__ import annotations
@@ -96,7 +96,7 @@ async def _may(ctx: TicketContext, roles: Iterable[int], needed: str) -> bool:
 
 
 async def is_deleted(ctx: TicketContext, person: TrackerPerson) -> bool:
-    """Tell whether a person, whose login no active user has, was deleted: one who is locked is still there.
+    """Tell whether a person, whose login no active user has, was deleted: a locked one is still there.
 
     Raises:
         TrackerError: an outage, or no clear answer.

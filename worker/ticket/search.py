@@ -29,7 +29,7 @@ async def look_up(
     """Return every object that may be the wanted one, and how far the tracker's clock is ahead of ours (at most).
 
     A list that grows meanwhile hides nothing: what is wanted was there before, and new rows only push it on. An issue
-    is looked for in every tracker project: somebody may have moved it since it was created.
+    is looked for in every tracker project: a person may have moved it since it was created.
 
     Args:
         ctx: the ticket's context.
@@ -67,9 +67,9 @@ def _filter(kind: Kind, within: int | None) -> dict[str, str | int]:
 async def _as_created(
     ctx: TicketContext, row: Listed, within: int | None, sent: Collection[Essence]
 ) -> Listed | None:
-    """Return a listed issue in the tracker project in which it was created; None where that is another one.
+    """Return a listed issue in the tracker project in which it was created; None: it was created in another one.
 
-    Its journal, which tells that, is read only where its text is one that is looked for.
+    Its journal, which says so, is read only if its text is one that is looked for.
     """
     essence = found_essence(Kind.TICKET, row)
     if essence.place == within:
@@ -81,7 +81,7 @@ async def _as_created(
 
 
 async def _was_created_in(ctx: TicketContext, issue_id: int, within: int | None) -> bool:
-    """Tell whether an issue was created in a tracker project, by the first move that its journals tell of."""
+    """Tell whether an issue was created in a tracker project, by the first move in its journals."""
     path = f"/issues/{issue_id}.json"
     found = (await ctx.tracker.get(path, {"include": "journals"})).data
     issue = found.get("issue") if isinstance(found, dict) else None

@@ -1,7 +1,7 @@
 """What is sent is built from, kept in the process: read once, and again when any of it was changed (`Configs.basis`).
 
-Whoever changes it counts the change, and a claim that was built from what was kept counts no more then. What was not
-found is not kept: who links a project, or matches a person, needs nobody's memory to fade.
+Each change is counted, and a claim that was built from older settings counts no more. What was not found is not
+kept: a new mapping, or a person who is matched, counts at once.
 
 Memberships and who was seen are not counted, and may be old for as long: a person who is refused has their membership
 forgotten, and ensured anew; an e-mail that another process has noted meanwhile is noted again when it comes.
@@ -63,7 +63,7 @@ class Known:
         return self._needed
 
     def project_name(self, store: Store, project_id: int) -> str | None:
-        """Return what a tracker project is called; where that is not known yet, in a transaction of its own."""
+        """Return the name of a tracker project; if it is not known yet, it is read in a transaction of its own."""
         if project_id not in self._project_names:
             with store.transaction() as tx:
                 name = project_name(tx, project_id)
@@ -99,7 +99,7 @@ class Known:
     def people(
         self, tx: Transaction, users: Iterable[HelpdeskUser], *, administrators: bool
     ) -> dict[tuple[int, str | None], Match]:
-        """Return who each of some helpdesk users is on the tracker, pinned where that is new.
+        """Return who each of some help desk users is on the tracker; new matches are pinned.
 
         Kept is what does not hang on this transaction's commit: matches that were pinned before, or that a person
         confirmed, and none of those that were read together with a new one.

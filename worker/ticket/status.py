@@ -200,9 +200,9 @@ class Given(DbOp[None]):
 def note_given(
     tx: Transaction, status_map: Mapping[int, int], given: Sequence[tuple[TicketContext, Desired, int | None]]
 ) -> set[int]:
-    """Note which statuses the tracker has, and that others are owed where status_map was changed meanwhile.
+    """Note which statuses the tracker has, and that others are owed if status_map was changed meanwhile.
 
-    Whoever changed it could not see what was on its way.
+    The person who changed it could not see what was being sent.
 
     Args:
         tx: an open transaction.
@@ -265,7 +265,7 @@ async def _is_there(ctx: TicketContext, status_id: int) -> bool:
 
 
 def _body(ctx: TicketContext, work: Work, issue: Created) -> Body:
-    """Return the request; its object is empty where the status is mapped to nothing."""
+    """Return the request; its object is empty if the status is mapped to nothing."""
     state = work.state
     owed = state.owes(ctx.config.status_map)
     about = RenderInput(

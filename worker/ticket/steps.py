@@ -1,9 +1,9 @@
 """The steps of a ticket's workflow: what it awaits, and what the scheduler carries out for it.
 
-A workflow is ordinary `async def` code without asyncio: each step hands itself to whoever drives the workflow, which
-sends the result back, or raises the error where the workflow stands. Between two steps a workflow only decides.
+A workflow is ordinary `async def` code without asyncio: each step hands itself to the driver of the workflow, which
+sends the result back, or raises the error in the workflow. Between two steps a workflow only decides.
 
-The methods of `TicketContext` make the steps; nobody else needs to know their classes.
+The methods of `TicketContext` make the steps; a workflow need not know their classes.
 """
 
 from __future__ import annotations
@@ -209,7 +209,7 @@ def drive(workflow: Workflow[T], error: BaseException | None = None) -> T:
 
     Args:
         workflow: the workflow.
-        error: raised where the workflow stands; None: it goes on.
+        error: raised in the workflow; None: it goes on.
 
     Raises:
         BaseException: what the workflow does not handle.
@@ -221,7 +221,7 @@ def drive(workflow: Workflow[T], error: BaseException | None = None) -> T:
             result, error = None, None
             try:
                 result = step.carry_out()
-            except BaseException as fault:  # noqa: BLE001 (it belongs to the workflow, where it stands)
+            except BaseException as fault:  # noqa: BLE001 (it belongs to the workflow)
                 error = fault
     except StopIteration as end:
         returned: T = end.value

@@ -39,12 +39,12 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class Forwarded:
-    """What came of one pass over a ticket.
+    """The result of one pass over a ticket.
 
     Attributes:
         results: what was done, in order.
         answered: whether the tracker answered anything.
-        is_more_due: whether something has become due meanwhile, of which nobody else may know.
+        is_more_due: whether something has become due meanwhile, of which no queue message may tell.
     """
 
     results: list[Result]
@@ -63,7 +63,7 @@ async def forward(
         lock: its lock, which is given back at the end.
         asks_first: before anything is sent the tracker is asked whether it is open: it was closed to our key, or gave
             no clear answers.
-        probes: everybody else waits for what the tracker answers; where nothing is to be sent it is asked all the same.
+        probes: all other tickets wait for what the tracker answers; if nothing is to be sent, it is asked all the same.
 
     Raises:
         LockBusy: the lock was lost, the process is to end, or a pause began.
@@ -94,12 +94,12 @@ async def forward(
 
 
 async def _synced(ctx: TicketContext, work: Work) -> list[Result]:
-    """Carry the work out; where its settings were replaced meanwhile, what is left stays due, and is read anew."""
+    """Carry the work out; if settings are replaced meanwhile, the rest stays due, and is loaded again."""
     forwarding = Forwarding(ctx, work)
     try:
         return await forwarding.carry_out()
     except Outdated:
-        log.info("settings were changed meanwhile; the rest is read anew", ticket_id=ctx.ticket_id)
+        log.info("settings were changed meanwhile; the rest is loaded again", ticket_id=ctx.ticket_id)
         ctx.is_outdated = True
         return forwarding.results
 
@@ -115,7 +115,7 @@ async def _loaded(using: Services, ticket_id: int, lock: HeldLock) -> tuple[Tick
 class Leave(DbOp[bool]):
     """Tell whether something is due for the ticket.
 
-    who notified while the lock was held has found it busy, so that what is due now is looked for after its release.
+    A message that came while the lock was held found it busy: so what is due now is looked for after its release.
     """
 
     ctx: TicketContext
@@ -136,7 +136,7 @@ class Leave(DbOp[bool]):
 
 @dataclass(frozen=True)
 class Load(DbOp[tuple[TicketContext, Loaded]]):
-    """Read all that a ticket's way needs to know, and move the ticket's snapshot to its newest event."""
+    """Read all that a ticket's workflow needs to know, and move its snapshot to its newest event."""
 
     using: Services
     ticket_id: int
@@ -152,7 +152,7 @@ class Load(DbOp[tuple[TicketContext, Loaded]]):
     def execute_many(
         cls, tx: Transaction, operations: Sequence[Self]
     ) -> Sequence[tuple[TicketContext, Loaded]]:
-        """Read what some tickets' ways need to know, in as many statements as for one."""
+        """Read what the workflows of some tickets need to know, in as many statements as for one."""
         using, settings = operations[0].using, operations[0].using.settings
         config, tracker = using.connect(tx)
         basis = tx.configs.basis
@@ -185,15 +185,15 @@ class Forwarding:
         self._ctx = ctx
         self._work = work
         self._events = EventFinisher(ctx, work.now)
-        self._begun: Begun | None = None  # the first time entry, where it was claimed with its issue's link
+        self._begun: Begun | None = None  # the first time entry, if it was claimed with its issue's link
 
     @property
     def results(self) -> list[Result]:
-        """What has come of it so far, in order."""
+        """The results so far, in order."""
         return self._events.results
 
     async def carry_out(self) -> list[Result]:
-        """Decide, then do; return what came of it, in order."""
+        """Decide, then do; return the results, in order."""
         work, plan = self._work, self._work.plan
         await self._end_what_sends_nothing(plan)
         wanted = [] if work.link is None else await self._with_attempts_left(plan.wanted)
@@ -226,14 +226,14 @@ class Forwarding:
             await self._ctx.db.change(partial(self._supersede_unread, plan))
 
     def _supersede_unread(self, plan: Plan, tx: Transaction) -> None:
-        """End what is older than what is worked on and was not read: left due, it would bring that up again at once."""
+        """End older events that were not read: left due, they would come up again at once."""
         for one in plan.wanted:
             tx.journal.supersede_older(one.newest.id, Reason.NEWER_TASK_EVENT(event_id=one.newest.id))
         for newest in self._work.ticket_events[-1:]:
             tx.journal.supersede_older(newest.id, Reason.NEWER_TICKET_EVENT(event_id=newest.id))
 
     async def _with_attempts_left(self, wanted: list[TimeWanted]) -> list[TimeWanted]:
-        """Fail what has used up its attempts, unless something that was begun is still to be settled."""
+        """Fail events that have used up their attempts, unless something that was begun is still in doubt."""
         left = []
         for one in wanted:
             settling = self._work.is_issue_unsettled or one.task_id in self._work.unsettled_times
@@ -244,7 +244,7 @@ class Forwarding:
         return left
 
     async def _issue(self, wanted: list[TimeWanted]) -> Created | Waiting | None:
-        """Return the ticket's issue, created where an event asks for it; None where there is none."""
+        """Return the ticket's issue, created if an event asks for it; None: there is none."""
         asking = [one.newest for one in wanted]
         if not asking and self._work.issue_row is None:
             return None
@@ -296,14 +296,14 @@ class Forwarding:
         return AlreadyDone(logged(noted.notice if noted else issue.wrong_author, **made))
 
     async def _settle_times(self, attempted: set[int]) -> None:
-        """Settle time entries that were begun earlier and that no pending event asks for."""
+        """Resolve time entries that were begun earlier and that no pending event asks for."""
         ctx, work = self._ctx, self._work
         for task_id, row in work.unsettled_times.items():
             if task_id not in attempted:
                 await self._attempt([], settled(ctx, Kind.TICKET_TASK, task_id, row, work.now))
 
     async def _status(self, issue: Created | Waiting | None) -> None:
-        """Give the newest status where it is due, and end the ticket updates."""
+        """Give the newest status if it is due, and end the ticket updates."""
         ctx, work, events, state = self._ctx, self._work, self._events, self._work.state
         if work.is_deleted:
             if state.status_due and work.issue_row is not None:
