@@ -61,7 +61,7 @@ def test_from_the_first_sign_in_to_a_ticket_that_broke_and_was_fixed(
     assert bridge.forward(task_event()) == ["done"]
     page.get_by_role("link", name="Events", exact=True).click()
     page.get_by_role("link", name="#4711").click()
-    expect(page.get_by_role("heading", name="Everything is on the tracker")).to_be_visible()
+    expect(page.get_by_role("heading", name="It is on the tracker, without its status")).to_be_visible()
     page.get_by_text("POST /issues.json").first.click()
     expect(page.get_by_text('"subject"').first).to_be_visible()
 
@@ -81,6 +81,6 @@ def test_from_the_first_sign_in_to_a_ticket_that_broke_and_was_fixed(
     page.get_by_role("button", name="Replay 1 event").click()
     expect(page.get_by_text("It is being worked on again.")).to_be_visible()
     bridge.sync(4712)
-    expect(page.get_by_role("heading", name="Everything is on the tracker")).to_be_visible(timeout=SLOW_MS)
+    expect(page.get_by_role("heading", name="It is on the tracker, without its status")).to_be_visible(timeout=SLOW_MS)
     page.goto("/console/events?state=failed")
     expect(page.get_by_role("heading", name="Nothing matches")).to_be_visible()

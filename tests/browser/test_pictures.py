@@ -29,7 +29,7 @@ def run(tmp_path: Path) -> Iterator[Start]:
         started.end()
 
 
-def test_a_newcomer_sees_that_all_is_well_and_what_became_of_a_ticket(
+def test_a_newcomer_sees_that_it_works_and_what_became_of_a_ticket(
     browser: Any, run: Start, tmp_path: Path
 ) -> None:
     kept = Path(os.environ.get("DESKBRIDGE_TEST_PICTURES") or tmp_path)
@@ -39,7 +39,7 @@ def test_a_newcomer_sees_that_all_is_well_and_what_became_of_a_ticket(
     page = context.new_page()
     page.goto(link[0])
     page.get_by_role("button", name="Go on").click()
-    page.get_by_role("heading", name="All is well").wait_for()
+    page.get_by_role("heading", name="It works, and 1 thing is to be looked at.").wait_for()
     page.screenshot(path=kept / "console-overview.png")
     page.goto(page.url.partition("/console")[0] + "/console/tickets/4711")
     page.get_by_role("heading", name="Everything is on the tracker").wait_for()
