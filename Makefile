@@ -16,7 +16,7 @@ COMPILE := $(BIN)/uv pip compile pyproject.toml --quiet --universal --python-ver
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help install run test test-quick test-wheel test-deploy test-ha test-browser pictures promises messages check format lock site wheel plugin image deb release redmine test-redmine bench drill fuzz sbom clean
+.PHONY: help install run test test-quick test-wheel test-deploy test-ha test-browser pictures promises messages reference check format lock site wheel plugin image deb release redmine test-redmine bench drill fuzz sbom clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -61,6 +61,9 @@ promises: install ## Each promise of docs/security.md and docs/guarantees.md wit
 messages: install ## Bring the catalogues of the pages and of GLPI's plugin up to date, and compile them
 	@$(BIN)/python -m tests.support.catalogue
 	@$(BIN)/python -m tests.support.plugin_catalogue
+
+reference: install ## Write into the pages of docs/ what the code knows: settings, commands, codes, metrics ...
+	@$(BIN)/python -m deploy.site.reference
 
 check: install ## Linters, types, import rules, words, dependencies
 	@$(BIN)/ruff check .

@@ -1,4 +1,4 @@
-"""The documents as a site (`make site`), with what the code knows filled in."""
+"""The documents as a site (`make site`), and their reference (`make reference`)."""
 
 from pathlib import Path
 

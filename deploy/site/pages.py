@@ -1,35 +1,14 @@
-"""The pages of the site: those of docs/ and what stands beside it, with tables out of the code filled in."""
+"""The pages of the site: those of docs/ and what stands beside it, with links that lead there."""
 
 from __future__ import annotations
 
 import posixpath
 import re
 import shutil
-from collections.abc import Callable
 from pathlib import Path
 
-from deploy.site import ROOT, listings, tables
+from deploy.site import ROOT, tables
 
-TABLES: dict[str, Callable[[], str]] = {
-    "settings": tables.settings,
-    "plugin config": tables.plugin_config,
-    "metrics": tables.metric_rows,
-    "alerts": tables.alerts,
-    "knowledge records": tables.records,
-    "decisions": tables.decisions,
-    "event": tables.event,
-    "operations": tables.operations,
-    "filters": tables.filters,
-    "conditions": tables.conditions,
-    "variables of a ticket": tables.ticket_variables,
-    "variables of the form": tables.form_variables,
-    "commands": listings.commands,
-    "producer": listings.producer,
-    "console": listings.console,
-    "codes": listings.codes,
-}
-"""What stands where a page says that it is from the code."""
-PLACE = re.compile(r"^_From the code \(`make site`\): (.+)_$", re.MULTILINE)
 BESIDE = {
     "README.md": "index.md",
     "CHANGELOG.md": "changelog.md",
@@ -64,15 +43,6 @@ def write(to: Path) -> None:
             shutil.copy(ROOT / source, target)
 
 
-def filled(text: str) -> str:
-    """Return a page with its tables.
-
-    Raises:
-        KeyError: there is no table of the name that a place asks for.
-    """
-    return PLACE.sub(lambda place: TABLES[place[1]](), text)
-
-
 def _page(source: str, places: dict[str, str]) -> str:
     """Return a page whose links lead to where things are on the site; mkdocs complains of those that lead nowhere."""
     here = posixpath.dirname(places[source])
@@ -82,7 +52,7 @@ def _page(source: str, places: dict[str, str]) -> str:
         place = posixpath.relpath(places[target], here or ".") if target in places else found[1]
         return f"]({place}{found[2]})"
 
-    text = LINK.sub(led, filled((ROOT / source).read_text(encoding="utf-8")))
+    text = LINK.sub(led, (ROOT / source).read_text(encoding="utf-8"))
     # where Markdown is as GitHub has it a bar in a table needs a backslash even inside code; here it would be shown
     return CODE_IN_A_TABLE.sub(
         lambda row: re.sub(r"`[^`]*`", lambda c: c[0].replace("\\|", "|"), row[0]), text

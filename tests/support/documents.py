@@ -1,5 +1,7 @@
 """The commands of the documents: every shell block, for the test that runs it and for the one that misses none.
 
+Examples in the generated reference are those of `--help`, and belong to its tests.
+
 A block that no test runs says so above itself, for its readers, too: ```sh title="not run: why".
 """
 
@@ -9,6 +11,8 @@ import ast
 import re
 from dataclasses import dataclass
 from pathlib import Path
+
+from deploy.site.reference import PART
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"
@@ -47,11 +51,11 @@ def page_name(page: Path) -> str:
 
 
 def blocks(page: Path) -> list[Block]:
-    """Return every block of code of a page."""
+    """Return every block of code that a person wrote on a page."""
     found: list[Block] = []
     lines: list[str] = []
     heading, opened = "", None
-    for line in page.read_text(encoding="utf-8").splitlines():
+    for line in PART.sub("", page.read_text(encoding="utf-8")).splitlines():
         fence = FENCE.match(line)
         if opened and line.strip() == "```":
             indent = len(opened["indent"])

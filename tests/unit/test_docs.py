@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 import typer
 
-from deploy.site import pages
+from deploy.site import pages, reference
 from producer.commands.main import app
 from shared.events.config import PluginConfig
 from shared.events.event import Event, HelpdeskUser, Ticket, TicketTask
@@ -63,21 +63,31 @@ def test_every_field_says_what_it_means_since_the_reference_is_made_of_it(model:
     ],
 )
 def test_the_reference_says_what_the_code_knows(name: str, row: str) -> None:
-    assert any(line.startswith(row) for line in pages.TABLES[name]().splitlines()), pages.TABLES[name]()[
-        :2000
-    ]
+    said = reference.PARTS[name]()
+    assert any(line.startswith(row) for line in said.splitlines()), said[:2000]
 
 
 def test_the_reference_has_no_markup_of_the_terminal_and_no_command_without_its_help() -> None:
-    said = pages.TABLES["commands"]()
+    said = reference.PARTS["commands"]()
     assert not re.search(r"\[/?(bold|cyan)|&#x27;|\*\*Commands", said)
     for name in COMMAND.commands:
         assert re.search(rf"^## {name}\n\n\w", said, re.MULTILINE), name
 
 
-def test_every_table_out_of_the_code_stands_on_one_page() -> None:
-    asked = [name for page in PAGES for name in pages.PLACE.findall(page.read_text(encoding="utf-8"))]
-    assert sorted(asked) == sorted(pages.TABLES)
+def test_every_generated_part_stands_on_one_page() -> None:
+    found = [name for page in PAGES for name in reference.PART.findall(page.read_text(encoding="utf-8"))]
+    assert sorted(found) == sorted(reference.PARTS)
+
+
+@pytest.mark.parametrize("page", list(reference.pages()), ids=page_name)
+def test_the_generated_parts_of_a_page_are_as_the_code_is(page: Path) -> None:
+    is_current = page.read_text(encoding="utf-8") == reference.filled(page)
+    assert is_current, f"{page_name(page)} is out of date: run `make reference` and commit what it changes"
+
+
+def test_the_reference_names_no_path_of_the_machine_that_generated_it() -> None:
+    text = "".join(reference.filled(page) for page in reference.pages())
+    assert str(ROOT) not in text
 
 
 def test_the_site_leads_to_what_stands_beside_its_documents(tmp_path: Path) -> None:
@@ -118,7 +128,7 @@ def test_every_command_and_option_that_a_page_names_exists() -> None:
 
 
 def _commands(page: Path) -> list[str]:
-    text = page.read_text(encoding="utf-8")
+    text = reference.PART.sub("", page.read_text(encoding="utf-8"))
     lines = [
         line
         for one in blocks(page)

@@ -1,4 +1,4 @@
-"""docs/templates.md, as the site shows it, says what the engine does: its examples, variables, tags and limits."""
+"""docs/templates.md says what the engine does: its examples, variables, tags and limits."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ import re
 import pytest
 
 from deploy.site import ROOT
-from deploy.site.pages import filled
 from shared.templating import values as limits
 from shared.templating.catalogue import catalogue_for
 from shared.templating.filters import LETTERS
@@ -16,7 +15,7 @@ from shared.templating.operations import OPERATIONS
 from shared.templating.render import Engine
 from tests.unit.templating.support import ISSUE, body, context, one
 
-PAGE = filled((ROOT / "docs" / "templates.md").read_text(encoding="utf-8"))
+PAGE = (ROOT / "docs" / "templates.md").read_text(encoding="utf-8")
 
 
 def rows(first_cell: str) -> list[list[str]]:
