@@ -333,6 +333,16 @@ def test_a_merged_ticket_is_not_deleted_while_its_tasks_live_on_and_the_one_that
     assert [one for one in named(rows) if "task" not in one[0]] == [("ticket.deleted", 4711, None)]
 
 
+@pytest.mark.parametrize("between", [[], [act("purge")]], ids=["in the bin", "purged"])
+def test_a_ticket_is_not_deleted_while_copies_of_its_copies_live_on(
+    play: Play, between: list[dict[str, Any]]
+) -> None:
+    third = store(Ticket=[{**TICKET, "id": number, "_users": {"2": []}} for number in (4711, 13, 14)])
+    merges = [act("merge", other=13), act("merge", item_id=14, other=4711)]
+    rows = play(MERGED, third, *merges, *between, act("purge", item_id=13), ROWS)[-1]
+    assert not [name for name, *_ in named(rows) if name == "ticket.deleted"]
+
+
 def test_a_merged_ticket_is_deleted_once_its_copies_are(play: Play) -> None:
     purge = [act("purge", "TicketTask", number) for number in (22, 23)]
     rows = play(MERGED, act("merge", other=13), *purge, act("purge", item_id=13), ROWS)[-1]

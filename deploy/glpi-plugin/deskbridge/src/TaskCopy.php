@@ -67,19 +67,19 @@ final class TaskCopy
         }
     }
 
-    /** A task was purged. */
-    public static function forget(int $task): void
-    {
-        global $DB;
-        $DB->delete(self::TABLE, ['id' => $task]);
-    }
-
-    /** Whether a ticket's tasks live on as copies, in a ticket that is not deleted: it was merged. */
+    /**
+     * Whether a ticket's tasks live on as copies, in a ticket that is not deleted: it was merged.
+     *
+     * That ticket may have been merged again; so a copy of a copy counts, whatever became of the one between.
+     */
     public static function haveSurvived(int $ticket): bool
     {
         global $DB;
 
-        foreach ($DB->request(['FROM' => self::TABLE, 'WHERE' => ['tickets_id' => $ticket]]) as $row) {
+        $of_ticket = $DB->request(['FROM' => self::TABLE, 'WHERE' => ['tickets_id' => $ticket]]);
+        $originals = array_column(iterator_to_array($of_ticket), 'original');
+        $copies = $originals === [] ? [] : $DB->request(['FROM' => self::TABLE, 'WHERE' => ['original' => $originals]]);
+        foreach ($copies as $row) {
             [$copy, $into] = [new TicketTask(), new Ticket()];
             if (
                 $copy->getFromDB((int) $row['id'])

@@ -117,7 +117,6 @@ final class Watch
     {
         self::quietly(static function () use ($task): void {
             [$id, $task_id] = [(int) $task->fields['tickets_id'], (int) $task->fields['id']];
-            TaskCopy::forget($task_id);
             self::record($id, static function (Spool $spool) use ($id, $task_id): void {
                 $spool->add($id, Event::bare('ticket_task.deleted', $id, $task_id));
             });
