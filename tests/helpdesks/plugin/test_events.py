@@ -323,14 +323,18 @@ def test_what_glpi_copies_into_a_ticket_in_the_bin_is_a_copy_when_that_is_restor
     assert last_of(rows, 30)["copy_of"] == 29
 
 
-@pytest.mark.parametrize("later", [[], [act("purge", item_id=13)]], ids=["in the bin", "purged"])
+@pytest.mark.parametrize(
+    ("later", "deleted"),
+    [([], []), ([act("purge", item_id=13)], [4711])],
+    ids=["in the bin", "purged"],
+)
 @pytest.mark.parametrize("how", ["bin", "purge"])
-def test_a_merged_ticket_is_not_deleted_while_its_tasks_live_on_and_the_one_that_has_them_is(
-    play: Play, how: str, later: list[dict[str, Any]]
+def test_a_ticket_is_not_deleted_while_copies_of_its_tasks_are_in_another_one_even_in_the_bin(
+    play: Play, how: str, later: list[dict[str, Any]], deleted: list[int]
 ) -> None:
     merge, copied = act("merge", other=13), add_task(30, tickets_id=13, sourceitems_id=4711)
     rows = play(MERGED, merge, add_task(29), copied, *later, act(how), ROWS)[-1]
-    assert [one for one in named(rows) if "task" not in one[0]] == [("ticket.deleted", 4711, None)]
+    assert [ticket for name, ticket, _ in named(rows) if "task" not in name] == deleted
 
 
 @pytest.mark.parametrize("between", [[], [act("purge")]], ids=["in the bin", "purged"])
@@ -341,6 +345,37 @@ def test_a_ticket_is_not_deleted_while_copies_of_its_copies_live_on(
     merges = [act("merge", other=13), act("merge", item_id=14, other=4711)]
     rows = play(MERGED, third, *merges, *between, act("purge", item_id=13), ROWS)[-1]
     assert not [name for name, *_ in named(rows) if name == "ticket.deleted"]
+
+
+def deletions(rows: list[dict[str, Any]]) -> list[int]:
+    """Return the tickets that the spool's events say were deleted."""
+    return [ticket for name, ticket, _ in named(rows) if name == "ticket.deleted"]
+
+
+WITHOUT_TASKS = act("merge", other=13, with_tasks=False)
+
+
+def test_a_ticket_that_was_merged_without_its_tasks_is_not_deleted(play: Play) -> None:
+    assert deletions(play(MERGED, WITHOUT_TASKS, ROWS)[-1]) == []
+
+
+@pytest.mark.parametrize("how", ["bin", "purge"])
+def test_a_ticket_that_was_merged_without_its_tasks_is_deleted_when_a_person_does_that(
+    play: Play, how: str
+) -> None:
+    rows = play(MERGED, WITHOUT_TASKS, act("restore", item_id=13), act(how, item_id=13), ROWS)[-1]
+    assert deletions(rows) == [13]
+
+
+def test_a_ticket_that_is_binned_without_a_notification_and_was_not_merged_is_deleted(play: Play) -> None:
+    rows = play(MERGED, act("bin", item_id=13, input={"_disablenotif": True}), ROWS)[-1]
+    assert deletions(rows) == [13]
+
+
+def test_a_merged_ticket_is_not_deleted_while_the_one_with_its_copies_can_be_restored(play: Play) -> None:
+    steps = [act("merge", other=13), act("bin"), act("purge", item_id=13), act("restore")]
+    rows = play(MERGED, *steps, ROWS)[-1]
+    assert deletions(rows) == [4711]
 
 
 def test_a_merged_ticket_is_deleted_once_its_copies_are(play: Play) -> None:

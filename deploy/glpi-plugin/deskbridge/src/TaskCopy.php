@@ -10,7 +10,6 @@ declare(strict_types=1);
 
 namespace GlpiPlugin\Deskbridge;
 
-use Ticket;
 use TicketTask;
 
 /**
@@ -68,9 +67,10 @@ final class TaskCopy
     }
 
     /**
-     * Whether a ticket's tasks live on as copies, in a ticket that is not deleted: it was merged.
+     * Whether copies of a ticket's tasks still exist in another ticket: it was merged.
      *
-     * That ticket may have been merged again; so a copy of a copy counts, whatever became of the one between.
+     * The ticket that has them may be in the bin, since it can be restored, and its copies are never logged themselves. It
+     * may have been merged again; so a copy of a copy counts, whatever became of the one between.
      */
     public static function haveSurvived(int $ticket): bool
     {
@@ -80,12 +80,8 @@ final class TaskCopy
         $originals = array_column(iterator_to_array($of_ticket), 'original');
         $copies = $originals === [] ? [] : $DB->request(['FROM' => self::TABLE, 'WHERE' => ['original' => $originals]]);
         foreach ($copies as $row) {
-            [$copy, $into] = [new TicketTask(), new Ticket()];
-            if (
-                $copy->getFromDB((int) $row['id'])
-                && $into->getFromDB((int) $copy->fields['tickets_id'])
-                && !$into->fields['is_deleted']
-            ) {
+            $copy = new TicketTask();
+            if ($copy->getFromDB((int) $row['id']) && (int) $copy->fields['tickets_id'] !== $ticket) {
                 return true;
             }
         }

@@ -100,13 +100,15 @@ final class Watch
      *
      * GLPI puts a ticket into the bin, too, that it has merged into another one. What was done there stays done: the time
      * of the originals is logged, that of the copies is not. A deletion would stop what is still on its way.
+     * If the tasks were copied, that also holds when a person purges the merged ticket.
      */
     public static function deleted(Ticket $ticket): void
     {
         $id = (int) $ticket->fields['id'];
         unset(self::$purging[$id]);
-        self::quietly(static function () use ($id): void {
-            if (!TaskCopy::haveSurvived($id)) {
+        $is_merge = self::isMerging($ticket);
+        self::quietly(static function () use ($id, $is_merge): void {
+            if (!$is_merge && !TaskCopy::haveSurvived($id)) {
                 self::record($id, static fn (Spool $spool) => $spool->add($id, Event::bare('ticket.deleted', $id)));
             }
         });
@@ -175,6 +177,23 @@ final class Watch
     private static function isPurging(int $ticket): bool
     {
         return is_array((self::$purging[$ticket] ?? null)?->input);
+    }
+
+    /**
+     * Whether GLPI puts a ticket into the bin because it has merged it, with or without its tasks.
+     *
+     * Only a merge leaves a follow-up in the other ticket that names this one, and bins without a notification. One alone
+     * is not enough: a merged ticket can be restored, and a person can bin it later.
+     */
+    private static function isMerging(Ticket $ticket): bool
+    {
+        $input = is_array($ticket->input) ? $ticket->input : [];
+        return isset($input['_disablenotif'])
+            && !isset($input['_purge'])
+            && countElementsInTable('glpi_itilfollowups', [
+                'itemtype'       => Ticket::class,
+                'sourceitems_id' => (int) $ticket->fields['id'],
+            ]) > 0;
     }
 
     /** The ticket as it is stored: the item in memory may lack what another request has saved meanwhile. */

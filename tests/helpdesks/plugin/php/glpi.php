@@ -445,10 +445,15 @@ namespace {
             return $this->is_visible;
         }
 
-        /** Into the bin: the item in memory does not know of it. */
-        public function bin(): void
+        /**
+         * Into the bin: the item in memory does not know of it.
+         *
+         * @param array<string, mixed> $input
+         */
+        public function bin(array $input = []): void
         {
             global $DB;
+            $this->input = $input;
             $DB->tables[self::class][$this->fields['id']]['is_deleted'] = 1;
             $DB->insert('glpi_logs', [
                 'itemtype'      => self::class,
@@ -484,16 +489,26 @@ namespace {
             }
         }
 
-        /** Copy another ticket's tasks, which get new ids and everything else from theirs, and put that into the bin. */
-        public function merge(int $other): void
+        /**
+         * Write a follow-up that names the other ticket, copy its tasks, and put that into the bin.
+         *
+         * The copies get new ids, and everything else from their originals.
+         */
+        public function merge(int $other, bool $with_tasks = true): void
         {
-            foreach (TicketTask::all(['tickets_id' => $other]) as $task) {
+            global $DB;
+            $DB->insert('glpi_itilfollowups', [
+                'itemtype'       => self::class,
+                'items_id'       => $this->fields['id'],
+                'sourceitems_id' => $other,
+            ]);
+            foreach ($with_tasks ? TicketTask::all(['tickets_id' => $other]) : [] as $task) {
                 $copy = ['id' => null, 'tickets_id' => $this->fields['id'], 'sourceitems_id' => $other];
                 (new TicketTask())->add($copy + $task->fields);
             }
             $merged = new self();
             $merged->getFromDB($other);
-            $merged->bin();
+            $merged->bin(['id' => $other, '_disablenotif' => true]);
         }
     }
 
