@@ -70,7 +70,9 @@ def test_from_the_first_sign_in_to_a_ticket_that_broke_and_was_fixed(
     later["ticket"]["id"], later["task"]["id"] = 4712, 600
     assert bridge.forward(later, ticket_id=4712) == ["failed"]
     page.goto("/console")
-    expect(page.get_by_role("heading", name="Something keeps deskbridge from working as it should.")).to_be_visible()
+    expect(
+        page.get_by_role("heading", name="Something keeps deskbridge from working as it should.")
+    ).to_be_visible()
     page.get_by_role("link", name="Ticket 4712 says why").first.click()
     expect(page.get_by_role("heading", name="1 time entry is missing on the tracker")).to_be_visible()
     page.get_by_role("link", name="Choose another activity").first.click()
@@ -81,6 +83,8 @@ def test_from_the_first_sign_in_to_a_ticket_that_broke_and_was_fixed(
     page.get_by_role("button", name="Replay 1 event").click()
     expect(page.get_by_text("It is being worked on again.")).to_be_visible()
     bridge.sync(4712)
-    expect(page.get_by_role("heading", name="It is on the tracker, without its status")).to_be_visible(timeout=SLOW_MS)
+    expect(page.get_by_role("heading", name="It is on the tracker, without its status")).to_be_visible(
+        timeout=SLOW_MS
+    )
     page.goto("/console/events?state=failed")
     expect(page.get_by_role("heading", name="Nothing matches")).to_be_visible()
