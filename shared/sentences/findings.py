@@ -148,6 +148,10 @@ SENTENCES: Table = {
         "a helpdesk user is locked on the tracker: {people}; the administrator acts for them",
         "{count} helpdesk users are locked on the tracker: {people}; the administrator acts for them",
     ),
+    Finding.PEOPLE_DELETED: Plural(
+        "the tracker user of a helpdesk user was deleted: {people}; the administrator acts for them",
+        "the tracker users of {count} helpdesk users were deleted: {people}; the administrator acts for them",
+    ),
     Finding.TRACKER_ANSWERS: "{base_url} answers",
     Finding.TRACKER_SLOW: "{base_url} took {seconds:.1f} s for an answer; after 5 s a call is given up",
     Finding.CALLS_SLOW: (
@@ -239,6 +243,11 @@ SENTENCES: Table = {
     Finding.AUTHORS_WRONG: Plural(
         "{count} issue or time entry has another author than was meant",
         "{count} issues or time entries have another author than was meant",
+    ),
+    Finding.AUTHORS_DELETED: Plural(
+        "{count} issue or time entry lost its author, a tracker user who was deleted (ticket {tickets})",
+        "{count} issues or time entries lost their author, a tracker user who was deleted (the newest: tickets "
+        "{tickets})",
     ),
     Finding.STATUSES_GIVEN: "the tracker refused no status",
     Finding.STATUSES_NOT_GIVEN: Plural(
@@ -425,6 +434,7 @@ WHY: Table = {
     Finding.PEOPLE_UNKNOWN: MAP,
     Finding.PEOPLE_AMBIGUOUS: MAP,
     Finding.PEOPLE_LOCKED: "unlock them on the tracker, or say who does their work now with `deskbridge map-user`",
+    Finding.PEOPLE_DELETED: MAP,
     Finding.TRACKER_NOT_SET_UP: SET_UP_FIRST,
     Finding.TRACKER_NOT_USABLE: "check that it runs, and `deskbridge config show`",
     Finding.KEY_NOT_KNOWN: "store another with `deskbridge config set-api-key`",
@@ -459,6 +469,9 @@ WHY: Table = {
     Finding.EVENTS_FIXED: "`deskbridge replay --state failed --code {code}`",
     Finding.EVENTS_FAILED: "`deskbridge events --state failed`, fix the cause, `deskbridge replay --state failed`",
     Finding.AUTHORS_WRONG: "`deskbridge misattributed`",
+    Finding.AUTHORS_DELETED: (
+        f"{MAP}, then `deskbridge correct-author TASK_ID` for the hours (ticket tasks {{tasks}})"
+    ),
     Finding.STATUSES_NOT_GIVEN: "fix it, then `deskbridge replay {events: }`",
     Finding.FIELDS_NOT_TAKEN: (
         "`deskbridge trace {ticket_id}` names the fields; let a role set them on the tracker, or send them no more"

@@ -31,6 +31,7 @@ class Installation:
         projects: the linked tracker projects as they are now, where the time sufficed; None: they could not be read.
         well: whether each check that was made found all well.
         locked: the tracker's locked users.
+        deleted: ids of tracker users who were deleted, of those that people are matched with or that made something.
         limit_s: for how long the tracker is asked at all, in seconds.
         is_late: whether that did not suffice.
         patience_s: for how long linked projects are asked about, in seconds; None: for as long as it takes.
@@ -47,6 +48,7 @@ class Installation:
     projects: dict[int, ProjectNow] | None = None
     well: dict[str, bool] = field(default_factory=dict)
     locked: list[TrackerPerson] = field(default_factory=list)
+    deleted: set[int] = field(default_factory=set)
     patience_s: float | None = 5.0
     limit_s: float = 9.0
     is_late: bool = False

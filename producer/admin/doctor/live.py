@@ -9,7 +9,7 @@ from collections.abc import Collection, Iterator, Sequence
 from producer.admin.doctor.finding import CheckResult, failure
 from producer.admin.doctor.installation import Installation
 from shared.codes.findings import Finding
-from shared.errors import BridgeError
+from shared.errors import BridgeError, TrackerRejected
 from shared.events.config import PluginConfig
 from shared.metadata.reading import read_kinds, read_people
 from shared.metadata.rows import LISTINGS, person
@@ -29,11 +29,13 @@ from shared.tracker.projects import (
     project_now,
 )
 
-LOCKED = 3
+LOCKED, NOT_FOUND = 3, 404
 IN_ONE_CALL = 50
 """Half a page: a real tracker takes some 3 ms for each project, and a call has five seconds also while it is busy."""
 NEWEST = 1000
-"""Of so many of the newest tickets, the projects are looked at first."""
+"""Of so many of the newest tickets, the projects are looked at first, and the authors."""
+MOST_ASKED = 40
+"""So many people are looked up who are no active users and not locked either."""
 KINDS = [one.kind for one in LISTINGS]
 
 
@@ -41,6 +43,14 @@ def read(installation: Installation) -> Iterator[CheckResult]:
     """Bring the cache up to date, but for projects, and note how the linked projects stand."""
     with installation.store.transaction() as tx:
         config, links, first = tx.configs.get()[0], tx.links.all(), tx.issues.newest_projects(NEWEST)
+        named = dict.fromkeys(
+            [
+                *tx.people.overrides().values(),
+                *tx.times.newest_authors(NEWEST).values(),
+                *tx.issues.newest_authors(NEWEST).values(),
+                *tx.people.pins().values(),
+            ]
+        )
     _, client = installation.connect()
     lists = TrackerLists(client)
     try:
@@ -49,12 +59,14 @@ def read(installation: Installation) -> Iterator[CheckResult]:
             linked = {link.tracker_project_id for link in links}
             ids = [one for one in dict.fromkeys([*first, *sorted(linked)]) if one in linked]
             projects = _projects(client, lists, ids, _include(config, links), installation.patience_s)
+            there = {one.tracker_user_id for one in (*people, *locked)}
+            deleted = _deleted(client, lists, [one for one in named if one not in there][:MOST_ASKED])
     except BridgeError as error:
         yield failure("tracker", Finding.TRACKER_NOT_USABLE(problem=error.notice))
         return
     finally:
         client.close()
-    installation.locked, installation.projects = locked, projects
+    installation.locked, installation.projects, installation.deleted = locked, projects, deleted
     with installation.store.transaction() as tx:
         keep_kinds(tx, KINDS, entries)
         tx.people.replace_cache(people)
@@ -63,6 +75,26 @@ def read(installation: Installation) -> Iterator[CheckResult]:
 def _locked(lists: TrackerLists) -> list[TrackerPerson]:
     rows = lists.whole(USERS, "users", {"status": LOCKED})
     return [one for one in (person(row, USERS) for row in rows) if one is not None]
+
+
+def _deleted(client: TrackerClient, lists: TrackerLists, user_ids: Sequence[int]) -> set[int]:
+    """Return who of some users does not exist any more: one who has never been activated does, in no list."""
+    found: set[int] = set()
+
+    def ask(user_id: int) -> int | None:
+        try:
+            lists.get(f"/users/{user_id}.json", {})
+        except TrackerRejected as refused:
+            if refused.status != NOT_FOUND:
+                raise
+            return user_id
+        return None
+
+    def keep(user_id: int | None) -> None:
+        found.update([] if user_id is None else [user_id])
+
+    in_lanes(client, ask, user_ids, done=keep)
+    return found
 
 
 def _include(config: PluginConfig, links: Collection[Link]) -> list[str]:

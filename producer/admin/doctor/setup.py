@@ -152,7 +152,9 @@ def people(installation: Installation) -> Iterator[CheckResult]:
     nobody = [one for one in found if one.login is None and not one.waits]
     locked = [one for one in nobody if is_locked(one)]
     shared = [one for one in nobody if one.match.code == Matching.EMAIL_AMBIGUOUS]
-    unknown = [one for one in nobody if not is_locked(one) and one not in shared]
+    deleted = _deleted_among(installation, nobody)
+    others = (*locked, *shared, *deleted)
+    unknown = [one for one in nobody if one not in others]
     new = [one for one in found if one.new]
     if waiting:
         reasons = [one.match for one in waiting[:MOST_NAMED]]
@@ -174,6 +176,9 @@ def people(installation: Installation) -> Iterator[CheckResult]:
     if locked:
         named = [_person(one) for one in locked[:MOST_NAMED]]
         yield warning("people", Finding.PEOPLE_LOCKED(count=len(locked), people=named))
+    if deleted:
+        named = [_person(one) for one in deleted[:MOST_NAMED]]
+        yield warning("people", Finding.PEOPLE_DELETED(count=len(deleted), people=named))
     if not (nobody or waiting):
         yield ok("people", Finding.PEOPLE_KNOWN(total=len(found)))
 
@@ -217,6 +222,13 @@ def _locked_among(installation: Installation) -> Callable[[Mapped], bool]:
     ids = {one.tracker_user_id for one in installation.locked}
     mails = {one.mail.lower() for one in installation.locked if one.mail}
     return lambda one: one.tracker_user_id in ids or (one.email or "").lower() in mails
+
+
+def _deleted_among(installation: Installation, people: Sequence[Mapped]) -> list[Mapped]:
+    """Return whom of some people was matched with a tracker user who was deleted since."""
+    with installation.store.transaction() as tx:
+        was = {**tx.people.pins(), **tx.people.overrides()}
+    return [one for one in people if was.get(one.helpdesk_user_id) in installation.deleted]
 
 
 CHECKS = (ids, memberships, statuses, people)

@@ -36,6 +36,8 @@ SLOW_S = 120.0
 STUCK_S = 3600.0
 DAY_S = 86400.0
 MOST_NAMED = 10
+NEWEST = 1000
+"""So many of the newest issues, and of the newest time entries, are looked at."""
 FIXED_WHERE: Mapping[str, tuple[str, ...]] = {
     Hint.PROJECT_CLOSED: ("links",),
     Hint.PROJECT_ARCHIVED: ("links",),
@@ -178,13 +180,30 @@ def _cause(why: Notice | None) -> Notice | None:
 
 
 def authors(installation: Installation) -> Iterator[CheckResult]:
-    """Nothing went out in another's name."""
+    """Nothing went out in another's name, and nobody who made something was deleted."""
     with installation.store.transaction() as tx:
         count = tx.misattributed.count()
+    orphaned = list(_orphaned(installation))
     if count:
         yield warning("authors", Finding.AUTHORS_WRONG(count=count))
-    else:
+    yield from orphaned
+    if not (count or orphaned):
         yield ok("authors", Finding.AUTHORS_RIGHT())
+
+
+def _orphaned(installation: Installation) -> Iterator[CheckResult]:
+    """Yield what the tracker gave to Anonymous when it deleted who had made it, while anything can be done."""
+    deleted = installation.deleted
+    if not deleted:
+        return
+    with installation.store.transaction() as tx:
+        times = [key for key, who in tx.times.newest_authors(NEWEST).items() if who in deleted]
+        issues = [key for key, who in tx.issues.newest_authors(NEWEST).items() if who in deleted]
+        of_times = [row.ticket_id for row in tx.times.of_keys(times).values()]
+    if times:
+        tickets = sorted({*issues, *of_times}, reverse=True)[:MOST_NAMED]
+        about = {"count": len(times) + len(issues), "tickets": tickets, "tasks": times[:MOST_NAMED]}
+        yield warning("authors", Finding.AUTHORS_DELETED(**about))
 
 
 def issue_statuses(installation: Installation) -> Iterator[CheckResult]:

@@ -106,6 +106,7 @@ FIXES: dict[str, tuple[str, str]] = {
     Finding.STATUS_MAP_WRONG: STATUS,
     Finding.PEOPLE_UNKNOWN: PERSON,
     Finding.PEOPLE_AMBIGUOUS: PERSON,
+    Finding.PEOPLE_DELETED: PERSON,
     Finding.MATCHES_NEW: (N_("Confirm them"), PEOPLE),
     Finding.MATCHES_WAIT: PERSON,
     Finding.MEMBERSHIP_BY_EMAIL: (N_("Change who is made a member"), f"{SETTINGS}#membership_for"),

@@ -410,6 +410,10 @@ class People:
             wanted = wanted.where(UserMap.helpdesk_user_id.in_(helpdesk_user_ids))
         return dict(self._session.execute(wanted).all())
 
+    def pins(self) -> dict[int, int]:
+        """Return whom each helpdesk user was matched with by e-mail: helpdesk user id to tracker user id."""
+        return dict(self._session.execute(select(UserPin.helpdesk_user_id, UserPin.tracker_user_id)).all())
+
     def cached(self) -> Sequence[TrackerPerson]:
         """Return the cache of tracker users, by login."""
         everybody = select(*TrackerUser.__table__.columns).order_by(TrackerUser.login)

@@ -68,6 +68,12 @@ class LedgerQueries:
         newest = select(self._model.tracker_project_id).order_by(self._model.key.desc()).limit(most)
         return list(dict.fromkeys(one for one in self._session.scalars(newest) if one is not None))
 
+    def newest_authors(self, most: int) -> dict[int, int]:
+        """Return who made what the linked rows with the highest keys are linked to, by key, the newest first."""
+        made = select(self._model.key, self._model.author_id).where(self._model.state == LedgerState.LINKED)
+        newest = self._session.execute(made.order_by(self._model.key.desc()).limit(most))
+        return {key: author_id for key, author_id in newest if author_id is not None}
+
     def linked(self) -> Iterator[LedgerRow]:
         """Return every linked row by key, a few at a time."""
         statement = select(self._model).where(self._model.state == LedgerState.LINKED)
