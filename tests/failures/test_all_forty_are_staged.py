@@ -98,7 +98,13 @@ STAGED: dict[int, tuple[str, tuple[str, str]]] = {
     37: ("a proxy strips the headers", (HEALS, "test_headers_that_a_proxy_took_away_are_called_that")),
     38: ("silence", (SURFACES, "nothing has come in for three days")),
     39: ("hours around midnight", (ARRIVES, "test_hours_are_on_the_day_of_the_work")),
-    40: ("a person is deleted", (NAMES, "test_hours_in_another_name_say_which_of_the_causes_it_is")),
+    40: (
+        "a person is deleted",
+        (
+            "a_person_who_was_deleted",
+            "test_a_person_who_is_deleted_while_events_wait_is_called_deleted_and_map_user_heals",
+        ),
+    ),
 }
 
 
