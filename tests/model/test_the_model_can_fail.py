@@ -32,7 +32,8 @@ from worker.ticket.results import Waiting
 
 pytestmark = pytest.mark.promise("OPS-14")
 
-SOON = 100
+SOON = 1000
+"""Examples until a fault is found, at most: which of them shows it hangs on names and on the order of steps."""
 Taken = Callable[[], AbstractContextManager[Any]]
 
 
