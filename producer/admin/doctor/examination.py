@@ -40,7 +40,6 @@ WHERE_NOTED: Mapping[str, Check] = {
 }
 """What it looks at only where a look at everything has found that there is something."""
 AT_A_GLANCE_IN_REDIS: tuple[Check, ...] = (
-    services.evictions,
     services.redis,
     services.unable,
     services.others,
