@@ -18,7 +18,7 @@ from shared.store.transaction import NotUnique, Transaction
 from worker.ticket.context import TicketContext
 from worker.ticket.match import Candidate, Doubt, Verdict, candidates, fingerprint, sent_essence, settle
 from worker.ticket.retry import backoff, is_given_up, is_undecidable, round_delay
-from worker.ticket.search import look_up
+from worker.ticket.search import ids_of, look_up
 
 # the tracker's clock may have been put right since it dated what we look for (docs/decisions/0006)
 CLOCK_MARGIN = timedelta(minutes=15)
@@ -69,7 +69,7 @@ async def _settle_alike(ctx: TicketContext, kind: Kind, row: LedgerRow, shared: 
         return
     held, others = await ctx.db.change(
         lambda tx: (
-            tx.ledger(kind).holders(_ids(listed)),
+            tx.ledger(kind).holders(ids_of(listed)),
             list(tx.ledger(kind).unsettleable_like(shared, moment)),
         )
     )
@@ -104,7 +104,7 @@ async def _of_earlier(
         place = body["time_entry"]["issue_id"] if kind is Kind.TICKET_TASK else body["issue"]["project_id"]
         essence = sent_essence(kind, body)
         rows = listed if place == within else (await look_up(ctx, kind, place, since, [essence]))[0]
-        held = await ctx.db.change(partial(_holders, kind=kind, ids=_ids(rows)))
+        held = await ctx.db.change(partial(_holders, kind=kind, ids=ids_of(rows)))
         # compared here already, with the text of that attempt
         found += [replace(one, essence=None) for one in candidates(kind, rows, [essence], held)]
     return found
@@ -112,10 +112,6 @@ async def _of_earlier(
 
 def _holders(tx: Transaction, kind: Kind, ids: list[int]) -> set[int]:
     return tx.ledger(kind).holders(ids)
-
-
-def _ids(listed: Sequence[Mapping[str, Any]]) -> list[int]:
-    return [one["id"] for one in listed if isinstance(one.get("id"), int)]
 
 
 async def _wait_for(

@@ -15,7 +15,7 @@ from worker.ticket.match import Candidate, Doubt, fingerprint, sent_essence
 from worker.ticket.recall import Recalled, recall
 from worker.ticket.requests import Creation
 from worker.ticket.results import Created, Waiting
-from worker.ticket.search import look_up
+from worker.ticket.search import ids_of, look_up
 
 MOST_PAGES = 500
 MARGIN = timedelta(minutes=15)
@@ -69,8 +69,7 @@ async def _recall(creation: Creation, since: datetime) -> Recalled:
         rows, offset = await look_up(ctx, kind, place, since - MARGIN, sent, most_pages=MOST_PAGES)
         listed += rows
         ahead = min(ahead, offset)
-    ids = [one["id"] for one in listed if isinstance(one.get("id"), int)]
-    held = await ctx.db.change(lambda tx: tx.ledger(kind).holders(ids))
+    held = await ctx.db.change(lambda tx: tx.ledger(kind).holders(ids_of(listed)))
     who = Doubt(creation.key, () if anyone else tuple(sorted(authors)), since - MARGIN + ahead)
     return recall(kind, listed, [form.body for form in forms], who, held)
 

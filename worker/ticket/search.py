@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any
@@ -56,6 +56,11 @@ async def look_up(
     if kind is Kind.TICKET:
         listed = [row for one in listed if (row := await _as_created(ctx, one, within, sent))]
     return listed, offset or timedelta(0)
+
+
+def ids_of(listed: Iterable[Mapping[str, Any]]) -> list[int]:
+    """Return the ids of some objects of the tracker."""
+    return [one["id"] for one in listed if isinstance(one.get("id"), int)]
 
 
 def _filter(kind: Kind, within: int | None) -> dict[str, str | int]:
