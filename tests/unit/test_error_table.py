@@ -8,7 +8,7 @@ import pytest
 
 from shared import errors
 from shared.errors import BridgeError, SettingsError, TrackerBusy, TrackerError, TrackerOutage
-from worker.ticket.error_table import TABLE, Events, Row, outcome_of
+from worker.ticket.error_table import TABLE, Events, Row, effect_of
 
 CLASSES = [one for one in vars(errors).values() if isinstance(one, type) and issubclass(one, BridgeError)]
 
@@ -24,14 +24,14 @@ def test_each_error_has_a_row_of_its_own() -> None:
 
 @pytest.mark.parametrize("error", [one for one in CLASSES if issubclass(one, TrackerError)])
 def test_an_error_is_found_by_its_own_class(error: type[TrackerError]) -> None:
-    assert outcome_of(made(error)) is TABLE[error]
+    assert effect_of(made(error)) is TABLE[error]
 
 
 def test_an_error_without_a_row_counts_as_the_nearest_class_above_it() -> None:
     class Away(errors.TrackerAway):
         """A kind of it."""
 
-    assert outcome_of(made(Away)) is TABLE[errors.TrackerAway]
+    assert effect_of(made(Away)) is TABLE[errors.TrackerAway]
 
 
 @pytest.mark.parametrize("error", CLASSES)

@@ -29,9 +29,7 @@ from shared.codes.notice import Notice
 from shared.codes.reasons import Reason
 from shared.codes.steps import What
 from shared.errors import (
-    LeaseOver,
-    NotBegun,
-    NotYet,
+    BridgeError,
     OutcomeUnknown,
     Outdated,
     TrackerError,
@@ -49,6 +47,7 @@ from shared.values.ids import id_in, is_id
 from worker.ticket.bodies import takes_long, tell_choice
 from worker.ticket.context import DbOp, TicketContext
 from worker.ticket.diagnosis import explained
+from worker.ticket.error_table import Row, effect_of
 from worker.ticket.match import sent_essence
 from worker.ticket.plan import Pending
 from worker.ticket.requests import Creation, Linked, TimeEntryCreation
@@ -100,14 +99,10 @@ async def create(
             link = Link(creation, attempt, *await send(creation, attempt.window))
             if following and (coming := _coming(link, following)):
                 created, after = await _link_and_claim(link, coming)
-    except OutcomeUnknown as unclear:
+    except BridgeError as error:
         if attempt is None:
             raise
-        return await doubt(creation, attempt.number, unclear), None
-    except (LeaseOver, NotYet, NotBegun, TrackerError) as definite:
-        if attempt is None:
-            raise
-        raise await _given_back(creation, attempt, definite) from None
+        return await _failed(creation, attempt, error), None
     if created is None:
         created = await ctx.db.run(link)
     if isinstance(created, Created) and _is_switch_ignored(created):
@@ -143,23 +138,25 @@ async def send(creation: Creation, window: SendWindow) -> tuple[int, dict[str, A
     return tracker_id, found
 
 
-async def _given_back(
-    creation: Creation, attempt: Attempt, definite: LeaseOver | NotYet | NotBegun | TrackerError
-) -> Exception:
-    """Make the row of a creation free that was not created; return the error to raise, with what explains it.
+async def _failed(creation: Creation, attempt: Attempt, error: BridgeError) -> Waiting:
+    """Do with a claimed row what the table of errors says; return what is waited for if the outcome is unknown.
 
-    A creation that an outage may have let through is in doubt instead.
+    Raises:
+        BridgeError: any other error itself; a refusal with what explains it.
     """
-    ctx, number = creation.ctx, attempt.number
-    if isinstance(definite, TrackerOutage) and definite.may_have_acted:
-        await doubt(creation, number, definite)
-        return definite
-    reason = definite.notice
-    await ctx.db.change(lambda tx: tx.ledger(creation.kind).free(creation.key, number, reason))
-    if not isinstance(definite, TrackerRejected):
-        return definite
-    project_id = creation.sender.project_id  # it may have been found to be another
-    return await explained(ctx, creation.operation, creation.body, project_id, definite, creation.task_id)
+    ctx, kind, row = creation.ctx, creation.kind, effect_of(error).row
+    may_have_acted = isinstance(error, TrackerOutage) and error.may_have_acted
+    if isinstance(error, TrackerError) and (row is Row.IN_DOUBT or may_have_acted):
+        waiting = await doubt(creation, attempt.number, error)
+        if row is Row.IN_DOUBT:
+            return waiting
+    elif row in (Row.FREE, Row.FREE_OR_IN_DOUBT):
+        key, number, reason = creation.key, attempt.number, error.notice
+        await ctx.db.change(lambda tx: tx.ledger(kind).free(key, number, reason))
+    if isinstance(error, TrackerRejected):
+        project_id = creation.sender.project_id  # it may have been found to be another
+        error = await explained(ctx, creation.operation, creation.body, project_id, error, creation.task_id)
+    raise error from None
 
 
 async def _claimed(creation: Creation, row: LedgerRow | None, asked: float) -> Attempt | Created | Waiting:

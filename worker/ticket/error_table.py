@@ -1,7 +1,7 @@
 """What each error does to a ticket's pass, as one table: to the events, to the circuit breaker, to a claimed row.
 
-`Forwarding._attempt` takes from it what becomes of the events that a step was for, and `SyncService` which errors open
-the breaker. What becomes of a claimed row is carried out by `create`. An error counts as the nearest class that has a
+`Forwarding._attempt` takes from it what becomes of the events that a step was for, `create` what becomes of the row
+that it has claimed, and `SyncService` which errors open the breaker. An error counts as the nearest class that has a
 row.
 """
 
@@ -56,7 +56,7 @@ class Row(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class Effect:
     """What an error does.
 
     Attributes:
@@ -72,39 +72,37 @@ class Outcome:
     row: Row
 
 
-OUTAGE = Outcome(Events.STAY, costs_attempt=False, opens_breaker=True, row=Row.FREE)
-UNCLEAR_OUTAGE = Outcome(
-    Events.STAY_OR_WAIT, costs_attempt=True, opens_breaker=True, row=Row.FREE_OR_IN_DOUBT
-)
-OWN_FAULT = Outcome(Events.STAY, costs_attempt=True, opens_breaker=False, row=Row.CLAIMED)
+OUTAGE = Effect(Events.STAY, costs_attempt=False, opens_breaker=True, row=Row.FREE)
+UNCLEAR_OUTAGE = Effect(Events.STAY_OR_WAIT, costs_attempt=True, opens_breaker=True, row=Row.FREE_OR_IN_DOUBT)
+OWN_FAULT = Effect(Events.STAY, costs_attempt=True, opens_breaker=False, row=Row.CLAIMED)
 """`SyncService` puts the ticket's events off, as it does for any fault of deskbridge's own."""
 
-TABLE: dict[type[BridgeError], Outcome] = {
-    TrackerRejected: Outcome(Events.FAIL, costs_attempt=False, opens_breaker=False, row=Row.FREE),
-    LeaseOver: Outcome(Events.WAIT, costs_attempt=False, opens_breaker=False, row=Row.FREE),
-    NotYet: Outcome(Events.WAIT_LONGER, costs_attempt=True, opens_breaker=False, row=Row.FREE),
-    OutcomeUnknown: Outcome(Events.WAIT_LONGER, costs_attempt=True, opens_breaker=False, row=Row.IN_DOUBT),
+TABLE: dict[type[BridgeError], Effect] = {
+    TrackerRejected: Effect(Events.FAIL, costs_attempt=False, opens_breaker=False, row=Row.FREE),
+    LeaseOver: Effect(Events.WAIT, costs_attempt=False, opens_breaker=False, row=Row.FREE),
+    NotYet: Effect(Events.WAIT_LONGER, costs_attempt=True, opens_breaker=False, row=Row.FREE),
+    OutcomeUnknown: Effect(Events.WAIT_LONGER, costs_attempt=True, opens_breaker=False, row=Row.IN_DOUBT),
     TrackerUnreachable: OUTAGE,
     TrackerClosed: OUTAGE,
     TrackerBusy: UNCLEAR_OUTAGE,
     TrackerAway: UNCLEAR_OUTAGE,
     TrackerFailing: UNCLEAR_OUTAGE,
     TrackerOutage: OUTAGE,
-    SettingsError: Outcome(Events.STAY, costs_attempt=False, opens_breaker=True, row=Row.NONE),
-    NotBegun: Outcome(Events.STAY, costs_attempt=False, opens_breaker=False, row=Row.FREE),
-    LockBusy: Outcome(Events.STAY, costs_attempt=False, opens_breaker=False, row=Row.CLAIMED),
-    Outdated: Outcome(Events.STAY, costs_attempt=False, opens_breaker=False, row=Row.NONE),
-    ImpersonationRefused: Outcome(Events.STAY, costs_attempt=True, opens_breaker=False, row=Row.FREE),
-    TrackerError: Outcome(Events.STAY, costs_attempt=True, opens_breaker=False, row=Row.FREE),
+    SettingsError: Effect(Events.STAY, costs_attempt=False, opens_breaker=True, row=Row.NONE),
+    NotBegun: Effect(Events.STAY, costs_attempt=False, opens_breaker=False, row=Row.FREE),
+    LockBusy: Effect(Events.STAY, costs_attempt=False, opens_breaker=False, row=Row.CLAIMED),
+    Outdated: Effect(Events.STAY, costs_attempt=False, opens_breaker=False, row=Row.NONE),
+    ImpersonationRefused: Effect(Events.STAY, costs_attempt=True, opens_breaker=False, row=Row.FREE),
+    TrackerError: Effect(Events.STAY, costs_attempt=True, opens_breaker=False, row=Row.FREE),
     TemplateError: OWN_FAULT,
     InvalidEvent: OWN_FAULT,
     BadSignature: OWN_FAULT,
     NotFound: OWN_FAULT,
     BridgeError: OWN_FAULT,
 }
-OPENS_BREAKER = tuple(error for error, outcome in TABLE.items() if outcome.opens_breaker)
+OPENS_BREAKER = tuple(error for error, effect in TABLE.items() if effect.opens_breaker)
 
 
-def outcome_of(error: BridgeError) -> Outcome:
+def effect_of(error: BridgeError) -> Effect:
     """Return what an error does to a pass."""
     return next(TABLE[one] for one in type(error).__mro__ if one in TABLE)

@@ -17,7 +17,7 @@ from shared.templating.operations import Operation
 from worker.ticket.bodies import built
 from worker.ticket.context import DbOp, Services, TicketContext
 from worker.ticket.create import Begun, create
-from worker.ticket.error_table import Events, outcome_of
+from worker.ticket.error_table import Events, effect_of
 from worker.ticket.fields import give_fields
 from worker.ticket.finish import EventFinisher
 from worker.ticket.gone import issue_gone
@@ -358,17 +358,17 @@ class Forwarding:
         try:
             return await doing
         except BridgeError as error:
-            outcome, ids = outcome_of(error), _ids(events)
-            if outcome.events is Events.FAIL:
+            effect, ids = effect_of(error), _ids(events)
+            if effect.events is Events.FAIL:
                 await self._events.fail(ids, error.notice)
-            elif outcome.events in (Events.WAIT, Events.WAIT_LONGER):
-                tried = 0 if outcome.events is Events.WAIT else _tried(events)
+            elif effect.events in (Events.WAIT, Events.WAIT_LONGER):
+                tried = 0 if effect.events is Events.WAIT else _tried(events)
                 until = self._ctx.later(self._work.now, tried)
-                waiting = Waiting(error.notice, until=until, attempt=outcome.costs_attempt)
+                waiting = Waiting(error.notice, until=until, attempt=effect.costs_attempt)
                 await self._events.end(ids, waiting)
             else:
                 if isinstance(error, TrackerOutage) and error.may_have_acted:
-                    await self._events.end(ids, Waiting(error.notice, attempt=outcome.costs_attempt))
+                    await self._events.end(ids, Waiting(error.notice, attempt=effect.costs_attempt))
                 raise
         return None
 
