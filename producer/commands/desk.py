@@ -1,4 +1,4 @@
-"""What commands work with: settings read once, the store, the doorbell."""
+"""What commands work with: settings read once, the store, the publisher."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ class CommandDesk(Desk):
     """The collaborators of one command."""
 
     def notify(self, ticket_ids: Sequence[int]) -> bool:
-        """Ring tickets; where the broker is down the sweep does it, so that is only a warning."""
+        """Notify tickets; if the broker is down the sweep does it, so that is only a warning."""
         notified = super().notify(ticket_ids)
         if not notified:
             warn(
-                f"the broker cannot be reached, so {count(len(ticket_ids), 'ticket')} could not be rung; the sweep "
+                f"the broker cannot be reached, so {count(len(ticket_ids), 'ticket')} could not be notified; the sweep "
                 "picks this up as soon as a worker runs"
             )
         return notified

@@ -46,7 +46,7 @@ class Reconciled:
         left_out: Done ticket tasks of before the date from which hours are wanted.
         issues: issues that come to be, by tracker project.
         seconds: time that is logged, by tracker project and person.
-        tickets: those that have something new, to be rung.
+        tickets: those that have something new, to be notified.
     """
 
     since: datetime

@@ -103,7 +103,7 @@ def notified(tickets: Mapping[int, str | None]) -> dict[int, str]:
     """Return what a ring says of the traces of its tickets: of each a span of its own; nothing where none is recorded.
 
     Args:
-        tickets: by ticket the traceparent of what it is rung for.
+        tickets: by ticket the traceparent of its event.
     """
     traces = {}
     for ticket_id, parent in tickets.items():

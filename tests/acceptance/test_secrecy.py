@@ -172,7 +172,7 @@ class Bomb:
 
 
 @pytest.mark.promise("SEC-47")
-def test_a_message_that_is_no_ring_is_refused_without_being_loaded(fleet: Fleet, tmp_path: Path) -> None:
+def test_a_message_that_is_none_of_ours_is_refused_without_being_loaded(fleet: Fleet, tmp_path: Path) -> None:
     bomb, queue = tmp_path / "went-off", queue_of(fleet.bridge.settings, fleet.bridge.redis.whose()).name
     app = make_celery(fleet.bridge.settings, fleet.bridge.redis.whose())
     pickled = pickle.dumps(((), {"ticket_id": Bomb(bomb)}, {}))

@@ -217,7 +217,7 @@ def test_a_message_that_comes_again_while_it_is_worked_on_does_no_harm(
 
 
 @pytest.mark.promise("OPS-21")
-def test_a_message_lost_on_its_way_to_a_worker_is_rung_again_by_the_sweep(
+def test_a_message_lost_on_its_way_to_a_worker_is_notified_again_by_the_sweep(
     fleet: Fleet, redis: Redis, first: int
 ) -> None:
     """Redis gives a message to a stopped worker's connection, where nobody has it yet; then the worker is killed."""

@@ -1,7 +1,7 @@
 """`python -m tests.bench.backpressure`: the tracker is away for an hour while a hundred thousand events come in.
 
 The hour is one of a simulated clock. Everything else is real: PostgreSQL, Redis, the stand-in tracker, the producer's
-intake, the sweep, the workers' code in threads. Then the tracker comes back, at a rate limit, and a part is drained.
+intake, the sweep, the workers' code in threads. Then the tracker comes back, at a rate limit, and a part is synced.
 """
 
 from __future__ import annotations
@@ -75,7 +75,7 @@ class Figures:
         attempts: attempts that events have used up.
         sweep_ms: a sweep with everything pending, once the pause is over.
         calls_per_second: calls to the tracker in each second after it came back.
-        wrong: differences of the drained tickets from what they should be.
+        wrong: differences of the synced tickets from what they should be.
     """
 
     events: int
@@ -105,7 +105,7 @@ class Figures:
             f"{self.at_once} probed at once": self.at_once == 1,
             f"{self.attempts} attempts were used up": self.attempts == 0,
             f"calls per second: {self.calls_per_second}": max(self.calls_per_second) <= RATE * 1.25,
-            f"drained wrongly: {self.wrong[:5]}": not self.wrong,
+            f"synced wrongly: {self.wrong[:5]}": not self.wrong,
         }
         return [what for what, holds in held.items() if not holds]
 
@@ -264,7 +264,7 @@ def _connected(bridge: Bridge, rate_limiter: Callable[[], None]) -> Bridge:
 def _an_hour(
     bridge: Bridge, clock: Clock, workers: ThreadPoolExecutor, arrays: list[list[dict[str, Any]]]
 ) -> tuple[list[float], float, float]:
-    """Let an hour pass: events come in and are rung, and the sweep runs; return latencies and growth."""
+    """Let an hour pass: events come in and are notified, and the sweep runs; return latencies and growth."""
     rounds, took, start = HOUR_S // SWEPT_EVERY_S, [], clock.ahead
     memory, redis_memory = 0.0, 0.0
 

@@ -1,4 +1,4 @@
-"""Redis behind Sentinels: what is lost with its master is rung again by the sweep."""
+"""Redis behind Sentinels: what is lost with its master is notified again by the sweep."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def test_with_the_master_killed_under_load_every_event_is_accepted_and_has_one_e
     said = "".join(one.read_text() for one in fleet.directory.glob("worker-*.log"))
     assert '"event": "swept"' in said, "no ring was lost: the test shows nothing"
     report.append(
-        f"Redis: a replica was the master after {promoted:.1f} s, rung again after {notified:.1f} s; "
+        f"Redis: a replica was the master after {promoted:.1f} s, notified again after {notified:.1f} s; "
         f"longest time without a 202 {load.interruption():.1f} s; all done {synced:.1f} s after the last"
     )
     watched.start_server(watched.master)

@@ -14,7 +14,7 @@ class Profile:
         tickets: tickets of the helpdesk's day.
         events: events of all tickets together, about.
         faults: faults to inject.
-        sync_seconds: in how many seconds everything must be drained once the faults have ended.
+        sync_seconds: in how many seconds everything must be synced once the faults have ended.
         besieged: seconds of a siege before the faults.
         patience: seconds after which the whole drill ends by itself, whatever it is doing.
     """

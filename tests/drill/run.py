@@ -115,14 +115,14 @@ def _sync(helpdesk: Helpdesk, stand: Stand, profile: Profile, teller: Teller, ou
         quiet = 0 if left else quiet + 1
         took = time.monotonic() - started
         if took > profile.sync_seconds:
-            outcome.differences.append(f"not drained after {profile.sync_seconds:g} s: {left}")
+            outcome.differences.append(f"not synced after {profile.sync_seconds:g} s: {left}")
             break
         if left and time.monotonic() - told > PROGRESS_S:
             told = time.monotonic()
             teller.say(f"draining: {left}")
         time.sleep(LOOK_S)
     took = time.monotonic() - started - QUIET_LOOKS * LOOK_S
-    outcome.figures["drained after"] = f"{took:.1f} s" if not left else "not in time"
+    outcome.figures["synced after"] = f"{took:.1f} s" if not left else "not in time"
 
 
 def _compare(day: Day, redmine: str, helpdesk: Helpdesk, injector: Injector, outcome: Outcome) -> None:

@@ -603,7 +603,7 @@ class Scheduler:
 
     def start(self) -> None:
         """Work in a thread of its own, until it is closed."""
-        self._thread = threading.Thread(target=self._work, daemon=True, name="coordinator")
+        self._thread = threading.Thread(target=self._work, daemon=True, name="scheduler")
         self._thread.start()
 
     def stop(self) -> None:

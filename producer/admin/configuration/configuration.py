@@ -44,7 +44,7 @@ class Changed:
         config: as it is now.
         warnings: what could not be checked, or is to be looked at.
         owed: tickets whose issue was given another status than the new status_map says.
-        replayed: whether they are given it now; they are to be rung.
+        replayed: whether they are given it now; they are to be notified.
     """
 
     config: PluginConfig

@@ -102,7 +102,7 @@ def decide(store: Store, kind: Kind, key: int, adopt: int | None, project_id: in
         project_id: the tracker project in which an issue was seen; None: where it was before.
 
     Returns:
-        The ticket, to be rung.
+        The ticket, to be notified.
 
     Raises:
         NotFound: nothing of this kind and key waits for a person.

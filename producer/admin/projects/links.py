@@ -45,7 +45,7 @@ class Linked:
         before: the link that it replaced.
         tickets: tickets whose events had been skipped, or whose status had been dropped, for want of it.
         events: how many events these are.
-        replayed: whether these are sent now; the tickets are to be rung.
+        replayed: whether these are sent now; the tickets are to be notified.
         confirmed: whether the cache of the tracker's metadata knows the project; False: it is empty.
     """
 
