@@ -145,8 +145,8 @@ async def _read(bodies: Bodies, source: str, pieces: list[tuple[float, bytes]]) 
     scope: Scope = {"type": "http", "headers": [], "client": (source, 1)}
 
     async def receive() -> Message:
-        breaker, piece = pieces.pop(0)
-        await asyncio.sleep(breaker)
+        seconds, piece = pieces.pop(0)
+        await asyncio.sleep(seconds)
         return {"type": "http.request", "body": piece, "more_body": bool(pieces)}
 
     try:
@@ -263,6 +263,8 @@ def test_idle_connections_make_room_for_others(
         for client in idle:
             with suppress(OSError):
                 client.send(start)
+        if start:
+            until(lambda: all(client.said or not client.is_open() for client in idle))
         assert producer.send(task_event()).status_code == 202
         until(lambda: sum(client.is_open() for client in idle) <= 8)
 
