@@ -19,9 +19,9 @@ from shared.tracker.meter import Meter
 from tests.support.bridge import Bridge
 from tests.support.events import task, task_event, ticket
 from tests.support.ledger import entries, ours
+from tests.support.together import at_work
 from tests.support.waiting import until
 from worker.runtime.quota import Quota
-from worker.runtime.scheduler import CallerThreads, Scheduler
 from worker.ticket import create as creation
 
 MANY = range(1, 121)
@@ -75,14 +75,10 @@ def test_many_tickets_open_the_limit_of_a_tracker_that_takes_them(
     bridge.service = replace(bridge.service, connect=connector.connect)
     ids = bridge.receive(*(task_event(of_ticket=ticket(one), of_task=task(one)) for one in MANY))
     quota = Quota(ConcurrencyLimit(bridge.redis), meter, "here", 16)
-    scheduler = Scheduler(bridge.service.sync_ticket, CallerThreads(16), share=quota)
-    scheduler.start()
-    quota.keep_telling(lambda: scheduler.wanted, scheduler.look)
-    try:
+    with at_work(bridge.service.sync_ticket, callers=16, share=quota) as scheduler:
+        quota.keep_telling(lambda: scheduler.wanted, scheduler.look)
         scheduler.take(MANY)
         until(lambda: not scheduler.is_at_work, seconds=90)
-    finally:
-        scheduler.close()
     assert {bridge.event(one).state for one in ids} == {"done"}
     assert len(ours(stand_in)) == len(entries(stand_in)) == len(MANY)
     assert ConcurrencyLimit(bridge.redis).current() is not None

@@ -36,7 +36,6 @@ from tests.support.statements import listening
 from tests.support.together import drive_together
 from tests.support.waiting import until
 from tests.support.workflows import going_on, up_to
-from worker.runtime.scheduler import CallerThreads, Scheduler
 from worker.ticket.bodies import choose_body
 from worker.ticket.create import Attempt, Claim, Link, LinkAndClaim
 from worker.ticket.steps import Step, Workflow, drive
@@ -363,11 +362,7 @@ def test_tickets_that_wait_for_the_rate_limit_keep_their_locks(
     connect = Connector(desk.store, Vault(desk.settings.secret_keys), rate_limiter.wait).connect
     service = replace(desk.service, locks=locks, connect=connect)
     ids = desk.receive(*(task_event(of_ticket=ticket(one), of_task=task(one)) for one in tickets))
-    callers = CallerThreads(8)
-    try:
-        drive_together(Scheduler(service.sync_ticket, callers), tickets)
-    finally:
-        callers.close()
+    drive_together(service.sync_ticket, tickets, callers=8)
     assert states(desk, ids) == {"done": len(tickets)}, "each in one pass"
     assert len(entries(stand_in)) == len(tickets)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
@@ -20,8 +21,8 @@ from shared.store.tables.models import LedgerState
 from tests.support.bridge import STATUS_MAP, Bridge
 from tests.support.events import task_event, ticket, ticket_event
 from tests.support.ledger import entries, ours, row, stopped
+from tests.support.together import at_work
 from tests.support.workflows import is_admission, is_creation, is_start, workflow_until
-from worker.runtime.scheduler import CallerThreads, Scheduler
 from worker.ticket.steps import Step, drive
 
 PATIENCE_S = 60.0
@@ -190,13 +191,18 @@ def test_a_worker_that_is_to_end_ends_with_the_calls_that_were_under_way(
             for one in range(1, 9)
         )
     )
-    callers = CallerThreads(1)
-    scheduler = Scheduler(bridge.service.sync_ticket, callers)
-    with stopped(monkeypatch, "POST", "/issues.json", scheduler.stop):
-        scheduler.start()
-        scheduler.take(range(1, 9))
-        scheduler._thread.join(PATIENCE_S)  # type: ignore[union-attr]
-    assert sorted(scheduler.close()) == list(range(1, 9))
+    is_stopped = threading.Event()
+    with at_work(bridge.service.sync_ticket, callers=1) as scheduler:
+
+        def stop() -> None:
+            scheduler.stop()
+            is_stopped.set()
+
+        with stopped(monkeypatch, "POST", "/issues.json", stop):
+            scheduler.take(range(1, 9))
+            assert is_stopped.wait(PATIENCE_S)
+            left = scheduler.close()
+    assert sorted(left) == list(range(1, 9))
     assert (len(ours(stand_in)), len(entries(stand_in))) == (1, 0)
 
 

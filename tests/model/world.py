@@ -27,15 +27,13 @@ from tests.model.database import MemoryDatabase
 from tests.model.memory_redis import SimulatedRedis
 from tests.model.stage import END, Actor, Stage, Stop
 from tests.model.tracker import SimulatedTracker
+from tests.model.workers import drive_together
 from tests.support.bridge import DEVELOPER, DEVELOPMENT, PEOPLE, STATUS_MAP, SUPPORT
 from tests.support.events import SUPPORT_ENTITY
-from tests.support.together import drive_together
 from tests.support.workflows import noting_creations
-from worker.runtime.scheduler import Arrive, Asked, RunningTicket, Scheduler, outcome_of, shared
 from worker.runtime.service import SyncService
 from worker.sweep import Sweep
 from worker.ticket.enrichment import Completion
-from worker.ticket.steps import Step
 
 SWEEPS = 40
 LONG_ENOUGH_S = 1000.7
@@ -76,43 +74,6 @@ def database() -> MemoryDatabase:
 def _settings() -> Settings:
     """Return the workers' settings."""
     return Settings()
-
-
-class OneByOne:
-    """Stands for a scheduler's callers: whatever may take long is done at once, and before anything else."""
-
-    count, busy_since, late_since = 2, None, None
-
-    def carry_out(self, going: RunningTicket, action: Step[Any], arrive: Arrive) -> None:
-        """Do it; what kills the worker leaves it no further step."""
-        outcome = outcome_of(going, action)
-        if outcome.error is not None and not isinstance(outcome.error, Exception):
-            raise outcome.error
-        arrive(going, outcome)
-
-    again = aside = carry_out
-
-    def allow(self, most: int) -> None:
-        """One is at work at a time, whatever may be."""
-
-    def hold(self) -> None:
-        """Whatever was given has been done."""
-
-    def withdraw(self) -> list[Asked]:
-        """Return nothing, likewise."""
-        return []
-
-    def together(self, asked: list[Asked], arrive: Arrive) -> None:
-        """Do them."""
-        for going, outcome in shared(asked):
-            arrive(going, outcome)
-
-    def read(self, do: Callable[[], None]) -> None:
-        """Do it."""
-        do()
-
-    def close(self) -> None:
-        """There is nothing to end."""
 
 
 class World:
@@ -215,7 +176,7 @@ class World:
 
     def sync_together(self, ticket_ids: list[int]) -> None:
         """Do what a queue message of several tickets makes a worker do: their steps are shared."""
-        drive_together(Scheduler(self.service.sync_ticket, OneByOne()), ticket_ids)
+        drive_together(self.service.sync_ticket, ticket_ids)
 
     def begin_sync(self, worker: Actor, ticket_ids: list[int], stop: Stop) -> None:
         """Have a worker begin to sync a ticket, or several together, and stand where that says."""

@@ -30,7 +30,6 @@ from shared.store.tables.types import clock
 from tests.support.databases import made_file, make_file, make_tables
 from tests.support.events import SUPPORT_ENTITY, delivery_id
 from tests.support.together import drive_together
-from worker.runtime.scheduler import CallerThreads, Scheduler
 from worker.runtime.service import SyncService
 from worker.ticket.enrichment import Completion
 from worker.ticket.results import Result
@@ -163,11 +162,7 @@ class Bridge:
 
     def sync_together(self, *ticket_ids: int, callers: int = 4) -> None:
         """TicketContext several tickets, as a worker does that shares their steps."""
-        threads = CallerThreads(callers)
-        try:
-            drive_together(Scheduler(self.service.sync_ticket, threads), ticket_ids)
-        finally:
-            threads.close()
+        drive_together(self.service.sync_ticket, ticket_ids, callers=callers)
 
     def forward(self, *events: dict[str, Any], ticket_id: int = 4711) -> list[str]:
         """Append events, sync the ticket, and return the events' states in their order."""

@@ -1,17 +1,18 @@
-"""Drives many tickets to their ends in the thread of whoever asks, and makes steps for tests."""
+"""Drives the workflows of many tickets at once, as a worker does, and makes steps for tests."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from contextlib import suppress
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager, suppress
 from functools import partial
-from typing import ParamSpec, TypeVar
+from typing import Any, ParamSpec, TypeVar
 
-from worker.runtime.scheduler import Scheduler
-from worker.ticket.steps import Blocking, BlockingCall, Pool, Slot, Step, drive
+from worker.runtime.scheduler import CallerThreads, Scheduler, Share
+from worker.ticket.steps import Blocking, BlockingCall, Pool, Slot, Step, Workflow, drive
 
 P = ParamSpec("P")
 T = TypeVar("T")
+Begin = Callable[[int], Workflow[Any]]
 
 
 def called(do: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> Step[T]:
@@ -30,8 +31,29 @@ async def claimed(claim: Step[T]) -> T:
         return await claim
 
 
-def drive_together(scheduler: Scheduler, ticket_ids: Iterable[int]) -> None:
-    """Drive some tickets as a worker does that shares their steps.
+def drive_together(
+    begin: Begin, ticket_ids: Iterable[int], *, callers: int = 4, is_limited: bool = False
+) -> None:
+    """Drive some tickets to their ends, as a worker does that shares their steps.
+
+    Args:
+        begin: returns the workflow of a ticket.
+        ticket_ids: the tickets.
+        callers: how many calls may be made at once.
+        is_limited: whether calls wait for a rate limit.
+
+    Raises:
+        BaseException: what ends the process.
+    """
+    threads = CallerThreads(callers)
+    try:
+        drive_all(Scheduler(begin, threads, is_limited=is_limited), ticket_ids)
+    finally:
+        threads.close()
+
+
+def drive_all(scheduler: Scheduler, ticket_ids: Iterable[int]) -> None:
+    """Drive some tickets to their ends by a scheduler, in this thread.
 
     Raises:
         BaseException: what ends the process; every workflow has got it.
@@ -45,3 +67,20 @@ def drive_together(scheduler: Scheduler, ticket_ids: Iterable[int]) -> None:
             with suppress(BaseException):
                 drive(going.workflow, end)
         raise
+
+
+@contextmanager
+def at_work(begin: Begin, *, callers: int = 4, share: Share | None = None) -> Iterator[Scheduler]:
+    """Have a scheduler work in a thread of its own during the block.
+
+    Args:
+        begin: returns the workflow of a ticket.
+        callers: how many calls may be made at once at most.
+        share: how many may be made now; None: all of them.
+    """
+    made = Scheduler(begin, CallerThreads(callers), share=share)
+    made.start()
+    try:
+        yield made
+    finally:
+        made.close()

@@ -10,9 +10,8 @@ import pytest
 from redis import Redis
 
 from shared.redis.priority import KEY, MOST, TAKEN_AT_ONCE, PriorityTickets
-from tests.support.together import called
+from tests.support.together import at_work, called
 from tests.support.waiting import until
-from worker.runtime.scheduler import CallerThreads, Scheduler
 
 
 @pytest.fixture
@@ -54,7 +53,7 @@ def test_a_value_of_another_kind_is_dropped(redis: Redis) -> None:
 
 
 def test_it_is_begun_before_all_that_wait() -> None:
-    begun: list[int] = []
+    begun, begun_to_load = list[int](), list[int]()
     first_is_done = threading.Event()
 
     def call(ticket_id: int) -> None:
@@ -62,19 +61,16 @@ def test_it_is_begun_before_all_that_wait() -> None:
         assert first_is_done.wait(90)
 
     async def workflow(ticket_id: int) -> None:
+        begun_to_load.append(ticket_id)
         await called(call, ticket_id)
 
-    scheduler = Scheduler(workflow, CallerThreads(1))
-    scheduler.start()
-    try:
+    with at_work(workflow, callers=1) as scheduler:
         scheduler.take(range(1, 26))
         until(lambda: begun == [1])
         scheduler.take_ahead([])
         scheduler.take_ahead([77, 25])
-        until(lambda: {77, 25} <= scheduler._going.keys())
+        until(lambda: {77, 25} <= set(begun_to_load))
         first_is_done.set()
         until(lambda: not scheduler.is_at_work)
-    finally:
-        scheduler.close()
     assert begun[:3] == [1, 77, 25], "before whatever had begun to load"
     assert sorted(begun) == [*range(1, 26), 77]

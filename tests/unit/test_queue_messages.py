@@ -6,7 +6,7 @@ import base64
 import json
 import threading
 from collections.abc import Callable
-from contextlib import nullcontext
+from contextlib import ExitStack, nullcontext
 from types import SimpleNamespace
 from typing import Any
 
@@ -22,9 +22,8 @@ from redis.exceptions import RedisError
 from shared.process.settings import Settings
 from shared.queue.messages import MOST_TICKETS, NOTHING_READABLE, SYNC_TICKET, message_of, understood
 from shared.queue.publisher import Publisher, make_celery, queue_of
-from tests.support.together import called
+from tests.support.together import at_work, called
 from worker.celery_tasks import register
-from worker.runtime.scheduler import CallerThreads, Scheduler
 
 HERE = "5ac1"
 QUEUE = queue_of(Settings(), HERE).name
@@ -66,7 +65,8 @@ class Begun:
             await called(work, ticket_id)
 
         app = Celery("test", set_as_current=False)
-        self.scheduler = Scheduler(workflow, CallerThreads(callers))
+        self._stack = ExitStack()
+        self.scheduler = self._stack.enter_context(at_work(workflow, callers=callers))
         worker = SimpleNamespace(
             scheduler=self.scheduler,
             service=SimpleNamespace(notify=self.notified.extend),
@@ -76,7 +76,6 @@ class Begun:
         )
         register(app, worker)  # type: ignore[arg-type]
         self.task = app.tasks[SYNC_TICKET]
-        self.scheduler.start()
 
     def end(self) -> list[int]:
         """Tell it to end; return what it has not begun."""

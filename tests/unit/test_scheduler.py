@@ -18,7 +18,7 @@ from sqlalchemy.exc import OperationalError
 from shared.codes.notice import written
 from shared.errors import LockBusy, NotBegun, TrackerBusy
 from shared.process.alive import alive
-from tests.support.together import called, claimed, drive_together, noted
+from tests.support.together import called, claimed, drive_all, noted
 from tests.support.waiting import until
 from worker.runtime.scheduler import (
     AHEAD_S,
@@ -148,7 +148,7 @@ class Stage:
                 self.ended[ticket_id] = type(error)
                 raise
 
-        drive_together(self.scheduler(workflow, callers), ticket_ids)
+        drive_all(self.scheduler(workflow, callers), ticket_ids)
         return self.ended
 
     def close(self) -> None:
@@ -588,7 +588,7 @@ def test_what_ends_the_process_ends_every_way(stage: Stage) -> None:
             told.append(ticket_id)
 
     with pytest.raises(Ended):
-        drive_together(stage.scheduler(workflow), [1, 2, 3])
+        drive_all(stage.scheduler(workflow), [1, 2, 3])
     assert sorted(told) == [1, 2, 3]
 
 
@@ -750,7 +750,7 @@ def test_where_calls_wait_for_a_rate_limit_a_ticket_begins_once_a_caller_is_free
         on_their_way.discard(ticket_id)
 
     callers = CallerThreads(1)
-    drive_together(Scheduler(workflow, callers, is_limited=is_limited), [1, 2, 3])
+    drive_all(Scheduler(workflow, callers, is_limited=is_limited), [1, 2, 3])
     callers.close()
     assert several.is_set() is not is_limited
 
@@ -769,7 +769,7 @@ def test_with_a_rate_limit_a_slow_ticket_holds_up_no_other(stage: Stage) -> None
 
     in_time = list[bool]()
     callers = CallerThreads(2)
-    drive_together(Scheduler(workflow, callers, is_limited=True), [1, 2, 3, 4, 5])
+    drive_all(Scheduler(workflow, callers, is_limited=True), [1, 2, 3, 4, 5])
     callers.close()
     assert in_time == [True] * 5
 
@@ -1309,8 +1309,8 @@ def test_whoever_enters_after_a_pause_makes_calls(stage: Stage) -> None:
             await called(call, ticket_id)
 
     scheduler = stage.scheduler(workflow, callers=1)
-    drive_together(scheduler, [1])
-    drive_together(scheduler, [2])
+    drive_all(scheduler, [1])
+    drive_all(scheduler, [2])
     assert calls == [1, 2]
 
 
@@ -1348,3 +1348,24 @@ def test_what_the_database_says_is_logged_by_its_kind_only(
         assert stage.drive(workflow, 1) == {1: OperationalError}
     assert logged or caplog.records
     assert "hidden-word" not in f"{logged} {caplog.text}"
+
+
+def test_what_is_handed_over_together_is_under_way_together() -> None:
+    """Threads are started as they are needed, and the free ones are taken first."""
+
+    async def workflow() -> None:
+        """Go no way: the callers alone are asked."""
+
+    callers, done, all_here = (
+        CallerThreads(8),
+        threading.Semaphore(0),
+        threading.Barrier(8, timeout=PATIENCE_S),
+    )
+    for _ in range(10):
+        for ticket_id in range(8):
+            going = RunningTicket(ticket_id, workflow())
+            callers.carry_out(going, called(all_here.wait), lambda *_: done.release())
+            going.workflow.close()
+        for _ in range(8):
+            assert done.acquire(timeout=PATIENCE_S)
+    callers.close()

@@ -8,9 +8,9 @@ from functools import partial
 
 import pytest
 
-from tests.support.together import called
+from tests.support.together import at_work, called
 from tests.support.waiting import until
-from worker.runtime.scheduler import CallerThreads, RunningTicket, Scheduler
+from worker.runtime.scheduler import Scheduler
 
 CALLERS = 8
 
@@ -59,11 +59,9 @@ def scheduler(tracker: Tracker, given: Given) -> Iterator[Scheduler]:
     async def workflow(ticket_id: int) -> None:
         await called(tracker.call)
 
-    made = Scheduler(workflow, CallerThreads(CALLERS), share=given)
-    made.start()
-    yield made
-    tracker.let_go.release(1000)
-    made.close()
+    with at_work(workflow, callers=CALLERS, share=given) as made:
+        yield made
+        tracker.let_go.release(1000)
 
 
 def test_no_more_calls_are_under_way_than_the_share(
@@ -120,22 +118,3 @@ def test_without_a_share_everybody_waits_until_there_is_one(
     given.share = 1
     scheduler.look()
     until(lambda: tracker.under_way == 1)
-
-
-def test_what_is_handed_over_together_is_under_way_together(tracker: Tracker) -> None:
-    """Threads are started as they are needed, and the free ones are taken first."""
-
-    async def workflow() -> None:
-        """Go no way: the callers alone are asked."""
-
-    callers, done = CallerThreads(CALLERS), threading.Semaphore(0)
-    for _ in range(10):
-        for ticket_id in range(CALLERS):
-            going = RunningTicket(ticket_id, workflow())
-            callers.carry_out(going, called(tracker.call), lambda *_: done.release())
-            going.workflow.close()
-        until(lambda: tracker.has_under_way(CALLERS))
-        tracker.let_go.release(CALLERS)
-        for _ in range(CALLERS):
-            assert done.acquire(timeout=60)
-    callers.close()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import sys
+import threading
 import time
 from collections.abc import Iterator
 from typing import Any
@@ -25,8 +26,8 @@ from shared.telemetry import traceparent, tracing
 from shared.telemetry.opentelemetry import PATIENCE_S, OpenTelemetry
 from tests.support.events import task_event
 from tests.support.refusals import says
-from tests.support.together import drive_together
-from worker.runtime.scheduler import CallerThreads, Scheduler
+from tests.support.together import at_work
+from tests.support.waiting import until
 from worker.ticket.log_context import OwnContext, tell
 from worker.ticket.plan import Pending
 
@@ -198,13 +199,20 @@ def test_a_collector_that_is_away_keeps_nobody_from_ending() -> None:
 def test_a_queue_message_of_the_sweep_takes_no_trace_from_a_ticket_that_waits(
     spans: InMemorySpanExporter,
 ) -> None:
-    async def workflow(_ticket_id: int) -> None:
-        pass
+    is_busy, go_on = threading.Event(), threading.Event()
 
-    scheduler = Scheduler(workflow, CallerThreads(1))
-    scheduler.take([7], {7: CAME_WITH})
-    drive_together(scheduler, [7])
-    scheduler.close()
-    (synced,) = of(spans, "sync ticket")
+    async def workflow(ticket_id: int) -> None:
+        if ticket_id == 1:
+            is_busy.set()
+            go_on.wait(PATIENCE_S)
+
+    with at_work(workflow, callers=1) as scheduler:
+        scheduler.take([1])
+        assert is_busy.wait(PATIENCE_S)
+        scheduler.take([7], {7: CAME_WITH})
+        scheduler.take([7])
+        go_on.set()
+        until(lambda: not scheduler.is_at_work)
+    _, synced = of(spans, "sync ticket")
     assert synced.parent is not None
     assert f"{synced.parent.trace_id:032x}" == TRACE
