@@ -46,6 +46,7 @@ rules = st.builds(
     overstretch=st.sampled_from([False, False, True]),
     keeps_first=st.booleans(),
     siblings=st.booleans(),
+    order=st.integers(0, 1000),
 )
 
 

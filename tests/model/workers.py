@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from random import Random
 from typing import Any
 
+from tests.model.clock import Clock
 from tests.support.together import Begin, drive_all
 from worker.runtime.scheduler import Arrive, Asked, RunningTicket, Scheduler, outcome_of, shared
 from worker.ticket.steps import Step
@@ -47,8 +49,8 @@ class OneByOne:
         """There is nothing to end."""
 
 
-def drive_together(begin: Begin, ticket_ids: Sequence[int]) -> None:
-    """Drive some tickets to their ends.
+def drive_together(begin: Begin, ticket_ids: Sequence[int], clock: Clock, order: Random) -> None:
+    """Drive some tickets to their ends; neither time passes meanwhile, nor is any order drawn.
 
     Raises:
         BaseException: what ends the process; every workflow has got it.

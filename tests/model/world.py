@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from functools import cache
+from random import Random
 from typing import Any, Literal
 from unittest import mock
 
@@ -54,6 +55,7 @@ class Rules:
             than lease and settling time together.
         siblings: whether there is a second ticket.
         keeps_first: which of several a person keeps: the first or the last.
+        order: from what it is drawn in which order the steps of several tickets end that a worker has begun together.
     """
 
     tracker_skew: float = 0.0
@@ -63,6 +65,7 @@ class Rules:
     overstretch: bool = False
     keeps_first: bool = True
     siblings: bool = True
+    order: int = 0
 
 
 @cache
@@ -87,7 +90,7 @@ class World:
         self.rules = rules
         self.settings, promised = _settings(), Settings()
         self._latest = promised.settling_time - 1
-        self.clock, self.stage = Clock(), Stage()
+        self.clock, self.stage, self._order = Clock(), Stage(), Random(rules.order)
         self.clock.skew = lambda: self.stage.actor.skew
         self.redis = SimulatedRedis(self.clock, self.stage)
         self.tracker = SimulatedTracker(
@@ -176,7 +179,7 @@ class World:
 
     def sync_together(self, ticket_ids: list[int]) -> None:
         """Do what a queue message of several tickets makes a worker do: their steps are shared."""
-        drive_together(self.service.sync_ticket, ticket_ids)
+        drive_together(self.service.sync_ticket, ticket_ids, self.clock, self._order)
 
     def begin_sync(self, worker: Actor, ticket_ids: list[int], stop: Stop) -> None:
         """Have a worker begin to sync a ticket, or several together, and stand where that says."""
