@@ -389,8 +389,8 @@ def test_a_ticket_of_which_much_is_due_is_read_alone(
         *(ticket_event(one, of_ticket=ticket(3, content=content)) for one in range(1, count + 1))
     )
     desk.sync_together(*TICKETS)
-    assert {one.split("-")[0] for one in folded_by.pop(3)} == {"others"}
-    assert set.union(*folded_by.values()) == {"reader"}
+    assert {one.split("_")[0].split("-")[0] for one in folded_by.pop(3)} == {"others"}
+    assert {one.split("_")[0] for some in folded_by.values() for one in some} == {"reader"}
     assert states(desk, [*ids, many[-1]]) == {"done": len(TICKETS) + 1}
     assert all(desk.event(one).state == "superseded" for one in many[:-1])
 
@@ -402,7 +402,7 @@ def test_a_template_is_rendered_beside_the_callers(
     by = dict[str, set[str]]()
 
     def noted(run: Any, operation: Any, *others: Any) -> Any:
-        by.setdefault(str(operation), set()).add(threading.current_thread().name.split("-")[0])
+        by.setdefault(str(operation), set()).add(threading.current_thread().name.split("_")[0].split("-")[0])
         return choose_body(run, operation, *others)
 
     monkeypatch.setattr("worker.ticket.requests.choose_body", noted)
@@ -427,7 +427,7 @@ def test_who_is_to_be_looked_up_anew_is_looked_up_beside_the_callers(
     real, by = People.pin, list[str]()
 
     def pin(people: People, *about: Any, **how: Any) -> Any:
-        by.append(threading.current_thread().name.split("-")[0])
+        by.append(threading.current_thread().name.split("_")[0].split("-")[0])
         return real(people, *about, **how)
 
     monkeypatch.setattr(People, "pin", pin)
