@@ -30,7 +30,8 @@ from shared.store.transaction import Store
 from shared.tracker.meter import Meter
 from worker.ability import Ability
 from worker.runtime.quota import Quota
-from worker.runtime.scheduler import ANSWERS, ASKING, OTHERS, CallerThreads, Scheduler
+from worker.runtime.runner import AFTER_CALLS, ALONE, HELPDESK, OTHERS
+from worker.runtime.scheduler import Scheduler
 from worker.runtime.service import SyncService
 from worker.sweep import Sweep
 from worker.ticket.enrichment import Completion
@@ -95,7 +96,12 @@ def bootstrap(settings: Settings, installation: str, *, concurrency: int) -> Wor
     store = Store(
         Database(
             settings.database_url.get_secret_value(),
-            pool_size=min(concurrency, MOST_AT_THE_DATABASE) + 3 + ANSWERS + ASKING + OTHERS,
+            pool_size=min(concurrency, MOST_AT_THE_DATABASE)
+            + 3
+            + AFTER_CALLS
+            + HELPDESK
+            + OTHERS
+            + 2 * ALONE,
             prepares=True,
         )
     )
@@ -126,7 +132,7 @@ def bootstrap(settings: Settings, installation: str, *, concurrency: int) -> Wor
         unable=ability.lose,
     )
     scheduler = Scheduler(
-        service.sync_ticket, CallerThreads(concurrency), _give_up, quota, is_limited=settings.rate_limit > 0
+        service.sync_ticket, concurrency, _give_up, quota, is_limited=settings.rate_limit > 0
     )
     return Worker(
         app=app,

@@ -1,4 +1,4 @@
-"""Requests that leave without anybody waiting: one thread waits for the answers to all of them (decision 26)."""
+"""Requests that leave without a thread that waits: the event loop waits for the answers to all of them."""
 
 from __future__ import annotations
 
@@ -7,10 +7,12 @@ import socket
 import ssl
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing
+from dataclasses import replace
 from functools import partial
-from typing import Any, cast
+from types import SimpleNamespace
+from typing import cast
 
 import pytest
 from pydantic import SecretStr
@@ -22,11 +24,12 @@ from shared.tracker.answers import Answer
 from shared.tracker.client import CallRecord, Exchange, Target, TrackerClient
 from tests.support.waiting import until
 from tests.support.wire import WireServer, answer
-from worker.runtime.exchanges import Exchanges
-from worker.runtime.scheduler import CallerThreads, Outcome, RunningTicket, Scheduler, Threads
-from worker.ticket.steps import Step
+from worker.runtime.scheduler import Scheduler, Share
+from worker.ticket.steps import TrackerCall
 
 PATIENCE_S = 30.0
+LOOP = "scheduler"
+"""The thread of the event loop."""
 CREATED = answer(b'{"issue": {"id": 1}}', "201 Created", "Content-Type: application/json")
 REFUSED = answer(b'{"errors": ["no"]}', "422 Unprocessable", "Content-Type: application/json")
 USERS = answer(b'{"users": []}', "200 OK", "Content-Type: application/json")
@@ -59,72 +62,86 @@ class Tracker:
             connection.sendall(found)
 
 
-class Post(Step[Answer]):
-    """Sends to an address, and notes in which thread it went on."""
+class Post(TrackerCall):
+    """A request, and what became of it.
 
-    calls = True
+    Attributes:
+        records: the calls that were made for it.
+        threads: the threads in which it was brought to its end.
+    """
 
-    def __init__(self, client: TrackerClient, path: str, before_send: Any = lambda: None) -> None:
-        self._client, self._path, self._before_send = client, path, before_send
-        self.records = list[CallRecord]()
-        self.thread = ""
-
-    def send_first(self) -> Exchange | None:
-        return self._client.begin("POST", self._path, {"a": 1}, "alice", self._before_send)
+    records: list[CallRecord]
+    threads: list[str]
 
     def carry_out(self, begun: Exchange | None = None) -> Answer:
-        self.thread = threading.current_thread().name.split("-")[0]
-        return self._client.call(
-            "POST",
-            self._path,
-            body={"a": 1},
-            login="alice",
-            before_send=self._before_send,
-            observe=self.records.append,
-            begun=begun,
-        )
+        self.threads.append(threading.current_thread().name.split("_")[0])
+        return super().carry_out(begun)
+
+
+def post(client: TrackerClient, path: str, before_send: Callable[[], None] = lambda: None) -> Post:
+    """Return a request to an address."""
+    records = list[CallRecord]()
+    made = Post(client, "POST", path, {"a": 1}, None, "alice", before_send, records.append)
+    object.__setattr__(made, "records", records)
+    object.__setattr__(made, "threads", [])
+    return made
 
 
 class Stage:
-    """Callers, and what came of what they were handed."""
+    """A scheduler whose workflows are one request each, and what came of them."""
 
-    def __init__(self, tracker: Tracker, callers: int, timeout: float) -> None:
+    def __init__(self, tracker: Tracker, calls: int, timeout: float) -> None:
         self.client = TrackerClient(
             Target(tracker.server.url, SecretStr("key"), verify_tls=False), timeout=timeout
         )
-        self.callers = CallerThreads(callers)
-        self._came, self._change = dict[int, Outcome](), threading.Condition()
+        self.share = SimpleNamespace(share=calls, soon=lambda: None)
+        self._posts, self._came = dict[int, Post](), dict[int, Answer | Exception]()
+        self.scheduler = Scheduler(self._workflow, calls, share=cast(Share, self.share))
+        self.scheduler.start()
 
-    def hand(self, number: int, post: Post) -> Post:
-        async def workflow() -> Answer:
-            return await post
+    def hand(self, number: int, made: Post) -> Post:
+        """Have a request made."""
+        self._posts[number] = made
+        self.scheduler.take([number])
+        return made
 
-        going = RunningTicket(number, workflow())
-        self.callers.carry_out(going, going.workflow.send(None), self._arrive)
-        return post
+    def error(self, number: int) -> Exception | None:
+        """Return the error of a request once it is over; None: it has an answer."""
+        found = self._over(number)
+        return found if isinstance(found, Exception) else None
 
-    def _arrive(self, going: RunningTicket, outcome: Outcome) -> None:
-        going.workflow.close()
-        with self._change:
-            self._came[going.ticket_id] = outcome
-            self._change.notify_all()
-
-    def outcome(self, number: int) -> Outcome:
-        with self._change:
-            assert self._change.wait_for(lambda: number in self._came, PATIENCE_S)
-            return self._came.pop(number)
+    def answer(self, number: int) -> Answer:
+        """Return the answer to a request."""
+        found = self._over(number)
+        assert not isinstance(found, Exception), found
+        return found
 
     def connect(self, count: int) -> None:
         """Have so many connections kept."""
         here = threading.Barrier(count)
+
+        def wait_for_all() -> None:
+            here.wait(PATIENCE_S)
+
         for number in range(count):
-            self.hand(number, Post(self.client, "/", lambda: here.wait(PATIENCE_S)))
+            self.hand(number, post(self.client, "/", wait_for_all))
         for number in range(count):
-            assert self.outcome(number).error is None
+            self.answer(number)
 
     def close(self) -> None:
-        self.callers.close()
+        """End the scheduler."""
+        self.scheduler.close()
         self.client.close()
+
+    async def _workflow(self, number: int) -> None:
+        try:
+            self._came[number] = await self._posts[number]
+        except Exception as error:  # noqa: BLE001 (the test looks at it)
+            self._came[number] = error
+
+    def _over(self, number: int) -> Answer | Exception:
+        until(lambda: number in self._came and number not in self.scheduler.running, seconds=PATIENCE_S)
+        return self._came.pop(number)
 
 
 @pytest.fixture
@@ -138,26 +155,24 @@ def tracker(monkeypatch: pytest.MonkeyPatch) -> Iterator[Tracker]:
 
 @pytest.fixture
 def stage(tracker: Tracker) -> Iterator[Stage]:
-    with closing(Stage(tracker, callers=4, timeout=PATIENCE_S)) as made:
+    with closing(Stage(tracker, calls=4, timeout=PATIENCE_S)) as made:
         yield made
 
 
 def test_the_first_call_connects_in_a_thread_and_those_after_it_take_none(stage: Stage) -> None:
     posts = list[Post]()
     for number in range(3):
-        posts.append(stage.hand(number, Post(stage.client, "/")))
-        answered = stage.outcome(number)
-        assert answered.error is None
-        assert answered.result.object("issue") == {"id": 1}
-    assert [one.thread for one in posts] == ["caller", "exchanges", "exchanges"]
+        posts.append(stage.hand(number, post(stage.client, "/")))
+        assert stage.answer(number).object("issue") == {"id": 1}
+    assert [one.threads for one in posts] == [["call"], [LOOP], [LOOP]]
     assert [len(one.records) for one in posts] == [1, 1, 1]
 
 
 def test_each_request_is_sent_once(stage: Stage, tracker: Tracker) -> None:
     stage.connect(4)
     for number in range(40):
-        stage.hand(number, Post(stage.client, f"/{number}"))
-    assert all(stage.outcome(number).error is None for number in range(40))
+        stage.hand(number, post(stage.client, f"/{number}"))
+    assert all(stage.error(number) is None for number in range(40))
     sent = [one.split(b" ")[1].decode() for one in tracker.server.requests if not one.startswith(b"POST / ")]
     assert sorted(sent, key=lambda one: int(one[1:])) == [f"/{number}" for number in range(40)]
     assert tracker.server.connections == 4
@@ -165,19 +180,20 @@ def test_each_request_is_sent_once(stage: Stage, tracker: Tracker) -> None:
 
 def test_a_slow_answer_holds_up_nobody_else(stage: Stage, tracker: Tracker) -> None:
     stage.connect(2)
-    stage.hand(1, Post(stage.client, "/slow"))
+    stage.hand(1, post(stage.client, "/slow"))
     for number in range(2, 10):
-        stage.hand(number, Post(stage.client, "/"))
-        assert stage.outcome(number).error is None
+        stage.hand(number, post(stage.client, "/"))
+        assert stage.error(number) is None
     tracker.let_go.set()
-    assert stage.outcome(1).error is None
+    assert stage.error(1) is None
 
 
 def test_no_more_are_under_way_than_may_be(stage: Stage, tracker: Tracker) -> None:
     stage.connect(4)
-    stage.callers.allow(2)
+    stage.share.share = 2
+    stage.scheduler.look()
     for number in range(4):
-        stage.hand(number, Post(stage.client, "/slow"))
+        stage.hand(number, post(stage.client, "/slow"))
 
     def sent() -> int:
         return sum(one.startswith(b"POST /slow") for one in tracker.server.requests)
@@ -186,7 +202,7 @@ def test_no_more_are_under_way_than_may_be(stage: Stage, tracker: Tracker) -> No
     time.sleep(0.2)
     assert sent() == 2
     tracker.let_go.set()
-    assert all(stage.outcome(number).error is None for number in range(4))
+    assert all(stage.error(number) is None for number in range(4))
 
 
 @pytest.mark.parametrize(
@@ -198,19 +214,19 @@ def test_whatever_leaves_something_to_be_asked_goes_on_in_a_thread(
 ) -> None:
     """To ask takes another call, for which nobody else's answer waits."""
     stage.connect(1)
-    post = stage.hand(1, Post(stage.client, path))
-    assert isinstance(stage.outcome(1).error, error)
-    assert post.thread == "caller"
-    assert len(post.records) == calls
-    stage.hand(2, Post(stage.client, "/"))
-    assert stage.outcome(2).error is None
+    made = stage.hand(1, post(stage.client, path))
+    assert isinstance(stage.error(1), error)
+    assert made.threads == ["call"]
+    assert len(made.records) == calls
+    stage.hand(2, post(stage.client, "/"))
+    assert stage.error(2) is None
 
 
 def test_an_answer_in_pieces_is_one(stage: Stage) -> None:
     stage.connect(1)
-    post = stage.hand(1, Post(stage.client, "/pieces"))
-    assert stage.outcome(1).result.object("issue") == {"id": 1}
-    assert post.thread == "exchanges"
+    made = stage.hand(1, post(stage.client, "/pieces"))
+    assert stage.answer(1).object("issue") == {"id": 1}
+    assert made.threads == [LOOP]
 
 
 def test_what_may_not_be_sent_any_more_is_not(stage: Stage, tracker: Tracker) -> None:
@@ -219,101 +235,50 @@ def test_what_may_not_be_sent_any_more_is_not(stage: Stage, tracker: Tracker) ->
 
     stage.connect(1)
     before = len(tracker.server.requests)
-    post = stage.hand(1, Post(stage.client, "/", stop))
-    assert isinstance(stage.outcome(1).error, LeaseOver)
+    made = stage.hand(1, post(stage.client, "/", stop))
+    assert isinstance(stage.error(1), LeaseOver)
     assert len(tracker.server.requests) == before
-    assert post.thread == "caller"
-    stage.hand(2, Post(stage.client, "/"))
-    assert stage.outcome(2).error is None
+    assert made.threads == ["call"]
+    stage.hand(2, post(stage.client, "/"))
+    assert stage.error(2) is None
 
 
 def test_a_call_without_an_answer_ends_with_its_time(tracker: Tracker) -> None:
-    with closing(Stage(tracker, callers=2, timeout=1.5)) as stage:
+    with closing(Stage(tracker, calls=2, timeout=1.5)) as stage:
         stage.connect(2)
         began = time.monotonic()
-        stage.hand(1, Post(stage.client, "/never"))
-        stage.hand(2, Post(stage.client, "/never"))
-        found = [stage.outcome(number).error for number in (1, 2)]
+        stage.hand(1, post(stage.client, "/never"))
+        stage.hand(2, post(stage.client, "/never"))
+        found = [stage.error(number) for number in (1, 2)]
         assert all(isinstance(one, OutcomeUnknown) for one in found)
         assert 1.4 < time.monotonic() - began < 10
-        stage.hand(3, Post(stage.client, "/"))
-        assert stage.outcome(3).error is None
+        stage.hand(3, post(stage.client, "/"))
+        assert stage.error(3) is None
 
 
 def test_what_may_be_sent_only_when_its_time_is_over_is_not(tracker: Tracker) -> None:
-    with closing(Stage(tracker, callers=1, timeout=0.5)) as stage:
+    with closing(Stage(tracker, calls=1, timeout=0.5)) as stage:
         stage.connect(1)
         before = len(tracker.server.requests)
-        stage.hand(1, Post(stage.client, "/", lambda: time.sleep(0.6)))
-        assert isinstance(stage.outcome(1).error, OutcomeUnknown)
+        stage.hand(1, post(stage.client, "/", lambda: time.sleep(0.6)))
+        assert isinstance(stage.error(1), OutcomeUnknown)
         assert len(tracker.server.requests) == before
-
-
-class Late:
-    """Stands for an exchange that is never over by itself."""
-
-    def __init__(self, sock: socket.socket, seconds: float) -> None:
-        self.connection, self.until, self.has_come = sock, time.monotonic() + seconds, threading.Event()
-
-    def look(self) -> bool:
-        self.connection.recv(10)
-        self.has_come.set()
-        return True
-
-
-def test_an_answer_that_comes_when_nobody_waits_any_more_harms_nobody() -> None:
-    exchanges, told = Exchanges(), threading.Semaphore(0)
-    pairs = [socket.socketpair() for _ in range(2)]
-    first, second = (Late(ours, seconds) for (ours, _), seconds in zip(pairs, (0.05, 60.0), strict=True))
-    exchanges.wait_for(cast(Exchange, first), told.release)
-    assert told.acquire(timeout=PATIENCE_S)
-    pairs[0][1].sendall(b"late")
-    time.sleep(0.1)
-    exchanges.wait_for(cast(Exchange, second), told.release)
-    pairs[1][1].sendall(b"in time")
-    assert told.acquire(timeout=PATIENCE_S)
-    assert not first.has_come.is_set()
-    exchanges.close()
-    for one in [one for pair in pairs for one in pair]:
-        one.close()
-
-
-def test_a_process_in_which_nobody_sees_to_what_is_late_is_stuck(
-    tracker: Tracker, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("worker.runtime.scheduler.LONGEST_WAIT_S", 0.0)
-    monkeypatch.setattr(Exchanges, "_end_what_is_late", lambda _: None)
-    with closing(Stage(tracker, callers=1, timeout=0.5)) as stage:
-        scheduler = Scheduler(lambda _: pytest.fail("no ticket comes"), stage.callers)
-        stage.connect(1)
-        assert scheduler.stuck_since is None
-        stage.hand(1, Post(stage.client, "/never"))
-        until(lambda: scheduler.stuck_since is not None)
 
 
 def test_a_large_request_that_nobody_reads_at_once_leaves_as_a_whole(stage: Stage, tracker: Tracker) -> None:
     """What the system does not take at once, a thread sends: nobody else waits for it."""
     content, checks = {"a": "x" * 8_000_000}, list[bool]()
-
-    class Large(Post):
-        was_on_its_way = True
-
-        def send_first(self) -> Exchange | None:
-            check = partial(checks.append, True)
-            begun = self._client.begin("POST", "/", content, "alice", check)
-            self.was_on_its_way = begun is not None and begun.is_on_its_way
-            return begun
-
     stage.connect(1)
-    post = Large(stage.client, "/")
-    stage.hand(1, post)
-    assert stage.outcome(1).error is None
-    assert not post.was_on_its_way
-    assert post.thread == "caller"
+    large = replace(post(stage.client, "/", partial(checks.append, True)), body=content)
+    for name in ("records", "threads"):
+        object.__setattr__(large, name, [])
+    stage.hand(1, large)
+    assert stage.error(1) is None
+    assert large.threads == ["call"]
     assert json.loads(tracker.server.requests[-1].partition(b"\r\n\r\n")[2]) == content
     assert len(checks) == 1
-    stage.hand(2, Post(stage.client, "/"))
-    assert stage.outcome(2).error is None
+    stage.hand(2, post(stage.client, "/"))
+    assert stage.error(2) is None
     assert json.loads(tracker.server.requests[-1].partition(b"\r\n\r\n")[2]) == {"a": 1}
     assert tracker.server.connections == 1
 
@@ -322,30 +287,9 @@ def test_a_large_request_that_nobody_reads_at_once_leaves_as_a_whole(stage: Stag
 def test_tls_is_no_other_way(tls_context: ssl.SSLContext, path: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(client_module, "IDLE_S", 600.0)
     tracker = Tracker(tls_context)
-    with tracker.server, closing(Stage(tracker, callers=2, timeout=PATIENCE_S)) as stage:
+    with tracker.server, closing(Stage(tracker, calls=2, timeout=PATIENCE_S)) as stage:
         stage.connect(2)
-        posts = [stage.hand(number, Post(stage.client, path)) for number in range(6)]
-        assert all(stage.outcome(number).error is None for number in range(6))
-        assert [one.thread for one in posts] == ["exchanges"] * 6
+        posts = [stage.hand(number, post(stage.client, path)) for number in range(6)]
+        assert all(stage.error(number) is None for number in range(6))
+        assert [one.threads for one in posts] == [[LOOP]] * 6
         assert tracker.server.connections == 2
-
-
-def test_where_the_system_has_no_thread_left_one_that_runs_takes_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    go_on, done = threading.Event(), threading.Semaphore(0)
-
-    def do(number: int) -> None:
-        assert number or go_on.wait(PATIENCE_S)
-        done.release()
-
-    def refused(_: threading.Thread) -> None:
-        raise RuntimeError("can't start new thread")
-
-    threads = Threads("test", 2, do)
-    threads.put(0)
-    with monkeypatch.context() as patched:
-        patched.setattr(threading.Thread, "start", refused)
-        threads.put(1)
-    go_on.set()
-    assert done.acquire(timeout=PATIENCE_S)
-    assert done.acquire(timeout=PATIENCE_S)
-    threads.end()

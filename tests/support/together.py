@@ -7,7 +7,7 @@ from contextlib import contextmanager, suppress
 from functools import partial
 from typing import Any, ParamSpec, TypeVar
 
-from worker.runtime.scheduler import CallerThreads, Scheduler, Share
+from worker.runtime.scheduler import Scheduler, Share
 from worker.ticket.steps import Blocking, BlockingCall, Pool, Slot, Step, Workflow, drive
 
 P = ParamSpec("P")
@@ -45,11 +45,7 @@ def drive_together(
     Raises:
         BaseException: what ends the process.
     """
-    threads = CallerThreads(callers)
-    try:
-        drive_all(Scheduler(begin, threads, is_limited=is_limited), ticket_ids)
-    finally:
-        threads.close()
+    drive_all(Scheduler(begin, callers, is_limited=is_limited), ticket_ids)
 
 
 def drive_all(scheduler: Scheduler, ticket_ids: Iterable[int]) -> None:
@@ -58,15 +54,16 @@ def drive_all(scheduler: Scheduler, ticket_ids: Iterable[int]) -> None:
     Raises:
         BaseException: what ends the process; every workflow has got it.
     """
-    scheduler.take(list(ticket_ids))
     try:
-        while scheduler.is_at_work:
-            scheduler._turn()
+        scheduler.take(list(ticket_ids))
+        scheduler.run_until_idle()
     except BaseException as end:
-        for going in scheduler._going.values():
+        for ticket in scheduler.running.values():
             with suppress(BaseException):
-                drive(going.workflow, end)
+                drive(ticket.workflow, end)
         raise
+    finally:
+        scheduler.close(patience=0)
 
 
 @contextmanager
@@ -78,7 +75,7 @@ def at_work(begin: Begin, *, callers: int = 4, share: Share | None = None) -> It
         callers: how many calls may be made at once at most.
         share: how many may be made now; None: all of them.
     """
-    made = Scheduler(begin, CallerThreads(callers), share=share)
+    made = Scheduler(begin, callers, share=share)
     made.start()
     try:
         yield made

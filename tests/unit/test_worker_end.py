@@ -224,7 +224,7 @@ def test_with_a_rate_limit_a_worker_begins_no_more_tickets_than_it_has_callers(
 ) -> None:
     worker = bootstrap(settings.model_copy(update={"rate_limit": rate_limit}), "5ac1", concurrency=2)
     worker.quota.share = 2
-    assert worker.scheduler._most == tickets
+    assert worker.scheduler.most == tickets
     worker.scheduler.close()
 
 

@@ -27,10 +27,13 @@ class OwnContext:
     Args:
         ticket_id: the ticket.
         notified_by: the traceparent of the message, if it came with an event; None: from the sweep, or traces are off.
+
+    Attributes:
+        context: the context itself.
     """
 
     def __init__(self, ticket_id: int, notified_by: str | None = None) -> None:
-        self._context = copy_context()
+        self.context = copy_context()
         self._notified_by, self._linked = notified_by, set[str]()
         self._span = tracing.begin(
             "sync ticket", "consumer", notified_by, {"deskbridge.ticket_id": ticket_id}
@@ -39,12 +42,12 @@ class OwnContext:
 
     def run(self, do: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
         """Call a function within it."""
-        return self._context.run(do, *args, **kwargs)
+        return self.context.run(do, *args, **kwargs)
 
     def end(self, *, failed: bool = False) -> None:
         """Say that the workflow has ended; it is forgotten at once, with all that it held."""
         self._span.end(failed=failed)
-        self._context.run(_own.set, None)
+        self.context.run(_own.set, None)
 
     def tell(self, events: Sequence[Pending]) -> Fields:
         """Name the events that the workflow is about; return their log fields."""

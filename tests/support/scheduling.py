@@ -1,0 +1,158 @@
+"""A scheduler whose tickets ask stand-ins of the database and of Redis, and what became of its tickets."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from types import SimpleNamespace
+from typing import Any, Self
+
+from sqlalchemy.exc import OperationalError
+
+from shared.codes.notice import written
+from shared.errors import LockBusy
+from tests.support.together import Begin, drive_all
+from worker.runtime.scheduler import Scheduler, Share
+from worker.ticket.context import DbOp
+from worker.ticket.steps import Admission, RedisOp
+
+PATIENCE_S = 60.0
+
+
+class Ping(RedisOp[int]):
+    """One round trip to Redis for all that ask; it answers ten times the ticket's id.
+
+    Attributes:
+        groups: the tickets of each round trip.
+    """
+
+    groups: list[list[int]]
+
+    def __init__(self, ticket_id: int) -> None:
+        self.ticket_id = ticket_id
+
+    @classmethod
+    def execute_many(cls, actions: Sequence[Self]) -> Sequence[int | Exception]:
+        Ping.groups.append([one.ticket_id for one in actions])
+        return [LockBusy(written("busy")) if one.ticket_id < 0 else one.ticket_id * 10 for one in actions]
+
+
+class Enter(Ping, Admission[int]):
+    """The same, to be let in."""
+
+
+class Write(DbOp[int]):
+    """Writes a ticket's id into the database, and returns ten times the id.
+
+    Args:
+        database: the database.
+        ticket_id: the ticket.
+        fails: when it does: "", "always", or "with others" (in every transaction that others may share).
+    """
+
+    def __init__(self, database: Database, ticket_id: int, *, fails: str = "") -> None:
+        self.database, self.ticket_id, self._fails = database, ticket_id, fails
+
+    def owner(self) -> Any:
+        return SimpleNamespace(store=self.database)
+
+    @classmethod
+    def execute_many(cls, tx: Any, operations: Sequence[Self]) -> Sequence[int]:
+        for one in operations:
+            one.database.threads.append(threading.current_thread().name.rsplit("_", 1)[0])
+            if one._fails == "always":
+                raise ValueError(one.ticket_id)
+            if one._fails == "with others" and one.database.threads[-1] in ("writer", "reader"):
+                raise OperationalError("UPDATE", {}, Exception("deadlock detected"))
+        tx.written.extend(one.ticket_id for one in operations)
+        return [one.ticket_id * 10 for one in operations]
+
+
+class Read(Write):
+    """The same, in the lane for reading."""
+
+    lane = "read"
+
+
+class Claim(Write):
+    """The same, after all others of its transaction."""
+
+    order = 1
+
+
+class LinkAndClaim(Write):
+    """The same, in two parts of which each may fail for the other."""
+
+    splits = True
+
+
+class Database:
+    """Stands for the store.
+
+    Attributes:
+        transactions: the tickets of each transaction that was committed.
+        threads: the threads in which operations were executed, without their numbers.
+    """
+
+    def __init__(self) -> None:
+        self.transactions: list[list[int]] = []
+        self.threads: list[str] = []
+
+    @contextmanager
+    def transaction(self) -> Iterator[Any]:
+        tx = SimpleNamespace(
+            written=[],
+            trace=SimpleNamespace(append=lambda _steps: None),
+            wait_briefly=lambda **_: None,
+        )
+        yield tx
+        self.transactions.append(tx.written)
+
+
+class Stage:
+    """Schedulers, their database, and what became of their tickets.
+
+    Attributes:
+        ended: by ticket, the result of its workflow, or the class of its error.
+        given_up: set once a scheduler gave its process up.
+    """
+
+    def __init__(self) -> None:
+        Ping.groups = []
+        self.database = Database()
+        self.ended: dict[int, Any] = {}
+        self.given_up = threading.Event()
+        self._made: list[Scheduler] = []
+
+    def scheduler(self, begin: Begin, calls: int = 4, share: Share | None = None) -> Scheduler:
+        """Return a scheduler that does not work yet."""
+        made = Scheduler(begin, calls, self.given_up.set, share)
+        self._made.append(made)
+        return made
+
+    def started(self, begin: Begin, calls: int = 4, share: Share | None = None) -> Scheduler:
+        """Return a scheduler that works in a thread of its own."""
+        made = self.scheduler(begin, calls, share)
+        made.start()
+        return made
+
+    def drive(
+        self, begin: Begin, *ticket_ids: int, calls: int = 4, is_limited: bool = False
+    ) -> dict[int, Any]:
+        """Drive some tickets to their ends; return what became of each."""
+
+        async def workflow(ticket_id: int) -> None:
+            try:
+                self.ended[ticket_id] = await begin(ticket_id)
+            except Exception as error:
+                self.ended[ticket_id] = type(error)
+                raise
+
+        drive_all(Scheduler(workflow, calls, self.given_up.set, is_limited=is_limited), ticket_ids)
+        return self.ended
+
+    def close(self) -> None:
+        """Close the schedulers."""
+        for one in self._made:
+            one.close(patience=PATIENCE_S)

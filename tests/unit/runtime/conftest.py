@@ -1,0 +1,17 @@
+"""The stage of every test of the worker's runtime."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from tests.support.scheduling import Stage
+
+
+@pytest.fixture
+def stage() -> Iterator[Stage]:
+    """A stage, whose schedulers are closed at the end."""
+    made = Stage()
+    yield made
+    made.close()

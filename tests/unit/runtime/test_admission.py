@@ -1,0 +1,168 @@
+"""A process that stops, and one that met an outage, starts nothing new; what was begun is brought to its end."""
+
+from __future__ import annotations
+
+import threading
+from collections import Counter
+from contextlib import suppress
+
+import pytest
+
+from shared.errors import NotBegun, TrackerBusy
+from tests.support.scheduling import PATIENCE_S, Claim, Enter, Stage, Write
+from tests.support.together import called, claimed, noted
+from tests.support.waiting import until
+
+
+def busy() -> TrackerBusy:
+    return TrackerBusy("POST", "/issues.json", status=429, retry_after=None)
+
+
+def test_a_process_that_stops_makes_no_more_calls_and_returns_what_others_are_to_sync(stage: Stage) -> None:
+    """Also not for tickets that are running: a supervisor does not wait for long."""
+    is_called, go_on, calls = threading.Event(), threading.Event(), list[int]()
+
+    def call(ticket_id: int) -> None:
+        calls.append(ticket_id)
+        is_called.set()
+        go_on.wait(PATIENCE_S)
+
+    async def workflow(ticket_id: int) -> None:
+        if ticket_id < 3:
+            await claimed(Claim(stage.database, ticket_id))
+        else:
+            await called(calls.append, ticket_id)
+        await called(call, ticket_id)
+        await Write(stage.database, ticket_id)
+        await called(calls.append, ticket_id)
+
+    scheduler = stage.started(workflow, calls=1)
+    scheduler.take([1, 2, 3])
+    assert is_called.wait(PATIENCE_S)
+    scheduler.stop()
+    go_on.set()
+    assert sorted(scheduler.close()) == [1, 2, 3]
+    assert calls == [1]
+    assert stage.database.transactions == [[1], [1]], "what came of the call is written"
+
+
+def test_a_process_that_stops_refuses_at_once_what_waits_for_a_call(stage: Stage) -> None:
+    """However long the call takes that it would have waited for."""
+    is_called, go_on = threading.Event(), threading.Event()
+
+    def call() -> None:
+        is_called.set()
+        go_on.wait(PATIENCE_S)
+
+    async def workflow(_ticket_id: int) -> None:
+        await called(call)
+
+    scheduler = stage.started(workflow, calls=1)
+    scheduler.take([1, 2, 3])
+    assert is_called.wait(PATIENCE_S)
+    until(lambda: len(scheduler.running) == 3)
+    scheduler.stop()
+    until(lambda: len(scheduler.running) == 1)
+    go_on.set()
+    assert sorted(scheduler.close()) == [2, 3]
+
+
+def test_a_process_that_stops_does_not_wait_for_ever(stage: Stage) -> None:
+    is_called, go_on = threading.Event(), threading.Event()
+
+    def call() -> None:
+        is_called.set()
+        go_on.wait(PATIENCE_S)
+
+    async def workflow(_ticket_id: int) -> None:
+        await called(call)
+
+    scheduler = stage.started(workflow)
+    scheduler.take([1])
+    assert is_called.wait(PATIENCE_S)
+    assert scheduler.close(patience=0.1) == [1], "others look whether there is more to do"
+    go_on.set()
+
+
+@pytest.mark.parametrize("is_claimed", [True, False])
+def test_an_outage_keeps_every_call_from_beginning_that_is_not_being_made(
+    stage: Stage, *, is_claimed: bool
+) -> None:
+    """Also of tickets that were let in before it, and of those that would be before Redis knows of it."""
+    calls, told, both = list[int](), list[int](), threading.Barrier(2, timeout=PATIENCE_S)
+
+    def call(ticket_id: int) -> None:
+        calls.append(ticket_id)
+        both.wait()
+        raise busy()
+
+    async def workflow(ticket_id: int) -> None:
+        await Enter(ticket_id)
+        try:
+            if is_claimed:
+                await claimed(Claim(stage.database, ticket_id))
+                await called(call, ticket_id)
+            else:
+                await called(call, ticket_id)
+        except TrackerBusy:
+            await Write(stage.database, -ticket_id)
+            await noted(told.append, ticket_id)
+
+    stage.drive(workflow, *range(1, 20), calls=2)
+    assert len(calls) == 2
+    assert sorted(told) == sorted(calls)
+    written = [one for some in stage.database.transactions for one in some if one > 0]
+    assert sorted(written) == (sorted(calls) if is_claimed else [])
+    assert Counter(stage.ended.values()) == {None: 2, NotBegun: 17}
+
+
+def test_until_the_ticket_that_met_an_outage_has_ended_no_other_is_let_in(stage: Stage) -> None:
+    """Only then has it told Redis."""
+    calls, is_known, opens = list[int](), threading.Event(), threading.Event()
+
+    def call(ticket_id: int) -> None:
+        calls.append(ticket_id)
+        if ticket_id == 1:
+            raise busy()
+
+    async def workflow(ticket_id: int) -> None:
+        try:
+            await Enter(ticket_id)
+            await called(call, ticket_id)
+        except TrackerBusy:
+            is_known.set()
+            await noted(opens.wait, PATIENCE_S)
+        except NotBegun:
+            refused.set()
+
+    refused = threading.Event()
+    scheduler = stage.started(workflow)
+    scheduler.take([1])
+    assert is_known.wait(PATIENCE_S)
+    scheduler.take([2])
+    assert refused.wait(PATIENCE_S)
+    opens.set()
+    until(lambda: not scheduler.is_at_work)
+    scheduler.take([3])
+    until(lambda: calls == [1, 3])
+
+
+def test_a_ticket_that_is_let_in_after_an_outage_makes_calls(stage: Stage) -> None:
+    """The probe, too, though others are not let in."""
+    calls = list[int]()
+
+    def call(ticket_id: int) -> None:
+        calls.append(ticket_id)
+        if len(calls) == 1:
+            raise busy()
+
+    async def workflow(ticket_id: int) -> None:
+        await Enter(ticket_id)
+        with suppress(TrackerBusy):
+            await called(call, ticket_id)
+
+    scheduler = stage.started(workflow, calls=1)
+    for ticket_id in (1, 2):
+        scheduler.take([ticket_id])
+        until(lambda: not scheduler.is_at_work)
+    assert calls == [1, 2]

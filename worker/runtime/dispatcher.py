@@ -1,0 +1,102 @@
+"""One asyncio task per ticket: a ticket that is notified while it is being synced is synced once more."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from typing import Any
+
+from redis.exceptions import RedisError
+from sqlalchemy.exc import SQLAlchemyError
+
+from shared.errors import LockBusy
+from shared.telemetry.logs import get_logger
+from worker.runtime.inbox import Inbox, Notified
+from worker.runtime.runner import Runner, RunningTicket
+from worker.ticket.log_context import OwnContext
+from worker.ticket.steps import Workflow
+
+log = get_logger("sync")
+MORE_WITH_PRIORITY = 8
+"""Tickets for which there is room beyond all others: those that a person waits for."""
+
+
+class Dispatcher:
+    """Begins the tickets that wait in the inbox, each of them once at a time, and as many as there is room for.
+
+    Args:
+        begin: returns the workflow of a ticket.
+        runner: runs it.
+        inbox: the tickets that wait.
+        running: the tickets that are being synced, by id; kept here.
+        most: returns how many may be running.
+        fail: is given what ends the process.
+    """
+
+    def __init__(
+        self,
+        begin: Callable[[int], Workflow[Any]],
+        runner: Runner,
+        inbox: Inbox,
+        running: dict[int, RunningTicket],
+        most: Callable[[], int],
+        fail: Callable[[BaseException], None],
+    ) -> None:
+        self._begin, self._runner, self._inbox, self._most, self._fail = begin, runner, inbox, most, fail
+        self._running, self._tasks = running, set[asyncio.Task[Any]]()
+        self._idle, self._ended = asyncio.Event(), asyncio.Event()
+
+    def begin_waiting(self) -> None:
+        """Begin the tickets for which there is room."""
+        while not self._inbox.is_closed and (notified := self._next()):
+            self._sync(notified)
+        if not self._running and self._inbox.is_closed:
+            self.end()
+        elif not self._running and not len(self._inbox):
+            self._idle.set()
+
+    async def idle(self) -> None:
+        """Begin what waits, and wait until nothing is running."""
+        self._idle.clear()
+        self.begin_waiting()
+        await self._idle.wait()
+
+    async def ended(self) -> None:
+        """Begin what waits, until the inbox is closed and nothing is running."""
+        self.begin_waiting()
+        await self._ended.wait()
+
+    def end(self) -> None:
+        """Let nobody wait any more."""
+        self._idle.set()
+        self._ended.set()
+
+    def _next(self) -> Notified | None:
+        room = self._most() - len(self._running)
+        if room > 0:
+            return self._inbox.next()
+        return self._inbox.next(with_priority=True) if room > -MORE_WITH_PRIORITY else None
+
+    def _sync(self, notified: Notified) -> None:
+        """Begin to sync a ticket, in a context of its own: its log lines and spans name it."""
+        own = OwnContext(notified.ticket_id, notified.notified_by)
+        ticket = RunningTicket(notified.ticket_id, self._begin(notified.ticket_id), notified.has_priority)
+        self._running[ticket.ticket_id] = ticket
+        task = asyncio.get_running_loop().create_task(self._runner.run(ticket), context=own.context)
+        self._tasks.add(task)
+        task.add_done_callback(lambda ended: self._over(ticket, own, ended))
+
+    def _over(self, ticket: RunningTicket, own: OwnContext, task: asyncio.Task[Any]) -> None:
+        self._tasks.discard(task)
+        error = None if task.cancelled() else task.exception()
+        if error is not None and not isinstance(error, Exception):
+            self._fail(error)
+            return
+        del self._running[ticket.ticket_id]
+        own.end(failed=error is not None and not isinstance(error, LockBusy))
+        if isinstance(error, SQLAlchemyError | RedisError):
+            kind = type(error).__name__
+            log.warning("put off until the next sweep", error=kind, ticket_id=ticket.ticket_id)
+        elif error is not None and not isinstance(error, LockBusy):
+            log.error("a ticket could not be worked on", ticket_id=ticket.ticket_id, exc_info=error)
+        self.begin_waiting()

@@ -1,0 +1,111 @@
+"""The tickets that wait to be begun: any thread hands them over, the dispatcher takes them."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass
+
+MOST_WAITING = 32
+"""Tickets that wait to be begun: what one process has taken no other one does."""
+
+
+@dataclass(frozen=True)
+class Notified:
+    """A ticket that is to be synced.
+
+    Attributes:
+        notified_by: the traceparent of its message, if it had one.
+        has_priority: whether a person waits for it.
+    """
+
+    ticket_id: int
+    notified_by: str | None = None
+    has_priority: bool = False
+
+
+class Inbox:
+    """The tickets that were notified and have not begun.
+
+    Args:
+        running: the tickets that are being synced; they are begun once more after their end.
+        changed: called, in any thread, when there may be something to begin.
+    """
+
+    def __init__(self, running: Collection[int], changed: Callable[[], None]) -> None:
+        self._running, self._changed = running, changed
+        self._change = threading.Condition()
+        self._waiting: dict[int, str | None] = {}
+        self._priority = set[int]()
+        self.is_closed = False
+
+    def __len__(self) -> int:
+        """Return how many tickets wait."""
+        return len(self._waiting)
+
+    def put(
+        self,
+        ticket_ids: Collection[int],
+        notified_by: Mapping[int, str] | None = None,
+        *,
+        waits: bool = True,
+    ) -> bool:
+        """Hand tickets over.
+
+        Args:
+            ticket_ids: the tickets.
+            notified_by: by ticket, the traceparent of its message, if it had one.
+            waits: whether to wait as long as too many wait already.
+
+        Returns:
+            False: they were not taken; the process is to end, or there is no room.
+        """
+        with self._change:
+            if waits:
+                self._change.wait_for(lambda: self.is_closed or self._has_room)
+            if self.is_closed or not self._has_room:
+                return False
+            for one in ticket_ids:
+                self._waiting[one] = (notified_by or {}).get(one) or self._waiting.get(one)
+        self._changed()
+        return True
+
+    def put_first(self, ticket_ids: Collection[int]) -> None:
+        """Hand tickets over that are begun before all that wait."""
+        if not ticket_ids:
+            return
+        with self._change:
+            self._waiting = dict.fromkeys(ticket_ids) | self._waiting
+            self._priority.update(ticket_ids)
+        self._changed()
+
+    def next(self, *, with_priority: bool = False) -> Notified | None:
+        """Take the ticket that is begun next.
+
+        Args:
+            with_priority: whether only one that a person waits for may be taken.
+        """
+        with self._change:
+            may_begin = (one for one in self._waiting if one not in self._running)
+            found = next((one for one in may_begin if one in self._priority or not with_priority), None)
+            if found is None:
+                return None
+            taken = Notified(found, self._waiting.pop(found), found in self._priority)
+            self._priority.discard(found)
+            self._change.notify_all()
+            return taken
+
+    def close(self) -> None:
+        """Take no more tickets; whoever waits for room is told so."""
+        with self._change:
+            self.is_closed = True
+            self._change.notify_all()
+
+    def left(self) -> list[int]:
+        """Return the tickets that still wait."""
+        with self._change:
+            return list(self._waiting)
+
+    @property
+    def _has_room(self) -> bool:
+        return sum(one not in self._running for one in self._waiting) < MOST_WAITING
