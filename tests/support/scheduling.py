@@ -125,15 +125,17 @@ class Stage:
         self.given_up = threading.Event()
         self._made: list[Scheduler] = []
 
-    def scheduler(self, begin: Begin, calls: int = 4, share: Share | None = None) -> Scheduler:
+    def scheduler(
+        self, begin: Begin, calls: int = 4, share: Share | None = None, *, is_limited: bool = False
+    ) -> Scheduler:
         """Return a scheduler that does not work yet."""
-        made = Scheduler(begin, calls, self.given_up.set, share)
+        made = Scheduler(begin, calls, self.given_up.set, share, is_limited=is_limited)
         self._made.append(made)
         return made
 
-    def started(self, begin: Begin, calls: int = 4, share: Share | None = None) -> Scheduler:
+    def started(self, begin: Begin, calls: int = 4, *, is_limited: bool = False) -> Scheduler:
         """Return a scheduler that works in a thread of its own."""
-        made = self.scheduler(begin, calls, share)
+        made = self.scheduler(begin, calls, is_limited=is_limited)
         made.start()
         return made
 

@@ -25,10 +25,13 @@ def noted(do: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> Step[T]:
     return Blocking(Pool.NOTES, partial(do, *args, **kwargs))
 
 
-async def claimed(claim: Step[T]) -> T:
-    """Claim something for a call that follows at once."""
+async def claimed(claim: Step[T], *then: Step[Any]) -> T:
+    """Claim something, then make the calls for which it was claimed; return the claim's result."""
     async with Slot():
-        return await claim
+        result = await claim
+        for step in then:
+            await step
+        return result
 
 
 def drive_together(

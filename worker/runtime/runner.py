@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Collection
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
-from dataclasses import dataclass
+from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
+from shared.errors import NotBegun
 from shared.tracker.client import Exchange
 from worker.runtime.admission import Admission
 from worker.runtime.lanes import ExecuteAlone, Lane, commit_lane, round_trip
-from worker.runtime.slots import CallSlots
+from worker.runtime.slots import Slots
 from worker.runtime.threads import Threads
 from worker.ticket.context import DbOp
 from worker.ticket.steps import Admission as Admit
@@ -34,8 +35,9 @@ AFTER_CALLS, HELPDESK, OTHERS, ALONE = 2, 4, 4, 4
 """Threads beside those of calls: for what is noted after one, for questions to the help desk, for everything else that
 takes long, and for the operations of a group that has failed."""
 
-READ_LINGER_S, WRITE_LINGER_S = 0.004, 0.001
-"""So long operations are gathered when several tickets are running: reads of new tickets share most."""
+READ_LINGER_S, WRITE_LINGER_S = 0.0003, 0.00015
+"""For each ticket that is running so long operations are gathered: the more tickets there are, the more come together.
+For a single one nothing waits."""
 
 
 @dataclass(eq=False)
@@ -44,41 +46,45 @@ class RunningTicket:
 
     Attributes:
         outages: how many this process knew of when the ticket was let in.
-        has_slot: whether it holds one of the calls that may be made at once.
-        slot: keeps the slot as long as the workflow is within its block.
+        slot: that of its last claim.
     """
 
     ticket_id: int
     workflow: Workflow[Any]
     has_priority: bool = False
     outages: int = 0
-    has_slot: bool = False
-    slot: Slot | None = None
+    slot: Slot = field(default_factory=Slot)
 
 
 class Runner:
     """Carries out the steps of workflows.
 
     Args:
-        calls: how many calls can be made at once at most.
-        slots: the calls that may be made at once now.
+        most_calls: how many calls can be made at once at most.
+        calls: the calls that may be made at once now.
+        claims: the claims that may be made at once now.
         admission: says whether something new may start.
-        shares: tells whether several tickets are running, whose operations are gathered.
+        running: the tickets that are running.
     """
 
     def __init__(
-        self, calls: int, slots: CallSlots, admission: Admission, shares: Callable[[], bool]
+        self,
+        most_calls: int,
+        calls: Slots,
+        claims: Slots,
+        admission: Admission,
+        running: Collection[int],
     ) -> None:
-        self._slots, self._admission = slots, admission
+        self._calls, self._claims, self._admission = calls, claims, admission
         self._threads = Threads()
         self._pools = {
-            Pool.TRACKER: ThreadPoolExecutor(calls, "call"),
+            Pool.TRACKER: ThreadPoolExecutor(most_calls, "call"),
             Pool.NOTES: ThreadPoolExecutor(AFTER_CALLS, "after-call"),
             Pool.HELPDESK: ThreadPoolExecutor(HELPDESK, "helpdesk"),
             Pool.OTHERS: ThreadPoolExecutor(OTHERS, "others"),
         }
-        self._write = commit_lane("writer", lambda: WRITE_LINGER_S if shares() else 0.0)
-        self._read = commit_lane("reader", lambda: READ_LINGER_S if shares() else 0.0)
+        self._write = commit_lane("writer", lambda: WRITE_LINGER_S * (len(running) - 1))
+        self._read = commit_lane("reader", lambda: READ_LINGER_S * (len(running) - 1))
         self._write_alone = ThreadPoolExecutor(ALONE, "writer-alone")
         self._read_alone = ThreadPoolExecutor(ALONE, "reader-alone")
         self._redis = Lane[RedisOp[Any]]("redis", round_trip)
@@ -113,8 +119,12 @@ class Runner:
                 except Exception as failed:  # noqa: BLE001 (it belongs to the workflow)
                     result, error = None, failed
         finally:
-            self._give_back_slot(ticket)
             self._admission.ended(ticket.ticket_id)
+
+    def wake(self) -> None:
+        """Have whatever waits for a slot look whether it still may begin."""
+        self._claims.wake()
+        self._calls.wake()
 
     def close(self) -> None:
         """End the threads, each once it has nothing left to do."""
@@ -129,14 +139,10 @@ class Runner:
         if isinstance(step, Starting):
             self._admission.check(ticket.ticket_id, ticket.outages)
         try:
-            if _needs_slot(step):
-                await self._take_slot(ticket)
-            elif ticket.slot is None or not ticket.slot.is_held:
-                self._give_back_slot(ticket)
             return await self._done(ticket, step)
         except Exception as error:
             if self._admission.note(ticket.ticket_id, error):
-                self._slots.wake()
+                self.wake()
             raise
 
     async def _done(self, ticket: RunningTicket, step: Step[Any]) -> Any:
@@ -146,11 +152,15 @@ class Runner:
             case RedisOp():
                 return await self._redis.run(step, ticket.ticket_id)
             case TakeSlot():
-                ticket.slot = step.slot
-                step.carry_out()
+                await self._take(self._claims, ticket)
+                ticket.slot, step.slot.give_back = step.slot, self._claims.release
                 return None
             case TrackerCall():
-                return await self._call(step)
+                async with self._call_slot(ticket):
+                    return await self._call(step)
+            case BlockingCall(pool=Pool.TRACKER):
+                async with self._call_slot(ticket):
+                    return await self._threads.run(self._pools[step.pool], step.carry_out)
             case Blocking():
                 return await self._threads.run(self._pools[step.pool], step.carry_out)
         raise TypeError(step)
@@ -161,12 +171,10 @@ class Runner:
         try:
             return await (self._read if reads else self._write).run(operation, ticket.ticket_id)
         except ExecuteAlone:
-            if (
-                operation.splits
-            ):  # its answer may wait for whoever holds its row or the settings; no call does
-                self._give_back_slot(ticket)
+            if operation.splits:  # its answer may wait for whoever holds its row; no claim waits for that
+                ticket.slot.release()
             pool = self._read_alone if reads else self._write_alone
-            if ticket.has_slot:  # a claim: it waits for no answer, but in the thread of its call
+            if ticket.slot.is_held:  # a claim: it waits behind no answer
                 pool = self._pools[Pool.TRACKER]
             return await self._threads.run(pool, operation.carry_out)
 
@@ -174,16 +182,28 @@ class Runner:
     def _lanes(self) -> tuple[Lane[Any], ...]:
         return self._write, self._read, self._redis
 
-    async def _take_slot(self, ticket: RunningTicket) -> None:
-        """Hold a slot; what begins a call may have been stopped while it waited."""
-        while not ticket.has_slot:
-            ticket.has_slot = await self._slots.take(has_priority=ticket.has_priority)
-            self._admission.check(ticket.ticket_id, ticket.outages)
+    @asynccontextmanager
+    async def _call_slot(self, ticket: RunningTicket) -> AsyncIterator[None]:
+        """Hold one of the calls that may be made at once."""
+        await self._take(self._calls, ticket)
+        try:
+            yield
+        finally:
+            self._calls.release()
 
-    def _give_back_slot(self, ticket: RunningTicket) -> None:
-        if ticket.has_slot:
-            ticket.has_slot = False
-            self._slots.release()
+    async def _take(self, slots: Slots, ticket: RunningTicket) -> None:
+        """Take a slot; what waits for one may have been stopped meanwhile.
+
+        Raises:
+            NotBegun: it was.
+        """
+        while not await slots.take(has_priority=ticket.has_priority):
+            self._admission.check(ticket.ticket_id, ticket.outages)
+        try:
+            self._admission.check(ticket.ticket_id, ticket.outages)
+        except NotBegun:
+            slots.release()
+            raise
 
     async def _call(self, call: TrackerCall) -> Any:
         """Make a call; only what has to wait for anything but its answer takes a thread."""
@@ -204,9 +224,7 @@ async def _answered(exchange: Exchange) -> None:
 
     def look(*, is_late: bool = False) -> None:
         if not over.done() and (exchange.look() or is_late):
-            loop.remove_reader(
-                number
-            )  # at once: the connection may be closed, and the next one get its number
+            loop.remove_reader(number)  # at once: it may be closed, and the next connection get its number
             over.set_result(None)
 
     loop.add_reader(number, look)
@@ -215,8 +233,3 @@ async def _answered(exchange: Exchange) -> None:
         await over
     finally:
         timer.cancel()
-
-
-def _needs_slot(step: Step[Any]) -> bool:
-    is_call = isinstance(step, BlockingCall) and step.pool is Pool.TRACKER
-    return is_call or isinstance(step, TakeSlot | TrackerCall)

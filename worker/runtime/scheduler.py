@@ -14,7 +14,7 @@ from worker.runtime.admission import Admission
 from worker.runtime.dispatcher import Dispatcher
 from worker.runtime.inbox import Inbox
 from worker.runtime.runner import Runner, RunningTicket
-from worker.runtime.slots import CallSlots
+from worker.runtime.slots import Slots
 from worker.ticket.steps import Workflow
 
 log = get_logger("sync")
@@ -22,6 +22,10 @@ TICKETS_PER_CALL, LEAST_TICKETS, MOST_TICKETS_PER_CALL = 3, 64, 8
 """Tickets that are running for each call that may be made: beside the one that it is made for, they load, link, or
 wait. At least so many however few calls there are, but no more than so many for each: what is known of one grows old
 while it waits. Half of them are loaded together, and share SQL."""
+
+CLAIMS_PER_CALL = 2
+"""Claims that may be made for each call: so when a call ends, the next one is claimed already and waits for no commit.
+A claim waits for one call at most, which is 5 s of its lease. With a rate limit none is made ahead."""
 
 LONGEST_WAIT_S = 60.0
 """Longer than any database that is to answer still takes, its time-outs included."""
@@ -74,9 +78,11 @@ class Scheduler:
         self.running: dict[int, RunningTicket] = {}
         self.failure: BaseException | None = None
         self._inbox = Inbox(self.running, self._notice_tickets)
-        self._slots = CallSlots(lambda: self._calls_now, share.soon if share else lambda: None)
+        on_wait = share.soon if share else lambda: None
+        self._call_slots = Slots(lambda: self._calls_now, on_wait)
+        self._claim_slots = Slots(lambda: self._claims_now, on_wait)
         self._admission = Admission()
-        self._runner = Runner(calls, self._slots, self._admission, lambda: len(self.running) > 1)
+        self._runner = Runner(calls, self._call_slots, self._claim_slots, self._admission, self.running)
         self._dispatcher = Dispatcher(
             begin, self._runner, self._inbox, self.running, lambda: self.most, self._fail
         )
@@ -88,7 +94,7 @@ class Scheduler:
     def wanted(self) -> int:
         """How many calls would be made if they might."""
         waiting = 0 if self._stopped_at else len(self._inbox)
-        return self._slots.taken + self._slots.waiting + waiting
+        return self._call_slots.taken + self._call_slots.waiting + self._claim_slots.waiting + waiting
 
     @property
     def most(self) -> int:
@@ -154,7 +160,7 @@ class Scheduler:
             self._stopped_at = time.monotonic()
             self._admission.is_stopping = True
             self._inbox.close()
-            self._soon(self._slots.wake)
+            self._soon(self._runner.wake)
             self._soon(self._dispatcher.begin_waiting)
 
     def close(self, patience: float = 30.0) -> list[int]:
@@ -186,8 +192,13 @@ class Scheduler:
     def _calls_now(self) -> int:
         return min(self._calls, self._share.share if self._share else self._calls)
 
+    @property
+    def _claims_now(self) -> int:
+        return self._calls_now if self._is_limited else CLAIMS_PER_CALL * self._calls_now
+
     def _look(self) -> None:
-        self._slots.look()
+        self._call_slots.look()
+        self._claim_slots.look()
         self._dispatcher.begin_waiting()
 
     def _notice_tickets(self) -> None:

@@ -1,4 +1,4 @@
-"""The calls that this process may make at once: a semaphore whose size changes, and in which some go first."""
+"""A semaphore whose size changes, and in which some go first: for calls, and for claims."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from collections import deque
 from collections.abc import Callable
 
 
-class CallSlots:
-    """A slot is held for each call, from before its claim to its answer.
+class Slots:
+    """So many of something may be held at once.
 
     Args:
         size: returns how many there are now.

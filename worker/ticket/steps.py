@@ -124,13 +124,21 @@ class BlockingCall(Blocking[R], Starting[R]):
 
 
 class Slot:
-    """One of the calls that this process may make at once, held until the `async with` block ends.
+    """One of the claims that this process may have at once, held until the `async with` block ends.
 
-    What is claimed within the block finds its call free: the claim's lease does not run while it waits.
+    What is claimed within the block finds its call free soon: the claim's lease does not run in a long queue.
+
+    Attributes:
+        give_back: gives it back; None: it is not held.
     """
 
     def __init__(self) -> None:
-        self.is_held = False
+        self.give_back: Callable[[], None] | None = None
+
+    @property
+    def is_held(self) -> bool:
+        """Whether it is held."""
+        return self.give_back is not None
 
     async def __aenter__(self) -> Self:
         """Wait for the slot.
@@ -142,8 +150,14 @@ class Slot:
         return self
 
     async def __aexit__(self, *_: object) -> None:
-        """Give it back: the scheduler sees that at the workflow's next step."""
-        self.is_held = False
+        """Give it back."""
+        self.release()
+
+    def release(self) -> None:
+        """Give it back, if it is held."""
+        if self.give_back is not None:
+            self.give_back()
+            self.give_back = None
 
 
 class TakeSlot(Starting[None]):
@@ -154,7 +168,6 @@ class TakeSlot(Starting[None]):
 
     def carry_out(self) -> None:
         """Hold it: this ticket is alone."""
-        self.slot.is_held = True
 
 
 @dataclass(frozen=True)

@@ -193,8 +193,7 @@ def test_an_answer_that_failed_in_a_group_waits_for_no_call(stage: Stage) -> Non
             order.append("linked")
             is_linked.set()
         else:
-            await claimed(Claim(stage.database, ticket_id))
-            await called(is_linked.wait, PATIENCE_S)
+            await claimed(Claim(stage.database, ticket_id), called(is_linked.wait, PATIENCE_S))
             order.append("called")
 
     stage.drive(workflow, 1, 2, 3, 4, calls=2)
@@ -267,8 +266,7 @@ def test_what_waits_for_the_settings_alone_keeps_no_claim_and_no_call_waiting(
     async def workflow(ticket_id: int) -> int:
         if ticket_id < 5:
             return await held(stage.database, ticket_id, fails="with others")
-        await claimed(Claim(stage.database, ticket_id))
-        await called(held.is_free.set)
+        await claimed(Claim(stage.database, ticket_id), called(held.is_free.set))
         return ticket_id
 
     assert stage.drive(workflow, *range(1, 6), calls=2) == {one: one for one in range(1, 6)}
