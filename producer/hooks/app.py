@@ -48,7 +48,7 @@ from shared.queue.publisher import Publisher
 from shared.redis.installation import Whose
 from shared.store.journal.journal import Accepted
 from shared.store.tables.database import Database, words_for_the_log
-from shared.store.tables.models import ReconciliationMark
+from shared.store.tables.journal import ReconciliationMark
 from shared.telemetry import metrics, traceparent, tracing
 from shared.telemetry.logs import get_logger, reason_fields
 

@@ -13,7 +13,7 @@ from shared.events.event import Delivery, Event, parse_delivery, parse_event, pl
 from shared.events.gate import closed_gate
 from shared.helpdesk.lookup import Changed, HelpdeskLookup
 from shared.store.journal.tickets import Desired
-from shared.store.tables.models import LedgerState
+from shared.store.tables.ledger import LedgerState
 from shared.store.transaction import Store, Transaction
 
 OVERLAP = timedelta(days=1)

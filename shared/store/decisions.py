@@ -30,7 +30,8 @@ from shared.store.journal.due import snapshot_of
 from shared.store.journal.trace import Step
 from shared.store.ledger.ledger import Claim, LedgerRow
 from shared.store.ledger.transitions import FOR_A_PERSON, TRANSITIONS, InJournal, LedgerEvent
-from shared.store.tables.models import EventState, JournalEvent, LedgerState, TaskTimeLink
+from shared.store.tables.journal import EventState, JournalEvent
+from shared.store.tables.ledger import LedgerState, TaskTimeLink
 from shared.store.transaction import Transaction
 
 ENDED_WELL = (EventState.DONE, EventState.SUPERSEDED)

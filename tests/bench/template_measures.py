@@ -25,7 +25,7 @@ from shared.codes.steps import What
 from shared.events.config import PluginConfig
 from shared.events.event import parse_event
 from shared.store.configuration.metadata import Entry, MetadataKind
-from shared.store.tables.models import TraceStep
+from shared.store.tables.journal import TraceStep
 from shared.templating.catalogue import Context, from_ticket
 from shared.templating.operations import Operation
 from tests.bench.engines import ENGINES, Candidate, Chevron, Deskbridge, Jinja2

@@ -16,7 +16,8 @@ from producer.admin.decisions.held import decide, held_rows
 from shared.codes.kinds import Kind
 from shared.codes.notice import written
 from shared.store.ledger.ledger import Claim, Ledger
-from shared.store.tables.models import JournalEvent, LedgerState
+from shared.store.tables.journal import JournalEvent
+from shared.store.tables.ledger import LedgerState
 from shared.store.tables.types import clock
 from tests.support.bridge import Bridge
 from tests.support.events import task, task_event, ticket

@@ -18,7 +18,7 @@ from shared.store.configuration.basis import CHANGES
 from shared.store.configuration.links import Link, LinkKind
 from shared.store.configuration.metadata import Entry, MetadataKind
 from shared.store.configuration.people import TrackerPerson
-from shared.store.tables.models import PluginConfigRecord, TemplateVersion
+from shared.store.tables.configuration import PluginConfigRecord, TemplateVersion
 from tests.support.bridge import Bridge
 
 MAIL = "alice@example.test"

@@ -12,14 +12,8 @@ from shared.codes.reasons import Reason
 from shared.events.event import Deletion, Event, stored
 from shared.store.journal.tickets import Desired, TicketStates
 from shared.store.ledger.ledger import IN_FLIGHT, LedgerRow
-from shared.store.tables.models import (
-    EventState,
-    JournalEvent,
-    LedgerState,
-    TaskTimeLink,
-    TicketIssueLink,
-    TicketState,
-)
+from shared.store.tables.journal import EventState, JournalEvent, TicketState
+from shared.store.tables.ledger import LedgerState, TaskTimeLink, TicketIssueLink
 from tests.model.tracker import Made
 from tests.model.world import World
 from tests.support.bridge import STATUS_MAP

@@ -25,7 +25,8 @@ from shared.redis.locks import Locks, make_redis
 from shared.store.configuration.links import Link, LinkKind
 from shared.store.configuration.people import TrackerPerson
 from shared.store.tables.database import Database
-from shared.store.tables.models import JournalEvent, TaskTimeLink, TicketIssueLink, TicketState
+from shared.store.tables.journal import JournalEvent, TicketState
+from shared.store.tables.ledger import TaskTimeLink, TicketIssueLink
 from shared.store.tables.types import clock
 from tests.support.databases import made_file, make_file, make_tables
 from tests.support.events import SUPPORT_ENTITY, delivery_id

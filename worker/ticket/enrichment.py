@@ -15,7 +15,7 @@ from shared.helpdesk.lookup import HelpdeskLookup, HelpdeskUnreachable
 from shared.redis.circuit_breaker import CircuitBreaker
 from shared.store.journal.due import snapshot_of
 from shared.store.journal.trace import Step
-from shared.store.tables.models import JournalEvent
+from shared.store.tables.journal import JournalEvent
 from shared.store.transaction import Store, Transaction
 from shared.telemetry.logs import get_logger, log_fields, reason_fields
 from worker.ticket.plan import Pending

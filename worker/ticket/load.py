@@ -19,7 +19,8 @@ from shared.store.journal.tickets import Desired
 from shared.store.journal.trace import Step
 from shared.store.ledger.ledger import LedgerRow
 from shared.store.ledger.transitions import IN_FLIGHT
-from shared.store.tables.models import EventState, LedgerState
+from shared.store.tables.journal import EventState
+from shared.store.tables.ledger import LedgerState
 from shared.store.transaction import Transaction
 from worker.ticket.plan import Known as KnownEvent
 from worker.ticket.plan import Pending, Plan, plan_times

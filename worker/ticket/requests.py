@@ -20,7 +20,7 @@ from shared.store.configuration.people import Match, nobody, who
 from shared.store.journal.journal import Done
 from shared.store.journal.tickets import Desired
 from shared.store.ledger.ledger import Claim
-from shared.store.tables.models import LedgerRow
+from shared.store.tables.ledger import LedgerRow
 from shared.store.transaction import Transaction
 from shared.templating.operations import Operation
 from worker.ticket.bodies import choose_body

@@ -13,7 +13,7 @@ from shared.codes.steps import What
 from shared.errors import LockBusy, OutcomeUnknown, TrackerError
 from shared.store.ledger.ledger import LedgerRow
 from shared.store.ledger.transitions import FOR_A_PERSON, LedgerEvent
-from shared.store.tables.models import LedgerState
+from shared.store.tables.ledger import LedgerState
 from shared.store.transaction import Transaction
 from worker.ticket.context import TicketContext
 from worker.ticket.reconcile import reconcile

@@ -13,7 +13,7 @@ from shared.errors import BridgeError, NotFound
 from shared.store.decisions import into_trace
 from shared.store.ledger.ledger import LedgerRow
 from shared.store.ledger.transitions import FOR_A_PERSON, IN_FLIGHT, LedgerEvent, next_state
-from shared.store.tables.models import LedgerState
+from shared.store.tables.ledger import LedgerState
 
 
 class NotForgotten(BridgeError):

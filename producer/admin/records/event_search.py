@@ -35,14 +35,12 @@ from shared.store.ledger.ledger_queries import NOT_LINKED
 from shared.store.ledger.misattributed import wrong_authors
 from shared.store.ledger.transitions import FOR_A_PERSON
 from shared.store.ledger.undecided import undecided_count
+from shared.store.tables.configuration import EntityLink, ProjectLink
 from shared.store.tables.explained import kept
-from shared.store.tables.models import (
-    EntityLink,
-    EventState,
-    JournalEvent,
+from shared.store.tables.journal import EventState, JournalEvent
+from shared.store.tables.ledger import (
     LedgerRow,
     LedgerState,
-    ProjectLink,
     TaskTimeLink,
     TicketIssueLink,
 )

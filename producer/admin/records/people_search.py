@@ -12,7 +12,12 @@ from sqlalchemy import Select, Text, and_, case, cast, false, func, literal, nul
 from sqlalchemy.orm import Session, aliased
 
 from shared.events.event import HelpdeskUser
-from shared.store.tables.models import HelpdeskPerson, TrackerUser, UserMap, UserPin
+from shared.store.tables.configuration import (
+    HelpdeskPerson,
+    TrackerUser,
+    UserMap,
+    UserPin,
+)
 from shared.store.tables.types import size_of
 
 

@@ -16,7 +16,8 @@ if TYPE_CHECKING:
     from shared.store.configuration.metadata import Entry
     from shared.store.configuration.people import TrackerPerson
     from shared.store.ledger.ledger import LedgerRow
-    from shared.store.tables.models import JournalEvent, MetadataRun
+    from shared.store.tables.configuration import MetadataRun
+    from shared.store.tables.journal import JournalEvent
 
 Shape = dict[str, Any]
 EVENT = ("id", "key", "event", "ticket_id", "task_id", "state")

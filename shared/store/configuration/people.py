@@ -15,7 +15,13 @@ from shared.codes.notice import Notice
 from shared.codes.reasons import Matching
 from shared.events.event import HelpdeskUser
 from shared.store.configuration.basis import note_change
-from shared.store.tables.models import HelpdeskPerson, MembershipKnown, TrackerUser, UserMap, UserPin
+from shared.store.tables.configuration import (
+    HelpdeskPerson,
+    MembershipKnown,
+    TrackerUser,
+    UserMap,
+    UserPin,
+)
 from shared.store.tables.types import clock, insert_for
 
 ADDRESS = re.compile(r"[\x21-\x7e]+")

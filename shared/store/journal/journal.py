@@ -56,17 +56,16 @@ from shared.store.journal.due import (
 )
 from shared.store.ledger.ledger_queries import unsettled_tickets
 from shared.store.ledger.transitions import FOR_A_PERSON
+from shared.store.tables.configuration import PluginConfigRecord
 from shared.store.tables.constant import carry_out
 from shared.store.tables.explained import is_for, keeping, kept
-from shared.store.tables.models import (
+from shared.store.tables.journal import (
     NO_SEQUENCE,
     EventState,
     JournalEvent,
-    PluginConfigRecord,
-    TaskTimeLink,
-    TicketIssueLink,
     TicketState,
 )
+from shared.store.tables.ledger import TaskTimeLink, TicketIssueLink
 from shared.store.tables.rows import Rows, among
 from shared.store.tables.types import (
     Insert,

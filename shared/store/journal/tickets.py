@@ -40,15 +40,14 @@ from shared.sentences.render import sentence
 from shared.store.journal.due import Due
 from shared.store.tables.constant import carry_out
 from shared.store.tables.explained import is_sentence, keeping, kept, texts_of
-from shared.store.tables.models import (
+from shared.store.tables.journal import (
     FIELDS_DUE,
     FIELDS_KEPT,
     STATUS_DROPPED,
     JournalEvent,
-    LedgerState,
-    TicketIssueLink,
     TicketState,
 )
+from shared.store.tables.ledger import LedgerState, TicketIssueLink
 from shared.store.tables.rows import Rows, among
 from shared.store.tables.types import Insert, Key, clock, insert_for, is_on_postgresql, moment
 

@@ -39,7 +39,8 @@ from shared.store.ledger.ledger_queries import NOT_LINKED, LedgerQueries
 from shared.store.ledger.transitions import IN_FLIGHT, NOTES, TRANSITIONS, LedgerEvent, LedgerNote
 from shared.store.tables.constant import carry_out
 from shared.store.tables.explained import keeping
-from shared.store.tables.models import GONE, EventState, JournalEvent, LedgerRow, LedgerState, RecoveryMode
+from shared.store.tables.journal import EventState, JournalEvent, RecoveryMode
+from shared.store.tables.ledger import GONE, LedgerRow, LedgerState
 from shared.store.tables.rows import Rows
 from shared.store.tables.types import Insert, Key, clock, insert_for, is_on_postgresql, moment, unindexed
 

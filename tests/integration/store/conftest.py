@@ -16,7 +16,7 @@ from shared.store.journal.journal import Accepted
 from shared.store.ledger.ledger import Claim, Ledger, LedgerRow
 from shared.store.ledger.ledger_queries import LedgerQueries
 from shared.store.tables.database import Database
-from shared.store.tables.models import LedgerState
+from shared.store.tables.ledger import LedgerState
 from tests.support.databases import empty, make_tables
 from tests.support.events import START, delivery_id
 

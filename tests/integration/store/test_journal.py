@@ -15,7 +15,7 @@ from shared.codes.refusals import Refusal
 from shared.errors import NotFound
 from shared.events.event import stored_event
 from shared.store.journal.journal import Accepted, Done
-from shared.store.tables.models import EventState, JournalEvent
+from shared.store.tables.journal import EventState, JournalEvent
 from tests.integration.store.conftest import Append
 from tests.support.events import START, moment, task, task_event, ticket, ticket_event
 from tests.support.refusals import says

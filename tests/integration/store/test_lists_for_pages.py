@@ -13,7 +13,13 @@ from producer.admin.people.misattributed import WrongAuthor, misattributed
 from producer.admin.records.transaction import Store
 from shared.codes.kinds import Kind
 from shared.store.journal import tickets
-from shared.store.tables.models import LedgerState, Misattributed, TaskTimeLink, TicketIssueLink, TicketState
+from shared.store.tables.journal import TicketState
+from shared.store.tables.ledger import (
+    LedgerState,
+    Misattributed,
+    TaskTimeLink,
+    TicketIssueLink,
+)
 from tests.support.events import START
 
 MODELS = {Kind.TICKET: TicketIssueLink, Kind.TICKET_TASK: TaskTimeLink}

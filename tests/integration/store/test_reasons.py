@@ -23,7 +23,12 @@ from shared.events.event import stored_event
 from shared.store.journal.trace import Step
 from shared.store.tables.database import Database
 from shared.store.tables.explained import SENTENCES_OF_BEFORE
-from shared.store.tables.models import EventState, JournalEvent, TicketState, TraceStep
+from shared.store.tables.journal import (
+    EventState,
+    JournalEvent,
+    TicketState,
+    TraceStep,
+)
 from tests.integration.store.test_migrations_on_data import database, go, tables
 from tests.support.events import ticket_event
 

@@ -17,7 +17,8 @@ from shared.codes.notice import written
 from shared.codes.refusals import Refusal
 from shared.process.settings import Settings
 from shared.store.journal.trace import Step
-from shared.store.tables.models import EventState, JournalEvent, LedgerState, TraceStep
+from shared.store.tables.journal import EventState, JournalEvent, TraceStep
+from shared.store.tables.ledger import LedgerState
 from shared.store.tables.types import clock
 from tests.integration.store.conftest import Append, Book
 from tests.support.events import task, task_event, ticket, ticket_event

@@ -11,7 +11,7 @@ from shared.codes.reasons import Reason
 from shared.events.event import stored_event
 from shared.process.itself import Process
 from shared.store.journal.journal import Unlinked
-from shared.store.tables.models import EventState, JournalEvent, ProducerSign
+from shared.store.tables.journal import EventState, JournalEvent, ProducerSign
 from shared.store.tables.types import clock
 from tests.support.events import ticket, ticket_event
 

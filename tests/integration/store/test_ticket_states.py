@@ -15,7 +15,7 @@ from shared.codes.reasons import Reason
 from shared.events.event import stored_event
 from shared.store.journal.tickets import Desired
 from shared.store.ledger.ledger import Claim
-from shared.store.tables.models import TicketState
+from shared.store.tables.journal import TicketState
 from tests.integration.store.conftest import Append
 from tests.support.events import task_event, ticket, ticket_event
 

@@ -29,7 +29,8 @@ from shared.store.ledger.transitions import (
     next_state,
 )
 from shared.store.tables.explained import keeping
-from shared.store.tables.models import EventState, LedgerState, TaskTimeLink, TicketIssueLink
+from shared.store.tables.journal import EventState
+from shared.store.tables.ledger import LedgerState, TaskTimeLink, TicketIssueLink
 from tests.integration.store.conftest import BODY, PRINT, Book
 
 PAST, FUTURE = datetime(2020, 1, 1, tzinfo=UTC), datetime(2100, 1, 1, tzinfo=UTC)

@@ -21,7 +21,7 @@ from shared.codes.notice import Notice, written
 from shared.codes.reasons import Reason
 from shared.events.event import parse_delivery
 from shared.store.tables.database import Database
-from shared.store.tables.models import EventState
+from shared.store.tables.journal import EventState
 from tests.support.databases import make_tables
 from tests.support.events import delivery_id
 

@@ -15,7 +15,7 @@ from shared.events.event import HelpdeskUser
 from shared.store.configuration.metadata import Entry, MetadataKind
 from shared.store.configuration.people import TrackerPerson
 from shared.store.journal.trace import Step
-from shared.store.tables.models import EventState
+from shared.store.tables.journal import EventState
 from shared.values.visible import INVISIBLE
 from tests.support.events import task, task_event, ticket, ticket_event
 from tests.unit.commands.conftest import Shell
