@@ -42,7 +42,7 @@ from shared.codes.invalid import faulty
 from shared.codes.notice import Notice
 from shared.codes.refusals import Refusal
 from shared.errors import BadSignature, SettingsError
-from shared.events.event import Delivery
+from shared.events.delivery import Delivery
 from shared.process.settings import Settings
 from shared.queue.publisher import Publisher
 from shared.redis.installation import Whose

@@ -14,7 +14,7 @@ from itertools import chain, islice
 from sqlalchemy.exc import InterfaceError, OperationalError
 from sqlalchemy.exc import TimeoutError as NoConnection
 
-from shared.events.event import Delivery
+from shared.events.delivery import Delivery
 from shared.store.journal.journal import Accepted
 from shared.store.tables.database import is_deadlock
 

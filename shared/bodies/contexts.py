@@ -10,7 +10,9 @@ from typing import Any
 from shared.codes.refusals import Refusal
 from shared.errors import BridgeError, NotFound
 from shared.events.config import PluginConfig
-from shared.events.event import Deletion, Ticket, TicketTask, stored
+from shared.events.event import Deletion
+from shared.events.snapshots import Ticket, TicketTask
+from shared.events.stored import stored
 from shared.store.configuration.links import Link
 from shared.store.configuration.metadata import Entry, MetadataKind
 from shared.store.configuration.people import TrackerPerson

@@ -23,7 +23,7 @@ from sqlalchemy import select
 from producer.admin.templates.defaults import default_template
 from shared.codes.steps import What
 from shared.events.config import PluginConfig
-from shared.events.event import parse_event
+from shared.events.parsing import parse_event
 from shared.store.configuration.metadata import Entry, MetadataKind
 from shared.store.tables.journal import TraceStep
 from shared.templating.catalogue import Context, from_ticket

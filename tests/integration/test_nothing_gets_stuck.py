@@ -16,7 +16,7 @@ from shared.codes.kinds import Kind
 from shared.codes.notice import written
 from shared.codes.steps import What, Which
 from shared.errors import InvalidEvent, TrackerBusy
-from shared.events.event import parse_delivery
+from shared.events.delivery import parse_delivery
 from shared.events.payloads import issue_body
 from shared.store.tables.journal import JournalEvent
 from shared.store.tables.ledger import LedgerState

@@ -11,7 +11,7 @@ import pytest
 from deploy.sandbox.tracker.control import StandIn
 from producer.admin.catching_up.replay import replay_code
 from shared.codes.reasons import Reason
-from shared.events.event import parse_delivery
+from shared.events.delivery import parse_delivery
 from shared.helpdesk.glpi import GlpiLookup
 from shared.helpdesk.reconciliation import reconcile
 from shared.store.tables.journal import EventState

@@ -12,7 +12,7 @@ from producer.admin.configuration.configuration import rotate_keys
 from producer.admin.erasing.erasure import Erasure
 from producer.admin.erasing.scrubbing import Person
 from shared.connection.vault import Vault
-from shared.events.event import HelpdeskUser
+from shared.events.snapshots import HelpdeskUser
 from shared.metadata.synchronisation import keep_kinds
 from shared.store.configuration.basis import CHANGES
 from shared.store.configuration.links import Link, LinkKind

@@ -9,7 +9,8 @@ from sqlalchemy import select
 
 from shared.codes.kinds import Kind
 from shared.codes.reasons import Reason
-from shared.events.event import Deletion, Event, stored
+from shared.events.event import Deletion, Event
+from shared.events.stored import stored
 from shared.store.journal.tickets import Desired, TicketStates
 from shared.store.ledger.ledger import IN_FLIGHT, LedgerRow
 from shared.store.tables.journal import EventState, JournalEvent, TicketState

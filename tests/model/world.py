@@ -16,7 +16,7 @@ from sqlalchemy.exc import SQLAlchemyError
 from producer.admin.records.transaction import Store
 from shared.codes.kinds import Kind
 from shared.events.config import PluginConfig
-from shared.events.event import parse_delivery
+from shared.events.delivery import parse_delivery
 from shared.process.settings import Settings
 from shared.redis.circuit_breaker import CircuitBreaker
 from shared.redis.locks import Locks

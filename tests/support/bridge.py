@@ -15,7 +15,7 @@ from producer.admin.records.transaction import Store
 from shared.connection.connector import Connector
 from shared.connection.vault import Vault
 from shared.events.config import PluginConfig
-from shared.events.event import parse_delivery
+from shared.events.delivery import parse_delivery
 from shared.helpdesk.lookup import HelpdeskLookup
 from shared.process.settings import Settings
 from shared.redis.circuit_breaker import HELPDESK_KEY, CircuitBreaker

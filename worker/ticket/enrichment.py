@@ -10,7 +10,8 @@ from typing import Any
 from shared.codes.notice import Notice
 from shared.codes.reasons import Reason
 from shared.codes.steps import What
-from shared.events.event import OTHER_PROJECTS, Event, Fact, Ticket
+from shared.events.event import OTHER_PROJECTS, Event, Fact
+from shared.events.snapshots import Ticket
 from shared.helpdesk.lookup import HelpdeskLookup, HelpdeskUnreachable
 from shared.redis.circuit_breaker import CircuitBreaker
 from shared.store.journal.due import snapshot_of

@@ -10,7 +10,9 @@ from itertools import zip_longest
 from shared.codes.reasons import Reason
 from shared.codes.steps import What
 from shared.events.config import PluginConfig
-from shared.events.event import Deletion, Event, HelpdeskUser, Place, Ticket
+from shared.events.event import Deletion, Event
+from shared.events.place import Place
+from shared.events.snapshots import HelpdeskUser, Ticket
 from shared.store.configuration.links import Link
 from shared.store.configuration.people import Match, nobody, who
 from shared.store.journal.deletions import Said

@@ -14,8 +14,9 @@ from shared.codes.kinds import Kind
 from shared.codes.notice import Notice
 from shared.codes.reasons import Reason
 from shared.codes.steps import What
-from shared.events.event import Event, HelpdeskUser
+from shared.events.event import Event
 from shared.events.payloads import Body, issue_body, not_taken, time_entry_body
+from shared.events.snapshots import HelpdeskUser
 from shared.store.configuration.people import Match, nobody, who
 from shared.store.journal.journal import Done
 from shared.store.journal.tickets import Desired

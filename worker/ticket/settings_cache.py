@@ -15,7 +15,8 @@ from dataclasses import dataclass, field
 from itertools import product
 
 from shared.bodies.contexts import project_name
-from shared.events.event import HelpdeskUser, Place
+from shared.events.place import Place
+from shared.events.snapshots import HelpdeskUser
 from shared.store.configuration.links import Link
 from shared.store.configuration.people import Match, who
 from shared.store.configuration.templates import ActiveTemplate

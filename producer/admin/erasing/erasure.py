@@ -27,7 +27,7 @@ from sqlalchemy.types import TypeDecorator
 
 from producer.admin.erasing.scrubbing import Person, Scrubber
 from producer.admin.records.models import TABLES
-from shared.events.event import stored_data
+from shared.events.stored import stored_data
 from shared.store.configuration.basis import note_change
 from shared.store.tables.configuration import (
     HelpdeskPerson,

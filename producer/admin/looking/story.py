@@ -19,7 +19,8 @@ from shared.codes.refusals import Refusal
 from shared.codes.steps import Arrival
 from shared.errors import NotFound
 from shared.events.config import PluginConfig
-from shared.events.event import Deletion, Event, place_of
+from shared.events.event import Deletion, Event
+from shared.events.place import place_of
 from shared.sentences.render import because, sentence
 from shared.store.configuration.links import Link
 from shared.store.configuration.metadata import MetadataKind

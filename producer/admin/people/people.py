@@ -12,7 +12,7 @@ from shared.codes.changes import Did
 from shared.codes.notice import Notice, notice_json
 from shared.codes.refusals import Refusal
 from shared.errors import NotFound
-from shared.events.event import HelpdeskUser
+from shared.events.snapshots import HelpdeskUser
 from shared.metadata.confirming import confirm_people
 from shared.sentences.render import sentence
 from shared.store.configuration.people import Match, TrackerPerson

@@ -5,7 +5,7 @@ from __future__ import annotations
 from sqlalchemy import ColumnElement, delete, func, or_, select, union, union_all
 from sqlalchemy.orm import Session
 
-from shared.events.event import HelpdeskUser
+from shared.events.snapshots import HelpdeskUser
 from shared.store.configuration.people import mail_key
 from shared.store.tables.configuration import (
     HelpdeskPerson,

@@ -13,7 +13,7 @@ from sqlalchemy.orm import Session
 
 from shared.codes.notice import Notice
 from shared.codes.reasons import Matching
-from shared.events.event import HelpdeskUser
+from shared.events.snapshots import HelpdeskUser
 from shared.store.configuration.basis import note_change
 from shared.store.tables.configuration import (
     HelpdeskPerson,

@@ -40,7 +40,9 @@ from shared.codes.reasons import Reason
 from shared.codes.refusals import Refusal
 from shared.errors import NotFound
 from shared.events.config import SENT
-from shared.events.event import DELETIONS, Delivery, Fact, entity_name
+from shared.events.delivery import Delivery
+from shared.events.event import DELETIONS, Fact
+from shared.events.stored import entity_name
 from shared.store.journal.due import (
     CLOCK_TOLERANCE,
     ORDER,

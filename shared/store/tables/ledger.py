@@ -13,7 +13,7 @@ from shared.store.tables.explained import Explained
 from shared.store.tables.types import Base, Json
 
 GONE: ColumnElement[str] = literal_column("'gone'")
-"""`LedgerState.GONE` as a literal, as in the index of live rows: a plan that is made once knows no parameter's value."""
+"""`LedgerState.GONE` as a literal, as in the index of live rows: a generic plan knows no parameter's value."""
 OPEN_ROWS = "state <> 'linked'"
 
 

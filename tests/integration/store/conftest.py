@@ -11,7 +11,7 @@ import pytest
 from producer.admin.records.transaction import Store
 from shared.codes.kinds import Kind
 from shared.codes.notice import written
-from shared.events.event import parse_delivery
+from shared.events.delivery import parse_delivery
 from shared.store.journal.journal import Accepted
 from shared.store.ledger.ledger import Claim, Ledger, LedgerRow
 from shared.store.ledger.ledger_queries import LedgerQueries

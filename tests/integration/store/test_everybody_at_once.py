@@ -9,7 +9,7 @@ from sqlalchemy import event
 
 from producer.admin.people.people import user_map, user_map_page
 from producer.admin.records.transaction import Store
-from shared.events.event import HelpdeskUser
+from shared.events.snapshots import HelpdeskUser
 from shared.store.configuration.people import TrackerPerson, who
 
 TRACKER = [

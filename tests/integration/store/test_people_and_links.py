@@ -10,7 +10,8 @@ import pytest
 from producer.admin.records.transaction import Store
 from shared.codes.notice import Written, written
 from shared.events.config import PluginConfig
-from shared.events.event import HelpdeskUser, parse_event
+from shared.events.parsing import parse_event
+from shared.events.snapshots import HelpdeskUser
 from shared.metadata.rows import person
 from shared.store.configuration.links import Link, LinkKind
 from shared.store.configuration.people import TrackerPerson

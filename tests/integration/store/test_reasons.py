@@ -19,7 +19,6 @@ from shared.codes.notice import Notice, written
 from shared.codes.reasons import Reason
 from shared.codes.steps import What
 from shared.errors import TrackerRejected
-from shared.events.event import stored_event
 from shared.store.journal.trace import Step
 from shared.store.tables.database import Database
 from shared.store.tables.explained import SENTENCES_OF_BEFORE
@@ -30,7 +29,7 @@ from shared.store.tables.journal import (
     TraceStep,
 )
 from tests.integration.store.test_migrations_on_data import database, go, tables
-from tests.support.events import ticket_event
+from tests.support.events import stored_event, ticket_event
 
 __all__ = ["database"]
 OLD_NO_LINK = next(text for text, code in SENTENCES_OF_BEFORE.items() if code == Reason.NO_LINK)

@@ -109,7 +109,7 @@ def test_a_redelivery_after_its_event_was_pruned_creates_nothing_and_turns_no_st
     store: Store, append: Append, prune: Callable[[], int]
 ) -> None:
     """The delivery ids are known for as long as the events are kept; the ledger and the desired state for ever."""
-    from shared.events.event import stored_event
+    from tests.support.events import stored_event
 
     old, new = append(ticket_event(0), ticket_event(9, of_ticket=ticket(status=5)), ids=["old", "new"])
     with store.transaction() as tx:

@@ -11,7 +11,7 @@ from producer.admin.showing.moments import when
 from producer.admin.showing.shapes import stamp
 from producer.commands.output import count, plain
 from shared.codes.notice import Written
-from shared.events.event import HelpdeskUser
+from shared.events.snapshots import HelpdeskUser
 from shared.store.configuration.metadata import Entry, MetadataKind
 from shared.store.configuration.people import TrackerPerson
 from shared.store.journal.trace import Step

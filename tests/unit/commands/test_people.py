@@ -12,7 +12,7 @@ from pydantic import SecretStr
 from shared.connection.connector import Connector
 from shared.errors import TrackerClosed
 from shared.events.config import PluginConfig
-from shared.events.event import HelpdeskUser
+from shared.events.snapshots import HelpdeskUser
 from shared.store.configuration.people import TrackerPerson
 from shared.tracker.answers import Answer
 from shared.tracker.client import Target, TrackerClient
