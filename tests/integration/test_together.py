@@ -25,7 +25,7 @@ from shared.redis.rate_limit import RateLimiter
 from shared.store.configuration.people import People
 from shared.store.journal.due import FEW_BYTES, FEW_ROWS
 from shared.store.journal.tickets import TicketStates
-from shared.store.ledger.ledger import Claim as Asked
+from shared.store.ledger.statements import Claim as Asked
 from shared.store.tables.database import SILENT, Database
 from shared.store.tables.journal import TicketState
 from shared.store.tables.ledger import LedgerState

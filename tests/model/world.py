@@ -21,7 +21,8 @@ from shared.process.settings import Settings
 from shared.redis.circuit_breaker import CircuitBreaker
 from shared.redis.locks import Locks
 from shared.store.configuration.links import Link, LinkKind
-from shared.store.ledger.ledger import Claim, Ledger
+from shared.store.ledger.ledger import Ledger
+from shared.store.ledger.statements import Claim
 from shared.store.transaction import Transaction
 from tests.model.clock import Clock
 from tests.model.database import MemoryDatabase

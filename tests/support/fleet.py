@@ -21,7 +21,7 @@ from deploy.embedded.ports import HOST, free_port
 from deploy.embedded.processes import Child, ProcessGroup
 from deploy.sandbox.tracker.control import StandIn
 from shared.codes.steps import What
-from shared.store.ledger.ledger import IN_FLIGHT
+from shared.store.ledger.transitions import IN_FLIGHT
 from shared.store.tables.journal import (
     EventState,
     JournalEvent,

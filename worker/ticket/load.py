@@ -19,10 +19,9 @@ from shared.store.journal.deletions import Said
 from shared.store.journal.due import Due, DueEvents, content_of
 from shared.store.journal.tickets import Desired
 from shared.store.journal.trace import Step
-from shared.store.ledger.ledger import LedgerRow
 from shared.store.ledger.transitions import IN_FLIGHT
 from shared.store.tables.journal import EventState
-from shared.store.tables.ledger import LedgerState
+from shared.store.tables.ledger import LedgerRow, LedgerState
 from shared.store.transaction import Transaction
 from worker.ticket.plan import Known as KnownEvent
 from worker.ticket.plan import Pending, Plan, plan_times

@@ -20,7 +20,7 @@ from shared.events.snapshots import HelpdeskUser
 from shared.store.configuration.people import Match, nobody, who
 from shared.store.journal.journal import Done
 from shared.store.journal.tickets import Desired
-from shared.store.ledger.ledger import Claim
+from shared.store.ledger.statements import Claim
 from shared.store.tables.ledger import LedgerRow
 from shared.store.transaction import Transaction
 from shared.templating.operations import Operation

@@ -26,9 +26,8 @@ from shared.store.configuration.links import Link
 from shared.store.configuration.metadata import MetadataKind
 from shared.store.journal.due import content_of
 from shared.store.journal.tickets import Desired
-from shared.store.ledger.ledger import LedgerRow
 from shared.store.tables.journal import EventState, JournalEvent
-from shared.store.tables.ledger import LedgerState
+from shared.store.tables.ledger import LedgerRow, LedgerState
 
 UNFINISHED = (EventState.PENDING, EventState.HELD, EventState.FAILED)
 LATE_S = 120

@@ -15,8 +15,7 @@ from shared.metadata.synchronisation import Connect
 from shared.store.configuration.people import TrackerPerson
 from shared.store.decisions import asked_by
 from shared.store.journal.trace import Step
-from shared.store.ledger.ledger import LedgerRow
-from shared.store.tables.ledger import LedgerState
+from shared.store.tables.ledger import LedgerRow, LedgerState
 from shared.tracker.client import TrackerClient
 from shared.tracker.lists import TrackerLists
 from shared.values.ids import id_in

@@ -13,7 +13,7 @@ from shared.codes.kinds import Kind
 from shared.codes.notice import written
 from shared.codes.reasons import Reason
 from shared.store.journal.tickets import Desired
-from shared.store.ledger.ledger import Claim
+from shared.store.ledger.statements import Claim
 from shared.store.tables.journal import TicketState
 from tests.integration.store.conftest import Append
 from tests.support.events import stored_event, task_event, ticket, ticket_event
