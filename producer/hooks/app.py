@@ -46,7 +46,7 @@ from shared.events.delivery import Delivery
 from shared.process.settings import Settings
 from shared.queue.publisher import Publisher
 from shared.redis.installation import Whose
-from shared.store.journal.journal import Accepted
+from shared.store.journal.appending import Accepted
 from shared.store.tables.database import Database, words_for_the_log
 from shared.store.tables.journal import ReconciliationMark
 from shared.telemetry import metrics, traceparent, tracing

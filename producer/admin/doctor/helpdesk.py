@@ -12,7 +12,7 @@ from shared.codes.notice import Notice, from_json
 from shared.codes.reasons import Reason
 from shared.helpdesk.configured import configured_lookup
 from shared.helpdesk.lookup import HelpdeskUnreachable
-from shared.store.journal.journal import Unlinked
+from shared.store.journal.journal_queries import Unlinked
 from shared.store.journal.producers import Producer
 from shared.store.tables.journal import EventState
 

@@ -12,7 +12,7 @@ from producer.admin.records.transaction import Store
 from shared.codes.kinds import Kind
 from shared.codes.notice import written
 from shared.events.delivery import parse_delivery
-from shared.store.journal.journal import Accepted
+from shared.store.journal.appending import Accepted
 from shared.store.ledger.ledger import Ledger
 from shared.store.ledger.ledger_queries import LedgerQueries
 from shared.store.ledger.statements import Claim

@@ -13,7 +13,8 @@ from producer.admin.records.transaction import Store
 from shared.codes.notice import written
 from shared.codes.refusals import Refusal
 from shared.errors import NotFound
-from shared.store.journal.journal import Accepted, Done
+from shared.store.journal.appending import Accepted
+from shared.store.journal.journal import Done
 from shared.store.tables.journal import EventState, JournalEvent
 from tests.integration.store.conftest import Append
 from tests.support.events import START, moment, stored_event, task, task_event, ticket, ticket_event

@@ -9,7 +9,7 @@ from sqlalchemy import update
 from producer.admin.records.transaction import Store
 from shared.codes.reasons import Reason
 from shared.process.itself import Process
-from shared.store.journal.journal import Unlinked
+from shared.store.journal.journal_queries import Unlinked
 from shared.store.tables.journal import EventState, JournalEvent, ProducerSign
 from shared.store.tables.types import clock
 from tests.support.events import stored_event, ticket, ticket_event
