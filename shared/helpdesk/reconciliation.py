@@ -15,7 +15,7 @@ from shared.events.gate import closed_gate
 from shared.events.parsing import parse_event
 from shared.events.place import place_of
 from shared.helpdesk.lookup import Changed, HelpdeskLookup
-from shared.store.journal.tickets import Desired
+from shared.store.journal.ticket_queries import Desired
 from shared.store.tables.ledger import LedgerState
 from shared.store.transaction import Store, Transaction
 

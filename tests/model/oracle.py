@@ -11,7 +11,8 @@ from shared.codes.kinds import Kind
 from shared.codes.reasons import Reason
 from shared.events.event import Deletion, Event
 from shared.events.stored import stored
-from shared.store.journal.tickets import Desired, TicketStates
+from shared.store.journal.ticket_queries import Desired
+from shared.store.journal.tickets import TicketStates
 from shared.store.ledger.transitions import IN_FLIGHT
 from shared.store.tables.journal import EventState, JournalEvent, TicketState
 from shared.store.tables.ledger import LedgerRow, LedgerState, TaskTimeLink, TicketIssueLink

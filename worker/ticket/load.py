@@ -17,7 +17,7 @@ from shared.store.configuration.links import Link
 from shared.store.configuration.people import Match, nobody, who
 from shared.store.journal.deletions import Said
 from shared.store.journal.due import Due, DueEvents, content_of
-from shared.store.journal.tickets import Desired
+from shared.store.journal.ticket_queries import Desired
 from shared.store.journal.trace import Step
 from shared.store.ledger.transitions import IN_FLIGHT
 from shared.store.tables.journal import EventState

@@ -19,7 +19,7 @@ from shared.events.payloads import Body, issue_body, not_taken, time_entry_body
 from shared.events.snapshots import HelpdeskUser
 from shared.store.configuration.people import Match, nobody, who
 from shared.store.journal.journal import Done
-from shared.store.journal.tickets import Desired
+from shared.store.journal.ticket_queries import Desired
 from shared.store.ledger.statements import Claim
 from shared.store.tables.ledger import LedgerRow
 from shared.store.transaction import Transaction

@@ -25,7 +25,7 @@ from shared.sentences.render import because, sentence
 from shared.store.configuration.links import Link
 from shared.store.configuration.metadata import MetadataKind
 from shared.store.journal.due import content_of
-from shared.store.journal.tickets import Desired
+from shared.store.journal.ticket_queries import Desired
 from shared.store.tables.journal import EventState, JournalEvent
 from shared.store.tables.ledger import LedgerRow, LedgerState
 

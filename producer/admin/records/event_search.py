@@ -30,7 +30,7 @@ from sqlalchemy.orm import Session, defer
 
 from shared.codes.kinds import Kind
 from shared.codes.notice import Notice
-from shared.store.journal.tickets import not_given, with_fields_kept
+from shared.store.journal.ticket_queries import not_given, with_fields_kept
 from shared.store.ledger.ledger_queries import NOT_LINKED
 from shared.store.ledger.misattributed import wrong_authors
 from shared.store.ledger.transitions import FOR_A_PERSON

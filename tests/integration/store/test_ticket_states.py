@@ -12,7 +12,7 @@ from producer.admin.records.transaction import Store, Transaction
 from shared.codes.kinds import Kind
 from shared.codes.notice import written
 from shared.codes.reasons import Reason
-from shared.store.journal.tickets import Desired
+from shared.store.journal.ticket_queries import Desired
 from shared.store.ledger.statements import Claim
 from shared.store.tables.journal import TicketState
 from tests.integration.store.conftest import Append
