@@ -14,8 +14,8 @@ from shared.events.event import Deletion
 from shared.events.snapshots import Ticket, TicketTask
 from shared.events.stored import stored
 from shared.store.configuration.links import Link
+from shared.store.configuration.matching import TrackerPerson
 from shared.store.configuration.metadata import Entry, MetadataKind
-from shared.store.configuration.people import TrackerPerson
 from shared.store.tables.journal import JournalEvent
 from shared.store.tables.ledger import LedgerState
 from shared.store.transaction import Transaction

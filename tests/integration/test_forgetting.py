@@ -20,7 +20,7 @@ from shared.connection.vault import Vault
 from shared.errors import NotFound
 from shared.events.snapshots import HelpdeskUser
 from shared.metadata.synchronisation import sync_metadata
-from shared.store.configuration.people import TrackerPerson
+from shared.store.configuration.matching import TrackerPerson
 from shared.store.tables.configuration import HelpdeskPerson
 from shared.store.tables.journal import EventState
 from tests.support.bridge import PEOPLE, Bridge

@@ -16,8 +16,8 @@ from shared.events.snapshots import HelpdeskUser
 from shared.metadata.synchronisation import keep_kinds
 from shared.store.configuration.basis import CHANGES
 from shared.store.configuration.links import Link, LinkKind
+from shared.store.configuration.matching import TrackerPerson
 from shared.store.configuration.metadata import Entry, MetadataKind
-from shared.store.configuration.people import TrackerPerson
 from shared.store.tables.configuration import PluginConfigRecord, TemplateVersion
 from tests.support.bridge import Bridge
 

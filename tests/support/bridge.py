@@ -23,7 +23,7 @@ from shared.redis.heartbeat import WORKER, Heartbeats
 from shared.redis.installation import Whose
 from shared.redis.locks import Locks, make_redis
 from shared.store.configuration.links import Link, LinkKind
-from shared.store.configuration.people import TrackerPerson
+from shared.store.configuration.matching import TrackerPerson
 from shared.store.tables.database import Database
 from shared.store.tables.journal import JournalEvent, TicketState
 from shared.store.tables.ledger import TaskTimeLink, TicketIssueLink

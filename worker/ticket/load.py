@@ -14,7 +14,7 @@ from shared.events.event import Deletion, Event
 from shared.events.place import Place
 from shared.events.snapshots import HelpdeskUser, Ticket
 from shared.store.configuration.links import Link
-from shared.store.configuration.people import Match, nobody, who
+from shared.store.configuration.matching import Match, nobody, who
 from shared.store.journal.deletions import Said
 from shared.store.journal.due import Due, DueEvents, content_of
 from shared.store.journal.ticket_queries import Desired

@@ -17,7 +17,7 @@ from shared.codes.steps import What
 from shared.events.event import Event
 from shared.events.payloads import Body, issue_body, not_taken, time_entry_body
 from shared.events.snapshots import HelpdeskUser
-from shared.store.configuration.people import Match, nobody, who
+from shared.store.configuration.matching import Match, nobody, who
 from shared.store.journal.journal import Done
 from shared.store.journal.ticket_queries import Desired
 from shared.store.ledger.statements import Claim

@@ -18,7 +18,7 @@ from shared.bodies.contexts import project_name
 from shared.events.place import Place
 from shared.events.snapshots import HelpdeskUser
 from shared.store.configuration.links import Link
-from shared.store.configuration.people import Match, who
+from shared.store.configuration.matching import Match, who
 from shared.store.configuration.templates import ActiveTemplate
 from shared.store.transaction import Store, Transaction
 

@@ -12,7 +12,7 @@ from shared.codes.steps import What
 from shared.errors import BridgeError, NotFound, TrackerRejected
 from shared.events.config import PluginConfig
 from shared.metadata.synchronisation import Connect
-from shared.store.configuration.people import TrackerPerson
+from shared.store.configuration.matching import TrackerPerson
 from shared.store.decisions import asked_by
 from shared.store.journal.trace import Step
 from shared.store.tables.ledger import LedgerRow, LedgerState

@@ -15,7 +15,7 @@ from shared.errors import NotFound
 from shared.events.snapshots import HelpdeskUser
 from shared.metadata.confirming import confirm_people
 from shared.sentences.render import sentence
-from shared.store.configuration.people import Match, TrackerPerson
+from shared.store.configuration.matching import Match, TrackerPerson
 
 MOST_NAMED = 10
 

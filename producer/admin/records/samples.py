@@ -6,7 +6,7 @@ from sqlalchemy import ColumnElement, delete, func, or_, select, union, union_al
 from sqlalchemy.orm import Session
 
 from shared.events.snapshots import HelpdeskUser
-from shared.store.configuration.people import mail_key
+from shared.store.configuration.matching import mail_key
 from shared.store.tables.configuration import (
     HelpdeskPerson,
     TrackerUser,

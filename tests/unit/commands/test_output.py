@@ -12,8 +12,8 @@ from producer.admin.showing.shapes import stamp
 from producer.commands.output import count, plain
 from shared.codes.notice import Written
 from shared.events.snapshots import HelpdeskUser
+from shared.store.configuration.matching import TrackerPerson
 from shared.store.configuration.metadata import Entry, MetadataKind
-from shared.store.configuration.people import TrackerPerson
 from shared.store.journal.trace import Step
 from shared.store.tables.journal import EventState
 from shared.values.visible import INVISIBLE
