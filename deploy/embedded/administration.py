@@ -30,7 +30,7 @@ from shared.metadata.synchronisation import sync_metadata
 from shared.process.settings import load_settings
 from shared.store.configuration.links import Link, LinkKind
 from shared.store.tables.database import Database
-from shared.store.tables.models import EventState
+from shared.store.tables.journal import EventState
 
 
 @dataclass(frozen=True, slots=True)

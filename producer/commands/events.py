@@ -16,7 +16,7 @@ from shared.sentences.render import sentence
 
 if TYPE_CHECKING:
     from shared.codes.notice import Notice
-    from shared.store.tables.models import JournalEvent
+    from shared.store.tables.journal import JournalEvent
 
 State = Literal["pending", "held", "done", "skipped", "superseded", "failed"]
 
@@ -91,7 +91,7 @@ def replay(
     delivery that could not be read is read once more.
     """
     from producer.admin.catching_up.replay import replay as carry_out
-    from shared.store.tables.models import EventState
+    from shared.store.tables.journal import EventState
 
     if bool(event_ids) == bool(state):
         raise WrongUsage("name events to replay, or a --state: see `deskbridge replay --help`")

@@ -18,7 +18,7 @@ from shared.codes.invalid import Invalid
 from shared.codes.notice import Notice
 from shared.codes.refusals import Refusal
 from shared.errors import BridgeError, InvalidEvent
-from shared.events.event import parse_delivery
+from shared.events.delivery import parse_delivery
 from shared.values.utf8 import json_bytes
 
 MOST_EVENTS = 100

@@ -8,7 +8,7 @@ from typing import Any, Protocol
 from fastapi import Request
 
 from shared.codes.invalid import Faults
-from shared.events.event import Delivery
+from shared.events.delivery import Delivery
 
 
 @dataclass(frozen=True, slots=True)

@@ -42,13 +42,13 @@ from shared.codes.invalid import faulty
 from shared.codes.notice import Notice
 from shared.codes.refusals import Refusal
 from shared.errors import BadSignature, SettingsError
-from shared.events.event import Delivery
+from shared.events.delivery import Delivery
 from shared.process.settings import Settings
 from shared.queue.publisher import Publisher
 from shared.redis.installation import Whose
-from shared.store.journal.journal import Accepted
+from shared.store.journal.appending import Accepted
 from shared.store.tables.database import Database, words_for_the_log
-from shared.store.tables.models import ReconciliationMark
+from shared.store.tables.journal import ReconciliationMark
 from shared.telemetry import metrics, traceparent, tracing
 from shared.telemetry.logs import get_logger, reason_fields
 

@@ -14,8 +14,8 @@ from itertools import chain, islice
 from sqlalchemy.exc import InterfaceError, OperationalError
 from sqlalchemy.exc import TimeoutError as NoConnection
 
-from shared.events.event import Delivery
-from shared.store.journal.journal import Accepted
+from shared.events.delivery import Delivery
+from shared.store.journal.appending import Accepted
 from shared.store.tables.database import is_deadlock
 
 MOST_TOGETHER = 500

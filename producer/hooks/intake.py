@@ -10,7 +10,8 @@ from shared.codes.deliveries import Undelivered
 from shared.codes.invalid import Faults, Invalid
 from shared.codes.notice import Notice
 from shared.errors import InvalidEvent
-from shared.events.event import Delivery, may_be_deep, may_have_surrogates, parse_delivery
+from shared.events.delivery import Delivery, parse_delivery
+from shared.events.parsing import may_be_deep, may_have_surrogates
 from shared.sentences.render import sentence
 
 MOST_EVENTS = 500

@@ -10,11 +10,14 @@ from typing import Any
 from shared.codes.refusals import Refusal
 from shared.errors import BridgeError, NotFound
 from shared.events.config import PluginConfig
-from shared.events.event import Deletion, Ticket, TicketTask, stored
+from shared.events.event import Deletion
+from shared.events.snapshots import Ticket, TicketTask
+from shared.events.stored import stored
 from shared.store.configuration.links import Link
+from shared.store.configuration.matching import TrackerPerson
 from shared.store.configuration.metadata import Entry, MetadataKind
-from shared.store.configuration.people import TrackerPerson
-from shared.store.tables.models import JournalEvent, LedgerState
+from shared.store.tables.journal import JournalEvent
+from shared.store.tables.ledger import LedgerState
 from shared.store.transaction import Transaction
 from shared.templating.catalogue import Context, catalogue_for, config_part, from_ticket, sample
 from shared.templating.operations import CustomField, Operation

@@ -11,7 +11,7 @@ from shared.dryrun.objects import FRESH_S, LONGEST_DELAY_S, OWN_S, Bench, delay,
 from shared.errors import LeaseOver, SettingsError, TrackerError, TrackerRejected
 from shared.metadata.synchronisation import Connect
 from shared.store.ledger.send_window import SendWindow
-from shared.store.tables.models import DryRunObject
+from shared.store.tables.ledger import DryRunObject
 from shared.store.transaction import Store
 from shared.telemetry.logs import get_logger, reason_fields
 

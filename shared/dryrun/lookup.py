@@ -14,7 +14,7 @@ from shared.codes.reasons import Reason
 from shared.dryrun.marks import ObjectKind
 from shared.errors import TrackerRejected
 from shared.metadata.reading import find_project
-from shared.store.tables.models import DryRunObject
+from shared.store.tables.ledger import DryRunObject
 from shared.tracker.answers import Answer
 from shared.tracker.client import TrackerClient
 from shared.tracker.lists import Listed, TrackerLists

@@ -25,7 +25,7 @@ from shared.errors import (
     TrackerUnreachable,
 )
 from shared.store.ledger.send_window import SendWindow
-from shared.store.tables.models import DryRunObject
+from shared.store.tables.ledger import DryRunObject
 from shared.store.transaction import Store
 from shared.telemetry.logs import get_logger, reason_fields
 from shared.tracker.answers import RawAnswer

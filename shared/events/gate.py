@@ -8,7 +8,8 @@ from __future__ import annotations
 from shared.codes.notice import Notice
 from shared.codes.reasons import Reason
 from shared.events.config import PluginConfig
-from shared.events.event import Event, TicketTask
+from shared.events.event import Event
+from shared.events.snapshots import TicketTask
 
 
 def closed_gate(event: Event, config: PluginConfig) -> Notice | None:

@@ -11,9 +11,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from shared.events.config import PluginConfig
-from shared.events.event import Ticket, TicketTask
 from shared.events.formatting import formatted
 from shared.events.gate import shown
+from shared.events.snapshots import Ticket, TicketTask
 from shared.events.text import cut, hours, normalised, one_line, plain_text
 from shared.values.ids import id_in, read_id
 

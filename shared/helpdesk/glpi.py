@@ -19,7 +19,7 @@ from pydantic import SecretStr
 
 from shared.codes.faults import HelpdeskFault
 from shared.errors import InvalidEvent
-from shared.events.event import parse_event
+from shared.events.parsing import parse_event
 from shared.helpdesk.lookup import Changed, HelpdeskRefused, HelpdeskUnreachable
 from shared.process.bounded import OutOfTime, Unanswered, bounded_call
 from shared.process.outbound import DIRECT, Outbound

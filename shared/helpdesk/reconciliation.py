@@ -9,11 +9,14 @@ from datetime import UTC, date, datetime, timedelta
 from itertools import islice
 from typing import TypeVar
 
-from shared.events.event import Delivery, Event, parse_delivery, parse_event, place_of
+from shared.events.delivery import Delivery, parse_delivery
+from shared.events.event import Event
 from shared.events.gate import closed_gate
+from shared.events.parsing import parse_event
+from shared.events.place import place_of
 from shared.helpdesk.lookup import Changed, HelpdeskLookup
-from shared.store.journal.tickets import Desired
-from shared.store.tables.models import LedgerState
+from shared.store.journal.ticket_queries import Desired
+from shared.store.tables.ledger import LedgerState
 from shared.store.transaction import Store, Transaction
 
 OVERLAP = timedelta(days=1)

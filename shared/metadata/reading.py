@@ -11,8 +11,8 @@ from shared.codes.faults import Detail
 from shared.errors import OutcomeUnknown, TrackerRejected
 from shared.metadata import rows as metadata_rows
 from shared.metadata.rows import LISTINGS
+from shared.store.configuration.matching import TrackerPerson
 from shared.store.configuration.metadata import Entry, MetadataKind
-from shared.store.configuration.people import TrackerPerson
 from shared.tracker.answers import Answer
 from shared.tracker.client import USERS, TrackerClient
 from shared.tracker.lanes import in_lanes

@@ -8,8 +8,8 @@ from typing import Any
 
 from shared.codes.faults import Detail
 from shared.errors import OutcomeUnknown
+from shared.store.configuration.matching import TrackerPerson
 from shared.store.configuration.metadata import Entry, MetadataKind
-from shared.store.configuration.people import TrackerPerson
 from shared.telemetry.logs import get_logger
 from shared.tracker.answers import clean
 from shared.tracker.client import is_header

@@ -23,8 +23,8 @@ from shared.metadata.reading import (
 )
 from shared.redis.locks import Locks
 from shared.sentences.render import sentence
+from shared.store.configuration.matching import TrackerPerson
 from shared.store.configuration.metadata import Entry, MetadataKind
-from shared.store.configuration.people import TrackerPerson
 from shared.store.transaction import Store, Transaction
 from shared.telemetry.logs import get_logger, reason_fields
 from shared.tracker.client import TrackerClient

@@ -28,9 +28,10 @@ from shared.events.gate import closed_gate
 from shared.events.payloads import not_taken
 from shared.store.journal.due import snapshot_of
 from shared.store.journal.trace import Step
-from shared.store.ledger.ledger import Claim, LedgerRow
+from shared.store.ledger.statements import Claim
 from shared.store.ledger.transitions import FOR_A_PERSON, TRANSITIONS, InJournal, LedgerEvent
-from shared.store.tables.models import EventState, JournalEvent, LedgerState, TaskTimeLink
+from shared.store.tables.journal import EventState, JournalEvent
+from shared.store.tables.ledger import LedgerRow, LedgerState, TaskTimeLink
 from shared.store.transaction import Transaction
 
 ENDED_WELL = (EventState.DONE, EventState.SUPERSEDED)

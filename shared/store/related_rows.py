@@ -26,7 +26,8 @@ from sqlalchemy.orm import Session
 from shared.store.journal.due import ORDER, task_key
 from shared.store.ledger.transitions import IN_FLIGHT
 from shared.store.tables.constant import carry_out
-from shared.store.tables.models import JournalEvent, TaskTimeLink, TicketDeletion, TicketIssueLink
+from shared.store.tables.journal import JournalEvent, TicketDeletion
+from shared.store.tables.ledger import TaskTimeLink, TicketIssueLink
 from shared.store.tables.rows import among
 from shared.store.tables.types import unindexed
 

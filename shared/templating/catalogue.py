@@ -12,15 +12,15 @@ import hashlib
 import types
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
 from pydantic import BaseModel, ConfigDict, Field
 
 from shared.codes.templates import JsonType, TemplateProblem
 from shared.events.config import PluginConfig
-from shared.events.event import Ticket, TicketTask, as_utc
 from shared.events.gate import shown
+from shared.events.snapshots import Ticket, TicketTask
 from shared.templating.operations import CustomField, Operation
 from shared.templating.values import Json, UnlocatedError
 
@@ -253,7 +253,7 @@ def from_ticket(
     context = TicketContext(
         event=EventPart(
             name=event_name,
-            occurred_at=as_utc(occurred_at).isoformat(timespec="seconds").replace("+00:00", "Z"),
+            occurred_at=occurred_at.astimezone(UTC).isoformat(timespec="seconds").replace("+00:00", "Z"),
         ),
         ticket=TicketPart.model_validate(ticket),
         task=TaskPart.model_validate(shown(task, config)) if task else None,

@@ -15,8 +15,8 @@ from typing import Any, get_args
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from shared.codes.templates import TemplateProblem
-from shared.events.event import ContentFormat
 from shared.events.formatting import Formatting, formatted
+from shared.events.snapshots import ContentFormat
 from shared.events.text import cut, hours, plain_text
 from shared.templating.values import (
     OUTPUT_BYTES,

@@ -17,7 +17,8 @@ from deploy.embedded.ports import is_free
 from deploy.embedded.workplace import ROOT
 from deploy.sandbox.samples import load_samples
 from producer.helpdesks.glpi.events import Item, read
-from shared.events.event import Deletion, Event, parse_event
+from shared.events.event import Deletion, Event
+from shared.events.parsing import parse_event
 from tests.support.documents import documented, instead
 from tests.support.make_run import UP, Start, running
 

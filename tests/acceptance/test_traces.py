@@ -19,7 +19,7 @@ from sqlalchemy import select
 from deploy.embedded.ports import HOST
 from deploy.embedded.redis import RedisServer
 from deploy.sandbox.tracker.control import StandIn
-from shared.store.tables.models import JournalEvent
+from shared.store.tables.journal import JournalEvent
 from tests.support.events import task, task_event, ticket
 from tests.support.fleet import Fleet
 from tests.support.nursery import Nursery

@@ -39,7 +39,7 @@ from shared.redis.circuit_breaker import LONGEST_PAUSE_S
 from shared.redis.clock import now
 from shared.redis.locks import Locks
 from shared.redis.rate_limit import RateLimiter
-from shared.store.tables.models import JournalEvent
+from shared.store.tables.journal import JournalEvent
 from shared.store.tables.types import clock
 from shared.telemetry.logs import configure_logging
 from tests.support.bridge import STATUS_MAP, Bridge

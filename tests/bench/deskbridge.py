@@ -7,7 +7,7 @@ from sqlalchemy import func, select, text
 
 from deploy.embedded.administration import Administration
 from deploy.sandbox.samples import load_samples
-from shared.store.tables.models import EventState, JournalEvent
+from shared.store.tables.journal import EventState, JournalEvent
 from tests.bench.servers import Servers
 from tests.bench.side import Side
 from tests.bench.workload import SECRET

@@ -18,7 +18,7 @@ from sqlalchemy import event, text
 from producer.admin.migrations.upgrading import upgrade
 from producer.admin.records.transaction import Store, Transaction
 from shared.store.tables.database import Database
-from shared.store.tables.models import EventState
+from shared.store.tables.journal import EventState
 
 FEW, MANY = 10_000, 1_000_000
 WORST_RATIO = 10.0

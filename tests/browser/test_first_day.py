@@ -10,7 +10,13 @@ from sqlalchemy import delete
 from deploy.sandbox.tracker.control import StandIn
 from producer.admin.access.accounts import AccountStore
 from shared.redis.heartbeat import WORKER, Heartbeats
-from shared.store.tables.models import EntityLink, MetadataRow, MetadataRun, PluginConfigRecord, TrackerUser
+from shared.store.tables.configuration import (
+    EntityLink,
+    MetadataRow,
+    MetadataRun,
+    PluginConfigRecord,
+    TrackerUser,
+)
 from tests.browser.conftest import SLOW_MS
 from tests.support.bridge import Bridge
 from tests.support.events import task_event

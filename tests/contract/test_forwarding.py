@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from shared.store.configuration.links import LinkKind
-from shared.store.configuration.people import TrackerPerson
+from shared.store.configuration.matching import TrackerPerson
 from tests.contract import seed
 from tests.contract.support import Json, Tracker
 from tests.support.bridge import Bridge

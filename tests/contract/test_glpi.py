@@ -23,7 +23,7 @@ from shared.process.settings import Settings
 from shared.redis.circuit_breaker import HELPDESK_KEY
 from shared.redis.keys import key_of
 from shared.store.configuration.links import LinkKind
-from shared.store.configuration.people import TrackerPerson
+from shared.store.configuration.matching import TrackerPerson
 from tests.contract import seed
 from tests.contract.support import Json, Tracker
 from tests.helpdesks.recorded_requests import SECRET, Recorded, challenge, recorded, signed

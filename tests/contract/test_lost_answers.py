@@ -9,7 +9,7 @@ import pytest
 
 from shared.codes.kinds import Kind
 from shared.store.configuration.links import LinkKind
-from shared.store.tables.models import LedgerState
+from shared.store.tables.ledger import LedgerState
 from tests.contract.support import Json, Tracker
 from tests.support.bridge import Bridge
 from tests.support.events import BOB, task, task_event, ticket

@@ -19,7 +19,8 @@ from producer.admin.templates.templates import TemplateStore
 from shared.codes.kinds import Kind
 from shared.errors import NotFound
 from shared.store.configuration.links import Link, LinkKind
-from shared.store.tables.models import EventState, LedgerState
+from shared.store.tables.journal import EventState
+from shared.store.tables.ledger import LedgerState
 from shared.templating.operations import Operation
 from tests.drill.day import PUBLIC_ENTITY
 from tests.support.bridge import STATUS_MAP

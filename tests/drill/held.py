@@ -10,7 +10,8 @@ from sqlalchemy import select
 from producer.admin.decisions.held import held_rows
 from producer.admin.records.transaction import Store
 from shared.codes.kinds import Kind
-from shared.store.tables.models import EventState, JournalEvent, LedgerState
+from shared.store.tables.journal import EventState, JournalEvent
+from shared.store.tables.ledger import LedgerState
 
 
 @dataclass(frozen=True)

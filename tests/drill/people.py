@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from shared.store.configuration.people import TrackerPerson
+from shared.store.configuration.matching import TrackerPerson
 from tests.support.bridge import PEOPLE
 from tests.support.events import ALICE, BOB
 

@@ -13,7 +13,8 @@ from sqlalchemy import select
 from sqlalchemy.exc import SQLAlchemyError
 
 from producer.admin.records.transaction import Store
-from shared.store.tables.models import TaskTimeLink, TicketIssueLink, TicketState
+from shared.store.tables.journal import TicketState
+from shared.store.tables.ledger import TaskTimeLink, TicketIssueLink
 from tests.drill.besieged import Honest, besiege, complaints
 from tests.drill.day import Day, make_day
 from tests.drill.expect import expect

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from shared.events.event import parse_delivery
+from shared.events.delivery import parse_delivery
 from tests.drill.day import make_day
 from tests.drill.inject import ACTIONS
 from tests.drill.plan import KINDS, make_faults, version_of

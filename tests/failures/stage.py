@@ -24,7 +24,7 @@ from shared.codes.findings import Finding
 from shared.codes.notice import Code
 from shared.connection.connector import Connector
 from shared.connection.vault import Vault
-from shared.store.tables.models import EventState
+from shared.store.tables.journal import EventState
 from tests.failures.redmine import RealRedmine
 from tests.support.bridge import Bridge
 from tests.support.events import task, task_event

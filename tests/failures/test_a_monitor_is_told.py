@@ -23,7 +23,8 @@ from shared.redis.keys import INSTALLATIONS, key_of
 from shared.redis.latency import KEY as LATENCY
 from shared.redis.latency import note_calls, seconds_per_call
 from shared.redis.rate_limit import RateLimiter, forget_turns
-from shared.store.tables.models import JournalEvent, Misattributed
+from shared.store.tables.journal import JournalEvent
+from shared.store.tables.ledger import Misattributed
 from shared.store.tables.types import clock
 from shared.tracker.meter import Meter
 from tests.deployment.prometheus import RULES

@@ -9,7 +9,7 @@ from shared.codes.findings import Finding
 from shared.codes.steps import What
 from shared.connection.connector import Connector
 from shared.connection.vault import Vault
-from shared.store.tables.models import EventState
+from shared.store.tables.journal import EventState
 from tests.failures.stage import Stage
 from tests.integration.console.pages import Visitor
 from tests.support.events import task, task_event

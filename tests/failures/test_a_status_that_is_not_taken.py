@@ -13,7 +13,7 @@ from shared.codes.faults import Detail
 from shared.codes.findings import Finding
 from shared.codes.reasons import Reason
 from shared.codes.steps import What
-from shared.store.tables.models import EventState
+from shared.store.tables.journal import EventState
 from tests.failures.stage import Stage
 from tests.support.events import task, task_event, ticket, ticket_event
 from tests.unit.commands.conftest import Shell

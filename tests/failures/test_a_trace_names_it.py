@@ -11,7 +11,7 @@ from shared.codes.reasons import Reason
 from shared.codes.steps import What
 from shared.metadata.synchronisation import refresh_people
 from shared.store.configuration.links import LinkKind
-from shared.store.tables.models import EventState
+from shared.store.tables.journal import EventState
 from shared.tracker.lists import TrackerLists
 from tests.failures.stage import (
     Failure,

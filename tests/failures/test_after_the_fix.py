@@ -8,7 +8,7 @@ from deploy.sandbox.tracker.seed import user_key
 from shared.codes.hints import Hint
 from shared.redis.circuit_breaker import CircuitBreaker
 from shared.store.configuration.links import LinkKind
-from shared.store.tables.models import EventState
+from shared.store.tables.journal import EventState
 from tests.failures.stage import Stage
 from tests.unit.commands.conftest import Shell
 

@@ -11,7 +11,7 @@ from deploy.sandbox.tracker.seed import user_key
 from shared.codes.faults import Detail
 from shared.codes.findings import Finding
 from shared.codes.hints import Hint
-from shared.store.tables.models import EventState
+from shared.store.tables.journal import EventState
 from tests.failures.stage import Act, Stage, both, key, patch
 from tests.integration.console.pages import Visitor
 from tests.unit.commands.conftest import Shell

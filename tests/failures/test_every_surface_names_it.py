@@ -18,7 +18,7 @@ from shared.redis.latency import note_calls
 from shared.redis.locks import make_redis
 from shared.redis.rate_limit import KEY as TURNS
 from shared.redis.rate_limit import RateLimiter, forget_turns
-from shared.store.tables.models import JournalEvent
+from shared.store.tables.journal import JournalEvent
 from shared.store.tables.types import clock as clock_of_database
 from tests.failures.stage import Act, Shown, Stage, staged
 from tests.integration.console.pages import Visitor

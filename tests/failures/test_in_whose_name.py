@@ -8,7 +8,7 @@ from shared.codes.authors import Misattribution
 from shared.codes.findings import Finding
 from shared.codes.notice import Code
 from shared.codes.steps import What
-from shared.store.tables.models import EventState
+from shared.store.tables.journal import EventState
 from tests.failures.stage import Act, Stage, patch, remove
 from tests.support.events import task, task_event, ticket
 from tests.unit.commands.conftest import Shell

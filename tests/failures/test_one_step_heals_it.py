@@ -17,7 +17,7 @@ from shared.codes.refusals import Refusal
 from shared.errors import BadSignature
 from shared.process.itself import Process
 from shared.redis.heartbeat import BEAT, WORKER, Heartbeats
-from shared.store.tables.models import EventState
+from shared.store.tables.journal import EventState
 from tests.failures.stage import Stage, own_key
 from tests.integration.console.pages import Visitor
 from tests.support.bridge import Bridge

@@ -24,7 +24,7 @@ from shared.metadata.synchronisation import sync_metadata
 from shared.process.itself import Process
 from shared.redis.heartbeat import BEAT, CONSOLE, WORKER, Heartbeats
 from shared.store.configuration.links import LinkKind
-from shared.store.tables.models import EventState, ProducerSign
+from shared.store.tables.journal import EventState, ProducerSign
 from shared.store.tables.types import clock
 from shared.tracker.projects import listed_now
 from tests.failures.stage import (

@@ -13,7 +13,7 @@ from shared.codes.faults import Fault
 from shared.errors import TrackerError
 from shared.metadata.synchronisation import synchronise as recorded
 from shared.redis.heartbeat import WORKER, Heartbeats
-from shared.store.tables.models import JournalEvent
+from shared.store.tables.journal import JournalEvent
 from shared.store.tables.types import clock
 from tests.failures.stage import Act, Stage, both, configure, patch, settings
 from tests.failures.test_a_monitor_is_told import calls_take, of_nobody, status_refused, synchronise

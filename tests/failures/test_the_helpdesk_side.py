@@ -7,7 +7,7 @@ from typing import Any
 from producer.admin.catching_up.replay import replay_state
 from shared.codes.findings import Finding
 from shared.store.configuration.links import LinkKind
-from shared.store.tables.models import EventState
+from shared.store.tables.journal import EventState
 from tests.failures.stage import Stage
 from tests.support.bridge import Bridge
 from tests.support.events import ticket, ticket_event

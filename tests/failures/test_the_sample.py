@@ -22,13 +22,9 @@ from producer.hooks.app import create_app
 from shared.codes.changes import Did
 from shared.codes.kinds import Kind
 from shared.redis.locks import of_ticket
-from shared.store.tables.models import (
-    Base,
-    EventState,
-    JournalEvent,
-    LedgerState,
-    TicketIssueLink,
-)
+from shared.store.tables.journal import EventState, JournalEvent
+from shared.store.tables.ledger import LedgerState, TicketIssueLink
+from shared.store.tables.types import Base
 from shared.tracker.client import Target, TrackerClient
 from shared.values.ids import LARGEST, is_sample, new_sample
 from tests.failures.redmine import RealRedmine

@@ -25,7 +25,7 @@ from shared.codes.notice import Code
 from shared.codes.reasons import Reason
 from shared.codes.refusals import Refusal
 from shared.codes.steps import What
-from shared.store.tables.models import EventState
+from shared.store.tables.journal import EventState
 from shared.store.tables.types import clock
 from shared.templating.operations import Operation
 from tests.failures.stage import Act, Stage, both, configure, patch, remove, settings, template

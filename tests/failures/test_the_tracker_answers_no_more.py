@@ -15,7 +15,7 @@ from shared.codes.faults import Detail, Fault
 from shared.codes.findings import Finding
 from shared.codes.notice import Code
 from shared.monitoring.standing import StandingCollector
-from shared.store.tables.models import EventState
+from shared.store.tables.journal import EventState
 from shared.telemetry import metrics
 from tests.failures.stage import Stage
 from tests.integration.console.pages import Visitor

@@ -10,7 +10,7 @@ from structlog.testing import capture_logs
 from producer.admin.looking.story import trace_ticket
 from shared.codes.faults import Fault
 from shared.store.configuration.links import LinkKind
-from shared.store.tables.models import EventState
+from shared.store.tables.journal import EventState
 from tests.failures.stage import Stage
 from tests.support.events import ticket, ticket_event
 

@@ -20,7 +20,7 @@ from shared.codes.refusals import Refusal
 from shared.codes.steps import What
 from shared.errors import SettingsError
 from shared.store.tables.database import Database
-from shared.store.tables.models import EventState
+from shared.store.tables.journal import EventState
 from shared.store.tables.schema import HEAD, is_current
 from tests.failures.stage import Stage
 from tests.failures.test_a_status_that_is_not_taken import IN_PROGRESS, api, status

@@ -13,7 +13,7 @@ from shared.codes.findings import Finding
 from shared.codes.notice import Code
 from shared.codes.reasons import Matching
 from shared.metadata.synchronisation import refresh_people
-from shared.store.tables.models import EventState
+from shared.store.tables.journal import EventState
 from shared.tracker.lists import TrackerLists
 from tests.failures.stage import Act, Stage, both, patch
 from tests.integration.console.pages import Visitor

@@ -15,7 +15,7 @@ from pydantic import SecretStr
 
 from shared.codes.faults import HelpdeskFault
 from shared.codes.refusals import Refusal
-from shared.events.event import parse_event
+from shared.events.parsing import parse_event
 from shared.helpdesk import glpi
 from shared.helpdesk.glpi import PAGE_SIZE, GlpiLookup
 from shared.helpdesk.lookup import HelpdeskRefused, HelpdeskUnreachable

@@ -26,7 +26,7 @@ from shared.codes.reasons import Reason
 from shared.codes.refusals import Refusal
 from shared.errors import SettingsError
 from shared.process.settings import Settings
-from shared.store.tables.models import EventState
+from shared.store.tables.journal import EventState
 from tests.helpdesks.conftest import OF_GLPI_ALONE, GlpiProducer
 from tests.helpdesks.recorded_requests import SECRET, challenge, recorded, signed
 from tests.integration.producer.conftest import SECRET as EVENTS_SECRET

@@ -11,7 +11,7 @@ from shared.codes.refusals import Refusal
 from shared.connection.connector import Connector
 from shared.connection.vault import Vault
 from shared.errors import TrackerClosed
-from shared.store.ledger.ledger import LedgerRow
+from shared.store.tables.ledger import LedgerRow
 from tests.support.bridge import Bridge
 from tests.support.events import task_event
 from tests.support.refusals import says

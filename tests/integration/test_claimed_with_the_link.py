@@ -16,8 +16,8 @@ from shared.codes.kinds import Kind
 from shared.connection.connector import Connector
 from shared.connection.vault import Vault
 from shared.errors import LeaseOver, NotBegun
-from shared.store.ledger.ledger import Claim as Asked
-from shared.store.tables.models import LedgerState
+from shared.store.ledger.statements import Claim as Asked
+from shared.store.tables.ledger import LedgerState
 from tests.support.bridge import Bridge
 from tests.support.events import BOB, task, task_event, ticket
 from tests.support.ledger import entries, ours, row

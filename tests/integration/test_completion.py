@@ -18,7 +18,7 @@ from shared.helpdesk.glpi import GlpiLookup
 from shared.redis.circuit_breaker import HELPDESK_KEY
 from shared.redis.keys import key_of
 from shared.store.configuration.links import LinkKind
-from shared.store.tables.models import JournalEvent
+from shared.store.tables.journal import JournalEvent
 from tests.support.bridge import Bridge
 from tests.support.events import task, task_event, ticket, ticket_event
 from tests.support.glpi_api import GlpiApi, glpi_api

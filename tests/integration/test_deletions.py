@@ -8,7 +8,8 @@ from deploy.sandbox.tracker.control import StandIn
 from producer.admin.looking.story import trace_ticket
 from shared.codes.kinds import Kind
 from shared.codes.reasons import Reason
-from shared.store.tables.models import EventState, LedgerState
+from shared.store.tables.journal import EventState
+from shared.store.tables.ledger import LedgerState
 from tests.support.bridge import Bridge
 from tests.support.events import deletion, task, task_event, ticket, ticket_event
 from tests.support.ledger import entries, ours, row, until_settled

@@ -34,8 +34,10 @@ from shared.metadata.synchronisation import sync_metadata
 from shared.process.itself import Process
 from shared.redis.heartbeat import BEAT, WORKER, Heartbeats
 from shared.store.configuration.links import LinkKind
+from shared.store.tables.configuration import MetadataRun
 from shared.store.tables.database import Database
-from shared.store.tables.models import DryRunObject, JournalEvent, MetadataRun
+from shared.store.tables.journal import JournalEvent
+from shared.store.tables.ledger import DryRunObject
 from shared.store.tables.types import clock
 from shared.tracker import lanes
 from shared.tracker.projects import listed_now

@@ -15,7 +15,7 @@ from shared.codes.findings import Finding
 from shared.codes.invalid import Invalid
 from shared.connection.connector import Connector
 from shared.connection.vault import Vault
-from shared.store.tables.models import JournalEvent
+from shared.store.tables.journal import JournalEvent
 from shared.store.tables.types import clock
 from tests.support.bridge import Bridge
 from tests.support.events import task_event

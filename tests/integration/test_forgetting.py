@@ -18,12 +18,13 @@ from shared.codes.refusals import Refusal
 from shared.connection.connector import Connector
 from shared.connection.vault import Vault
 from shared.errors import NotFound
-from shared.events.event import HelpdeskUser, stored_event
+from shared.events.snapshots import HelpdeskUser
 from shared.metadata.synchronisation import sync_metadata
-from shared.store.configuration.people import TrackerPerson
-from shared.store.tables.models import EventState, HelpdeskPerson
+from shared.store.configuration.matching import TrackerPerson
+from shared.store.tables.configuration import HelpdeskPerson
+from shared.store.tables.journal import EventState
 from tests.support.bridge import PEOPLE, Bridge
-from tests.support.events import ALICE, BOB, task, task_event, ticket, ticket_event
+from tests.support.events import ALICE, BOB, stored_event, task, task_event, ticket, ticket_event
 from tests.support.refusals import says
 
 pytestmark = pytest.mark.promise("OPS-06")

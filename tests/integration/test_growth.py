@@ -14,7 +14,7 @@ from sqlalchemy import text
 
 from deploy.sandbox.tracker.control import StandIn
 from shared.codes.reasons import Reason
-from shared.store.tables.models import EventState
+from shared.store.tables.journal import EventState
 from shared.store.tables.prepared import CAN_BE_PREPARED, OFTEN, to_prepare
 from tests.bench.retention import FILLINGS, fill
 from tests.support.bridge import Bridge

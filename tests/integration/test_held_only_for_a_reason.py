@@ -12,7 +12,7 @@ import pytest
 from deploy.sandbox.tracker.control import StandIn
 from shared.codes.kinds import Kind
 from shared.codes.notice import written
-from shared.store.tables.models import LedgerState
+from shared.store.tables.ledger import LedgerState
 from tests.support.bridge import Bridge
 from tests.support.events import task_event
 from tests.support.ledger import change, row, stopped

@@ -15,8 +15,10 @@ from deploy.sandbox.tracker.control import StandIn
 from producer.admin.decisions.held import decide, held_rows
 from shared.codes.kinds import Kind
 from shared.codes.notice import written
-from shared.store.ledger.ledger import Claim, Ledger
-from shared.store.tables.models import JournalEvent, LedgerState
+from shared.store.ledger.ledger import Ledger
+from shared.store.ledger.statements import Claim
+from shared.store.tables.journal import JournalEvent
+from shared.store.tables.ledger import LedgerState
 from shared.store.tables.types import clock
 from tests.support.bridge import Bridge
 from tests.support.events import task, task_event, ticket

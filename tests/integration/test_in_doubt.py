@@ -13,8 +13,8 @@ from producer.admin.decisions.held import decide
 from shared.codes.kinds import Kind
 from shared.codes.notice import written
 from shared.redis.locks import Locks
-from shared.store.ledger.ledger import LedgerRow
-from shared.store.tables.models import JournalEvent, LedgerState, TaskTimeLink, TicketIssueLink
+from shared.store.tables.journal import JournalEvent
+from shared.store.tables.ledger import LedgerRow, LedgerState, TaskTimeLink, TicketIssueLink
 from shared.store.tables.types import clock
 from shared.tracker.lists import TrackerLists
 from tests.support.bridge import Bridge

@@ -20,7 +20,8 @@ from shared.codes.kinds import Kind
 from shared.codes.notice import written
 from shared.redis.circuit_breaker import CircuitBreaker
 from shared.store.ledger.send_window import SendWindow
-from shared.store.tables.models import LedgerState, TicketState
+from shared.store.tables.journal import TicketState
+from shared.store.tables.ledger import LedgerState
 from shared.store.tables.types import clock
 from tests.support.bridge import Bridge
 from tests.support.events import task, task_event, ticket, ticket_event

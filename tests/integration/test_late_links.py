@@ -6,7 +6,7 @@ import pytest
 
 from deploy.sandbox.tracker.control import StandIn
 from shared.codes.kinds import Kind
-from shared.store.tables.models import LedgerState
+from shared.store.tables.ledger import LedgerState
 from tests.support.bridge import Bridge
 from tests.support.events import task_event
 from tests.support.ledger import adopt_as_a_sibling, change, entries, row, stopped

@@ -10,7 +10,7 @@ from deploy.sandbox.tracker.control import StandIn
 from producer.admin.projects.links import make_link
 from shared.codes.reasons import Reason
 from shared.store.configuration.links import Link, LinkKind
-from shared.store.tables.models import EventState
+from shared.store.tables.journal import EventState
 from tests.support.bridge import SUPPORT, Bridge
 from tests.support.events import task, task_event, ticket, ticket_event
 from tests.support.ledger import entries, ours

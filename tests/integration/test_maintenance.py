@@ -19,7 +19,8 @@ from shared.helpdesk.glpi import GlpiLookup
 from shared.redis.keys import key_of
 from shared.redis.locks import ONCE, Locks
 from shared.store.configuration.metadata import RUNS_KEPT
-from shared.store.tables.models import MetadataRun, ReconciliationMark, TraceStep
+from shared.store.tables.configuration import MetadataRun
+from shared.store.tables.journal import ReconciliationMark, TraceStep
 from tests.support.bridge import Bridge
 from tests.support.events import task_event
 from tests.support.glpi_api import GlpiApi, glpi_api

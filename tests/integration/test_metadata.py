@@ -20,8 +20,8 @@ from shared.errors import TrackerClosed
 from shared.metadata.reading import MOST_REPEATS
 from shared.metadata.synchronisation import MetadataResult, refresh, synchronise
 from shared.redis.locks import LONGEST_HELD_S, Locks
+from shared.store.configuration.matching import TrackerPerson
 from shared.store.configuration.metadata import Entry, MetadataKind
-from shared.store.configuration.people import TrackerPerson
 from shared.tracker.answers import Answer
 from shared.tracker.client import TrackerClient
 from shared.tracker.lists import TrackerLists
@@ -125,7 +125,7 @@ def test_a_cached_login_that_no_header_can_have_pauses_nobody(
     bridge: Bridge, stand_in: StandIn, monkeypatch: pytest.MonkeyPatch, login: str
 ) -> None:
     hostile = TrackerPerson(5, login, "Alice Archer", "alice@example.test")
-    monkeypatch.setattr("shared.store.configuration.people._person", lambda _: hostile)
+    monkeypatch.setattr("shared.store.configuration.matching.person_of", lambda _: hostile)
     assert bridge.forward(task_event()) == ["done"]
     assert bridge.breaker.current() is None
     assert [one["user_id"] for one in stand_in.state()["time_entries"]] == [1], "the administrator's"

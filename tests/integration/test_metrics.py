@@ -22,7 +22,7 @@ from shared.redis.keys import key_of
 from shared.redis.rate_limit import KEY, RateLimiter
 from shared.store.journal.journal import Done
 from shared.store.tables.database import Database
-from shared.store.tables.models import EventState
+from shared.store.tables.journal import EventState
 from shared.telemetry import metrics
 from tests.support.bridge import Bridge
 from tests.support.events import task, task_event

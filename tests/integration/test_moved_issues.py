@@ -10,7 +10,7 @@ from producer.admin.decisions.adoption import projects_of
 from producer.admin.decisions.held import resolve
 from producer.admin.desk import Desk
 from shared.codes.kinds import Kind
-from shared.store.tables.models import LedgerState
+from shared.store.tables.ledger import LedgerState
 from shared.tracker.client import TrackerClient
 from tests.support.bridge import Bridge
 from tests.support.events import BOB, task, task_event

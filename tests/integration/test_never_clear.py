@@ -9,7 +9,8 @@ import pytest
 from deploy.sandbox.tracker.control import StandIn
 from producer.admin.decisions.held import decide
 from shared.codes.kinds import Kind
-from shared.store.tables.models import EventState, LedgerState
+from shared.store.tables.journal import EventState
+from shared.store.tables.ledger import LedgerState
 from tests.integration.test_in_doubt import ours, row
 from tests.support.bridge import Bridge
 from tests.support.events import task, task_event, ticket

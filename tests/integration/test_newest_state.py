@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from deploy.sandbox.tracker.control import StandIn
-from shared.store.tables.models import EventState
+from shared.store.tables.journal import EventState
 from tests.support.bridge import Bridge
 from tests.support.events import task, task_event, ticket
 

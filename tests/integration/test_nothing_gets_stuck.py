@@ -16,9 +16,10 @@ from shared.codes.kinds import Kind
 from shared.codes.notice import written
 from shared.codes.steps import What, Which
 from shared.errors import InvalidEvent, TrackerBusy
-from shared.events.event import parse_delivery
+from shared.events.delivery import parse_delivery
 from shared.events.payloads import issue_body
-from shared.store.tables.models import JournalEvent, LedgerState
+from shared.store.tables.journal import JournalEvent
+from shared.store.tables.ledger import LedgerState
 from shared.store.tables.types import clock
 from shared.tracker.answers import read_answer
 from tests.support.bridge import Bridge

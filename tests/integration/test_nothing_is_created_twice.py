@@ -11,8 +11,8 @@ import pytest
 
 from deploy.sandbox.tracker.control import StandIn
 from shared.codes.kinds import Kind
-from shared.store.configuration.people import TrackerPerson
-from shared.store.tables.models import LedgerState
+from shared.store.configuration.matching import TrackerPerson
+from shared.store.tables.ledger import LedgerState
 from shared.store.tables.types import clock
 from tests.support.bridge import PEOPLE, Bridge
 from tests.support.events import task, task_event, ticket

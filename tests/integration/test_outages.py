@@ -16,7 +16,7 @@ from shared.connection.connector import Connector
 from shared.connection.vault import Vault
 from shared.redis.circuit_breaker import FIRST_PAUSE_S
 from shared.sentences.render import sentence
-from shared.store.tables.models import LedgerState
+from shared.store.tables.ledger import LedgerState
 from tests.support.bridge import Bridge
 from tests.support.events import task, task_event, ticket, ticket_event
 from worker.ticket.outages import UnclearAnswers

@@ -11,7 +11,7 @@ from producer.admin.people.people import confirm_matches, map_user, unmap_user, 
 from shared.codes.reasons import Matching
 from shared.errors import NotFound
 from shared.store.configuration.links import LinkKind
-from shared.store.configuration.people import TrackerPerson
+from shared.store.configuration.matching import TrackerPerson
 from tests.support.bridge import DEVELOPER, PEOPLE, Bridge
 from tests.support.events import ALICE, SUPPORT_ENTITY, task, task_event, ticket
 

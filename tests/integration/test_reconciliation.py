@@ -16,7 +16,7 @@ from shared.helpdesk.glpi import GlpiLookup
 from shared.helpdesk.lookup import HelpdeskUnreachable
 from shared.helpdesk.reconciliation import HoursOf, Reconciled, reconcile
 from shared.store.configuration.links import LinkKind
-from shared.store.tables.models import ReconciliationMark
+from shared.store.tables.journal import ReconciliationMark
 from tests.support.bridge import SUPPORT, Bridge
 from tests.support.events import task as ticket_task
 from tests.support.events import task_event, ticket, ticket_event

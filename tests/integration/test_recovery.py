@@ -14,7 +14,7 @@ from deploy.sandbox.tracker.control import StandIn
 from producer.admin.catching_up import recovery
 from producer.admin.decisions.held import decide
 from shared.codes.kinds import Kind
-from shared.store.ledger.ledger import LedgerRow
+from shared.store.tables.ledger import LedgerRow
 from tests.support.bridge import Bridge
 from tests.support.events import ALICE, BOB, task, task_event, ticket, ticket_event
 

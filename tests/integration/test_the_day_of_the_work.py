@@ -8,7 +8,7 @@ from sqlalchemy import update
 
 from deploy.sandbox.tracker.control import StandIn
 from shared.codes.kinds import Kind
-from shared.store.tables.models import JournalEvent
+from shared.store.tables.journal import JournalEvent
 from tests.support.bridge import Bridge
 from tests.support.events import task, task_event
 from tests.support.ledger import entries, row, until_settled

@@ -25,9 +25,10 @@ from shared.redis.rate_limit import RateLimiter
 from shared.store.configuration.people import People
 from shared.store.journal.due import FEW_BYTES, FEW_ROWS
 from shared.store.journal.tickets import TicketStates
-from shared.store.ledger.ledger import Claim as Asked
+from shared.store.ledger.statements import Claim as Asked
 from shared.store.tables.database import SILENT, Database
-from shared.store.tables.models import LedgerState, TicketState
+from shared.store.tables.journal import TicketState
+from shared.store.tables.ledger import LedgerState
 from shared.store.tables.prepared import WITH_NEXT
 from tests.support.bridge import STATUS_MAP, SUPPORT, Bridge
 from tests.support.events import ALICE, BOB, task, task_event, ticket, ticket_event

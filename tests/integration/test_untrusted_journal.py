@@ -13,7 +13,7 @@ from sqlalchemy import func, insert, select
 from deploy.sandbox.tracker.control import StandIn
 from shared.codes.reasons import Reason
 from shared.store.journal import due as due_module
-from shared.store.tables.models import EventState, JournalEvent
+from shared.store.tables.journal import EventState, JournalEvent
 from tests.support.bridge import Bridge
 from tests.support.events import task, task_event, ticket, ticket_event
 

@@ -17,7 +17,7 @@ from shared.connection.connector import Connector
 from shared.connection.vault import Vault
 from shared.errors import NotBegun
 from shared.store.configuration.metadata import Entry, MetadataKind
-from shared.store.tables.models import LedgerState
+from shared.store.tables.ledger import LedgerState
 from tests.support.bridge import STATUS_MAP, Bridge
 from tests.support.events import task_event, ticket, ticket_event
 from tests.support.ledger import entries, ours, row, stopped

@@ -12,13 +12,13 @@ from producer.admin.configuration.configuration import rotate_keys
 from producer.admin.erasing.erasure import Erasure
 from producer.admin.erasing.scrubbing import Person
 from shared.connection.vault import Vault
-from shared.events.event import HelpdeskUser
+from shared.events.snapshots import HelpdeskUser
 from shared.metadata.synchronisation import keep_kinds
 from shared.store.configuration.basis import CHANGES
 from shared.store.configuration.links import Link, LinkKind
+from shared.store.configuration.matching import TrackerPerson
 from shared.store.configuration.metadata import Entry, MetadataKind
-from shared.store.configuration.people import TrackerPerson
-from shared.store.tables.models import PluginConfigRecord, TemplateVersion
+from shared.store.tables.configuration import PluginConfigRecord, TemplateVersion
 from tests.support.bridge import Bridge
 
 MAIL = "alice@example.test"

@@ -12,11 +12,11 @@ from sqlalchemy.exc import OperationalError
 from deploy.sandbox.tracker.control import StandIn
 from producer.admin.records.transaction import Transaction
 from shared.codes.kinds import Kind
-from shared.events.event import HelpdeskUser
+from shared.events.snapshots import HelpdeskUser
 from shared.store.configuration.links import Link, LinkKind
 from shared.store.configuration.metadata import Entry, MetadataKind
 from shared.store.configuration.people import People
-from shared.store.tables.models import TrackerUser, UserPin
+from shared.store.tables.configuration import TrackerUser, UserPin
 from tests.support.bridge import PEOPLE, STATUS_MAP, SUPPORT, Bridge
 from tests.support.events import ALICE, SUPPORT_ENTITY, task, task_event, ticket, ticket_event
 from tests.support.ledger import entries, ours, row

@@ -24,8 +24,8 @@ from shared.errors import LeaseOver
 from shared.events.config import PluginConfig
 from shared.store.configuration.configs import Configs
 from shared.store.configuration.links import Link, LinkKind
-from shared.store.ledger.ledger import Claim
 from shared.store.ledger.send_window import SendWindow
+from shared.store.ledger.statements import Claim
 from tests.support.bridge import STATUS_MAP, Bridge
 from tests.support.events import BOB, SUPPORT_ENTITY, task, task_event, ticket, ticket_event
 from tests.support.ledger import entries, ours

@@ -9,17 +9,13 @@ from sqlalchemy import select
 
 from shared.codes.kinds import Kind
 from shared.codes.reasons import Reason
-from shared.events.event import Deletion, Event, stored
-from shared.store.journal.tickets import Desired, TicketStates
-from shared.store.ledger.ledger import IN_FLIGHT, LedgerRow
-from shared.store.tables.models import (
-    EventState,
-    JournalEvent,
-    LedgerState,
-    TaskTimeLink,
-    TicketIssueLink,
-    TicketState,
-)
+from shared.events.event import Deletion, Event
+from shared.events.stored import stored
+from shared.store.journal.ticket_queries import Desired
+from shared.store.journal.tickets import TicketStates
+from shared.store.ledger.transitions import IN_FLIGHT
+from shared.store.tables.journal import EventState, JournalEvent, TicketState
+from shared.store.tables.ledger import LedgerRow, LedgerState, TaskTimeLink, TicketIssueLink
 from tests.model.tracker import Made
 from tests.model.world import World
 from tests.support.bridge import STATUS_MAP

@@ -6,8 +6,8 @@ from producer.admin.catching_up.replay import replay_state
 from producer.admin.decisions.held import decide, held_rows
 from shared.codes.kinds import Kind
 from shared.codes.reasons import Reason
-from shared.store.ledger.ledger import LedgerRow
-from shared.store.tables.models import EventState
+from shared.store.tables.journal import EventState
+from shared.store.tables.ledger import LedgerRow
 from tests.model.oracle import look
 from tests.model.world import World
 

@@ -17,9 +17,10 @@ from shared.codes.notice import written
 from shared.errors import LockBusy
 from shared.redis.locks import HeldLock, Locks
 from shared.store.journal.journal import Journal
-from shared.store.ledger.ledger import Claim, Ledger
+from shared.store.ledger.ledger import Ledger
 from shared.store.ledger.send_window import SendWindow
-from shared.store.tables.models import LedgerState
+from shared.store.ledger.statements import Claim
+from shared.store.tables.ledger import LedgerState
 from tests.model.machine import PROFILE, Bridge
 from tests.model.stage import END
 from tests.model.tracker import Fate

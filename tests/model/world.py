@@ -16,12 +16,13 @@ from sqlalchemy.exc import SQLAlchemyError
 from producer.admin.records.transaction import Store
 from shared.codes.kinds import Kind
 from shared.events.config import PluginConfig
-from shared.events.event import parse_delivery
+from shared.events.delivery import parse_delivery
 from shared.process.settings import Settings
 from shared.redis.circuit_breaker import CircuitBreaker
 from shared.redis.locks import Locks
 from shared.store.configuration.links import Link, LinkKind
-from shared.store.ledger.ledger import Claim, Ledger
+from shared.store.ledger.ledger import Ledger
+from shared.store.ledger.statements import Claim
 from shared.store.transaction import Transaction
 from tests.model.clock import Clock
 from tests.model.database import MemoryDatabase

@@ -15,7 +15,7 @@ from producer.admin.records.transaction import Store
 from shared.connection.connector import Connector
 from shared.connection.vault import Vault
 from shared.events.config import PluginConfig
-from shared.events.event import parse_delivery
+from shared.events.delivery import parse_delivery
 from shared.helpdesk.lookup import HelpdeskLookup
 from shared.process.settings import Settings
 from shared.redis.circuit_breaker import HELPDESK_KEY, CircuitBreaker
@@ -23,9 +23,10 @@ from shared.redis.heartbeat import WORKER, Heartbeats
 from shared.redis.installation import Whose
 from shared.redis.locks import Locks, make_redis
 from shared.store.configuration.links import Link, LinkKind
-from shared.store.configuration.people import TrackerPerson
+from shared.store.configuration.matching import TrackerPerson
 from shared.store.tables.database import Database
-from shared.store.tables.models import JournalEvent, TaskTimeLink, TicketIssueLink, TicketState
+from shared.store.tables.journal import JournalEvent, TicketState
+from shared.store.tables.ledger import TaskTimeLink, TicketIssueLink
 from shared.store.tables.types import clock
 from tests.support.databases import made_file, make_file, make_tables
 from tests.support.events import SUPPORT_ENTITY, delivery_id

@@ -20,7 +20,7 @@ from producer.admin.records.transaction import Store
 from shared.errors import SettingsError
 from shared.store.tables import database as module
 from shared.store.tables.database import Database
-from shared.store.tables.models import InstallationRecord
+from shared.store.tables.journal import InstallationRecord
 from shared.store.tables.schema import require_current
 
 NUMBER_ANEW = "SELECT setval(schemaname || '.' || sequencename, start_value, false) FROM pg_sequences"

@@ -13,7 +13,7 @@ from producer.admin.dryrun.results import DryRun
 from producer.admin.dryrun.run import DryRuns
 from producer.admin.records.transaction import Store
 from shared.dryrun.cleanup import clean_up
-from shared.store.tables.models import DryRunObject
+from shared.store.tables.ledger import DryRunObject
 from shared.store.tables.types import clock
 from shared.templating.catalogue import Context, sample
 from shared.templating.operations import Operation

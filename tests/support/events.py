@@ -6,6 +6,9 @@ from datetime import UTC, datetime, timedelta
 from itertools import count
 from typing import Any
 
+from shared.events.event import Event
+from shared.events.stored import stored
+
 START = datetime(2026, 1, 5, 9, 0, tzinfo=UTC)
 ALICE = {"id": 7, "email": "alice@example.test"}
 BOB = {"id": 8, "email": "Bob@Example.test"}
@@ -96,3 +99,10 @@ def deletion(
     """
     task_of = {} if task_id is None else {"task": {"id": task_id}}
     return {"event": event, "occurred_at": moment(at), "ticket": {"id": ticket_id}, **task_of, **extra}
+
+
+def stored_event(payload: str) -> Event:
+    """Return the event of a payload of the journal; it has a snapshot."""
+    event = stored(payload)
+    assert isinstance(event, Event)
+    return event

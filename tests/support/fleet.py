@@ -21,16 +21,14 @@ from deploy.embedded.ports import HOST, free_port
 from deploy.embedded.processes import Child, ProcessGroup
 from deploy.sandbox.tracker.control import StandIn
 from shared.codes.steps import What
-from shared.store.ledger.ledger import IN_FLIGHT
-from shared.store.tables.models import (
+from shared.store.ledger.transitions import IN_FLIGHT
+from shared.store.tables.journal import (
     EventState,
     JournalEvent,
-    LedgerState,
-    TaskTimeLink,
-    TicketIssueLink,
     TicketState,
     TraceStep,
 )
+from shared.store.tables.ledger import LedgerState, TaskTimeLink, TicketIssueLink
 from tests.support.bridge import Bridge
 from tests.support.nursery import Nursery, ReadyMade, can_be_forked
 

@@ -13,8 +13,9 @@ from deploy.sandbox.tracker.control import StandIn
 from shared.codes.kinds import Kind
 from shared.codes.notice import written
 from shared.redis.locks import Locks
-from shared.store.ledger.ledger import Claim, LedgerRow
-from shared.store.tables.models import JournalEvent, LedgerState, TaskTimeLink, TicketIssueLink
+from shared.store.ledger.statements import Claim
+from shared.store.tables.journal import JournalEvent
+from shared.store.tables.ledger import LedgerRow, LedgerState, TaskTimeLink, TicketIssueLink
 from shared.store.tables.types import clock
 from shared.tracker.client import TrackerClient
 from tests.support.bridge import SUPPORT, Bridge

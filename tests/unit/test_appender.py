@@ -12,8 +12,8 @@ from sqlalchemy.exc import DataError, OperationalError
 
 from producer.hooks import appender as appender_module
 from producer.hooks.appender import Appender
-from shared.events.event import Delivery, parse_delivery
-from shared.store.journal.journal import Accepted
+from shared.events.delivery import Delivery, parse_delivery
+from shared.store.journal.appending import Accepted
 from tests.support.events import task_event
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from shared.store.journal.tickets import TICKETS, Desired
+from shared.store.journal.ticket_queries import TICKETS, Desired
 
 
 def test_every_field_stands_where_its_column_does() -> None:

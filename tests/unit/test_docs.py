@@ -14,7 +14,8 @@ import typer
 from deploy.site import pages, reference
 from producer.commands.main import app
 from shared.events.config import PluginConfig
-from shared.events.event import Event, HelpdeskUser, Ticket, TicketTask
+from shared.events.event import Event
+from shared.events.snapshots import HelpdeskUser, Ticket, TicketTask
 from shared.process.settings import Settings
 from tests.support import documents, promises
 from tests.support.documents import PAGES, ROOT, blocks, page_name

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from shared.events.config import PluginConfig
-from shared.events.event import Ticket, TicketTask
 from shared.events.payloads import issue_body, membership_body, status_body, time_entry_body
+from shared.events.snapshots import Ticket, TicketTask
 from tests.support import events
 
 FULL = PluginConfig(

@@ -19,7 +19,7 @@ from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanE
 from deploy.embedded.ports import free_port
 from shared.codes.refusals import Refusal
 from shared.errors import SettingsError
-from shared.events.event import parse_event
+from shared.events.parsing import parse_event
 from shared.process.settings import Settings
 from shared.queue.messages import message_of
 from shared.telemetry import traceparent, tracing

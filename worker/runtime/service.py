@@ -20,7 +20,7 @@ from shared.errors import BridgeError, LockBusy, SettingsError, TrackerBusy
 from shared.process.itself import Process
 from shared.redis.circuit_breaker import CircuitBreaker, Permit
 from shared.redis.locks import HeldLock, Locks, of_ticket
-from shared.store.tables.models import EventState
+from shared.store.tables.journal import EventState
 from shared.telemetry.logs import get_logger, reason_fields
 from worker.ticket.context import Services
 from worker.ticket.error_table import OPENS_BREAKER

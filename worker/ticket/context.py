@@ -25,7 +25,7 @@ from shared.process.settings import Settings
 from shared.redis.circuit_breaker import CircuitBreaker
 from shared.redis.concurrency_limit import Limit
 from shared.redis.locks import HeldLock, Locks
-from shared.store.configuration.people import Match
+from shared.store.configuration.matching import Match
 from shared.store.configuration.templates import ActiveTemplate
 from shared.store.decisions import Decisions
 from shared.store.journal.trace import Step as TraceStep

@@ -37,10 +37,11 @@ from shared.errors import (
     TrackerRejected,
 )
 from shared.store.decisions import Decisions
-from shared.store.ledger.ledger import Answered, LedgerRow
-from shared.store.ledger.ledger import Claim as Asked
 from shared.store.ledger.send_window import SendWindow
-from shared.store.tables.models import LedgerState, RecoveryMode
+from shared.store.ledger.statements import Answered
+from shared.store.ledger.statements import Claim as Asked
+from shared.store.tables.journal import RecoveryMode
+from shared.store.tables.ledger import LedgerRow, LedgerState
 from shared.store.transaction import DatabaseFailed, Transaction
 from shared.telemetry.logs import get_logger
 from shared.values.ids import id_in, is_id

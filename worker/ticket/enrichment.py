@@ -10,12 +10,13 @@ from typing import Any
 from shared.codes.notice import Notice
 from shared.codes.reasons import Reason
 from shared.codes.steps import What
-from shared.events.event import OTHER_PROJECTS, Event, Fact, Ticket
+from shared.events.event import OTHER_PROJECTS, Event, Fact
+from shared.events.snapshots import Ticket
 from shared.helpdesk.lookup import HelpdeskLookup, HelpdeskUnreachable
 from shared.redis.circuit_breaker import CircuitBreaker
 from shared.store.journal.due import snapshot_of
 from shared.store.journal.trace import Step
-from shared.store.tables.models import JournalEvent
+from shared.store.tables.journal import JournalEvent
 from shared.store.transaction import Store, Transaction
 from shared.telemetry.logs import get_logger, log_fields, reason_fields
 from worker.ticket.plan import Pending

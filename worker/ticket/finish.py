@@ -11,7 +11,7 @@ from datetime import datetime, timedelta
 from shared.codes.kinds import Kind
 from shared.codes.notice import Notice
 from shared.codes.steps import What
-from shared.store.tables.models import EventState
+from shared.store.tables.journal import EventState
 from shared.store.transaction import Transaction
 from worker.ticket.context import TicketContext
 from worker.ticket.results import Result, Skipped, Waiting

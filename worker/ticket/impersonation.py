@@ -18,8 +18,8 @@ from shared.errors import ImpersonationRefused, NotYet, OutcomeUnknown, TrackerR
 from shared.events.payloads import Body, membership_body, roles_beyond
 from shared.metadata.synchronisation import refresh, refresh_people
 from shared.refusals.judging import choices_of
+from shared.store.configuration.matching import Match, TrackerPerson
 from shared.store.configuration.metadata import MetadataKind
-from shared.store.configuration.people import Match, TrackerPerson
 from shared.telemetry import metrics
 from shared.templating.operations import Operation
 from shared.tracker.answers import Answer

@@ -10,16 +10,18 @@ from itertools import zip_longest
 from shared.codes.reasons import Reason
 from shared.codes.steps import What
 from shared.events.config import PluginConfig
-from shared.events.event import Deletion, Event, HelpdeskUser, Place, Ticket
+from shared.events.event import Deletion, Event
+from shared.events.place import Place
+from shared.events.snapshots import HelpdeskUser, Ticket
 from shared.store.configuration.links import Link
-from shared.store.configuration.people import Match, nobody, who
+from shared.store.configuration.matching import Match, nobody, who
 from shared.store.journal.deletions import Said
 from shared.store.journal.due import Due, DueEvents, content_of
-from shared.store.journal.tickets import Desired
+from shared.store.journal.ticket_queries import Desired
 from shared.store.journal.trace import Step
-from shared.store.ledger.ledger import LedgerRow
 from shared.store.ledger.transitions import IN_FLIGHT
-from shared.store.tables.models import EventState, LedgerState
+from shared.store.tables.journal import EventState
+from shared.store.tables.ledger import LedgerRow, LedgerState
 from shared.store.transaction import Transaction
 from worker.ticket.plan import Known as KnownEvent
 from worker.ticket.plan import Pending, Plan, plan_times

@@ -11,7 +11,7 @@ from decimal import ROUND_HALF_UP, Decimal
 from typing import Any
 
 from shared.codes.kinds import Kind
-from shared.events.event import day_of
+from shared.events.snapshots import day_of
 from shared.events.text import normalised
 from shared.values.ids import id_in
 

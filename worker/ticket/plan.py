@@ -9,8 +9,9 @@ from dataclasses import dataclass, field
 from shared.codes.notice import Notice
 from shared.codes.reasons import Reason
 from shared.events.config import PluginConfig
-from shared.events.event import Deletion, Event, TicketTask
+from shared.events.event import Deletion, Event
 from shared.events.gate import closed_gate
+from shared.events.snapshots import TicketTask
 
 
 @dataclass(frozen=True, slots=True)

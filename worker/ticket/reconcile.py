@@ -13,7 +13,7 @@ from shared.codes.kinds import Kind
 from shared.codes.notice import Notice
 from shared.codes.reasons import Reason
 from shared.errors import OutcomeUnknown, TrackerError, TrackerRejected
-from shared.store.ledger.ledger import LedgerRow
+from shared.store.tables.ledger import LedgerRow
 from shared.store.transaction import NotUnique, Transaction
 from worker.ticket.context import TicketContext
 from worker.ticket.match import Candidate, Doubt, Verdict, candidates, fingerprint, sent_essence, settle

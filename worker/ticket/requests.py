@@ -14,13 +14,14 @@ from shared.codes.kinds import Kind
 from shared.codes.notice import Notice
 from shared.codes.reasons import Reason
 from shared.codes.steps import What
-from shared.events.event import Event, HelpdeskUser
+from shared.events.event import Event
 from shared.events.payloads import Body, issue_body, not_taken, time_entry_body
-from shared.store.configuration.people import Match, nobody, who
+from shared.events.snapshots import HelpdeskUser
+from shared.store.configuration.matching import Match, nobody, who
 from shared.store.journal.journal import Done
-from shared.store.journal.tickets import Desired
-from shared.store.ledger.ledger import Claim
-from shared.store.tables.models import LedgerRow
+from shared.store.journal.ticket_queries import Desired
+from shared.store.ledger.statements import Claim
+from shared.store.tables.ledger import LedgerRow
 from shared.store.transaction import Transaction
 from shared.templating.operations import Operation
 from worker.ticket.bodies import choose_body

@@ -11,9 +11,8 @@ from shared.codes.notice import Notice
 from shared.codes.reasons import Reason
 from shared.codes.steps import What
 from shared.errors import LockBusy, OutcomeUnknown, TrackerError
-from shared.store.ledger.ledger import LedgerRow
 from shared.store.ledger.transitions import FOR_A_PERSON, LedgerEvent
-from shared.store.tables.models import LedgerState
+from shared.store.tables.ledger import LedgerRow, LedgerState
 from shared.store.transaction import Transaction
 from worker.ticket.context import TicketContext
 from worker.ticket.reconcile import reconcile

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from shared.codes.faults import Detail
 from shared.errors import ImpersonationRefused, OutcomeUnknown, TrackerRejected
-from shared.store.configuration.people import TrackerPerson
+from shared.store.configuration.matching import TrackerPerson
 from shared.values.ids import id_in
 from worker.ticket.context import TicketContext
 

@@ -15,9 +15,10 @@ from dataclasses import dataclass, field
 from itertools import product
 
 from shared.bodies.contexts import project_name
-from shared.events.event import HelpdeskUser, Place
+from shared.events.place import Place
+from shared.events.snapshots import HelpdeskUser
 from shared.store.configuration.links import Link
-from shared.store.configuration.people import Match, who
+from shared.store.configuration.matching import Match, who
 from shared.store.configuration.templates import ActiveTemplate
 from shared.store.transaction import Store, Transaction
 

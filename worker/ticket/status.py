@@ -19,7 +19,7 @@ from shared.metadata.confirming import some_of
 from shared.metadata.synchronisation import refresh
 from shared.refusals.judging import whole
 from shared.store.configuration.metadata import Entry, MetadataKind
-from shared.store.journal.tickets import Desired
+from shared.store.journal.ticket_queries import Desired
 from shared.store.transaction import Transaction
 from shared.templating.operations import Operation
 from shared.values.ids import id_in

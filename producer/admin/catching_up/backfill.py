@@ -20,8 +20,7 @@ from shared.codes.refusals import Refusal
 from shared.errors import BridgeError, NotFound, SettingsError, TrackerError
 from shared.metadata.confirming import confirm_link
 from shared.store.configuration.links import Link, LinkKind
-from shared.store.ledger.ledger import LedgerRow
-from shared.store.tables.models import LedgerState
+from shared.store.tables.ledger import LedgerRow, LedgerState
 from shared.values.ids import read_id
 
 COLUMNS = (

@@ -9,7 +9,7 @@ from producer.admin.records.transaction import Store
 from shared.codes.changes import Did
 from shared.codes.refusals import Refusal
 from shared.errors import SettingsError
-from shared.store.tables.models import EventState
+from shared.store.tables.journal import EventState
 
 MARGIN = timedelta(days=1)
 """Looked back further than to the newest thing the database knows of, in case deskbridge has run since."""

@@ -16,9 +16,9 @@ from shared.codes.notice import Notice, codes_in
 from shared.codes.reasons import Reason
 from shared.codes.steps import What, Which
 from shared.errors import InvalidEvent
-from shared.store.journal.journal import UNREADABLE
+from shared.store.journal.journal_queries import UNREADABLE
 from shared.store.journal.trace import Step
-from shared.store.tables.models import EventState
+from shared.store.tables.journal import EventState
 
 AT_ONCE = 1000
 MOST_NAMED = 50

@@ -18,7 +18,7 @@ from shared.errors import NotFound
 from shared.metadata.reading import Progress
 from shared.metadata.synchronisation import PARTS, MetadataResult, synchronise
 from shared.store.configuration.metadata import Entry, MetadataKind
-from shared.store.tables.models import MetadataRun
+from shared.store.tables.configuration import MetadataRun
 from shared.telemetry.logs import get_logger
 
 log = get_logger("metadata")

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from shared.codes.kinds import Kind
 from shared.codes.refusals import Refusal
 from shared.errors import BridgeError
-from shared.store.ledger.ledger import LedgerRow
+from shared.store.tables.ledger import LedgerRow
 from shared.tracker.client import TrackerClient
 from shared.tracker.lists import PAGE_SIZE, Params, TrackerLists, project_of
 

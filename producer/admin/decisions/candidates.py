@@ -9,7 +9,7 @@ from producer.admin.desk import Desk
 from shared.codes.kinds import Kind
 from shared.codes.notice import Notice
 from shared.errors import SettingsError, TrackerError
-from shared.store.ledger.ledger import LedgerRow
+from shared.store.tables.ledger import LedgerRow
 from shared.tracker.lists import Params, TrackerLists
 
 MOST_READ = 10

@@ -11,9 +11,8 @@ from shared.codes.refusals import Refusal
 from shared.codes.steps import What
 from shared.errors import BridgeError, NotFound
 from shared.store.decisions import into_trace
-from shared.store.ledger.ledger import LedgerRow
 from shared.store.ledger.transitions import FOR_A_PERSON, IN_FLIGHT, LedgerEvent, next_state
-from shared.store.tables.models import LedgerState
+from shared.store.tables.ledger import LedgerRow, LedgerState
 
 
 class NotForgotten(BridgeError):

@@ -17,8 +17,8 @@ from shared.codes.reasons import Verdict
 from shared.codes.refusals import Refusal
 from shared.errors import BridgeError, NotFound, SettingsError, TrackerError
 from shared.store.decisions import Decisions, into_trace
-from shared.store.ledger.ledger import LedgerRow
 from shared.store.ledger.transitions import FOR_A_PERSON
+from shared.store.tables.ledger import LedgerRow
 
 
 class NotResolved(BridgeError):

@@ -12,9 +12,9 @@ from shared.codes.notice import Notice, from_json
 from shared.codes.reasons import Reason
 from shared.helpdesk.configured import configured_lookup
 from shared.helpdesk.lookup import HelpdeskUnreachable
-from shared.store.journal.journal import Unlinked
+from shared.store.journal.journal_queries import Unlinked
 from shared.store.journal.producers import Producer
-from shared.store.tables.models import EventState
+from shared.store.tables.journal import EventState
 
 CLOCKS_S = 120.0
 DAYS_S = 2 * 86400.0

@@ -15,7 +15,7 @@ from shared.connection.vault import Vault
 from shared.metadata.synchronisation import Connect
 from shared.process.settings import Settings
 from shared.queue.publisher import Publisher
-from shared.store.configuration.people import TrackerPerson
+from shared.store.configuration.matching import TrackerPerson
 from shared.tracker.projects import ProjectNow
 
 

@@ -15,7 +15,7 @@ from shared.metadata.reading import read_kinds, read_people
 from shared.metadata.rows import LISTINGS, person
 from shared.metadata.synchronisation import keep_kinds
 from shared.store.configuration.links import Link
-from shared.store.configuration.people import TrackerPerson
+from shared.store.configuration.matching import TrackerPerson
 from shared.tracker.client import USERS, TrackerClient
 from shared.tracker.lanes import LONG_ANSWERS, in_lanes
 from shared.tracker.lists import TrackerLists

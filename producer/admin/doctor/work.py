@@ -19,7 +19,7 @@ from shared.codes.notice import Notice, Written
 from shared.codes.reasons import Reason
 from shared.codes.refusals import Formerly, Refusal
 from shared.redis.circuit_breaker import CircuitBreaker
-from shared.store.tables.models import EventState
+from shared.store.tables.journal import EventState
 from shared.values.ids import read_id
 
 NOT_SET_UP = (

@@ -27,22 +27,19 @@ from sqlalchemy.types import TypeDecorator
 
 from producer.admin.erasing.scrubbing import Person, Scrubber
 from producer.admin.records.models import TABLES
-from shared.events.event import stored_data
+from shared.events.stored import stored_data
 from shared.store.configuration.basis import note_change
-from shared.store.tables.models import (
-    EventState,
+from shared.store.tables.configuration import (
     HelpdeskPerson,
-    JournalEvent,
-    LedgerState,
     MembershipKnown,
     PluginConfigRecord,
-    TaskTimeLink,
     TemplateVersion,
-    TicketIssueLink,
     TrackerUser,
     UserMap,
     UserPin,
 )
+from shared.store.tables.journal import EventState, JournalEvent
+from shared.store.tables.ledger import LedgerState, TaskTimeLink, TicketIssueLink
 from shared.store.tables.types import Json
 
 AT_ONCE = 500

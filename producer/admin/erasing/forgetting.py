@@ -15,7 +15,7 @@ from shared.codes.changes import Did
 from shared.codes.notice import Notice
 from shared.codes.refusals import Refusal
 from shared.errors import BridgeError, NotFound
-from shared.store.tables.models import EventState
+from shared.store.tables.journal import EventState
 
 MOST_NAMED = 10
 

@@ -8,7 +8,7 @@ from typing import Any
 from producer.admin.records.transaction import Store
 from shared.codes.refusals import Refusal
 from shared.errors import NotFound
-from shared.store.tables.models import ChangeRecord
+from shared.store.tables.configuration import ChangeRecord
 
 
 def latest_changes(

@@ -10,7 +10,7 @@ from producer.admin.records.event_search import Group, Wanted
 from producer.admin.records.transaction import Store
 from producer.admin.showing.waiting import with_reasons
 from shared.codes.notice import Notice
-from shared.store.tables.models import EventState, JournalEvent
+from shared.store.tables.journal import EventState, JournalEvent
 
 
 @dataclass(frozen=True, slots=True)

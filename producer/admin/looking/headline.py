@@ -7,7 +7,8 @@ from collections.abc import Sequence
 
 from producer.admin.looking.story import IssueLink, TaskStanding, TicketTrace
 from shared.sentences.render import sentence
-from shared.store.tables.models import EventState, LedgerState
+from shared.store.tables.journal import EventState
+from shared.store.tables.ledger import LedgerState
 
 WORDS: dict[str, str] = {
     LedgerState.LINKED: "logged",

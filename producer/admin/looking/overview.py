@@ -16,7 +16,8 @@ from shared.events.config import PluginConfig
 from shared.metadata.confirming import unusable_defaults
 from shared.redis.circuit_breaker import CircuitBreaker, Paused
 from shared.redis.heartbeat import BEAT, WORKER, Heartbeats
-from shared.store.tables.models import ChangeRecord, EventState, JournalEvent
+from shared.store.tables.configuration import ChangeRecord
+from shared.store.tables.journal import EventState, JournalEvent
 
 ALIVE_S = 90.0
 SLOW, SOON, LONG = timedelta(minutes=2), timedelta(seconds=30), timedelta(minutes=5)

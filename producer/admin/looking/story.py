@@ -19,14 +19,15 @@ from shared.codes.refusals import Refusal
 from shared.codes.steps import Arrival
 from shared.errors import NotFound
 from shared.events.config import PluginConfig
-from shared.events.event import Deletion, Event, place_of
+from shared.events.event import Deletion, Event
+from shared.events.place import place_of
 from shared.sentences.render import because, sentence
 from shared.store.configuration.links import Link
 from shared.store.configuration.metadata import MetadataKind
 from shared.store.journal.due import content_of
-from shared.store.journal.tickets import Desired
-from shared.store.ledger.ledger import LedgerRow
-from shared.store.tables.models import EventState, JournalEvent, LedgerState
+from shared.store.journal.ticket_queries import Desired
+from shared.store.tables.journal import EventState, JournalEvent
+from shared.store.tables.ledger import LedgerRow, LedgerState
 
 UNFINISHED = (EventState.PENDING, EventState.HELD, EventState.FAILED)
 LATE_S = 120

@@ -12,11 +12,10 @@ from shared.codes.steps import What
 from shared.errors import BridgeError, NotFound, TrackerRejected
 from shared.events.config import PluginConfig
 from shared.metadata.synchronisation import Connect
-from shared.store.configuration.people import TrackerPerson
+from shared.store.configuration.matching import TrackerPerson
 from shared.store.decisions import asked_by
 from shared.store.journal.trace import Step
-from shared.store.ledger.ledger import LedgerRow
-from shared.store.tables.models import LedgerState
+from shared.store.tables.ledger import LedgerRow, LedgerState
 from shared.tracker.client import TrackerClient
 from shared.tracker.lists import TrackerLists
 from shared.values.ids import id_in

@@ -12,10 +12,10 @@ from shared.codes.changes import Did
 from shared.codes.notice import Notice, notice_json
 from shared.codes.refusals import Refusal
 from shared.errors import NotFound
-from shared.events.event import HelpdeskUser
+from shared.events.snapshots import HelpdeskUser
 from shared.metadata.confirming import confirm_people
 from shared.sentences.render import sentence
-from shared.store.configuration.people import Match, TrackerPerson
+from shared.store.configuration.matching import Match, TrackerPerson
 
 MOST_NAMED = 10
 

@@ -13,7 +13,7 @@ from shared.codes.reasons import Reason
 from shared.codes.refusals import Refusal
 from shared.codes.steps import What
 from shared.errors import BridgeError, NotFound
-from shared.events.event import place_of
+from shared.events.place import place_of
 from shared.metadata.confirming import confirm_link
 from shared.metadata.synchronisation import Connect
 from shared.store.configuration.links import Link, LinkKind

@@ -5,10 +5,10 @@ Append to the journal, leave its sign, read what its metrics show, and whether i
 
 from __future__ import annotations
 
-from shared.store.tables.models import (
+from shared.store.tables.configuration import PluginConfigRecord
+from shared.store.tables.journal import (
     InstallationRecord,
     JournalEvent,
-    PluginConfigRecord,
     ProducerSign,
     ReconciliationMark,
 )

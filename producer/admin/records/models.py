@@ -7,8 +7,9 @@ from datetime import datetime
 from sqlalchemy import String, Text
 from sqlalchemy.orm import Mapped, mapped_column
 
+from shared.store.tables import registry
 from shared.store.tables.explained import Explained
-from shared.store.tables.models import Base
+from shared.store.tables.types import Base
 
 DIGEST = String(64)
 
@@ -80,5 +81,5 @@ class ProjectClaim(Explained, Base):
     changed_at: Mapped[datetime]
 
 
-TABLES = Base.metadata
+TABLES = registry.TABLES
 """Every table: these, and those of both sides."""

@@ -11,8 +11,13 @@ from typing import Any, NamedTuple
 from sqlalchemy import Select, Text, and_, case, cast, false, func, literal, null, or_, select, true
 from sqlalchemy.orm import Session, aliased
 
-from shared.events.event import HelpdeskUser
-from shared.store.tables.models import HelpdeskPerson, TrackerUser, UserMap, UserPin
+from shared.events.snapshots import HelpdeskUser
+from shared.store.tables.configuration import (
+    HelpdeskPerson,
+    TrackerUser,
+    UserMap,
+    UserPin,
+)
 from shared.store.tables.types import size_of
 
 

@@ -5,21 +5,17 @@ from __future__ import annotations
 from sqlalchemy import ColumnElement, delete, func, or_, select, union, union_all
 from sqlalchemy.orm import Session
 
-from shared.events.event import HelpdeskUser
-from shared.store.configuration.people import mail_key
-from shared.store.tables.models import (
-    Base,
+from shared.events.snapshots import HelpdeskUser
+from shared.store.configuration.matching import mail_key
+from shared.store.tables.configuration import (
     HelpdeskPerson,
-    JournalEvent,
-    Misattributed,
-    TaskTimeLink,
-    TicketIssueLink,
-    TicketState,
-    TraceStep,
     TrackerUser,
     UserMap,
     UserPin,
 )
+from shared.store.tables.journal import JournalEvent, TicketState, TraceStep
+from shared.store.tables.ledger import Misattributed, TaskTimeLink, TicketIssueLink
+from shared.store.tables.types import Base
 from shared.values.ids import LARGEST, SAMPLES, is_sample
 
 OF_A_TICKET = (JournalEvent, TicketState, TicketIssueLink, TaskTimeLink, Misattributed, TraceStep)

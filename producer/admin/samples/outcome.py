@@ -10,7 +10,8 @@ from producer.admin.records.transaction import Store
 from producer.admin.showing.shapes import Shape, reason_json
 from shared.codes.notice import Notice
 from shared.codes.reasons import Reason
-from shared.store.tables.models import EventState, LedgerState
+from shared.store.tables.journal import EventState
+from shared.store.tables.ledger import LedgerState
 
 LOOKS_EVERY_S = 0.2
 

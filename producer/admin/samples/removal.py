@@ -20,9 +20,8 @@ from shared.dryrun.lookup import look_up
 from shared.dryrun.marks import ObjectKind
 from shared.errors import BridgeError, LockBusy, TrackerRejected
 from shared.redis.locks import of_ticket
-from shared.store.ledger.ledger import LedgerRow
 from shared.store.ledger.transitions import IN_FLIGHT
-from shared.store.tables.models import DryRunObject, LedgerState
+from shared.store.tables.ledger import DryRunObject, LedgerRow, LedgerState
 from shared.tracker.client import TrackerClient
 from shared.tracker.lists import Listed, Params, TrackerLists
 from shared.values.ids import id_in

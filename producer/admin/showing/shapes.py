@@ -13,10 +13,11 @@ if TYPE_CHECKING:
     from shared.codes.kinds import Kind
     from shared.codes.notice import Notice
     from shared.store.configuration.links import Link
+    from shared.store.configuration.matching import TrackerPerson
     from shared.store.configuration.metadata import Entry
-    from shared.store.configuration.people import TrackerPerson
-    from shared.store.ledger.ledger import LedgerRow
-    from shared.store.tables.models import JournalEvent, MetadataRun
+    from shared.store.tables.configuration import MetadataRun
+    from shared.store.tables.journal import JournalEvent
+    from shared.store.tables.ledger import LedgerRow
 
 Shape = dict[str, Any]
 EVENT = ("id", "key", "event", "ticket_id", "task_id", "state")

@@ -16,7 +16,7 @@ from shared.redis.circuit_breaker import CircuitBreaker
 from shared.redis.heartbeat import WORKER, Heartbeats
 from shared.redis.latency import SLOW_S, seconds_per_call
 from shared.redis.rate_limit import turns
-from shared.store.tables.models import EventState, JournalEvent
+from shared.store.tables.journal import EventState, JournalEvent
 
 WORKER_ALIVE_S = 30.0
 NOTABLE_S = 2.0

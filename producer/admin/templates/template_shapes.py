@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from producer.admin.templates.preview import Preview
     from producer.admin.templates.templates import Described
     from shared.errors import TemplateError
-    from shared.store.tables.models import TemplateChange
+    from shared.store.tables.configuration import TemplateChange
     from shared.templating.catalogue import Variable
     from shared.templating.operations import Field
 

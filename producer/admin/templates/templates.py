@@ -21,7 +21,7 @@ from shared.codes.notice import Notice
 from shared.codes.refusals import Refusal
 from shared.errors import BridgeError, NotFound, TemplateError
 from shared.store.configuration.templates import Change, SettingsCache
-from shared.store.tables.models import PayloadTemplate, TemplateChange
+from shared.store.tables.configuration import PayloadTemplate, TemplateChange
 from shared.templating.operations import CustomField, Operation
 from shared.templating.values import BODY_BYTES
 from shared.values.characters import NOT_STORABLE

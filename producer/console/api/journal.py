@@ -16,7 +16,7 @@ from producer.console.api import models
 from producer.console.api.routes import api_router
 from producer.console.entry.answers import AtDesk, Id
 from producer.web.problems import refusals
-from shared.store.tables.models import EventState
+from shared.store.tables.journal import EventState
 from shared.values.ids import LARGEST
 
 router = api_router("/api", "journal")

@@ -10,7 +10,7 @@ from producer.console.api import models
 from producer.console.api.routes import api_router
 from producer.console.entry.answers import AtDesk, Id
 from producer.web.problems import refusals
-from shared.store.tables.models import LedgerState
+from shared.store.tables.ledger import LedgerState
 
 router = api_router("/api/tickets", "tickets")
 

@@ -22,7 +22,7 @@ from producer.console.pages.parts import Form, go, page_router, show
 from producer.web.problems import Problem
 from shared.codes.refusals import Refusal
 from shared.events.event import DELETIONS, EVENTS
-from shared.store.tables.models import EventState
+from shared.store.tables.journal import EventState
 from shared.values.ids import read_id
 
 router = page_router()

@@ -17,7 +17,8 @@ from shared.codes.kinds import Kind
 from shared.codes.notice import Notice, codes_in
 from shared.codes.steps import What
 from shared.errors import NotFound
-from shared.store.tables.models import EventState, LedgerState
+from shared.store.tables.journal import EventState
+from shared.store.tables.ledger import LedgerState
 from shared.values.ids import read_id
 
 router = page_router()

@@ -13,7 +13,7 @@ from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, ValidationErro
 
 from shared.codes.invalid import Invalid
 from shared.errors import InvalidEvent
-from shared.events.event import Delivery, parse_delivery
+from shared.events.delivery import Delivery, parse_delivery
 from shared.values.validation import model_faults
 
 Event = Literal["new", "update", "delete"]

@@ -15,7 +15,7 @@ from producer.helpdesks.port import Intake, Unreadable
 from producer.web.problems import Problem, refusals
 from shared.codes.refusals import Refusal
 from shared.errors import BadSignature, InvalidEvent, SettingsError
-from shared.events.event import Delivery
+from shared.events.delivery import Delivery
 
 ANSWER_WITHIN_S = 1.0
 """GLPI waits for five seconds and then sends again; an endpoint that never answers stops its cron."""

@@ -7,7 +7,7 @@ from typing import cast
 from sqlalchemy import Table, event, func, select
 from sqlalchemy.orm import Session
 
-from shared.store.tables.models import Basis
+from shared.store.tables.configuration import Basis
 from shared.store.tables.types import insert_for
 
 THE_ROW = 1

@@ -11,7 +11,7 @@ from sqlalchemy import delete, insert, select
 from sqlalchemy.orm import Session
 
 from shared.codes.notice import Notice, notice_json
-from shared.store.tables.models import ChangeRecord
+from shared.store.tables.configuration import ChangeRecord
 from shared.store.tables.types import clock, moment
 
 NOBODY = "deskbridge"

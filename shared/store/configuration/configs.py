@@ -10,8 +10,8 @@ from sqlalchemy.orm import Session
 
 from shared.events.config import PluginConfig
 from shared.store.configuration.basis import CHANGES, note_change
+from shared.store.tables.configuration import PluginConfigRecord
 from shared.store.tables.constant import carry_out
-from shared.store.tables.models import PluginConfigRecord
 from shared.store.tables.prepared import say_with_next
 from shared.store.tables.types import clock, insert_for, is_on_postgresql
 

@@ -24,9 +24,9 @@ from sqlalchemy.orm import InstrumentedAttribute, Session
 
 from shared.codes.notice import Notice
 from shared.codes.steps import Which
-from shared.events.event import Place
+from shared.events.place import Place
 from shared.store.configuration.basis import note_change
-from shared.store.tables.models import EntityLink, ProjectLink
+from shared.store.tables.configuration import EntityLink, ProjectLink
 from shared.store.tables.types import Key, insert_for
 
 

@@ -13,8 +13,8 @@ from sqlalchemy.orm import Session
 
 from shared.codes.notice import Notice
 from shared.store.configuration.basis import note_change
+from shared.store.tables.configuration import MetadataRow, MetadataRun, TrackerUser
 from shared.store.tables.explained import keeping
-from shared.store.tables.models import MetadataRow, MetadataRun, TrackerUser
 from shared.store.tables.types import clock, insert_for
 from shared.values.ids import read_id
 

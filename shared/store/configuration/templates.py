@@ -11,7 +11,7 @@ from sqlalchemy import Table, delete, func, select, update
 from sqlalchemy.orm import Session
 
 from shared.store.configuration.basis import note_change
-from shared.store.tables.models import PayloadTemplate, TemplateChange, TemplateVersion
+from shared.store.tables.configuration import PayloadTemplate, TemplateChange, TemplateVersion
 from shared.store.tables.types import clock
 
 

@@ -13,7 +13,7 @@ from sqlalchemy.orm import Session
 from shared.codes.reasons import Reason
 from shared.store.journal.journal import Journal
 from shared.store.journal.tickets import TicketStates
-from shared.store.tables.models import TicketDeletion
+from shared.store.tables.journal import TicketDeletion
 from shared.store.tables.types import insert_for
 
 DELETIONS = cast(Table, TicketDeletion.__table__)

@@ -12,8 +12,9 @@ from sqlalchemy import ColumnElement, Select, and_, bindparam, case, func, or_, 
 from sqlalchemy.orm import InstrumentedAttribute
 
 from shared.errors import InvalidEvent
-from shared.events.event import DELETIONS, Deletion, Event, stored
-from shared.store.tables.models import EventState, JournalEvent
+from shared.events.event import DELETIONS, Deletion, Event
+from shared.events.stored import stored
+from shared.store.tables.journal import EventState, JournalEvent
 from shared.store.tables.rows import among
 from shared.store.tables.types import Key, moment, size_of, unindexed
 from shared.telemetry import traceparent

@@ -7,7 +7,7 @@ from uuid import uuid4
 from sqlalchemy import select
 
 from shared.store.tables.database import ONLY_READS, Database
-from shared.store.tables.models import InstallationRecord
+from shared.store.tables.journal import InstallationRecord
 from shared.store.tables.types import insert_for
 
 THE_ROW = 1

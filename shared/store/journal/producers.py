@@ -10,7 +10,7 @@ from sqlalchemy import delete, select
 from sqlalchemy.orm import Session
 
 from shared.process.itself import Process
-from shared.store.tables.models import ProducerSign
+from shared.store.tables.journal import ProducerSign
 from shared.store.tables.types import clock, insert_for, moment
 
 KEPT_S = 7 * 86400.0

@@ -6,7 +6,7 @@ from datetime import datetime
 
 from sqlalchemy.orm import Session
 
-from shared.store.tables.models import ReconciliationMark
+from shared.store.tables.journal import ReconciliationMark
 from shared.store.tables.types import clock, insert_for
 
 THE_ROW = 1

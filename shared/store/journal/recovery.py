@@ -7,7 +7,8 @@ from datetime import datetime
 from sqlalchemy import delete, func, select
 from sqlalchemy.orm import Session
 
-from shared.store.tables.models import JournalEvent, RecoveryMode, TaskTimeLink, TicketIssueLink, TraceStep
+from shared.store.tables.journal import JournalEvent, RecoveryMode, TraceStep
+from shared.store.tables.ledger import TaskTimeLink, TicketIssueLink
 from shared.store.tables.types import clock, insert_for
 
 THE_ROW = 1

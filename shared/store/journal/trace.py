@@ -13,7 +13,7 @@ from sqlalchemy.orm import Session
 
 from shared.codes.notice import Notice, to_json
 from shared.store.tables.constant import carry_out
-from shared.store.tables.models import TraceStep
+from shared.store.tables.journal import TraceStep
 from shared.store.tables.rows import Rows
 from shared.store.tables.types import is_on_postgresql, moment
 

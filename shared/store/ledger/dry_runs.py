@@ -10,7 +10,7 @@ from sqlalchemy.orm import Session
 
 from shared.codes.notice import Notice
 from shared.store.tables.explained import keeping
-from shared.store.tables.models import DryRunObject
+from shared.store.tables.ledger import DryRunObject
 from shared.store.tables.types import clock, insert_for
 
 OBJECTS = cast(Table, DryRunObject.__table__)

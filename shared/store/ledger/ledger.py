@@ -8,115 +8,37 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass
 from datetime import datetime
-from functools import cache
-from typing import Any, cast
+from typing import Any
 
-from sqlalchemy import (
-    ColumnElement,
-    Float,
-    Table,
-    and_,
-    bindparam,
-    exists,
-    func,
-    literal,
-    or_,
-    select,
-    text,
-    true,
-    tuple_,
-    update,
-)
-from sqlalchemy.dialects.postgresql import insert as postgresql_insert
-from sqlalchemy.orm import InstrumentedAttribute
+from sqlalchemy import ColumnElement, and_, func, select, text, update
 
 from shared.codes.notice import Notice
 from shared.codes.reasons import Reason
-from shared.store.configuration.basis import CHANGES
 from shared.store.ledger.ledger_queries import NOT_LINKED, LedgerQueries
-from shared.store.ledger.transitions import IN_FLIGHT, NOTES, TRANSITIONS, LedgerEvent, LedgerNote
+from shared.store.ledger.statements import (
+    ANSWERED,
+    CLAIMED,
+    Answered,
+    Claim,
+    accepts,
+    answered_rows,
+    claimed_rows,
+    claiming,
+    is_in_state,
+    linking,
+)
+from shared.store.ledger.transitions import NOTES, TRANSITIONS, LedgerEvent, LedgerNote
 from shared.store.tables.constant import carry_out
 from shared.store.tables.explained import keeping
-from shared.store.tables.models import GONE, EventState, JournalEvent, LedgerRow, LedgerState, RecoveryMode
-from shared.store.tables.rows import Rows
-from shared.store.tables.types import Insert, Key, clock, insert_for, is_on_postgresql, moment, unindexed
-
-__all__ = ["IN_FLIGHT", "Answered", "Claim", "Ledger", "LedgerRow"]
-
-ANSWERED = ("key", "attempt", "tracker_id", "author_id")
-CLAIMED = (
-    "key",
-    "ticket_id",
-    "event_id",
-    "tracker_project_id",
-    "issue_id",
-    "body",
-    "authors",
-    "fingerprint",
-    "earlier",
-)
-JOURNAL, RECOVERY = cast(Table, JournalEvent.__table__), cast(Table, RecoveryMode.__table__)
-
-
-@dataclass(frozen=True, slots=True)
-class Claim:
-    """What is stored before a call, so that anyone can settle it afterwards.
-
-    Attributes:
-        key: ticket id or ticket-task id.
-        event_id: journal event that asked for it.
-        tracker_project_id: project of the issue.
-        issue_id: tracker issue (time entries only).
-        body: the exact request body.
-        authors: tracker user ids that may end as author (empty: anyone).
-        fingerprint: the same for creations that might not be told apart on the tracker.
-        earlier: other bodies that attempts before this one sent without a clear answer.
-        attempt_before: the row's attempt number as it was read, 0 where there was no row; None: whatever it is.
-        is_newest: only while no newer event of the key waits than the one that asks for it.
-        unless_recovering: only while no backup was restored (`shared.store.journal.recovery`).
-        basis: only while what it was built from stands (`Configs.basis`); None: whatever was changed.
-    """
-
-    key: int
-    ticket_id: int
-    event_id: int
-    tracker_project_id: int
-    issue_id: int | None
-    body: dict[str, Any]
-    authors: list[int]
-    fingerprint: str
-    earlier: list[dict[str, Any]] | None = None
-    attempt_before: int | None = None
-    is_newest: bool = False
-    unless_recovering: bool = False
-    basis: int | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Answered:
-    """The tracker's own answer to an attempt.
-
-    Attributes:
-        key: ticket id or ticket-task id.
-        attempt: the attempt.
-        tracker_id: what it created.
-        author_id: who is its author, as far as it says.
-        reason: why the row is linked to it.
-    """
-
-    key: int
-    attempt: int
-    tracker_id: int
-    author_id: int | None
-    reason: Notice
+from shared.store.tables.ledger import LedgerRow, LedgerState
+from shared.store.tables.types import clock, insert_for, is_on_postgresql
 
 
 class Ledger(LedgerQueries):
     """Changes the rows of one kind, within one transaction, as `shared.store.ledger.transitions` says.
 
-    What changes a row tells whether it did: False where the table does not accept it in the row's state, or its guard
+    Each change returns whether it was made: False if the table does not accept it in the row's state, or if its guard
     does not hold.
     """
 
@@ -128,22 +50,20 @@ class Ledger(LedgerQueries):
             lease: seconds in which it may be sent.
 
         Returns:
-            The attempt number, or None where the row is not free, or something is not as it was read.
+            The attempt number; None if the row is not free, or if something is not as it was read.
         """
         return self.claim_all([claim], lease).get(claim.key)
 
     def claim_all(self, claims: Sequence[Claim], lease: float) -> dict[int, int]:
-        """Claim some rows as `claim` does each; return, by key, the attempt numbers of those that were given."""
-        kinds = defaultdict[tuple[bool, bool, bool], list[Claim]](list)
+        """Claim several rows, each as `claim` does; return the attempt numbers of those that were claimed, by key."""
+        alike = defaultdict[tuple[bool, bool, bool], list[Claim]](list)
         for claim in claims:
             how = claim.is_newest, claim.attempt_before is not None, claim.unless_recovering
-            kinds[how].append(claim)
+            alike[how].append(claim)
         given = dict[int, int]()
-        for (is_newest, as_read, unless_recovering), some in kinds.items():
+        for (is_newest, as_read, unless_recovering), some in alike.items():
             insert = insert_for(self._session)
-            statement = _claiming(
-                insert, self._table, self._key_column, is_newest, as_read, unless_recovering
-            )
+            statement = claiming(insert, self._table, self._key_column, is_newest, as_read, unless_recovering)
             rows = (
                 {
                     **{name: getattr(one, name) for name in CLAIMED},
@@ -152,21 +72,21 @@ class Ledger(LedgerQueries):
                 }
                 for one in sorted(some, key=lambda claim: claim.key)
             )
-            claimed = _claimed(self._table).parameters(self._session, rows)
+            claimed = claimed_rows(self._table).parameters(self._session, rows)
             given.update(dict(carry_out(self._session, statement, {**claimed, "lease": lease})))
         return given
 
     def keep_others_out(self) -> None:
-        """Have nobody else change a row until the transaction ends; in SQLite nobody else can."""
+        """Lock the table against changes by others until the transaction ends; SQLite has one writer anyway."""
         if is_on_postgresql(self._session):
             self._session.execute(text(f"LOCK TABLE {self._table.name} IN SHARE ROW EXCLUSIVE MODE"))
 
     def regroup(self, issue_id: int, fingerprint_of: Callable[[dict[str, Any]], str]) -> None:
-        """Correct the fingerprints of what is in flight on an issue: a version before took the hours into them."""
+        """Correct the fingerprints of what is in flight on an issue: a version before included the hours."""
         statement = select(self._model).where(
             NOT_LINKED,
             self._model.issue_id == issue_id,
-            _among(self._model.state, NOTES[LedgerNote.REGROUPED]),
+            is_in_state(self._model.state, NOTES[LedgerNote.REGROUPED]),
         )
         for row in self._session.scalars(statement).all():
             fingerprint = fingerprint_of(row.body or {})
@@ -175,25 +95,24 @@ class Ledger(LedgerQueries):
                 self._session.execute(update(self._table).where(same).values(fingerprint=fingerprint))
 
     def link_claimed(self, answers: Sequence[Answered]) -> set[tuple[int, int]]:
-        """Link rows that are claimed still, and whose leases run, to their attempts' own answers, in one statement.
+        """Link rows that are still claimed, within their leases, to the answers of their attempts, in one statement.
 
         Returns:
-            Their keys and attempts. With each other there is more to it: another row holds the id, or somebody else
-            was at the row.
+            Their keys and attempts. The others need more: another row holds the id, or the row was changed meanwhile.
         """
         rows = (
             {**{name: getattr(one, name) for name in ANSWERED}, **keeping(one.reason)}
             for one in sorted(answers, key=lambda answer: answer.key)
         )
-        linked = _answered(self._table).parameters(self._session, rows)
-        statement = _linking(self._table, self._key_column, postgresql=is_on_postgresql(self._session))
+        linked = answered_rows(self._table).parameters(self._session, rows)
+        statement = linking(self._table, self._key_column, postgresql=is_on_postgresql(self._session))
         return {(key, attempt) for key, attempt in carry_out(self._session, statement, linked)}
 
     def link(self, key: int, attempt: int, tracker_id: int, author_id: int | None, reason: Notice) -> bool:
         """Record the tracker's definite answer to an attempt; it wins whatever state the row is in.
 
         Returns:
-            False where the attempt was superseded: the answer is a possible duplicate (`late_answer`).
+            False if the attempt was superseded: the answer is a possible duplicate (`late_answer`).
         """
         return self._move(
             (LedgerEvent.ANSWER, LedgerEvent.ANSWER_WHILE_HELD),
@@ -216,7 +135,7 @@ class Ledger(LedgerQueries):
         reason: Notice,
         event: LedgerEvent = LedgerEvent.FOUND,
     ) -> bool:
-        """Link a row in doubt to what a lookup found; False where it is no longer in doubt."""
+        """Link a row in doubt to what a lookup found; False if it is no longer in doubt."""
         return self._move(
             (event,),
             self._attempt(key, attempt),
@@ -231,11 +150,11 @@ class Ledger(LedgerQueries):
     def free(
         self, key: int, attempt: int, reason: Notice, event: LedgerEvent = LedgerEvent.NOT_CREATED
     ) -> bool:
-        """Give a claim back: refused, never sent, or found to be absent; the attempt number stays."""
+        """Free a claim that was refused, never sent, or found to be absent; the attempt number stays."""
         return self._move((event,), self._attempt(key, attempt), settle_after=None, **keeping(reason))
 
     def doubt(self, key: int, attempt: int, settling: float, reason: Notice) -> bool:
-        """Put a claim in doubt: nobody decides before `settling` seconds have gone."""
+        """Put a claim in doubt: it is not resolved before `settling` seconds have passed."""
         return self._move(
             (LedgerEvent.NO_CLEAR_ANSWER,),
             self._attempt(key, attempt),
@@ -245,7 +164,7 @@ class Ledger(LedgerQueries):
         )
 
     def expire(self, key: int, attempt: int, settling: float) -> bool:
-        """Put a claim in doubt whose lease and settling time ran out; its worker is gone or was stopped."""
+        """Put a claim in doubt if its lease and settling time are over: its worker is gone or was stopped."""
         over = self._model.lease_until <= clock(-settling)
         return self._move(
             (LedgerEvent.LEASE_OVER,),
@@ -259,7 +178,7 @@ class Ledger(LedgerQueries):
     def another_round(
         self, key: int, attempt: int, due: datetime, reason: Notice, *, count: bool = True
     ) -> bool:
-        """Count a lookup that came to no verdict; the next one is due at `due` (database clock)."""
+        """Count a lookup that decided nothing; the next one is due at `due` (database clock)."""
         return self._note(
             LedgerNote.ANOTHER_ROUND,
             self._attempt(key, attempt),
@@ -276,7 +195,7 @@ class Ledger(LedgerQueries):
         candidates: Collection[int] = (),
         event: LedgerEvent = LedgerEvent.UNDECIDABLE,
     ) -> bool:
-        """Give a row to a person (`deskbridge held`), with the tracker ids that may be it.
+        """Leave a row to a person (`deskbridge held`), with the tracker ids that may belong to it.
 
         Args:
             key: ticket id or ticket-task id.
@@ -291,7 +210,7 @@ class Ledger(LedgerQueries):
         return self._move((happened,), where, settle_after=None, candidates=found, **keeping(reason))
 
     def narrow(self, key: int, attempt: int, candidates: Collection[int], reason: Notice) -> bool:
-        """Leave a held row fewer candidates, since another row turned out to own some; without any it is free."""
+        """Take candidates from a held row, since another row turned out to own them; free it if none is left."""
         left = sorted(candidates)
         values = {"candidates": left} if left else {"candidates": None, **keeping(reason)}
         event = LedgerEvent.CANDIDATE_LOST if left else LedgerEvent.LAST_CANDIDATE_LOST
@@ -313,7 +232,7 @@ class Ledger(LedgerQueries):
         )
 
     def moved(self, key: int, tracker_id: int, tracker_project_id: int) -> bool:
-        """Note that an issue belongs to another tracker project than it was known to."""
+        """Note that an issue is in another tracker project now."""
         where = self._object(key, tracker_id)
         return self._note(LedgerNote.MOVED, where, tracker_project_id=tracker_project_id)
 
@@ -322,23 +241,23 @@ class Ledger(LedgerQueries):
         return self._note(LedgerNote.BELONGS_TO, self._object(key, tracker_id), author_id=author_id)
 
     def gone(self, key: int, tracker_id: int, reason: Notice) -> bool:
-        """Mark a link whose object no longer exists on the tracker."""
+        """Mark a link as gone: its object no longer exists on the tracker."""
         return self._move((LedgerEvent.DELETED,), self._object(key, tracker_id), **keeping(reason))
 
     def take_from_sibling(self, key: int, tracker_id: int) -> LedgerRow | None:
-        """Release a tracker id that another row holds, for the row whose own answer named it.
+        """Take a tracker id from the row that holds it, for the row whose own answer named it.
 
-        A sibling that had adopted it is in doubt again; one that had created it has lost it on the tracker
-        (which gave the id away again) and is gone.
+        If the holder had adopted it, the holder is in doubt again. If the holder had created it, its object was deleted
+        on the tracker, which then gave the id to a new one: the holder is gone.
 
         Returns:
-            The row that held it, as it was, or None.
+            The holder as it was; None if no other row holds the id.
         """
         holder = self._session.scalar(
             select(self._model).where(
                 self._model.tracker_id == tracker_id,
                 self._model.key != key,
-                _accepts(self._model.state, LedgerEvent.ADOPTION_TAKEN, LedgerEvent.ID_GIVEN_AWAY),
+                accepts(self._model.state, LedgerEvent.ADOPTION_TAKEN, LedgerEvent.ID_GIVEN_AWAY),
             )
         )
         if holder is None:
@@ -362,15 +281,15 @@ class Ledger(LedgerQueries):
     def resolve(
         self, key: int, tracker_id: int | None, reason: Notice, tracker_project_id: int | None = None
     ) -> bool:
-        """Carry out a person's verdict on a held or gone row: adopt an id, or (None) create again.
+        """Carry out a person's decision on a held or gone row: adopt an id, or create again.
 
-        The candidates that a person has refused so are kept: no lookup takes one of them again.
+        The candidates that the person has refused are kept, so that no lookup adopts one of them.
 
         Args:
             key: ticket id or ticket-task id.
-            tracker_id: what is adopted.
-            reason: the verdict.
-            tracker_project_id: where that is, as far as it was seen; None: where it was.
+            tracker_id: the id to adopt; None: create again.
+            reason: the decision.
+            tracker_project_id: the project of the adopted issue, if it was seen; None: as before.
         """
         adopting = tracker_id is not None
         return self._move(
@@ -399,7 +318,7 @@ class Ledger(LedgerQueries):
         issue_id: int | None,
         author_id: int | None,
     ) -> bool:
-        """Link a new or free row to what another installation created; False where the row is neither."""
+        """Link a new or free row to what another installation created; False if the row is neither."""
         values: dict[str, Any] = {
             "ticket_id": ticket_id,
             "state": TRANSITIONS[LedgerEvent.TAKEN_OVER].target,
@@ -420,14 +339,14 @@ class Ledger(LedgerQueries):
             .on_conflict_do_update(
                 index_elements=[self._key_column],
                 set_={**values, "attempt": self._model.attempt + 1},
-                where=_accepts(self._model.state, LedgerEvent.TAKEN_OVER),
+                where=accepts(self._model.state, LedgerEvent.TAKEN_OVER),
             )
             .returning(self._model.attempt)
         )
         return self._session.scalar(statement) is not None
 
     def forget(self, key: int, tracker_id: int, reason: Notice) -> bool:
-        """Free a link whose object went away together with another: it is to be created anew."""
+        """Free a link whose object was deleted together with another, so that it is created again."""
         return self._move(
             (LedgerEvent.WENT_WITH_ISSUE,),
             self._object(key, tracker_id),
@@ -439,7 +358,7 @@ class Ledger(LedgerQueries):
         )
 
     def unlink(self, key: int, tracker_id: int) -> bool:
-        """Free a link that a person has had forgotten, though its object is still there; no lookup takes that again."""
+        """Free a link that a person wants forgotten, though its object still exists; no lookup adopts that again."""
         return self._move(
             (LedgerEvent.PERSON_FORGETS,),
             self._object(key, tracker_id),
@@ -472,12 +391,12 @@ class Ledger(LedgerQueries):
         *guards: ColumnElement[bool],
         **values: Any,
     ) -> bool:
-        """Bring a row to the state that the table names, if it is in one in which the table accepts an event."""
-        accepted = _accepts(self._model.state, *events)
+        """Bring a row to the event's target state, if the table accepts the event in its present state."""
+        accepted = accepts(self._model.state, *events)
         return self._set(and_(where, accepted, *guards), state=TRANSITIONS[events[0]].target, **values)
 
     def _note(self, note: LedgerNote, where: ColumnElement[bool], **values: Any) -> bool:
-        return self._set(and_(where, _among(self._model.state, NOTES[note])), **values)
+        return self._set(and_(where, is_in_state(self._model.state, NOTES[note])), **values)
 
     def _set(self, where: ColumnElement[bool], **values: Any) -> bool:
         statement = (
@@ -487,120 +406,3 @@ class Ledger(LedgerQueries):
             .returning(self._model.attempt)
         )
         return self._session.scalar(statement) is not None
-
-
-State = ColumnElement[str] | InstrumentedAttribute[str]
-
-
-def _accepts(state: State, *events: LedgerEvent) -> ColumnElement[bool]:
-    """Return that a row is in a state in which the table accepts one of some events."""
-    return _among(state, [one for event in events for one in TRANSITIONS[event].sources])
-
-
-def _among(state: State, states: Collection[LedgerState | None]) -> ColumnElement[bool]:
-    """Return that a row is in one of some states, said as the indexes need it."""
-    some = [one for one in states if one is not None]
-    if set(some) == set(LedgerState):
-        return true()
-    if set(LedgerState).difference(some) == {LedgerState.GONE}:
-        return state != GONE
-    return state == some[0] if len(some) == 1 else state.in_(some)
-
-
-@cache
-def _claimed(table: Table) -> Rows:
-    """Return the rows of some claims."""
-    columns = table.c
-    types = {name: columns[name].type for name in CLAIMED if name != "key"}
-    return Rows({"key": Key, **types, "before": Key, "basis": Key})
-
-
-@cache
-def _answered(table: Table) -> Rows:
-    """Return the rows of some answers."""
-    explained = {name: table.c[name].type for name in keeping(None)}
-    return Rows({**dict.fromkeys(ANSWERED, Key), **explained})
-
-
-@cache
-def _claiming(
-    insert: Insert, table: Table, key_column: str, is_newest: bool, as_read: bool, unless_recovering: bool
-) -> Any:
-    """Return the statement of some claims; made once, since that costs more than to carry it out."""
-    columns, claimed = table.c, _claimed(table).table(postgresql=insert is postgresql_insert).c
-    names = [one.name for one in claimed if one.name in columns and one.name != key_column]
-    values: dict[str, ColumnElement[Any]] = {
-        **{name: claimed[name] for name in names if name != "key"},
-        "state": _constant(columns.state, TRANSITIONS[LedgerEvent.CLAIM].target),
-        "claimed_at": clock(),
-        "lease_until": clock(bindparam("lease", type_=Float)),
-        "settle_after": _constant(columns.settle_after, None),
-        "rounds": _constant(columns.rounds, 0),
-        "adopted": _constant(columns.adopted, False),
-        "duplicate": _constant(columns.duplicate, False),
-        **{name: _constant(columns[name], value) for name, value in keeping(None).items()},
-        "changed_at": clock(),
-    }
-    # an attempt is one more than what was read, 0 where there was no row
-    first = {key_column: claimed.key, "attempt": claimed.before + 1, "first_claimed_at": clock()}
-    stands = or_(claimed.basis.is_(None), claimed.basis == CHANGES)
-    row = select(*(value.label(name) for name, value in (values | first).items())).where(stands)
-    if unless_recovering:
-        row = row.where(~exists().select_from(RECOVERY))
-    if is_newest:
-        this, newer = JOURNAL.alias(), JOURNAL.alias()
-        is_newer = tuple_(this.c.occurred_at, this.c.sequence, this.c.id) < tuple_(
-            newer.c.occurred_at, newer.c.sequence, newer.c.id
-        )
-        waits = (newer.c.key == this.c.key, newer.c.state == EventState.PENDING)
-        row = row.where(~exists().where(this.c.id == claimed.event_id, *waits, is_newer))
-    inserting = insert(table).from_select(list(row.selected_columns.keys()), row)
-    new = inserting.excluded
-    is_free = _accepts(columns.state, LedgerEvent.CLAIM)
-    if as_read:
-        is_free = and_(is_free, columns.attempt == new.attempt - 1)
-    again = {
-        "attempt": columns.attempt + 1,
-        "first_claimed_at": func.coalesce(columns.first_claimed_at, new.first_claimed_at),
-    }
-    return inserting.on_conflict_do_update(
-        index_elements=[key_column], set_={**{name: new[name] for name in values}, **again}, where=is_free
-    ).returning(columns[key_column], columns.attempt)
-
-
-@cache
-def _linking(table: Table, key_column: str, *, postgresql: bool) -> Any:
-    """Return the statement of `link_claimed`; made once."""
-    columns, other = table.c, table.alias()
-    answered = _answered(table).table(postgresql=postgresql).c
-    held = exists().where(
-        other.c.tracker_id == answered.tracker_id,
-        other.c[key_column] != answered.key,
-        other.c.state != GONE,
-    )
-    return (
-        update(table)
-        .where(
-            columns[key_column] == answered.key,
-            columns.attempt == answered.attempt,
-            _accepts(unindexed(columns.state), LedgerEvent.ANSWER_IN_TIME),
-            columns.lease_until > moment(),
-            columns.duplicate.is_(False),
-            ~held,
-        )
-        .values(
-            state=TRANSITIONS[LedgerEvent.ANSWER_IN_TIME].target,
-            tracker_id=answered.tracker_id,
-            author_id=answered.author_id,
-            adopted=False,
-            settle_after=None,
-            candidates=None,
-            changed_at=clock(),
-            **{name: answered[name] for name in keeping(None)},
-        )
-        .returning(columns[key_column], columns.attempt)
-    )
-
-
-def _constant(column: ColumnElement[Any], value: object) -> ColumnElement[Any]:
-    return literal(value, column.type)

@@ -12,7 +12,14 @@ from sqlalchemy.orm import Session
 
 from shared.codes.kinds import Kind
 from shared.store.ledger.transitions import FOR_A_PERSON, IN_FLIGHT
-from shared.store.tables.models import GONE, OPEN_ROWS, LedgerRow, LedgerState, TaskTimeLink, TicketIssueLink
+from shared.store.tables.ledger import (
+    GONE,
+    OPEN_ROWS,
+    LedgerRow,
+    LedgerState,
+    TaskTimeLink,
+    TicketIssueLink,
+)
 from shared.store.tables.rows import among
 from shared.store.tables.types import Key, moment
 

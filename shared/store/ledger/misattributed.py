@@ -11,7 +11,13 @@ from sqlalchemy.orm import Session
 from shared.codes.kinds import Kind
 from shared.codes.notice import Notice
 from shared.store.tables.explained import keeping
-from shared.store.tables.models import LedgerRow, LedgerState, Misattributed, TaskTimeLink, TicketIssueLink
+from shared.store.tables.ledger import (
+    LedgerRow,
+    LedgerState,
+    Misattributed,
+    TaskTimeLink,
+    TicketIssueLink,
+)
 from shared.store.tables.types import clock, insert_for
 
 Place = tuple[datetime, str, int]

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from shared.codes.steps import What
-from shared.store.tables.models import LedgerState
+from shared.store.tables.ledger import LedgerState
 
 FREE, CLAIMED, IN_DOUBT, LINKED, HELD, GONE = (
     LedgerState.FREE, LedgerState.CLAIMED, LedgerState.IN_DOUBT, LedgerState.LINKED, LedgerState.HELD, LedgerState.GONE

@@ -7,7 +7,7 @@ from sqlalchemy.orm import Session
 
 from shared.store.ledger.ledger_queries import NOT_LINKED
 from shared.store.ledger.transitions import FOR_A_PERSON
-from shared.store.tables.models import TaskTimeLink, TicketIssueLink
+from shared.store.tables.ledger import TaskTimeLink, TicketIssueLink
 
 
 class Undecided:

@@ -17,8 +17,8 @@ from sqlalchemy.orm import Session
 from sqlalchemy.pool import ConnectionPoolEntry
 
 from shared.errors import first_line
-from shared.store.tables.models import Base
 from shared.store.tables.prepared import PreparedStatements
+from shared.store.tables.registry import TABLES
 
 BUSY_TIMEOUT_S = 30
 IDLE_S = 5.0
@@ -343,16 +343,15 @@ def _note_other_tables(failed: ExceptionContext) -> None:
     if failed.connection is None or _sqlite_code(cause) != SQLITE_ERROR:
         return
     connection: Any = failed.connection.connection.driver_connection
-    tables = Base.metadata.tables
     try:
         there = {
             (table, column)
-            for table in tables
+            for table in TABLES.tables
             for _, column, *_ in connection.execute(f"PRAGMA table_info({table})")
         }
     except sqlite3.Error:  # what it says of the statement is what is told
         return
-    wanted = {(name, column.name) for name, table in tables.items() for column in table.columns}
+    wanted = {(name, column.name) for name, table in TABLES.tables.items() for column in table.columns}
     setattr(cause, OF_OTHER_TABLES, not wanted <= there)
 
 

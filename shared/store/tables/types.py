@@ -1,4 +1,4 @@
-"""Column types and the database's own clock, alike on SQLite and PostgreSQL."""
+"""Column types, the base of all tables, and the database's own clock, alike on SQLite and PostgreSQL."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from sqlalchemy import (
 )
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.ext.compiler import compiles
-from sqlalchemy.orm import InstrumentedAttribute, Session
+from sqlalchemy.orm import DeclarativeBase, InstrumentedAttribute, Session
 from sqlalchemy.sql.compiler import SQLCompiler
 from sqlalchemy.sql.functions import GenericFunction
 from sqlalchemy.types import TypeDecorator
@@ -72,6 +72,12 @@ class Json(TypeDecorator[Any]):
 
     def process_result_value(self, value: str | None, dialect: Dialect) -> Any:  # noqa: ARG002
         return None if value is None else json.loads(value)
+
+
+class Base(DeclarativeBase):
+    """Base of all tables."""
+
+    type_annotation_map = {datetime: UtcDateTime, int: Key, dict[str, Any]: Json, list[int]: Json}  # noqa: RUF012
 
 
 class clock(GenericFunction[datetime]):  # noqa: N801  (a SQL function)

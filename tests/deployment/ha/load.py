@@ -15,7 +15,7 @@ from requests.adapters import HTTPAdapter
 from sqlalchemy import select
 from standardwebhooks import Webhook
 
-from shared.store.tables.models import JournalEvent
+from shared.store.tables.journal import JournalEvent
 from tests.support.bridge import STATUS_MAP
 from tests.support.fleet import SECRET, Fleet
 from tests.support.waiting import until

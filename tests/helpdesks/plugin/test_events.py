@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from shared.events.event import parse_event
+from shared.events.parsing import parse_event
 from tests.helpdesks.plugin.conftest import (
     ALICE,
     BOB,

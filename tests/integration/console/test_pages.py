@@ -18,7 +18,8 @@ from shared.codes.invalid import Invalid
 from shared.codes.reasons import Reason
 from shared.redis.heartbeat import WORKER, Heartbeats
 from shared.store.configuration.links import LinkKind
-from shared.store.tables.models import EventState, JournalEvent, LedgerState, TaskTimeLink
+from shared.store.tables.journal import EventState, JournalEvent
+from shared.store.tables.ledger import LedgerState, TaskTimeLink
 from shared.store.tables.types import clock
 from tests.helpdesks.recorded_requests import recorded
 from tests.integration.console.conftest import ComeIn, Console

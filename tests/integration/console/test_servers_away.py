@@ -15,7 +15,7 @@ from deploy.sandbox.tracker.control import StandIn
 from producer.admin.access.accounts import AccountStore
 from producer.admin.records.rights import Right
 from producer.console.app import create_console
-from shared.store.tables.models import EventState
+from shared.store.tables.journal import EventState
 from tests.browser.pages import PAGES, filled
 from tests.integration.console.pages import PASSWORD, SAME_ORIGIN, Visitor
 from tests.support.bridge import Bridge

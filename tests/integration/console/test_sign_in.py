@@ -13,7 +13,7 @@ from producer.admin.records.models import ApiToken, ConsoleAccount, ConsoleSessi
 from producer.admin.records.rights import Right
 from producer.console.app import create_console
 from producer.console.pages.sign_in import TRIES_OF_ADDRESS
-from shared.store.tables.models import ChangeRecord
+from shared.store.tables.configuration import ChangeRecord
 from shared.store.tables.types import clock
 from tests.integration.console.conftest import TOKEN, Console
 from tests.integration.console.pages import PASSWORD, SAME_ORIGIN, Visitor

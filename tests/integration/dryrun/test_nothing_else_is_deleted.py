@@ -13,7 +13,7 @@ from deploy.sandbox.tracker.control import StandIn
 from producer.admin.dryrun.run import DryRuns
 from shared.codes.reasons import Reason
 from shared.dryrun.objects import Bench
-from shared.store.tables.models import DryRunObject
+from shared.store.tables.ledger import DryRunObject
 from shared.store.tables.types import clock
 from shared.templating.operations import Operation
 from tests.support.dry_runs import (

@@ -22,7 +22,7 @@ from producer.admin.records.transaction import Store
 from producer.hooks.app import create_app
 from shared.process.settings import Settings
 from shared.store.tables.database import Database
-from shared.store.tables.models import JournalEvent
+from shared.store.tables.journal import JournalEvent
 from tests.support.databases import make_tables
 from tests.support.events import delivery_id
 from tests.support.serving import Served

@@ -19,8 +19,8 @@ from producer.hooks.store import Store
 from producer.web.buckets import Buckets
 from producer.web.problems import Problem
 from producer.web.shield import HEADERS
-from shared.events.event import Delivery
-from shared.store.journal.journal import Accepted
+from shared.events.delivery import Delivery
+from shared.store.journal.appending import Accepted
 from tests.integration.producer.conftest import SECRET, Run, RunningProducer, refused, secret
 from tests.support.events import task_event, ticket, ticket_event
 

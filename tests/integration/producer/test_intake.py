@@ -11,9 +11,9 @@ import pytest
 import structlog
 
 from shared.codes.deliveries import Undelivered
-from shared.events.event import DEEPEST, stored_event
+from shared.events.parsing import DEEPEST
 from tests.integration.producer.conftest import RunningProducer, refused, secret
-from tests.support.events import task, task_event, ticket, ticket_event
+from tests.support.events import stored_event, task, task_event, ticket, ticket_event
 from tests.support.serving import samples
 
 

@@ -19,7 +19,7 @@ from producer.hooks.intake import deliveries
 from producer.web import connections, readiness
 from producer.web.bodies import Bodies
 from producer.web.problems import Problem
-from shared.events.event import Delivery
+from shared.events.delivery import Delivery
 from shared.store.tables.database import Database
 from tests.integration.producer.conftest import Run, RunningProducer
 from tests.support.events import task_event

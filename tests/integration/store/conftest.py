@@ -11,12 +11,13 @@ import pytest
 from producer.admin.records.transaction import Store
 from shared.codes.kinds import Kind
 from shared.codes.notice import written
-from shared.events.event import parse_delivery
-from shared.store.journal.journal import Accepted
-from shared.store.ledger.ledger import Claim, Ledger, LedgerRow
+from shared.events.delivery import parse_delivery
+from shared.store.journal.appending import Accepted
+from shared.store.ledger.ledger import Ledger
 from shared.store.ledger.ledger_queries import LedgerQueries
+from shared.store.ledger.statements import Claim
 from shared.store.tables.database import Database
-from shared.store.tables.models import LedgerState
+from shared.store.tables.ledger import LedgerRow, LedgerState
 from tests.support.databases import empty, make_tables
 from tests.support.events import START, delivery_id
 

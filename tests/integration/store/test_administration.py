@@ -13,10 +13,10 @@ from producer.admin.records.transaction import Store
 from shared.codes.kinds import Kind
 from shared.codes.notice import written
 from shared.codes.refusals import Refusal
-from shared.events.event import HelpdeskUser
+from shared.events.snapshots import HelpdeskUser
 from shared.store.configuration.links import LinkKind
+from shared.store.configuration.matching import TrackerPerson
 from shared.store.configuration.metadata import RUNS_KEPT, Entry, MetadataKind
-from shared.store.configuration.people import TrackerPerson
 from shared.store.tables.types import clock
 
 PROJECT, CATEGORY = MetadataKind.PROJECT, MetadataKind.CATEGORY

@@ -14,7 +14,7 @@ from structlog.testing import capture_logs
 
 from shared.store.tables.constant import carry_out
 from shared.store.tables.database import Database
-from shared.store.tables.models import EventState
+from shared.store.tables.journal import EventState
 from shared.store.tables.prepared import KNOWN, OFTEN, say_with_next
 from shared.store.tables.types import Json, UtcDateTime, Words
 from tests.support.statements import listening

@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 from producer.admin.records.transaction import Store
 from shared.codes.notice import written
-from shared.store.tables.models import DryRunObject
+from shared.store.tables.ledger import DryRunObject
 
 MARK = "[deskbridge dry run 1]"
 

@@ -9,8 +9,8 @@ from sqlalchemy import event
 
 from producer.admin.people.people import user_map, user_map_page
 from producer.admin.records.transaction import Store
-from shared.events.event import HelpdeskUser
-from shared.store.configuration.people import TrackerPerson, who
+from shared.events.snapshots import HelpdeskUser
+from shared.store.configuration.matching import TrackerPerson, who
 
 TRACKER = [
     TrackerPerson(1, "admin", "Admin", "admin@example.net", admin=True),

@@ -13,11 +13,11 @@ from producer.admin.records.transaction import Store
 from shared.codes.notice import written
 from shared.codes.refusals import Refusal
 from shared.errors import NotFound
-from shared.events.event import stored_event
-from shared.store.journal.journal import Accepted, Done
-from shared.store.tables.models import EventState, JournalEvent
+from shared.store.journal.appending import Accepted
+from shared.store.journal.journal import Done
+from shared.store.tables.journal import EventState, JournalEvent
 from tests.integration.store.conftest import Append
-from tests.support.events import START, moment, task, task_event, ticket, ticket_event
+from tests.support.events import START, moment, stored_event, task, task_event, ticket, ticket_event
 from tests.support.refusals import says
 from tests.support.statements import listening
 

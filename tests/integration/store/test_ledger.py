@@ -12,8 +12,9 @@ import pytest
 from producer.admin.records.transaction import Store
 from shared.codes.kinds import Kind
 from shared.codes.notice import written
-from shared.store.ledger.ledger import Claim
-from shared.store.tables.models import EventState, LedgerState
+from shared.store.ledger.statements import Claim
+from shared.store.tables.journal import EventState
+from shared.store.tables.ledger import LedgerState
 from tests.integration.store.conftest import BODY, PRINT, Append, Book
 from tests.support.events import task, task_event
 

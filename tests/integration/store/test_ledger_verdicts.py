@@ -7,7 +7,7 @@ from sqlalchemy.exc import IntegrityError
 
 from producer.admin.records.transaction import Store
 from shared.codes.kinds import Kind
-from shared.store.tables.models import LedgerState
+from shared.store.tables.ledger import LedgerState
 from tests.integration.store.conftest import PRINT, Book
 
 FREE, CLAIMED, IN_DOUBT, LINKED, HELD, GONE = (

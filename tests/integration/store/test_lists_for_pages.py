@@ -12,8 +12,14 @@ from producer.admin.decisions.held import held_page, held_row, held_rows
 from producer.admin.people.misattributed import WrongAuthor, misattributed
 from producer.admin.records.transaction import Store
 from shared.codes.kinds import Kind
-from shared.store.journal import tickets
-from shared.store.tables.models import LedgerState, Misattributed, TaskTimeLink, TicketIssueLink, TicketState
+from shared.store.journal import ticket_queries
+from shared.store.tables.journal import TicketState
+from shared.store.tables.ledger import (
+    LedgerState,
+    Misattributed,
+    TaskTimeLink,
+    TicketIssueLink,
+)
 from tests.support.events import START
 
 MODELS = {Kind.TICKET: TicketIssueLink, Kind.TICKET_TASK: TaskTimeLink}
@@ -78,7 +84,7 @@ def test_statuses_are_counted_up_to_a_limit_and_not_more_than_some(
             session.execute(insert(TicketState).values(ticket_id=ticket_id, status=status, **blank))
     with store.transaction() as tx:
         assert tx.statuses.statuses_seen() == {2: 1, 4: 27, 5: 1, 9: 1}
-    monkeypatch.setattr(tickets, "MOST_COUNTED", 11)
-    monkeypatch.setattr(tickets, "MOST_STATUSES", 3)
+    monkeypatch.setattr(ticket_queries, "MOST_COUNTED", 11)
+    monkeypatch.setattr(ticket_queries, "MOST_STATUSES", 3)
     with store.transaction() as tx:
         assert tx.statuses.statuses_seen() == {2: 1, 4: 11, 5: 1}

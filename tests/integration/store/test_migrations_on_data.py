@@ -234,7 +234,7 @@ def test_a_config_of_a_newer_version_is_read_and_kept(store: Store) -> None:
     """During an upgrade both run beside each other; a key that only one knows must not stop the other."""
     from sqlalchemy import update
 
-    from shared.store.tables.models import PluginConfigRecord
+    from shared.store.tables.configuration import PluginConfigRecord
 
     with store.transaction() as tx:
         config, _ = tx.configs.get()

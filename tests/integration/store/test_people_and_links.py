@@ -10,10 +10,11 @@ import pytest
 from producer.admin.records.transaction import Store
 from shared.codes.notice import Written, written
 from shared.events.config import PluginConfig
-from shared.events.event import HelpdeskUser, parse_event
+from shared.events.parsing import parse_event
+from shared.events.snapshots import HelpdeskUser
 from shared.metadata.rows import person
 from shared.store.configuration.links import Link, LinkKind
-from shared.store.configuration.people import TrackerPerson
+from shared.store.configuration.matching import TrackerPerson
 from shared.store.journal.trace import Step
 from tests.support.events import task_event, ticket
 

@@ -19,13 +19,17 @@ from shared.codes.notice import Notice, written
 from shared.codes.reasons import Reason
 from shared.codes.steps import What
 from shared.errors import TrackerRejected
-from shared.events.event import stored_event
 from shared.store.journal.trace import Step
 from shared.store.tables.database import Database
 from shared.store.tables.explained import SENTENCES_OF_BEFORE
-from shared.store.tables.models import EventState, JournalEvent, TicketState, TraceStep
+from shared.store.tables.journal import (
+    EventState,
+    JournalEvent,
+    TicketState,
+    TraceStep,
+)
 from tests.integration.store.test_migrations_on_data import database, go, tables
-from tests.support.events import ticket_event
+from tests.support.events import stored_event, ticket_event
 
 __all__ = ["database"]
 OLD_NO_LINK = next(text for text, code in SENTENCES_OF_BEFORE.items() if code == Reason.NO_LINK)

@@ -17,7 +17,8 @@ from shared.codes.notice import written
 from shared.codes.refusals import Refusal
 from shared.process.settings import Settings
 from shared.store.journal.trace import Step
-from shared.store.tables.models import EventState, JournalEvent, LedgerState, TraceStep
+from shared.store.tables.journal import EventState, JournalEvent, TraceStep
+from shared.store.tables.ledger import LedgerState
 from shared.store.tables.types import clock
 from tests.integration.store.conftest import Append, Book
 from tests.support.events import task, task_event, ticket, ticket_event
@@ -108,7 +109,7 @@ def test_a_redelivery_after_its_event_was_pruned_creates_nothing_and_turns_no_st
     store: Store, append: Append, prune: Callable[[], int]
 ) -> None:
     """The delivery ids are known for as long as the events are kept; the ledger and the desired state for ever."""
-    from shared.events.event import stored_event
+    from tests.support.events import stored_event
 
     old, new = append(ticket_event(0), ticket_event(9, of_ticket=ticket(status=5)), ids=["old", "new"])
     with store.transaction() as tx:

@@ -8,12 +8,11 @@ from sqlalchemy import update
 
 from producer.admin.records.transaction import Store
 from shared.codes.reasons import Reason
-from shared.events.event import stored_event
 from shared.process.itself import Process
-from shared.store.journal.journal import Unlinked
-from shared.store.tables.models import EventState, JournalEvent, ProducerSign
+from shared.store.journal.journal_queries import Unlinked
+from shared.store.tables.journal import EventState, JournalEvent, ProducerSign
 from shared.store.tables.types import clock
-from tests.support.events import ticket, ticket_event
+from tests.support.events import stored_event, ticket, ticket_event
 
 
 def skip(store: Store, append: Any, number: int, **of_ticket: Any) -> None:

@@ -12,7 +12,7 @@ from producer.admin.records.transaction import Store
 from producer.admin.templates.templates import Described, EditedMeanwhile, TemplateRefused, TemplateStore
 from shared.codes.refusals import Refusal
 from shared.errors import BridgeError, NotFound, TemplateError
-from shared.store.tables.models import PayloadTemplate
+from shared.store.tables.configuration import PayloadTemplate
 from tests.support.refusals import says
 
 ISSUE, TIME = "issue.create", "time_entry.create"

@@ -12,12 +12,11 @@ from producer.admin.records.transaction import Store, Transaction
 from shared.codes.kinds import Kind
 from shared.codes.notice import written
 from shared.codes.reasons import Reason
-from shared.events.event import stored_event
-from shared.store.journal.tickets import Desired
-from shared.store.ledger.ledger import Claim
-from shared.store.tables.models import TicketState
+from shared.store.journal.ticket_queries import Desired
+from shared.store.ledger.statements import Claim
+from shared.store.tables.journal import TicketState
 from tests.integration.store.conftest import Append
-from tests.support.events import task_event, ticket, ticket_event
+from tests.support.events import stored_event, task_event, ticket, ticket_event
 
 SETTLING = 15.0
 

@@ -16,7 +16,7 @@ from shared.codes.notice import Notice, written
 from shared.events.config import PluginConfig
 from shared.store.decisions import ENDED_WELL, Decisions
 from shared.store.journal.journal import Journal
-from shared.store.ledger.ledger import Answered, Claim, LedgerRow
+from shared.store.ledger.statements import Answered, Claim
 from shared.store.ledger.transitions import (
     CREATED,
     NOTES,
@@ -29,7 +29,8 @@ from shared.store.ledger.transitions import (
     next_state,
 )
 from shared.store.tables.explained import keeping
-from shared.store.tables.models import EventState, LedgerState, TaskTimeLink, TicketIssueLink
+from shared.store.tables.journal import EventState
+from shared.store.tables.ledger import LedgerRow, LedgerState, TaskTimeLink, TicketIssueLink
 from tests.integration.store.conftest import BODY, PRINT, Book
 
 PAST, FUTURE = datetime(2020, 1, 1, tzinfo=UTC), datetime(2100, 1, 1, tzinfo=UTC)

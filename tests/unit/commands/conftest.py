@@ -19,9 +19,9 @@ from producer.admin.records.transaction import Store
 from producer.commands.main import app
 from shared.codes.notice import Notice, written
 from shared.codes.reasons import Reason
-from shared.events.event import parse_delivery
+from shared.events.delivery import parse_delivery
 from shared.store.tables.database import Database
-from shared.store.tables.models import EventState
+from shared.store.tables.journal import EventState
 from tests.support.databases import make_tables
 from tests.support.events import delivery_id
 
@@ -74,7 +74,7 @@ class Shell:
 
     def end(self, event_ids: list[int], state: EventState, reason: str | Notice) -> None:
         """Let events end as a worker does, their snapshots folded into the ticket's."""
-        from shared.events.event import stored_event
+        from tests.support.events import stored_event
 
         with self.store.transaction() as tx:
             for row in tx.journal.find(limit=None):

@@ -11,7 +11,7 @@ import pytest
 from shared.codes.kinds import Kind
 from shared.codes.notice import written
 from shared.store.configuration.links import Link, LinkKind
-from shared.store.tables.models import LedgerState
+from shared.store.tables.ledger import LedgerState
 from tests.unit.commands.conftest import Shell
 from tests.unit.commands.test_held import claim
 

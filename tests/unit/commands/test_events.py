@@ -10,7 +10,7 @@ import pytest
 from shared.codes.invalid import Invalid
 from shared.codes.notice import written
 from shared.codes.reasons import Reason
-from shared.store.tables.models import EventState
+from shared.store.tables.journal import EventState
 from tests.helpdesks.recorded_requests import recorded
 from tests.support.events import task, task_event, ticket, ticket_event
 from tests.unit.commands.conftest import Shell

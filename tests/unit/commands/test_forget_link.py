@@ -11,8 +11,7 @@ from shared.codes.kinds import Kind
 from shared.codes.notice import written
 from shared.codes.reasons import Reason
 from shared.codes.steps import What
-from shared.store.ledger.ledger import LedgerRow
-from shared.store.tables.models import LedgerState
+from shared.store.tables.ledger import LedgerRow, LedgerState
 from tests.support.events import task_event
 from tests.unit.commands.conftest import Shell
 from tests.unit.commands.test_held import claim, hold, link

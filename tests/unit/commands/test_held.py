@@ -5,8 +5,9 @@ from __future__ import annotations
 from shared.codes.authors import Misattribution
 from shared.codes.kinds import Kind
 from shared.codes.notice import written
-from shared.store.ledger.ledger import Claim
-from shared.store.tables.models import EventState, LedgerState
+from shared.store.ledger.statements import Claim
+from shared.store.tables.journal import EventState
+from shared.store.tables.ledger import LedgerState
 from tests.support.events import task_event, ticket_event
 from tests.unit.commands.conftest import Shell
 

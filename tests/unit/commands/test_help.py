@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 
 from producer.commands.events import State
 from producer.commands.main import app
-from shared.store.tables.models import EventState
+from shared.store.tables.journal import EventState
 
 COMMANDS = [
     "migrate",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from shared.store.tables.models import EventState
+from shared.store.tables.journal import EventState
 from tests.support.events import task_event, ticket, ticket_event
 from tests.unit.commands.conftest import Shell
 

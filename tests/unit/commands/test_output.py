@@ -11,11 +11,11 @@ from producer.admin.showing.moments import when
 from producer.admin.showing.shapes import stamp
 from producer.commands.output import count, plain
 from shared.codes.notice import Written
-from shared.events.event import HelpdeskUser
+from shared.events.snapshots import HelpdeskUser
+from shared.store.configuration.matching import TrackerPerson
 from shared.store.configuration.metadata import Entry, MetadataKind
-from shared.store.configuration.people import TrackerPerson
 from shared.store.journal.trace import Step
-from shared.store.tables.models import EventState
+from shared.store.tables.journal import EventState
 from shared.values.visible import INVISIBLE
 from tests.support.events import task, task_event, ticket, ticket_event
 from tests.unit.commands.conftest import Shell

@@ -12,8 +12,8 @@ from pydantic import SecretStr
 from shared.connection.connector import Connector
 from shared.errors import TrackerClosed
 from shared.events.config import PluginConfig
-from shared.events.event import HelpdeskUser
-from shared.store.configuration.people import TrackerPerson
+from shared.events.snapshots import HelpdeskUser
+from shared.store.configuration.matching import TrackerPerson
 from shared.tracker.answers import Answer
 from shared.tracker.client import Target, TrackerClient
 from shared.tracker.lists import PAGE_SIZE

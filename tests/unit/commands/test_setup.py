@@ -13,9 +13,9 @@ from producer.commands.main import app
 from shared.codes.kinds import Kind
 from shared.events.config import PluginConfig
 from shared.store.configuration.links import Link, LinkKind
+from shared.store.configuration.matching import TrackerPerson
 from shared.store.configuration.metadata import Entry, MetadataKind
-from shared.store.configuration.people import TrackerPerson
-from shared.store.tables.models import EventState
+from shared.store.tables.journal import EventState
 from tests.support.events import ticket_event
 from tests.unit.commands.conftest import Shell
 from tests.unit.commands.test_held import claim, link

@@ -6,9 +6,9 @@ from datetime import UTC, datetime
 
 from shared.codes.kinds import Kind
 from shared.codes.notice import Written, written
-from shared.store.configuration.people import TrackerPerson
+from shared.store.configuration.matching import TrackerPerson
 from shared.store.journal.trace import Step
-from shared.store.tables.models import EventState
+from shared.store.tables.journal import EventState
 from tests.support.events import task, task_event, ticket, ticket_event
 from tests.unit.commands.conftest import Shell
 from tests.unit.commands.test_held import hold, link

@@ -8,7 +8,14 @@ from typing import Any
 import pytest
 
 from shared.events.config import PluginConfig
-from shared.events.event import Event, HelpdeskUser, Named, Ticket, TicketTask, parse_event
+from shared.events.event import Event
+from shared.events.parsing import parse_event
+from shared.events.snapshots import (
+    HelpdeskUser,
+    Named,
+    Ticket,
+    TicketTask,
+)
 from shared.templating.catalogue import (
     ConfigPart,
     Context,

@@ -15,7 +15,6 @@ from producer.admin.templates.defaults import default_template
 from shared.codes.notice import Notice
 from shared.codes.templates import TemplateWarning
 from shared.events.config import PluginConfig
-from shared.events.event import Ticket, TicketTask
 from shared.events.payloads import (
     LONGEST_COMMENT,
     LONGEST_SUBJECT,
@@ -24,6 +23,7 @@ from shared.events.payloads import (
     status_body,
     time_entry_body,
 )
+from shared.events.snapshots import Ticket, TicketTask
 from shared.templating.catalogue import FormPart, catalogue_for, from_form, from_ticket, sample
 from shared.templating.operations import OPERATIONS, CustomField, Operation
 from shared.templating.render import Engine

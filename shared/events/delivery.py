@@ -1,0 +1,83 @@
+"""An event as it was delivered, ready for the journal."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from dataclasses import dataclass, replace
+
+from shared.codes.invalid import Invalid
+from shared.errors import InvalidEvent
+from shared.events.event import Deletion, Event
+from shared.events.parsing import parse
+from shared.events.snapshots import TicketTask
+
+DELIVERY_ID = re.compile(r"[\x21-\x7e]{1,255}")
+AS_SENT = json.JSONEncoder(allow_nan=False)
+ORDERED = json.JSONEncoder(sort_keys=True, separators=(",", ":"))
+
+
+@dataclass(frozen=True, slots=True)
+class Delivery:
+    """A validated event as it was delivered.
+
+    Attributes:
+        delivery_id: the sender's id of this delivery; the same id with the same body changes nothing.
+        event: the validated event.
+        payload: the event as sent (extra keys included), as ASCII JSON.
+        digest: SHA-256 of the payload with its keys in order, to tell a redelivery from another event.
+        traceparent: of the trace that it came with (W3C Trace Context), None where there is none.
+    """
+
+    delivery_id: str
+    event: Event | Deletion
+    payload: str
+    digest: str
+    traceparent: str | None = None
+
+    @property
+    def identity(self) -> tuple[str, str]:
+        """What makes a redelivery: the same delivery id with the same body."""
+        return self.delivery_id, self.digest
+
+    @property
+    def has_private_text(self) -> bool:
+        """Whether it holds the text of a private ticket task."""
+        task = self.event.task
+        return isinstance(task, TicketTask) and task.public.content != task.content
+
+    @property
+    def public(self) -> Delivery:
+        """The same without the text of a private ticket task, as if the helpdesk had not sent it."""
+        if not self.has_private_text:
+            return self
+        data = json.loads(self.payload)
+        data["task"]["content"] = None
+        return replace(parse_delivery(data, self.delivery_id), traceparent=self.traceparent)
+
+
+def parse_delivery(data: object, delivery_id: str, *, clean: bool = False, flat: bool = False) -> Delivery:
+    """Validate one event and keep it as it was sent.
+
+    Args:
+        data: the decoded JSON of the event.
+        delivery_id: the id of the delivery; 1 to 255 printable ASCII characters.
+        clean: as for `parse`.
+        flat: likewise.
+
+    Returns:
+        The delivery, ready for the journal.
+
+    Raises:
+        InvalidEvent: naming every fault by its path.
+    """
+    event = parse(data, clean=clean, flat=flat)
+    if not DELIVERY_ID.fullmatch(delivery_id):
+        raise InvalidEvent([("delivery_id", Invalid.DELIVERY_ID_EXPECTED())])
+    try:
+        payload = AS_SENT.encode(data)
+    except ValueError:
+        raise InvalidEvent([("(event)", Invalid.NUMBER_OUT_OF_RANGE())]) from None
+    digest = hashlib.sha256(ORDERED.encode(data).encode()).hexdigest()
+    return Delivery(delivery_id, event, payload, digest)

@@ -1,0 +1,118 @@
+"""Validation of an event as JSON data."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from pydantic import ValidationError
+
+from shared.codes.invalid import Invalid
+from shared.errors import InvalidEvent
+from shared.events.event import DELETIONS, EVENTS, Deletion, Event
+from shared.events.snapshots import STORED, TextHolder
+from shared.values.characters import LONE_SURROGATE
+from shared.values.validation import model_faults
+
+DEEPEST = 20
+ESCAPED_SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
+HOLDERS = ("ticket", "task")
+HANDED_DOWN = {f"{holder}.{name}" for holder in HOLDERS for name in TextHolder.model_fields}
+
+
+def may_have_surrogates(source: str) -> bool:
+    """Tell whether a JSON text may hold lone surrogates; if not, its decoded data need not be searched for them."""
+    return ESCAPED_SURROGATE.search(source) is not None
+
+
+def may_be_deep(source: str) -> bool:
+    """Tell whether a JSON text may be nested too deep: it has more brackets than the levels that are accepted."""
+    return source.count("{") + source.count("[") > DEEPEST
+
+
+def parse(data: object, *, clean: bool = False, flat: bool = False, stored: bool = False) -> Event | Deletion:
+    """Validate one event as JSON data, with a snapshot or of a deletion.
+
+    Args:
+        data: the decoded JSON.
+        clean: whether it is known to have no lone surrogates (`may_have_surrogates`).
+        flat: whether it is known not to be nested too deep (`may_be_deep`).
+        stored: whether it was accepted before; then a day that cannot be read is None.
+
+    Returns:
+        The event; `task` is dropped from those of a ticket.
+
+    Raises:
+        InvalidEvent: naming every fault by its path.
+    """
+    if not isinstance(data, dict):
+        raise InvalidEvent([("(event)", Invalid.JSON_OBJECT_EXPECTED())])
+    if not flat and _is_deeper(data, DEEPEST):
+        raise InvalidEvent([("(event)", Invalid.NESTED_TOO_DEEP(most=DEEPEST))])
+    if str(data.get("event")).startswith("ticket."):
+        data = {name: value for name, value in data.items() if name != "task"}
+    model = Deletion if data.get("event") in DELETIONS else Event
+    data = data if model is Deletion else _handed_down(data)
+    try:
+        event = model.model_validate(
+            data if clean else _without_surrogates(data), context=STORED if stored else None
+        )
+    except ValidationError as error:
+        faults = [one for one in model_faults(error) if one[0] not in HANDED_DOWN]
+        if _task_missing(data):
+            faults.append(("task", Invalid.TASK_REQUIRED()))
+        raise InvalidEvent(faults) from None
+    if _task_missing(data):
+        raise InvalidEvent([("task", Invalid.TASK_REQUIRED())])
+    return event
+
+
+def parse_event(data: object, *, clean: bool = False, flat: bool = False) -> Event:
+    """Validate one event that has a snapshot (`parse`).
+
+    Raises:
+        InvalidEvent: likewise, or it is of a deletion.
+    """
+    event = parse(data, clean=clean, flat=flat)
+    if isinstance(event, Deletion):
+        raise InvalidEvent([("event", Invalid.CHOICE_EXPECTED(choices=list(EVENTS)))])
+    return event
+
+
+def _is_deeper(value: dict[str, Any], levels: int) -> bool:
+    """Tell whether a value is nested deeper than some levels; look no deeper."""
+    level: list[Any] = [value]
+    for _ in range(levels):
+        if not level:
+            break
+        items = (one.values() if isinstance(one, dict) else one for one in level)
+        level = [item for some in items for item in some if isinstance(item, (dict, list))]
+    return bool(level)
+
+
+def _handed_down(data: dict[str, Any]) -> dict[str, Any]:
+    """Copy into ticket and task what the event says of all its texts: snapshots are kept without their event."""
+    said = {name: data.get(name) for name in TextHolder.model_fields}
+    parts = {name: data[name] | said for name in HOLDERS if isinstance(data.get(name), dict)}
+    return data | parts
+
+
+def _task_missing(data: dict[str, Any]) -> bool:
+    return str(data.get("event")).startswith("ticket_task.") and data.get("task") is None
+
+
+def _without_surrogates(value: Any, mark: str = "") -> Any:
+    """Leave out lone surrogates, which are accepted; U+0000 is left out when text is made plain.
+
+    In an e-mail address a mark replaces them: the address must not become another person's.
+    """
+    if isinstance(value, str):
+        return LONE_SURROGATE.sub(mark, value)
+    if isinstance(value, dict):
+        return {
+            key: _without_surrogates(item, "\ufffd" if key == "email" else mark)
+            for key, item in value.items()
+        }
+    if isinstance(value, list):
+        return [_without_surrogates(item, mark) for item in value]
+    return value

@@ -1,0 +1,194 @@
+"""What an event says of a ticket and a ticket task (SPEC section 6), and how each field is validated."""
+
+from __future__ import annotations
+
+import re
+from datetime import datetime
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationInfo
+
+from shared.codes.invalid import Invalid
+from shared.events.place import Place, place_of
+from shared.values.ids import LARGEST
+from shared.values.validation import Id, Unfit, is_in_milliseconds, is_in_seconds, parts_of
+
+ContentFormat = Literal["html", "plain"]
+"""What the texts of an event are; None: each text is guessed."""
+Integer = Annotated[int, Field(ge=-LARGEST, le=LARGEST)]
+RFC3339 = re.compile(r"(19[7-9]\d|2\d{3})-\d\d-\d\d[Tt ]\d\d:\d\d")
+DAY = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}(?:[Tt ].+)?")
+MOST_PROJECTS = 100
+STORED = {"stored": True}
+"""The context of a validation whose payload was accepted before."""
+
+
+class Shape(BaseModel):
+    """Base of an event and its parts: strict types, extra keys ignored, immutable."""
+
+    model_config = ConfigDict(frozen=True, strict=True, extra="ignore", hide_input_in_errors=True)
+
+
+def web_address(value: object) -> object:
+    """Refuse a text that is no http or https address."""
+    if not isinstance(value, str):
+        return value  # the type says what is wrong
+    parts = parts_of(value)
+    if (
+        not value.isprintable()
+        or parts is None
+        or parts.scheme not in ("http", "https")
+        or not parts.hostname
+    ):
+        raise Unfit(Invalid.WEB_ADDRESS_EXPECTED())
+    return value
+
+
+class TextHolder(Shape):
+    """Base of what holds rich text: how to read it, as the event says for all of its texts."""
+
+    content_format: ContentFormat | None = Field(
+        default=None, description="As of the event; what stands here is ignored"
+    )
+    helpdesk_url: Annotated[str | None, BeforeValidator(web_address)] = Field(
+        default=None, description="As of the event; what stands here is ignored"
+    )
+
+
+class HelpdeskUser(Shape):
+    """A person as the helpdesk knows them."""
+
+    id: Id = Field(description="The helpdesk's number of the person")
+    email: str | None = Field(default=None, description="By which the person is found on the tracker")
+    name: str | None = Field(default=None, description="As people are shown it")
+
+
+class Named(Shape):
+    """Something else of the helpdesk."""
+
+    id: Id = Field(description="The helpdesk's number of it")
+    name: str | None = Field(default=None, description="What it is called")
+
+
+def only_text(value: object) -> object:
+    """Refuse a time that is not written as RFC 3339; say so if it is a Unix time."""
+    if isinstance(value, str) and RFC3339.match(value):
+        return value
+    digits = str(value) if isinstance(value, (int, str)) else ""
+    if is_in_milliseconds(digits):
+        raise Unfit(Invalid.TIME_IN_MILLISECONDS())
+    raise Unfit(Invalid.TIME_IN_SECONDS() if is_in_seconds(digits) else Invalid.TIME_WITHOUT_OFFSET())
+
+
+def _moment(value: object) -> object:
+    if value is not None:
+        try:
+            is_aware = datetime.fromisoformat(str(only_text(value))).tzinfo is not None
+        except ValueError:
+            is_aware = False
+        if not is_aware:
+            raise Unfit(Invalid.TIME_WITHOUT_OFFSET())
+    return value
+
+
+class Ticket(TextHolder):
+    """A ticket's snapshot at the time of the event."""
+
+    id: Id = Field(description="The ticket's number")
+    title: str = Field(description="The ticket as it is now; becomes the issue's subject")
+    content: str | None = Field(default=None, description="HTML or text; becomes the issue's description")
+    status: Integer = Field(description="The helpdesk's number of the status: see status_map")
+    is_deleted: bool | None = Field(
+        default=None,
+        description="Whether it is in the helpdesk's bin, if the sender knows; a later `false` is as ticket.restored",
+    )
+    entity_id: Annotated[int, Field(ge=0, le=LARGEST)] = Field(description="The helpdesk's entity")
+    entity_name: str | None = Field(
+        default=None, description="Its name, shown beside or in place of the number"
+    )
+    project_id: Id | None = Field(
+        default=None, description="The helpdesk project that the ticket is linked to; of several the lowest"
+    )
+    other_project_ids: Annotated[list[Id], Field(max_length=MOST_PROJECTS)] | None = Field(
+        default=None,
+        description="Further ones: the first of all that is linked to a tracker project decides, before the entity",
+    )
+    project_name: str | None = Field(default=None, description="Name of `ticket.project_id`")
+    technician: HelpdeskUser | None = Field(
+        default=None, description="Who is assigned; becomes the issue's author"
+    )
+    url: Annotated[str | None, BeforeValidator(web_address)] = Field(
+        default=None, description="The ticket's page in the helpdesk, an http or https address"
+    )
+    urgency: Integer | None = Field(default=None, description="For templates, as all that follows")
+    impact: Integer | None = Field(default=None, description="The helpdesk's number")
+    priority: Integer | None = Field(default=None, description="The helpdesk's number")
+    type: Integer | None = Field(default=None, description="1 is an incident, 2 a request")
+    category: Named | None = Field(default=None, description="The ticket's category")
+    requester: HelpdeskUser | None = Field(default=None, description="Who asked first")
+    groups: list[Named] | None = Field(default=None, description="Groups that are assigned")
+    location: Named | None = Field(default=None, description="The ticket's location")
+    time_to_resolve: Annotated[str | None, BeforeValidator(_moment)] = Field(
+        default=None, description="By when it is to be solved, RFC 3339 with an offset"
+    )
+    external_id: str | None = Field(default=None, description="Its number elsewhere")
+
+    @property
+    def place(self) -> Place:
+        """Where the ticket is."""
+        return place_of(
+            {name: getattr(self, name) for name in ("project_id", "other_project_ids", "entity_id")}
+        )
+
+
+def day_of(text: str) -> str | None:
+    """Return the calendar day of a date, or of a date and time, as written; None if it is neither."""
+    try:
+        datetime.fromisoformat(text.upper())
+    except ValueError:
+        return None
+    return text[: len("2026-11-20")] if DAY.fullmatch(text) else None
+
+
+def _only_day(value: object, info: ValidationInfo) -> object:
+    """Return the day; in an event that was accepted before days were checked, an unreadable day is None."""
+    if not isinstance(value, str):
+        return value
+    day = day_of(value)
+    if day is None and info.context is not STORED:
+        raise Unfit(Invalid.DAY_EXPECTED())
+    return day
+
+
+class TicketTask(TextHolder):
+    """A ticket task's snapshot; `actiontime` in seconds."""
+
+    id: Id = Field(description="The ticket task's number")
+    content: str | None = Field(default=None, description="HTML or text; becomes the time entry's comment")
+    state: Integer = Field(description="2 is Done (done_state)")
+    actiontime: Integer = Field(description="Time spent, in seconds")
+    user: HelpdeskUser | None = Field(
+        default=None, description="Who logged it; becomes the time entry's author"
+    )
+    date: Annotated[str | None, BeforeValidator(_only_day)] = Field(
+        default=None,
+        description=(
+            "Day of the work, `2026-11-20`, or a date and time, of which its own calendar day counts; the "
+            "time entry is logged on it"
+        ),
+    )
+    is_private: bool | None = Field(
+        default=None, description="Whether the text is private: see private_tasks; missing: it is not"
+    )
+    copy_of: Id | None = Field(
+        default=None,
+        description=(
+            "If the helpdesk made it as a copy (tickets were merged or cloned): the number of the original, or of "
+            "the ticket that it was copied from. A copy is skipped"
+        ),
+    )
+
+    @property
+    def public(self) -> TicketTask:
+        """The same without its text if that is private."""
+        return self.model_copy(update={"content": None}) if self.is_private else self

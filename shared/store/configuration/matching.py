@@ -1,0 +1,261 @@
+"""Who a helpdesk user is on the tracker (SPEC section 5, rule 4): by override, else by e-mail, else nobody.
+
+A person who can change an e-mail address, in the helpdesk or on the tracker, could pass for any other. So the first
+match by e-mail is pinned. A later match that differs from it counts as nobody until a person decides.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol, cast
+
+from sqlalchemy import BindParameter, Row, Table, bindparam, or_, select
+from sqlalchemy.orm import Session
+
+from shared.codes.notice import Notice
+from shared.codes.reasons import Matching
+from shared.events.snapshots import HelpdeskUser
+from shared.store.tables.configuration import TrackerUser, UserMap, UserPin
+
+BLANKS = " \t\r\n"
+ADDRESS = re.compile(r"[\x21-\x7e]+")
+MAP, PIN, PERSON = (cast(Table, one.__table__) for one in (UserMap, UserPin, TrackerUser))
+IDS: BindParameter[Any] = bindparam("ids", expanding=True)
+MAILS: BindParameter[Any] = bindparam("mails", expanding=True)
+OVERRIDES = select(MAP.c.helpdesk_user_id, MAP.c.tracker_user_id).where(MAP.c.helpdesk_user_id.in_(IDS))
+USERS = select(*PERSON.c).where(or_(PERSON.c.mail_key.in_(MAILS), PERSON.c.tracker_user_id.in_(IDS)))
+PINS = select(*PIN.c).where(PIN.c.helpdesk_user_id.in_(IDS))
+
+
+@dataclass(frozen=True, slots=True)
+class TrackerPerson:
+    """A tracker user that can be impersonated."""
+
+    tracker_user_id: int
+    login: str
+    name: str
+    mail: str | None = None
+    admin: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Match:
+    """The tracker user that a helpdesk user was matched with, and why.
+
+    Attributes:
+        person: None: the API user acts for them.
+        confirmed: by a person: an override, or a match by e-mail that was confirmed.
+        pinned: a match by e-mail that was pinned before.
+    """
+
+    person: TrackerPerson | None
+    why: Notice
+    confirmed: bool = False
+    pinned: bool = False
+
+    @property
+    def waits(self) -> bool:
+        """Whether the e-mail matches another person than before: `map-user` decides."""
+        return self.why.code in (Matching.EMAIL_CHANGED, Matching.EMAIL_TAKEN)
+
+
+def nobody() -> Match:
+    """Return the match if no helpdesk user was named."""
+    return Match(None, Matching.NOBODY_NAMED())
+
+
+def who(user: HelpdeskUser) -> tuple[int, str | None]:
+    """Return what distinguishes a helpdesk user from others, as events name them."""
+    return user.id, user.email
+
+
+def mail_key(mail: str | None) -> str | None:
+    """Return an e-mail in the form that is compared; None if it matches no e-mail.
+
+    Only printable ASCII matches: other characters have look-alikes, or case folding makes them so.
+    """
+    address = (mail or "").strip(BLANKS)
+    return address.lower() if ADDRESS.fullmatch(address) else None
+
+
+def person_of(row: TrackerUser | Row[Any]) -> TrackerPerson:
+    return TrackerPerson(row.tracker_user_id, row.login, row.name, row.mail, row.admin)
+
+
+class Known(Protocol):
+    """What must be known to match a helpdesk user."""
+
+    def override(self, helpdesk_user_id: int) -> int | None:
+        """Return the tracker user id of the manual override."""
+
+    def tracker_user(self, tracker_user_id: int) -> TrackerPerson | None:
+        """Return an active tracker user."""
+
+    def with_mail(self, mail: str) -> Sequence[TrackerPerson]:
+        """Return the tracker users with an address; two are enough."""
+
+    def pin(self, helpdesk_user_id: int) -> UserPin | Row[Any] | None:
+        """Return the pinned match."""
+
+    def whose(self, tracker_user_id: int, helpdesk_user_id: int) -> int | None:
+        """Return another helpdesk user who is this tracker user; None if there is none."""
+
+
+class Queried:
+    """Queries the database for each answer: for one person."""
+
+    def __init__(self, session: Session) -> None:
+        self._session = session
+
+    def override(self, helpdesk_user_id: int) -> int | None:
+        return self._session.scalar(
+            select(UserMap.tracker_user_id).where(UserMap.helpdesk_user_id == helpdesk_user_id)
+        )
+
+    def tracker_user(self, tracker_user_id: int) -> TrackerPerson | None:
+        row = self._session.get(TrackerUser, tracker_user_id)
+        return person_of(row) if row else None
+
+    def with_mail(self, mail: str) -> Sequence[TrackerPerson]:
+        rows = self._session.scalars(select(TrackerUser).where(TrackerUser.mail_key == mail).limit(2))
+        return [person_of(row) for row in rows]
+
+    def pin(self, helpdesk_user_id: int) -> UserPin | Row[Any] | None:
+        return self._session.get(UserPin, helpdesk_user_id)
+
+    def whose(self, tracker_user_id: int, helpdesk_user_id: int) -> int | None:
+        for table in (UserMap, UserPin):
+            other = self._session.scalar(
+                select(table.helpdesk_user_id)
+                .where(table.tracker_user_id == tracker_user_id, table.helpdesk_user_id != helpdesk_user_id)
+                .limit(1)
+            )
+            if other is not None:
+                return other
+        return None
+
+
+class Prefetched(Queried):
+    """Has read what is known of some people in three statements; only `whose` queries the database."""
+
+    def __init__(self, session: Session, users: Collection[HelpdeskUser]) -> None:
+        super().__init__(session)
+        ids = [user.id for user in users]
+        mails = {mail for user in users if (mail := mail_key(user.email))}
+        self._overrides: dict[int, int] = dict(session.execute(OVERRIDES, {"ids": ids}).all())
+        found = {"mails": list(mails), "ids": list(self._overrides.values())}
+        self._users = session.execute(USERS, found).all()
+        self._pins = {row.helpdesk_user_id: row for row in session.execute(PINS, {"ids": ids})}
+
+    def override(self, helpdesk_user_id: int) -> int | None:
+        return self._overrides.get(helpdesk_user_id)
+
+    def tracker_user(self, tracker_user_id: int) -> TrackerPerson | None:
+        return next((person_of(row) for row in self._users if row.tracker_user_id == tracker_user_id), None)
+
+    def with_mail(self, mail: str) -> Sequence[TrackerPerson]:
+        return [person_of(row) for row in self._users if row.mail_key == mail]
+
+    def pin(self, helpdesk_user_id: int) -> UserPin | Row[Any] | None:
+        return self._pins.get(helpdesk_user_id)
+
+
+class Loaded:
+    """Has read what is known of all people, or of some, one table after the other.
+
+    Args:
+        session: the transaction.
+        among: the helpdesk users; None: all.
+    """
+
+    def __init__(self, session: Session, among: Sequence[HelpdeskUser] | None = None) -> None:
+        users = select(*TrackerUser.__table__.columns)
+        pins, overrides = select(UserPin), select(UserMap.helpdesk_user_id, UserMap.tracker_user_id)
+        if among is not None:
+            ids = [one.id for one in among]
+            theirs = overrides.where(UserMap.helpdesk_user_id.in_(ids))
+            mapped = [tracker_user_id for _, tracker_user_id in session.execute(theirs)]
+            keys = {key for one in among if (key := mail_key(one.email))}
+            users = users.where(
+                or_(TrackerUser.mail_key.in_(list(keys)), TrackerUser.tracker_user_id.in_(mapped))
+            )
+        self._users: dict[int, TrackerPerson] = {}
+        self._by_mail: dict[str, list[TrackerPerson]] = defaultdict(list)
+        for row in session.execute(users):
+            found = self._users[row.tracker_user_id] = person_of(row)
+            if row.mail_key is not None:
+                self._by_mail[row.mail_key].append(found)
+        if among is not None:
+            pins = pins.where(
+                or_(UserPin.helpdesk_user_id.in_(ids), UserPin.tracker_user_id.in_(list(self._users)))
+            )
+            overrides = overrides.where(
+                or_(UserMap.helpdesk_user_id.in_(ids), UserMap.tracker_user_id.in_(list(self._users)))
+            )
+        self._pins = {one.helpdesk_user_id: one for one in session.scalars(pins)}
+        self._overrides: dict[int, int] = dict(session.execute(overrides).all())
+        self._taken: dict[int, list[int]] = defaultdict(list)
+        for helpdesk_user_id, tracker_user_id in self._overrides.items():
+            self._taken[tracker_user_id].append(helpdesk_user_id)
+        for pin in self._pins.values():
+            self._taken[pin.tracker_user_id].append(pin.helpdesk_user_id)
+
+    def override(self, helpdesk_user_id: int) -> int | None:
+        return self._overrides.get(helpdesk_user_id)
+
+    def tracker_user(self, tracker_user_id: int) -> TrackerPerson | None:
+        return self._users.get(tracker_user_id)
+
+    def with_mail(self, mail: str) -> Sequence[TrackerPerson]:
+        return self._by_mail.get(mail, [])
+
+    def pin(self, helpdesk_user_id: int) -> UserPin | None:
+        return self._pins.get(helpdesk_user_id)
+
+    def whose(self, tracker_user_id: int, helpdesk_user_id: int) -> int | None:
+        others = self._taken.get(tracker_user_id, [])
+        return next((one for one in others if one != helpdesk_user_id), None)
+
+
+def match_user(user: HelpdeskUser, known: Known, *, administrators: bool) -> Match:
+    """Match a helpdesk user, by what is known; match administrators by e-mail only if `administrators`."""
+    tracker_user_id = known.override(user.id)
+    if tracker_user_id is not None:
+        person = known.tracker_user(tracker_user_id)
+        if person is None:
+            return Match(
+                None,
+                Matching.OVERRIDE_NOT_CACHED(helpdesk_user_id=user.id, tracker_user_id=tracker_user_id),
+            )
+        why = Matching.BY_OVERRIDE(helpdesk_user_id=user.id, login=person.login)
+        return Match(person, why, confirmed=True)
+    return _by_mail(user, known, administrators=administrators)
+
+
+def _by_mail(user: HelpdeskUser, known: Known, *, administrators: bool) -> Match:
+    mail = mail_key(user.email)
+    if mail is None:
+        return Match(None, Matching.NO_EMAIL(helpdesk_user_id=user.id))
+    found_by_mail = known.with_mail(mail)
+    if not found_by_mail:
+        return Match(None, Matching.EMAIL_UNKNOWN(helpdesk_user_id=user.id))
+    if len(found_by_mail) > 1:
+        candidates = [f"{one.tracker_user_id} ({one.login})" for one in found_by_mail]
+        return Match(None, Matching.EMAIL_AMBIGUOUS(helpdesk_user_id=user.id, candidates=candidates))
+    found = found_by_mail[0]
+    about = {"helpdesk_user_id": user.id, "login": found.login}
+    if found.admin and not administrators:
+        return Match(None, Matching.NO_ADMINISTRATORS(**about))
+    pin = known.pin(user.id)
+    if pin is not None:
+        if pin.tracker_user_id != found.tracker_user_id:
+            return Match(None, Matching.EMAIL_CHANGED(**about, tracker_user_id=pin.tracker_user_id))
+        confirmed = pin.confirmed_at is not None
+        return Match(found, Matching.BY_EMAIL(**about), confirmed=confirmed, pinned=True)
+    other_id = known.whose(found.tracker_user_id, user.id)
+    if other_id is not None:
+        return Match(None, Matching.EMAIL_TAKEN(**about, other_id=other_id))
+    return Match(found, Matching.BY_EMAIL(**about))

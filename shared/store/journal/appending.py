@@ -1,0 +1,208 @@
+"""Appending to the journal: what the producer does with each delivery."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from functools import cache
+from typing import Any
+
+from sqlalchemy import String, literal, literal_column, select, true
+from sqlalchemy.dialects.postgresql import insert as insert_on_postgresql
+from sqlalchemy.dialects.sqlite import insert as insert_on_sqlite
+from sqlalchemy.orm import Session
+
+from shared.codes.invalid import Faults, faulty
+from shared.codes.reasons import Reason
+from shared.codes.refusals import Refusal
+from shared.events.config import SENT
+from shared.events.delivery import Delivery
+from shared.store.journal.due import CLOCK_TOLERANCE
+from shared.store.journal.journal_queries import JOURNAL, UNREADABLE
+from shared.store.tables.configuration import PluginConfigRecord
+from shared.store.tables.constant import carry_out
+from shared.store.tables.explained import keeping
+from shared.store.tables.journal import NO_SEQUENCE, EventState
+from shared.store.tables.rows import Rows, among
+from shared.store.tables.types import Insert, clock, insert_for, is_on_postgresql
+
+NO_TICKET = 0
+APPENDED = Rows(
+    {
+        name: JOURNAL.c[name].type
+        for name in (
+            "delivery_id",
+            "digest",
+            "event",
+            "key",
+            "ticket_id",
+            "task_id",
+            "occurred_at",
+            "clamped",
+            "sequence",
+            "payload",
+            "traceparent",
+        )
+    }
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Accepted:
+    """The journal's answer to one delivery.
+
+    Attributes:
+        conflicting: the delivery id came before with another body, so that this is a new event.
+    """
+
+    event_id: int
+    key: str
+    ticket_id: int
+    duplicate: bool
+    conflicting: bool = False
+
+
+class JournalAppender:
+    """The part of `Journal` that appends events, within one transaction."""
+
+    _session: Session
+
+    def append(
+        self, deliveries: Sequence[Delivery], received_at: datetime, *, private_text: bool = False
+    ) -> list[Accepted]:
+        """Append deliveries; one that came before changes nothing.
+
+        Args:
+            deliveries: validated events, at most some hundreds.
+            received_at: when they came by the producer's clock, to recognise times in the future. The journal keeps
+                the database's clock, with which the sweep compares.
+            private_text: whether the text of private ticket tasks is kept (`keeps_private_text`).
+
+        Returns:
+            One answer per delivery, in their order.
+        """
+        if not private_text:
+            deliveries = [one.public for one in deliveries]
+        new = self._insert(deliveries, received_at)
+        fresh = {(row.delivery_id, row.digest) for row in new}
+        came_before = any(row.came_before for row in new) or any(
+            one.identity not in fresh for one in deliveries
+        )
+        known = self._known(deliveries) if came_before else _by_delivery_id(new)
+        answers = []
+        for one in deliveries:
+            duplicate = one.identity not in fresh
+            fresh.discard(one.identity)
+            event_id = known[one.delivery_id][one.digest]
+            conflicting = not duplicate and event_id > min(known[one.delivery_id].values())
+            answers.append(Accepted(event_id, one.event.key, one.event.ticket.id, duplicate, conflicting))
+        return answers
+
+    def keeps_private_text(self) -> bool:
+        """Tell whether the settings keep the text of private ticket tasks; read nothing but their values."""
+        values = self._session.scalar(select(PluginConfigRecord.values)) or {}
+        return values.get("private_tasks") == SENT
+
+    def park(self, delivery_id: str, source: str, body: bytes, faults: Faults) -> None:
+        """Keep a delivery that cannot be read, as `failed`; one that came before changes nothing.
+
+        Args:
+            delivery_id: the sender's id of the delivery.
+            source: the sender; a replay chooses the reader by it.
+            body: byte for byte.
+            faults: (path, what is wrong) for each fault.
+        """
+        row = {
+            "delivery_id": delivery_id,
+            "digest": hashlib.sha256(body).hexdigest(),
+            "event": UNREADABLE,
+            "key": UNREADABLE,
+            "ticket_id": NO_TICKET,
+            "task_id": None,
+            "occurred_at": clock(),
+            "clamped": False,
+            "sequence": NO_SEQUENCE,
+            "received_at": clock(),
+            "payload": json.dumps({"source": source, "body": body.decode("utf-8", "surrogateescape")}),
+            "state": EventState.FAILED,
+            "attempts": 0,
+            **keeping(
+                Reason.DELIVERY_UNREADABLE(source=source, **faulty(Refusal.EVENT_NOT_VALID, faults).params)
+            ),
+        }
+        self._session.execute(insert_for(self._session)(JOURNAL).values(row).on_conflict_do_nothing())
+
+    def _insert(self, deliveries: Sequence[Delivery], received_at: datetime) -> Sequence[Any]:
+        """Insert the new ones; return them, each with whether its delivery id came before."""
+        statement = _appending(postgresql=is_on_postgresql(self._session))
+        given = APPENDED.parameters(self._session, (_row(one, received_at) for one in deliveries))
+        return carry_out(self._session, statement, given)
+
+    def _known(self, deliveries: Sequence[Delivery]) -> dict[str, dict[str, int]]:
+        """Return what the journal holds of these delivery ids: for each, digest to event id."""
+        asked = {"delivery_ids": {one.delivery_id for one in deliveries}}
+        return _by_delivery_id(carry_out(self._session, _of_deliveries(), asked))
+
+
+@cache
+def _appending(*, postgresql: bool) -> Any:
+    """Return the statement that appends rows and returns the new ones, each with whether its delivery id came before.
+
+    Only PostgreSQL can look at what was there when the statement began; with SQLite the answer is always yes.
+    """
+    insert: Insert = insert_on_postgresql if postgresql else insert_on_sqlite
+    fixed = {
+        "received_at": clock(),
+        "state": literal(EventState.PENDING, JOURNAL.c.state.type),
+        "attempts": literal(0),
+    }
+    given = APPENDED.table(postgresql=postgresql)
+    # without a condition SQLite takes ON CONFLICT for the condition of a join
+    rows = select(*given.c, *fixed.values()).where(true())
+    before = JOURNAL.alias()
+    own = literal_column(f"{JOURNAL.name}.delivery_id", String())  # the column itself would add a FROM
+    earlier = select(true()).where(before.c.delivery_id == own).limit(1).scalar_subquery()
+    came_before = (earlier if postgresql else true()).label("came_before")
+    return (
+        insert(JOURNAL)
+        .from_select([*given.c.keys(), *fixed], rows)
+        .on_conflict_do_nothing(index_elements=["delivery_id", "digest"])
+        .returning(JOURNAL.c.delivery_id, JOURNAL.c.digest, JOURNAL.c.id, came_before)
+    )
+
+
+@cache
+def _of_deliveries() -> Any:
+    """Return the statement that finds the events of `delivery_ids`."""
+    columns = JOURNAL.c
+    found = select(columns.delivery_id, columns.digest, columns.id)
+    return found.where(among(columns.delivery_id, "delivery_ids"))
+
+
+def _by_delivery_id(rows: Iterable[Any]) -> dict[str, dict[str, int]]:
+    """Return the event ids of some rows by delivery id and digest."""
+    found: dict[str, dict[str, int]] = {}
+    for row in rows:
+        found.setdefault(row.delivery_id, {})[row.digest] = row.id
+    return found
+
+
+def _row(one: Delivery, received_at: datetime) -> dict[str, object]:
+    event = one.event
+    latest = received_at + CLOCK_TOLERANCE
+    return {
+        "delivery_id": one.delivery_id,
+        "digest": one.digest,
+        "event": event.event,
+        "key": event.key,
+        "ticket_id": event.ticket.id,
+        "task_id": event.task.id if event.task else None,
+        "occurred_at": min(event.occurred_at, latest),
+        "clamped": event.occurred_at > latest,
+        "sequence": NO_SEQUENCE if event.sequence is None else event.sequence,
+        "payload": one.payload,
+        "traceparent": one.traceparent,
+    }

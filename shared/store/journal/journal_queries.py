@@ -1,0 +1,302 @@
+"""What the journal knows: reading its events (`shared.store.journal.journal` changes them)."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from functools import cache
+from typing import Any, cast
+
+from sqlalchemy import ColumnElement, Table, and_, case, exists, func, or_, select
+from sqlalchemy.orm import Session, load_only
+
+from shared.codes.notice import Code, Notice, Written
+from shared.codes.reasons import Reason
+from shared.events.stored import entity_name
+from shared.store.journal.due import (
+    ORDER,
+    DueEvents,
+    due_events,
+    due_of_tickets,
+    due_parameters,
+    due_with_their_keys,
+    is_due,
+    is_due_of_few,
+)
+from shared.store.ledger.transitions import FOR_A_PERSON
+from shared.store.tables.constant import carry_out
+from shared.store.tables.explained import is_for, kept
+from shared.store.tables.journal import EventState, JournalEvent, TicketState
+from shared.store.tables.ledger import TaskTimeLink, TicketIssueLink
+from shared.store.tables.rows import among
+from shared.store.tables.types import moment, number_in
+
+JOURNAL = cast(Table, JournalEvent.__table__)
+UNREADABLE = "unreadable"
+"""The event, and the key, of a delivery that could not be read."""
+MOST_UNLINKED = 200
+MOST_OTHERS = 100
+
+
+@dataclass(frozen=True, slots=True)
+class Backlog:
+    """What is pending: how many events, since when the oldest, and since when the oldest that is due."""
+
+    count: int
+    oldest: datetime | None
+    oldest_due: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
+class Unlinked:
+    """Tickets of an entity, and of a helpdesk project if they have one, that were skipped for lack of a mapping.
+
+    Attributes:
+        tickets: how many.
+        example: the lowest of their numbers.
+        name: the entity's, if an event named it.
+    """
+
+    entity_id: int
+    project_id: int | None
+    tickets: int
+    example: int
+    name: str | None
+
+
+class JournalQueries:
+    """Reads events within one transaction."""
+
+    def __init__(self, session: Session) -> None:
+        self._session = session
+
+    def get(self, event_id: int) -> JournalEvent | None:
+        return self._session.get(JournalEvent, event_id)
+
+    def find(
+        self, *, state: str | None = None, ticket_id: int | None = None, limit: int | None = 100
+    ) -> Sequence[JournalEvent]:
+        """Return events, newest first."""
+        statement = select(JournalEvent).order_by(JournalEvent.id.desc())
+        if state:
+            statement = statement.where(JournalEvent.state == state)
+        if ticket_id is not None:
+            statement = statement.where(JournalEvent.ticket_id == ticket_id)
+        return self._session.scalars(statement.limit(limit) if limit else statement).all()
+
+    def by_ids(self, event_ids: Collection[int]) -> Sequence[JournalEvent]:
+        """Return some events."""
+        if not event_ids:
+            return []
+        return self._session.scalars(select(JournalEvent).where(JournalEvent.id.in_(event_ids))).all()
+
+    def by_ticket(self, event_ids: Collection[int]) -> dict[int, list[int]]:
+        """Return the ids of the events that could be read, by ticket and in order."""
+        wanted = select(JournalEvent.ticket_id, JournalEvent.id).where(
+            JournalEvent.id.in_(event_ids), JournalEvent.key != UNREADABLE
+        )
+        found: dict[int, list[int]] = {}
+        for ticket_id, event_id in self._session.execute(wanted.order_by(JournalEvent.id)):
+            found.setdefault(ticket_id, []).append(event_id)
+        return found
+
+    def of_key(self, key: str) -> Sequence[JournalEvent]:
+        """Return every event of a key, the newest first."""
+        newest_first = [column.desc() for column in ORDER]
+        statement = select(JournalEvent).where(JournalEvent.key == key).order_by(*newest_first)
+        return self._session.scalars(statement).all()
+
+    def newest_of(self, keys: Collection[str]) -> dict[str, datetime]:
+        """Return when the newest event of each key occurred; keys without an event are left out."""
+        newest = func.max(JournalEvent.occurred_at)
+        statement = select(JournalEvent.key, newest).where(JournalEvent.key.in_(keys))
+        return dict(self._session.execute(statement.group_by(JournalEvent.key)).all())
+
+    def unreadable(self) -> Sequence[JournalEvent]:
+        """Return the deliveries that could not be read, oldest first."""
+        kept = select(JournalEvent).where(JournalEvent.key == UNREADABLE).order_by(JournalEvent.id)
+        return self._session.scalars(kept).all()
+
+    def oldest(self, state: EventState) -> JournalEvent | None:
+        """Return the event of a state that came in first."""
+        # by id alone PostgreSQL would read all ended events
+        first = (JournalEvent.received_at, JournalEvent.id)
+        statement = select(JournalEvent).where(JournalEvent.state == state).order_by(*first).limit(1)
+        return self._session.scalar(statement)
+
+    def reasons(self, state: EventState) -> list[tuple[int, Notice | None]]:
+        """Return the events of a state with their reasons, oldest first."""
+        columns = (JournalEvent.id, JournalEvent.reason_text, JournalEvent.code, JournalEvent.params)
+        statement = select(*columns).where(JournalEvent.state == state).order_by(JournalEvent.id)
+        return [(event_id, kept(*reason)) for event_id, *reason in self._session.execute(statement)]
+
+    def count(self, state: EventState, *, code: str | None = None) -> int:
+        """Return how many events have a state, and a reason's code if one is given."""
+        statement = select(func.count()).select_from(JournalEvent).where(is_in_state(state, code))
+        return self._session.scalar(statement) or 0
+
+    def count_unreadable(self) -> int:
+        """Return how many deliveries could not be read."""
+        unreadable = and_(JournalEvent.key == UNREADABLE, JournalEvent.state == EventState.FAILED)
+        return self._session.scalar(select(func.count()).select_from(JournalEvent).where(unreadable)) or 0
+
+    def newest_unreadable(self) -> datetime | None:
+        """Return when the newest delivery that could not be read came in; None if there is none."""
+        unreadable = and_(JournalEvent.key == UNREADABLE, JournalEvent.state == EventState.FAILED)
+        return self._session.scalar(select(func.max(JournalEvent.received_at)).where(unreadable))
+
+    def newest_received(self) -> datetime | None:
+        """Return when the newest event came in; None if there is none."""
+        newest = select(JournalEvent.received_at).order_by(JournalEvent.id.desc()).limit(1)
+        return self._session.scalar(newest)
+
+    def failed_by_code(self) -> dict[str, int]:
+        """Return how many events failed, by code; deliveries that could not be read are left out."""
+        failed = and_(JournalEvent.state == EventState.FAILED, JournalEvent.key != UNREADABLE)
+        counts = select(JournalEvent.code, func.count()).where(failed).group_by(JournalEvent.code)
+        return {code or str(Written.AS_WRITTEN): count for code, count in self._session.execute(counts)}
+
+    def count_held_for_nothing(self) -> int:
+        """Return how many events are held though no issue or time entry of their ticket or ticket task is."""
+        issue, time = TicketIssueLink, TaskTimeLink
+        of_ticket = exists().where(issue.ticket_id == JournalEvent.ticket_id, issue.state.in_(FOR_A_PERSON))
+        its_own = or_(time.ticket_id == JournalEvent.ticket_id, time.task_id == JournalEvent.task_id)
+        of_task = exists().where(its_own, time.state.in_(FOR_A_PERSON))
+        held = and_(JournalEvent.state == EventState.HELD, ~of_ticket, ~of_task)
+        return self._session.scalar(select(func.count()).select_from(JournalEvent).where(held)) or 0
+
+    def waiting(self) -> Backlog:
+        """Return what is pending."""
+        due_since = case((is_due(), func.coalesce(JournalEvent.next_attempt_at, JournalEvent.received_at)))
+        columns = (func.count(), func.min(JournalEvent.received_at), func.min(due_since))
+        pending = select(*columns).where(JournalEvent.state == EventState.PENDING)
+        return Backlog(*self._session.execute(pending).one())
+
+    def skipped_tickets(self, code: Code) -> Sequence[tuple[int, int, dict[str, Any]]]:
+        """Return the tickets with events skipped for a reason: id, how many such events, newest snapshot."""
+        statement = (
+            select(JournalEvent.ticket_id, func.count(), TicketState.snapshot)
+            .join(TicketState, TicketState.ticket_id == JournalEvent.ticket_id)
+            .where(JournalEvent.state == EventState.SKIPPED, is_for(JournalEvent, code))
+            .group_by(JournalEvent.ticket_id, TicketState.snapshot)
+        )
+        return [
+            (ticket_id, count, snapshot) for ticket_id, count, snapshot in self._session.execute(statement)
+        ]
+
+    def unlinked(self, seconds: float) -> list[Unlinked]:
+        """Return where tickets were skipped for lack of a mapping within the last `seconds`, most tickets first."""
+        skipped = (
+            select(JournalEvent.ticket_id, func.max(JournalEvent.id).label("event_id"))
+            .where(
+                JournalEvent.received_at > moment(-seconds),
+                JournalEvent.state == EventState.SKIPPED,
+                is_for(JournalEvent, Reason.NO_LINK),
+            )
+            .group_by(JournalEvent.ticket_id)
+            .subquery()
+        )
+        entity = number_in(TicketState.snapshot, "entity_id").label("entity")
+        project = number_in(TicketState.snapshot, "project_id").label("project")
+        count = func.count()
+        newest = func.max(skipped.c.event_id)
+        groups = (
+            select(entity, project, count, func.min(skipped.c.ticket_id), newest)
+            .join(TicketState, TicketState.ticket_id == skipped.c.ticket_id)
+            .group_by(entity, project)
+            .order_by(count.desc())
+            .limit(MOST_UNLINKED)
+        )
+        found = self._session.execute(groups).all()
+        payloads = select(JournalEvent.id, JournalEvent.payload).where(
+            JournalEvent.id.in_([event_id for *_, event_id in found])
+        )
+        names = {event_id: entity_name(payload) for event_id, payload in self._session.execute(payloads)}
+        return [
+            Unlinked(entity_id, project_id, tickets, example, names.get(event_id))
+            for entity_id, project_id, tickets, example, event_id in found
+        ]
+
+    def newest_of_any_task(self, most: int) -> Sequence[JournalEvent]:
+        """Return how the ticket tasks' events among the newest `most` events ended; nothing else of them is read."""
+        newest = select(func.max(JournalEvent.id)).scalar_subquery()
+        lately = and_(JournalEvent.id > newest - most, JournalEvent.task_id.is_not(None))
+        ends = (JournalEvent.state, JournalEvent.reason_text, JournalEvent.code, JournalEvent.params)
+        statement = select(JournalEvent).options(load_only(*ends, raiseload=True)).where(lately)
+        return self._session.scalars(statement.order_by(JournalEvent.id)).all()
+
+    def others_sent(self, ticket_id: int, since: datetime) -> int:
+        """Return how many other tickets' data the tracker has accepted since a moment; at most a hundred."""
+        sent = (Reason.TIME_LOGGED, Reason.TIME_LOGGED_AS_ANOTHER, Reason.STATUS_SET, Reason.ISSUE_UPDATED)
+        newest = (
+            select(JournalEvent.ticket_id)
+            .where(JournalEvent.ended_at > since, JournalEvent.ticket_id != ticket_id)
+            .where(JournalEvent.state == EventState.DONE, JournalEvent.code.in_(map(str, sent)))
+            .order_by(JournalEvent.ended_at.desc())  # by the index
+            .limit(MOST_OTHERS)
+        )
+        return self._session.scalar(select(func.count(newest.subquery().c.ticket_id.distinct()))) or 0
+
+    def has_pending(self, ticket_id: int) -> bool:
+        """Tell whether a ticket has a pending event, due or not."""
+        statement = select(JournalEvent.id).where(
+            JournalEvent.ticket_id == ticket_id, JournalEvent.state == EventState.PENDING
+        )
+        return self._session.scalar(statement.limit(1)) is not None
+
+    def have_due(self, ticket_ids: Collection[int]) -> set[int]:
+        """Return those of some tickets that have a pending event that is due."""
+        found = carry_out(self._session, _which_have_due(), {"ticket_ids": list(ticket_ids)})
+        return {ticket_id for (ticket_id,) in found}
+
+    def due_tickets(self, limit: int, *, older_than: float) -> list[int]:
+        """Return tickets with a pending event that is due, those waiting longest first.
+
+        Args:
+            limit: how many at most.
+            older_than: seconds since the event came; for a younger event the worker has just been notified.
+        """
+        oldest = func.min(JournalEvent.id)
+        statement = (
+            select(JournalEvent.ticket_id)
+            .where(is_due(), JournalEvent.received_at <= moment(-older_than))
+            .group_by(JournalEvent.ticket_id)
+            .order_by(oldest)
+            .limit(limit)
+        )
+        return list(self._session.scalars(statement))
+
+    def due_of(self, ticket_ids: Collection[int], *, few: bool = False) -> dict[int, DueEvents]:
+        """Return some tickets' pending events that are due, oldest first by (occurred_at, sequence, id).
+
+        If one event of a key is due, all pending events of the key are returned: an older one must not be processed
+        without the newer. The result is bounded, whatever a sender sent; what is left out stays due.
+
+        Args:
+            ticket_ids: the tickets.
+            few: of each ticket no more than is read when tickets are read together.
+        """
+        found: dict[int, list[Any]] = {ticket_id: [] for ticket_id in ticket_ids}
+        for row in carry_out(self._session, due_of_tickets(), due_parameters(ticket_ids, few=few)):
+            found[row.ticket_id].append(row)
+        return {ticket_id: due_events(rows, few=few) for ticket_id, rows in found.items()}
+
+    def attempts_of_due(self, ticket_id: int) -> dict[int, int]:
+        """Return how often each due event of a ticket was tried, by event id."""
+        statement = select(JournalEvent.id, JournalEvent.attempts).where(due_with_their_keys(ticket_id))
+        rows = self._session.execute(statement)
+        return dict(rows.all())
+
+
+def is_in_state(state: EventState, code: str | None) -> ColumnElement[bool]:
+    """Match the events of a state, or of a state and a reason's code."""
+    has_state = JournalEvent.state == state
+    return has_state if code is None else and_(has_state, is_for(JournalEvent, code))
+
+
+@cache
+def _which_have_due() -> Any:
+    """Return the statement that finds those of `ticket_ids` that have a due event."""
+    ticket_id = JournalEvent.ticket_id
+    return select(ticket_id).where(among(ticket_id, "ticket_ids"), is_due_of_few()).distinct()

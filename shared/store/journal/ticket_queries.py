@@ -1,0 +1,245 @@
+"""What is known of tickets' desired states: reading their rows (`shared.store.journal.tickets` changes them)."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from datetime import datetime
+from typing import Any, NamedTuple, cast
+
+from sqlalchemy import (
+    ColumnElement,
+    Select,
+    Table,
+    TextClause,
+    and_,
+    case,
+    func,
+    literal,
+    or_,
+    select,
+    text,
+    union,
+)
+from sqlalchemy.orm import Session
+
+from shared.codes.notice import Code, Notice
+from shared.codes.reasons import Reason
+from shared.sentences.render import sentence
+from shared.store.tables.constant import carry_out
+from shared.store.tables.explained import is_sentence, kept, texts_of
+from shared.store.tables.journal import FIELDS_DUE, FIELDS_KEPT, STATUS_DROPPED, TicketState
+from shared.store.tables.ledger import LedgerState, TicketIssueLink
+from shared.store.tables.rows import among
+from shared.store.tables.types import moment
+
+TICKETS = cast(Table, TicketState.__table__)
+MOST_STATUSES = 100
+MOST_COUNTED = 1001
+IS_DROPPED = and_(
+    TicketState.status_reason_text.is_not(None),
+    or_(
+        TicketState.status_dropped.is_(True),
+        is_sentence(TicketState.status_reason_text, TicketState.status_code),
+    ),
+)
+"""The status of the newest snapshot could not be set. The version before codes recorded that only by its sentence."""
+
+FIELDS_ARE_DUE, FIELDS_ARE_KEPT = text(FIELDS_DUE), text(FIELDS_KEPT)
+"""Literals, so that either database uses the small index of these rows."""
+
+SOME = select(TICKETS).where(among(TICKETS.c.ticket_id, "ticket_ids"))
+
+
+class Desired(NamedTuple):
+    """A row of `TicketState`, as it was read."""
+
+    ticket_id: int
+    event_id: int
+    occurred_at: datetime
+    sequence: int
+    status: int
+    snapshot: dict[str, Any]
+    given_event_id: int | None
+    given_status_id: int | None
+    status_due: bool
+    status_attempts: int
+    status_next_at: datetime | None
+    status_dropped: bool | None
+    status_text: str | None
+    status_code: str | None
+    status_params: dict[str, Any] | None
+    mapped_status: int | None
+    mapped_event_id: int | None
+    fields_due: list[str] | None
+    fields_kept: list[str] | None
+    fields_attempts: int | None
+    fields_at: datetime | None
+    unlinked_place: str | None
+
+    def newest_mapped(self, status_map: Mapping[int, int]) -> tuple[int, int]:
+        """Return event and status of the newest snapshot; if its status is not mapped, of the newest that is.
+
+        Args:
+            status_map: helpdesk status to tracker status id.
+        """
+        event_id, status = self.mapped_event_id, self.mapped_status
+        if self.status in status_map or event_id is None or status is None or status not in status_map:
+            return self.event_id, self.status
+        return event_id, status
+
+    def owes(self, status_map: Mapping[int, int]) -> int | None:
+        """Return the tracker status to set; None if no status is mapped, or if the newest mapped one was set before."""
+        event_id, status = self.newest_mapped(status_map)
+        wanted = status_map.get(status)
+        is_given = self.given_event_id == event_id and self.given_status_id in (None, wanted)
+        return None if event_id != self.event_id and is_given else wanted
+
+    @property
+    def status_notice(self) -> Notice | None:
+        """Why the status was not set, or not yet; None if there was no obstacle."""
+        return kept(self.status_text, self.status_code, self.status_params)
+
+    @property
+    def status_reason(self) -> str | None:
+        """The same in English, for people."""
+        notice = self.status_notice
+        return None if notice is None else sentence(notice)
+
+
+class TicketQueries:
+    """Reads desired states within one transaction."""
+
+    def __init__(self, session: Session) -> None:
+        self._session = session
+
+    def get(self, ticket_id: int) -> Desired | None:
+        """Return a ticket's desired state."""
+        return self.some([ticket_id]).get(ticket_id)
+
+    def some(self, ticket_ids: Collection[int]) -> dict[int, Desired]:
+        """Return the desired states of some tickets, by ticket id; those without one are left out."""
+        if not ticket_ids:
+            return {}
+        found = carry_out(self._session, SOME, {"ticket_ids": list(ticket_ids)})
+        return {row.ticket_id: Desired(*row) for row in found}
+
+    def statuses_seen(self) -> dict[int, int]:
+        """Return the helpdesk statuses of tickets' newest snapshots, and how many tickets have each.
+
+        Steps through the index from one status to the next: at most MOST_STATUSES, each counted up to MOST_COUNTED.
+        """
+        seen = select(func.min(TicketState.status).label("status")).cte("seen", recursive=True)
+        above = select(func.min(TicketState.status)).where(TicketState.status > seen.c.status)
+        following = select(above.scalar_subquery()).select_from(seen).where(seen.c.status.is_not(None))
+        seen = seen.union_all(following)
+        some = select(literal(1)).select_from(TicketState).where(TicketState.status == seen.c.status)
+        few = some.limit(MOST_COUNTED).correlate(seen).subquery()
+        count = select(func.count()).select_from(few).scalar_subquery()
+        rows = self._session.execute(
+            select(seen.c.status, count).where(seen.c.status.is_not(None)).limit(MOST_STATUSES)
+        )
+        return dict(rows.all())
+
+    def owed(
+        self,
+        status_map: Mapping[int, int],
+        before: Mapping[int, int],
+    ) -> list[int]:
+        """Return the tickets whose issue was set to another status than the map says now, unless a status is due.
+
+        Args:
+            status_map: helpdesk status to tracker status id.
+            before: the map before it was changed; it says which status was set if nothing else does.
+        """
+        if not status_map:
+            return []
+        wanted = _mapped(status_map)
+        has = (
+            func.coalesce(TicketState.given_status_id, _mapped(before))
+            if before
+            else TicketState.given_status_id
+        )
+        statement = (
+            select(TicketState.ticket_id)
+            .join(TicketIssueLink, TicketIssueLink.ticket_id == TicketState.ticket_id)
+            .where(
+                TicketIssueLink.state == LedgerState.LINKED,
+                TicketState.status_due.is_(False),
+                or_(TicketState.status.in_(status_map), TicketState.mapped_status.in_(status_map)),
+                wanted.is_distinct_from(has),
+            )
+            .order_by(TicketState.ticket_id)
+        )
+        return list(self._session.scalars(statement))
+
+    def dropped_for(self, code: Code) -> Sequence[tuple[int, dict[str, Any]]]:
+        """Return the tickets whose status was dropped for a reason, and their newest snapshots."""
+        statement = select(TicketState.ticket_id, TicketState.snapshot).where(
+            IS_DROPPED,
+            TicketState.status_due.is_(False),
+            TicketState.status_reason_text.in_(texts_of(code)),
+        )
+        return [(ticket_id, snapshot) for ticket_id, snapshot in self._session.execute(statement)]
+
+    def not_given(self, limit: int) -> tuple[int, list[tuple[int, int, Notice | None]]]:
+        """Return for how many tickets the tracker refused the issue's status, and some of these tickets.
+
+        Returns:
+            The count, and of the newest the ticket, the event whose replay sets the status again, and why.
+        """
+        state = TicketState
+        refused = _was_not_taken()
+        count = self._session.scalar(select(func.count()).select_from(state).where(*refused))
+        why = (state.status_reason_text, state.status_code, state.status_params)
+        newest = select(state.ticket_id, state.event_id, *why).where(*refused).order_by(state.event_id.desc())
+        found = self._session.execute(newest.limit(limit))
+        return count or 0, [(ticket_id, event_id, kept(*reason)) for ticket_id, event_id, *reason in found]
+
+    def with_fields_kept(self, days: int, limit: int) -> tuple[int, list[int]]:
+        """Return how many tickets' issues lack fields that were given up within some days, and the newest tickets."""
+        recently = _were_kept(days)
+        count = self._session.scalar(select(func.count()).select_from(TicketState).where(*recently))
+        newest = select(TicketState.ticket_id).where(*recently).order_by(TicketState.fields_at.desc())
+        return count or 0, list(self._session.scalars(newest.limit(limit)))
+
+    def due_tickets(self, limit: int) -> list[int]:
+        """Return the linked tickets whose status is due, or fields of whose issue are."""
+        linked = select(TicketState.ticket_id).join(
+            TicketIssueLink,
+            and_(
+                TicketIssueLink.ticket_id == TicketState.ticket_id,
+                TicketIssueLink.state == LedgerState.LINKED,
+            ),
+        )
+        next_at, at = TicketState.status_next_at, TicketState.fields_at
+        due = union(
+            linked.where(TicketState.status_due, or_(next_at.is_(None), next_at <= moment())),
+            linked.where(FIELDS_ARE_DUE, or_(at.is_(None), at <= moment())),
+        )
+        return list(self._session.scalars(select(due.subquery().c.ticket_id).limit(limit)))
+
+
+def not_given() -> Select[Any]:
+    """Return the statement for the tickets whose status the tracker refused."""
+    return select(TicketState.ticket_id).where(*_was_not_taken())
+
+
+def with_fields_kept(days: int) -> Select[Any]:
+    """Return the statement for the tickets whose issues lack fields that were given up within some days."""
+    return select(TicketState.ticket_id).where(*_were_kept(days))
+
+
+def _was_not_taken() -> tuple[ColumnElement[bool] | TextClause, ...]:
+    return text(STATUS_DROPPED), TicketState.status_reason_text == Reason.STATUS_REFUSED
+
+
+def _were_kept(days: int) -> tuple[ColumnElement[bool] | TextClause, ...]:
+    return FIELDS_ARE_KEPT, TicketState.fields_at >= moment(-days * 86400)
+
+
+def _mapped(status_map: Mapping[int, int]) -> ColumnElement[int | None]:
+    """Return what a map makes of the newest status, or of the newest that was mapped when it came."""
+    return func.coalesce(
+        case(dict(status_map), value=TicketState.status),
+        case(dict(status_map), value=TicketState.mapped_status),
+    )

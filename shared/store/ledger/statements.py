@@ -1,0 +1,229 @@
+"""The statements that claim many rows and that link many, and the conditions on the states of the transition table.
+
+A statement is made once: to make it costs more than to execute it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass
+from functools import cache
+from typing import Any, cast
+
+from sqlalchemy import (
+    ColumnElement,
+    Float,
+    Table,
+    and_,
+    bindparam,
+    exists,
+    func,
+    literal,
+    or_,
+    select,
+    true,
+    tuple_,
+    update,
+)
+from sqlalchemy.dialects.postgresql import insert as postgresql_insert
+from sqlalchemy.orm import InstrumentedAttribute
+
+from shared.codes.notice import Notice
+from shared.store.configuration.basis import CHANGES
+from shared.store.ledger.transitions import TRANSITIONS, LedgerEvent
+from shared.store.tables.explained import keeping
+from shared.store.tables.journal import EventState, JournalEvent, RecoveryMode
+from shared.store.tables.ledger import GONE, LedgerState
+from shared.store.tables.rows import Rows
+from shared.store.tables.types import Insert, Key, clock, moment, unindexed
+
+ANSWERED = ("key", "attempt", "tracker_id", "author_id")
+CLAIMED = (
+    "key",
+    "ticket_id",
+    "event_id",
+    "tracker_project_id",
+    "issue_id",
+    "body",
+    "authors",
+    "fingerprint",
+    "earlier",
+)
+JOURNAL, RECOVERY = cast(Table, JournalEvent.__table__), cast(Table, RecoveryMode.__table__)
+State = ColumnElement[str] | InstrumentedAttribute[str]
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """What is stored before a call, so that its outcome can be resolved afterwards.
+
+    Attributes:
+        key: ticket id or ticket-task id.
+        event_id: journal event that asked for it.
+        tracker_project_id: project of the issue.
+        issue_id: tracker issue (time entries only).
+        body: the exact request body.
+        authors: tracker user ids that may end as author (empty: anyone).
+        fingerprint: equal for creations that could not be told apart on the tracker.
+        earlier: other bodies that earlier attempts sent without a clear answer.
+        attempt_before: the row's attempt number as it was read, 0 if there was no row; None: any.
+        is_newest: only if no newer event of the key is pending than the one that asks for it.
+        unless_recovering: only if no backup was restored (`shared.store.journal.recovery`).
+        basis: the version of the settings that it was built from (`Configs.basis`): only if it still holds; None: any.
+    """
+
+    key: int
+    ticket_id: int
+    event_id: int
+    tracker_project_id: int
+    issue_id: int | None
+    body: dict[str, Any]
+    authors: list[int]
+    fingerprint: str
+    earlier: list[dict[str, Any]] | None = None
+    attempt_before: int | None = None
+    is_newest: bool = False
+    unless_recovering: bool = False
+    basis: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Answered:
+    """The tracker's own answer to an attempt.
+
+    Attributes:
+        key: ticket id or ticket-task id.
+        attempt: the attempt.
+        tracker_id: what it created.
+        author_id: its author, if the answer names one.
+        reason: why the row is linked to it.
+    """
+
+    key: int
+    attempt: int
+    tracker_id: int
+    author_id: int | None
+    reason: Notice
+
+
+@cache
+def claiming(
+    insert: Insert, table: Table, key_column: str, is_newest: bool, as_read: bool, unless_recovering: bool
+) -> Any:
+    """Return the statement that claims rows.
+
+    Args:
+        insert: the dialect's own INSERT.
+        table: the rows of one kind.
+        key_column: the column of their key.
+        is_newest: as in `Claim`.
+        as_read: only if the row's attempt number is `attempt_before`.
+        unless_recovering: as in `Claim`.
+    """
+    columns, claimed = table.c, claimed_rows(table).table(postgresql=insert is postgresql_insert).c
+    names = [one.name for one in claimed if one.name in columns and one.name != key_column]
+    values: dict[str, ColumnElement[Any]] = {
+        **{name: claimed[name] for name in names if name != "key"},
+        "state": _constant(columns.state, TRANSITIONS[LedgerEvent.CLAIM].target),
+        "claimed_at": clock(),
+        "lease_until": clock(bindparam("lease", type_=Float)),
+        "settle_after": _constant(columns.settle_after, None),
+        "rounds": _constant(columns.rounds, 0),
+        "adopted": _constant(columns.adopted, False),
+        "duplicate": _constant(columns.duplicate, False),
+        **{name: _constant(columns[name], value) for name, value in keeping(None).items()},
+        "changed_at": clock(),
+    }
+    # one more than what was read, which is 0 if there was no row
+    first = {key_column: claimed.key, "attempt": claimed.before + 1, "first_claimed_at": clock()}
+    stands = or_(claimed.basis.is_(None), claimed.basis == CHANGES)
+    row = select(*(value.label(name) for name, value in (values | first).items())).where(stands)
+    if unless_recovering:
+        row = row.where(~exists().select_from(RECOVERY))
+    if is_newest:
+        this, newer = JOURNAL.alias(), JOURNAL.alias()
+        is_newer = tuple_(this.c.occurred_at, this.c.sequence, this.c.id) < tuple_(
+            newer.c.occurred_at, newer.c.sequence, newer.c.id
+        )
+        waits = (newer.c.key == this.c.key, newer.c.state == EventState.PENDING)
+        row = row.where(~exists().where(this.c.id == claimed.event_id, *waits, is_newer))
+    inserting = insert(table).from_select(list(row.selected_columns.keys()), row)
+    new = inserting.excluded
+    is_free = accepts(columns.state, LedgerEvent.CLAIM)
+    if as_read:
+        is_free = and_(is_free, columns.attempt == new.attempt - 1)
+    again = {
+        "attempt": columns.attempt + 1,
+        "first_claimed_at": func.coalesce(columns.first_claimed_at, new.first_claimed_at),
+    }
+    return inserting.on_conflict_do_update(
+        index_elements=[key_column], set_={**{name: new[name] for name in values}, **again}, where=is_free
+    ).returning(columns[key_column], columns.attempt)
+
+
+@cache
+def linking(table: Table, key_column: str, *, postgresql: bool) -> Any:
+    """Return the statement of `Ledger.link_claimed`."""
+    columns, other = table.c, table.alias()
+    answered = answered_rows(table).table(postgresql=postgresql).c
+    held = exists().where(
+        other.c.tracker_id == answered.tracker_id,
+        other.c[key_column] != answered.key,
+        other.c.state != GONE,
+    )
+    return (
+        update(table)
+        .where(
+            columns[key_column] == answered.key,
+            columns.attempt == answered.attempt,
+            accepts(unindexed(columns.state), LedgerEvent.ANSWER_IN_TIME),
+            columns.lease_until > moment(),
+            columns.duplicate.is_(False),
+            ~held,
+        )
+        .values(
+            state=TRANSITIONS[LedgerEvent.ANSWER_IN_TIME].target,
+            tracker_id=answered.tracker_id,
+            author_id=answered.author_id,
+            adopted=False,
+            settle_after=None,
+            candidates=None,
+            changed_at=clock(),
+            **{name: answered[name] for name in keeping(None)},
+        )
+        .returning(columns[key_column], columns.attempt)
+    )
+
+
+@cache
+def claimed_rows(table: Table) -> Rows:
+    """Return how claims are given to their statement."""
+    columns = table.c
+    types = {name: columns[name].type for name in CLAIMED if name != "key"}
+    return Rows({"key": Key, **types, "before": Key, "basis": Key})
+
+
+@cache
+def answered_rows(table: Table) -> Rows:
+    """Return how answers are given to their statement."""
+    explained = {name: table.c[name].type for name in keeping(None)}
+    return Rows({**dict.fromkeys(ANSWERED, Key), **explained})
+
+
+def accepts(state: State, *events: LedgerEvent) -> ColumnElement[bool]:
+    """Match the rows in a state in which the table accepts one of some events."""
+    return is_in_state(state, [one for event in events for one in TRANSITIONS[event].sources])
+
+
+def is_in_state(state: State, states: Collection[LedgerState | None]) -> ColumnElement[bool]:
+    """Match the rows in one of some states, in the form that the indexes need."""
+    some = [one for one in states if one is not None]
+    if set(some) == set(LedgerState):
+        return true()
+    if set(LedgerState).difference(some) == {LedgerState.GONE}:
+        return state != GONE
+    return state == some[0] if len(some) == 1 else state.in_(some)
+
+
+def _constant(column: ColumnElement[Any], value: object) -> ColumnElement[Any]:
+    return literal(value, column.type)

@@ -1,0 +1,226 @@
+"""The tables of the configuration: settings, mappings, people, templates, and the cache of what the tracker offers."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import Index, String, Text, UniqueConstraint, text
+from sqlalchemy.orm import Mapped, mapped_column
+
+from shared.codes.notice import Notice, from_json
+from shared.sentences.render import sentence
+from shared.store.tables.explained import kept
+from shared.store.tables.types import Base, Json, Words
+
+
+class PluginConfigRecord(Base):
+    """The single configuration record (SPEC 2.1); the API key is encrypted."""
+
+    __tablename__ = "plugin_config"
+
+    id: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
+    values: Mapped[dict[str, Any]]
+    api_key_encrypted: Mapped[str | None] = mapped_column(Text)
+    changed_at: Mapped[datetime]
+
+
+class Basis(Base):
+    """The single row that counts the changes of what requests are built from."""
+
+    __tablename__ = "basis"
+
+    id: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
+    changes: Mapped[int]
+
+
+class ChangeRecord(Base):
+    """A record of the audit log: what somebody changed, from what, to what; never a secret."""
+
+    __tablename__ = "change_record"
+    __table_args__ = (Index("ix_change_record_at", "at"), {"sqlite_autoincrement": True})
+
+    id: Mapped[int] = mapped_column(primary_key=True)
+    at: Mapped[datetime]
+    who: Mapped[str] = mapped_column(Words)
+    code: Mapped[str] = mapped_column(String(64))
+    params: Mapped[dict[str, Any]] = mapped_column(Json)
+    before: Mapped[Any] = mapped_column(Json, nullable=True)
+    after: Mapped[Any] = mapped_column(Json, nullable=True)
+
+    @property
+    def notice(self) -> Notice:
+        """What was done."""
+        return Notice(self.code, from_json(self.params))
+
+
+class ProjectLink(Base):
+    """Helpdesk project to tracker project."""
+
+    __tablename__ = "project_link"
+
+    helpdesk_project_id: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
+    tracker_project_id: Mapped[int]
+    default_category_id: Mapped[int | None]
+
+
+class EntityLink(Base):
+    """Helpdesk entity to tracker project; matched exactly, never through the entity tree."""
+
+    __tablename__ = "entity_link"
+
+    entity_id: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
+    tracker_project_id: Mapped[int]
+    default_category_id: Mapped[int | None]
+
+
+class UserMap(Base):
+    """Manual override: helpdesk user to tracker user."""
+
+    __tablename__ = "user_map"
+
+    helpdesk_user_id: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
+    tracker_user_id: Mapped[int] = mapped_column(index=True)
+
+
+class UserPin(Base):
+    """The tracker user whom a helpdesk user first matched by e-mail; a different match waits for a person."""
+
+    __tablename__ = "user_pin"
+
+    helpdesk_user_id: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
+    tracker_user_id: Mapped[int] = mapped_column(index=True)
+    pinned_at: Mapped[datetime]
+    confirmed_at: Mapped[datetime | None]
+
+
+class TrackerUser(Base):
+    """Cache of the tracker's active users."""
+
+    __tablename__ = "tracker_user"
+
+    tracker_user_id: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
+    login: Mapped[str] = mapped_column(Words)
+    name: Mapped[str] = mapped_column(Words)
+    mail: Mapped[str | None] = mapped_column(Words)
+    mail_key: Mapped[str | None] = mapped_column(Words, index=True)
+    admin: Mapped[bool]
+
+
+class MembershipKnown(Base):
+    """A membership that was ensured before, so that the tracker is not asked again."""
+
+    __tablename__ = "membership_known"
+
+    tracker_project_id: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
+    tracker_user_id: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
+
+
+class HelpdeskPerson(Base):
+    """A helpdesk user that events have named, with the newest e-mail."""
+
+    __tablename__ = "helpdesk_user"
+
+    helpdesk_user_id: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
+    email: Mapped[str | None] = mapped_column(Text)
+    seen_at: Mapped[datetime]
+
+
+class MetadataRow(Base):
+    """Cache of what the tracker offers: projects, issue types, statuses and so on, told apart by `kind`.
+
+    Attributes:
+        tracker_project_id: the project that the row belongs to (categories).
+    """
+
+    __tablename__ = "metadata_row"
+    __table_args__ = (Index("ix_metadata_row_project", "kind", "tracker_project_id"),)
+
+    kind: Mapped[str] = mapped_column(String(16), primary_key=True)
+    tracker_id: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
+    name: Mapped[str] = mapped_column(Text)
+    tracker_project_id: Mapped[int | None]
+    details: Mapped[dict[str, Any]]
+
+
+class MetadataRun(Base):
+    """One metadata synchronisation: when, what it read, what differed, or why it failed."""
+
+    __tablename__ = "metadata_run"
+    __table_args__ = ({"sqlite_autoincrement": True},)
+
+    id: Mapped[int] = mapped_column(primary_key=True)
+    started_at: Mapped[datetime]
+    ended_at: Mapped[datetime]
+    ok: Mapped[bool]
+    counts: Mapped[dict[str, Any]]
+    differences: Mapped[dict[str, Any]]
+    error_text: Mapped[str | None] = mapped_column("error", Words)
+    code: Mapped[str | None] = mapped_column(String(64))
+    params: Mapped[dict[str, Any] | None] = mapped_column(Json)
+
+    @property
+    def notice(self) -> Notice | None:
+        """Why it failed; None if it did not."""
+        return kept(self.error_text, self.code, self.params)
+
+    @property
+    def error(self) -> str | None:
+        """Why it failed, for people."""
+        notice = self.notice
+        return None if notice is None else sentence(notice)
+
+
+class PayloadTemplate(Base):
+    """A payload template (SPEC 2.2 "Template store"); at most one of an operation is active.
+
+    Attributes:
+        version: the newest.
+        active_version: the active one; NULL if the template is not active.
+    """
+
+    __tablename__ = "payload_template"
+    __table_args__ = (
+        UniqueConstraint("operation", "name", name="uq_payload_template_name"),
+        Index(
+            "uq_payload_template_active",
+            "operation",
+            unique=True,
+            sqlite_where=text("active_version IS NOT NULL"),
+            postgresql_where=text("active_version IS NOT NULL"),
+        ),
+        {"sqlite_autoincrement": True},
+    )
+
+    id: Mapped[int] = mapped_column(primary_key=True)
+    operation: Mapped[str] = mapped_column(String(32))
+    name: Mapped[str] = mapped_column(String(100))
+    version: Mapped[int]
+    active_version: Mapped[int | None]
+
+
+class TemplateVersion(Base):
+    """The text of one version of a payload template; never changed."""
+
+    __tablename__ = "payload_template_version"
+
+    template_id: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
+    version: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
+    body: Mapped[str] = mapped_column(Text)
+
+
+class TemplateChange(Base):
+    """What was done to a payload template, when, and by whom."""
+
+    __tablename__ = "payload_template_change"
+    __table_args__ = (
+        Index("ix_payload_template_change_template", "template_id"),
+        {"sqlite_autoincrement": True},
+    )
+
+    id: Mapped[int] = mapped_column(primary_key=True)
+    template_id: Mapped[int]
+    version: Mapped[int]
+    what: Mapped[str] = mapped_column(String(16))
+    at: Mapped[datetime]
+    who: Mapped[str] = mapped_column(Words)

@@ -1,0 +1,219 @@
+"""The tables of the journal: events, desired states, and what belongs to one installation."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from enum import StrEnum
+from typing import Any
+
+from sqlalchemy import Index, String, Text, UniqueConstraint, text
+from sqlalchemy.orm import Mapped, mapped_column
+
+from shared.codes.notice import Notice, Written, from_json
+from shared.sentences.render import because, sentence
+from shared.store.tables.explained import Explained
+from shared.store.tables.types import Base, Json, Words
+
+NO_SEQUENCE = -(2**63)
+HAS_ENDED = "ended_at IS NOT NULL"
+STATUS_DROPPED = "status_dropped"
+FIELDS_DUE, FIELDS_KEPT = "fields_due IS NOT NULL", "fields_kept IS NOT NULL"
+
+
+class EventState(StrEnum):
+    """What became of an event."""
+
+    PENDING = "pending"
+    HELD = "held"
+    DONE = "done"
+    SKIPPED = "skipped"
+    SUPERSEDED = "superseded"
+    FAILED = "failed"
+
+
+class JournalEvent(Explained, Base):
+    """An event, as accepted; a queue message only names its ticket."""
+
+    __tablename__ = "journal"
+    __table_args__ = (
+        UniqueConstraint("delivery_id", "digest", name="uq_journal_delivery"),
+        Index("ix_journal_ticket_id", "ticket_id", "state"),
+        Index("ix_journal_key", "key"),
+        Index("ix_journal_state", "state", "next_attempt_at"),
+        Index("ix_journal_received_at", "received_at"),
+        Index("ix_journal_event", "event", "id"),
+        Index(
+            "ix_journal_ended_at", "ended_at", sqlite_where=text(HAS_ENDED), postgresql_where=text(HAS_ENDED)
+        ),
+        {"sqlite_autoincrement": True},
+    )
+
+    id: Mapped[int] = mapped_column(primary_key=True)
+    delivery_id: Mapped[str] = mapped_column(String(255))
+    digest: Mapped[str] = mapped_column(String(64))
+    event: Mapped[str] = mapped_column(String(32))
+    key: Mapped[str] = mapped_column(String(40))
+    ticket_id: Mapped[int]
+    task_id: Mapped[int | None]
+    occurred_at: Mapped[datetime]
+    clamped: Mapped[bool]
+    sequence: Mapped[int] = mapped_column(default=NO_SEQUENCE)
+    received_at: Mapped[datetime]
+    payload: Mapped[str] = mapped_column(Text)
+    state: Mapped[str] = mapped_column(String(12), default=EventState.PENDING)
+    attempts: Mapped[int] = mapped_column(default=0)
+    next_attempt_at: Mapped[datetime | None]
+    ended_at: Mapped[datetime | None]
+    completion: Mapped[str | None] = mapped_column(Text)
+    traceparent: Mapped[str | None] = mapped_column(String(55))
+
+
+class TicketState(Base):
+    """A ticket's desired state: its newest snapshot, and whether its status is still to be set on the tracker.
+
+    Attributes:
+        given_status_id: what status_map made of the status that was set last; NULL if a version before set it.
+        mapped_status, mapped_event_id: of the newest event whose status was in status_map when it came, which is the
+            snapshot's or an earlier one.
+        fields_due: fields that the tracker did not take when the issue was created: to be set, not before `fields_at`.
+        fields_kept: fields that differ on the tracker even after that, since `fields_at`.
+        unlinked_place: where the ticket was (`Place`) when something of it was skipped for lack of a mapping.
+    """
+
+    __tablename__ = "ticket_state"
+    __table_args__ = (
+        Index("ix_ticket_state_due", "status_due", "status_next_at"),
+        Index("ix_ticket_state_status", "status"),
+        *(
+            Index(
+                f"ix_ticket_state_{name}", "ticket_id", sqlite_where=text(some), postgresql_where=text(some)
+            )
+            for name, some in (
+                ("fields_due", FIELDS_DUE),
+                ("fields_kept", FIELDS_KEPT),
+                ("status_dropped", STATUS_DROPPED),
+            )
+        ),
+    )
+
+    ticket_id: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
+    event_id: Mapped[int]
+    occurred_at: Mapped[datetime]
+    sequence: Mapped[int]
+    status: Mapped[int]
+    snapshot: Mapped[dict[str, Any]]
+    given_event_id: Mapped[int | None]
+    given_status_id: Mapped[int | None]
+    status_due: Mapped[bool]
+    status_attempts: Mapped[int] = mapped_column(default=0)
+    status_next_at: Mapped[datetime | None]
+    status_dropped: Mapped[bool | None]
+    status_reason_text: Mapped[str | None] = mapped_column("status_reason", Words)
+    status_code: Mapped[str | None] = mapped_column(String(64))
+    status_params: Mapped[dict[str, Any] | None]
+    mapped_status: Mapped[int | None]
+    mapped_event_id: Mapped[int | None]
+    fields_due: Mapped[list[str] | None] = mapped_column(Json)
+    fields_kept: Mapped[list[str] | None] = mapped_column(Json)
+    fields_attempts: Mapped[int | None]
+    fields_at: Mapped[datetime | None]
+    unlinked_place: Mapped[str | None] = mapped_column(Text)
+
+
+class TicketDeletion(Base):
+    """Whether the helpdesk has deleted a ticket, and the place in time of the event that says so."""
+
+    __tablename__ = "ticket_deletion"
+
+    ticket_id: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
+    event_id: Mapped[int]
+    occurred_at: Mapped[datetime]
+    sequence: Mapped[int]
+    is_deleted: Mapped[bool]
+
+
+class TraceStep(Base):
+    """A step of a ticket's history: what happened and why, with the outbound call if there was one.
+
+    The version before codes wrote two sentences. Today the first of the two columns holds the code (decision 0016).
+    """
+
+    __tablename__ = "trace_step"
+    __table_args__ = ({"sqlite_autoincrement": True},)
+
+    id: Mapped[int] = mapped_column(primary_key=True)
+    ticket_id: Mapped[int] = mapped_column(index=True)
+    task_id: Mapped[int | None]
+    at: Mapped[datetime] = mapped_column(index=True)
+    what_text: Mapped[str] = mapped_column("what", Words)
+    why_text: Mapped[str] = mapped_column("why", Words)
+    code: Mapped[str | None] = mapped_column(String(64))
+    params: Mapped[dict[str, Any] | None]
+    call: Mapped[dict[str, Any] | None]
+
+    @property
+    def notice(self) -> Notice:
+        """What happened."""
+        if self.code is not None:
+            return Notice(self.code, from_json(self.params))
+        return Written.AS_WRITTEN(text=self.what_text, why=self.why_text)
+
+    @property
+    def what(self) -> str:
+        """What happened, in English, for people."""
+        return sentence(self.notice)
+
+    @property
+    def why(self) -> str:
+        """Why it was done, or what to do about it, likewise; empty if there is nothing to say."""
+        return because(self.notice)
+
+
+class ReconciliationMark(Base):
+    """The single row that says until when the helpdesk was compared with the journal, and what was missing then.
+
+    Attributes:
+        hours_since: a day as YYYY-MM-DD; ticket tasks of an earlier day are left out.
+    """
+
+    __tablename__ = "reconciliation_mark"
+
+    id: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
+    read_until: Mapped[datetime]
+    ran_at: Mapped[datetime]
+    missing: Mapped[int]
+    hours_since: Mapped[str | None] = mapped_column(Text)
+
+
+class RecoveryMode(Base):
+    """The single row that says: a backup was restored, so look on the tracker before anything is created.
+
+    Attributes:
+        since: how far back the lookups go; whatever we created that this database lacks is newer.
+    """
+
+    __tablename__ = "recovery"
+
+    id: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
+    since: Mapped[datetime]
+    began_at: Mapped[datetime]
+
+
+class ProducerSign(Base):
+    """A producer's heartbeat, with what it refused since it was started: by reason and address, no bodies."""
+
+    __tablename__ = "producer_sign"
+
+    name: Mapped[str] = mapped_column(String(300), primary_key=True)
+    seen_at: Mapped[datetime]
+    process: Mapped[dict[str, Any]]
+    refused: Mapped[list[Any]] = mapped_column(Json)
+
+
+class InstallationRecord(Base):
+    """The single row that names the installation, for what is kept outside this database."""
+
+    __tablename__ = "installation"
+
+    id: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
+    name: Mapped[str] = mapped_column(String(32))

@@ -1,0 +1,131 @@
+"""The tables of the ledger: creations that must have exactly one effect, and what became of them."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from enum import StrEnum
+from typing import TYPE_CHECKING, Any
+
+from sqlalchemy import ColumnElement, Index, Integer, String, literal_column, text
+from sqlalchemy.orm import Mapped, declared_attr, mapped_column, synonym
+
+from shared.store.tables.explained import Explained
+from shared.store.tables.types import Base, Json
+
+GONE: ColumnElement[str] = literal_column("'gone'")
+"""`LedgerState.GONE` as a literal, as in the index of live rows: a generic plan knows no parameter's value."""
+OPEN_ROWS = "state <> 'linked'"
+
+
+class LedgerState(StrEnum):
+    """Where a creation stands."""
+
+    FREE = "free"
+    CLAIMED = "claimed"
+    IN_DOUBT = "in_doubt"
+    LINKED = "linked"
+    HELD = "held"
+    GONE = "gone"
+
+
+class LedgerRow(Explained, Base):
+    """Columns of a creation that must have exactly one effect; the row is claimed before the call.
+
+    Attributes:
+        key: the ticket id or the ticket-task id.
+        unclear: how many attempts got no clear answer.
+        earlier: the bodies of these attempts that differ from `body`; any of them may have taken effect.
+    """
+
+    __abstract__ = True
+
+    if TYPE_CHECKING:
+        key: Mapped[int]
+        ticket_id: Mapped[int]
+
+    state: Mapped[str] = mapped_column(String(12))
+    attempt: Mapped[int]
+    event_id: Mapped[int | None]
+    tracker_project_id: Mapped[int | None]
+    issue_id: Mapped[int | None]
+    body: Mapped[dict[str, Any] | None]
+    authors: Mapped[list[int] | None]
+    fingerprint: Mapped[str | None] = mapped_column(String(64), index=True)
+    first_claimed_at: Mapped[datetime | None]
+    claimed_at: Mapped[datetime | None]
+    lease_until: Mapped[datetime | None]
+    settle_after: Mapped[datetime | None]
+    rounds: Mapped[int]
+    tracker_id: Mapped[int | None]
+    adopted: Mapped[bool]
+    duplicate: Mapped[bool]
+    author_id: Mapped[int | None]
+    candidates: Mapped[list[int] | None]
+    unclear: Mapped[int | None] = mapped_column(Integer)
+    earlier: Mapped[list[dict[str, Any]] | None] = mapped_column(Json)
+    changed_at: Mapped[datetime]
+
+    @declared_attr.directive
+    @classmethod
+    def __table_args__(cls) -> tuple[Index, ...]:
+        """Give a tracker id to one live row at most; find open rows without reading the linked ones."""
+        live, still_open = text("state <> 'gone'"), text(OPEN_ROWS)
+        table = cls.__tablename__
+        return (
+            Index(
+                f"uq_{table}_tracker_id",
+                "tracker_id",
+                unique=True,
+                sqlite_where=live,
+                postgresql_where=live,
+            ),
+            Index(f"ix_{table}_open", "state", sqlite_where=still_open, postgresql_where=still_open),
+        )
+
+
+class TicketIssueLink(LedgerRow):
+    """One tracker issue per ticket."""
+
+    __tablename__ = "ticket_issue_link"
+
+    ticket_id: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
+    key: Mapped[int] = synonym("ticket_id")
+
+
+class TaskTimeLink(LedgerRow):
+    """One time entry per ticket task."""
+
+    __tablename__ = "task_time_link"
+
+    task_id: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
+    ticket_id: Mapped[int] = mapped_column(index=True)
+    key: Mapped[int] = synonym("task_id")
+
+
+class Misattributed(Explained, Base):
+    """An issue or a time entry whose author on the tracker is not the intended one, and why."""
+
+    __tablename__ = "misattributed"
+    __table_args__ = (Index("ix_misattributed_at", "at", "kind", "key"),)
+
+    kind: Mapped[str] = mapped_column(String(12), primary_key=True)
+    key: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
+    ticket_id: Mapped[int]
+    tracker_id: Mapped[int]
+    at: Mapped[datetime]
+
+
+class DryRunObject(Explained, Base):
+    """A test object that a dry run asked the tracker to create, until it is known to be deleted."""
+
+    __tablename__ = "dry_run_object"
+    __table_args__ = ({"sqlite_autoincrement": True},)
+
+    id: Mapped[int] = mapped_column(primary_key=True)
+    kind: Mapped[str] = mapped_column(String(16))
+    mark: Mapped[str] = mapped_column(String(64))
+    tracker_project_id: Mapped[int | None]
+    tracker_id: Mapped[int | None]
+    begun_at: Mapped[datetime]
+    attempts: Mapped[int]
+    next_attempt_at: Mapped[datetime]
