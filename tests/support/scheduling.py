@@ -13,7 +13,7 @@ from sqlalchemy.exc import OperationalError
 from shared.codes.notice import written
 from shared.errors import LockBusy
 from tests.support.together import Begin, drive_all
-from worker.runtime.scheduler import Scheduler, Share
+from worker.runtime.scheduler import Limit, Scheduler
 from worker.ticket.context import DbOp
 from worker.ticket.steps import Admission, RedisOp
 
@@ -125,15 +125,15 @@ class Stage:
         self.given_up = threading.Event()
         self._made: list[Scheduler] = []
 
-    def scheduler(self, begin: Begin, calls: int = 4, share: Share | None = None) -> Scheduler:
+    def scheduler(self, begin: Begin, calls: int = 4, limit: Limit | None = None) -> Scheduler:
         """Return a scheduler that does not work yet."""
-        made = Scheduler(begin, calls, self.given_up.set, share)
+        made = Scheduler(begin, calls, self.given_up.set, limit)
         self._made.append(made)
         return made
 
-    def started(self, begin: Begin, calls: int = 4, share: Share | None = None) -> Scheduler:
+    def started(self, begin: Begin, calls: int = 4, limit: Limit | None = None) -> Scheduler:
         """Return a scheduler that works in a thread of its own."""
-        made = self.scheduler(begin, calls, share)
+        made = self.scheduler(begin, calls, limit)
         made.start()
         return made
 
