@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import os
-import socket
 import threading
-import uuid
 from dataclasses import dataclass
 from functools import partial
 
@@ -21,7 +19,6 @@ from shared.process.outbound import Outbound
 from shared.process.settings import Settings
 from shared.queue.publisher import Publisher, make_celery
 from shared.redis.circuit_breaker import HELPDESK_KEY, CircuitBreaker
-from shared.redis.concurrency_limit import ConcurrencyLimit
 from shared.redis.heartbeat import Heartbeats
 from shared.redis.locks import Locks, make_redis
 from shared.redis.rate_limit import RateLimiter
@@ -29,7 +26,7 @@ from shared.store.tables.database import Database
 from shared.store.transaction import Store
 from shared.tracker.meter import Meter
 from worker.ability import Ability
-from worker.runtime.quota import Quota
+from worker.runtime.concurrency import ConcurrencyLimit
 from worker.runtime.runner import AFTER_CALLS, ALONE, HELPDESK, OTHERS
 from worker.runtime.scheduler import Scheduler
 from worker.runtime.service import SyncService
@@ -48,7 +45,8 @@ class Worker:
     Attributes:
         lookup: the helpdesk, None where none can be asked.
         scheduler: works on the tickets that messages name.
-        quota: keeps it to its share of the calls.
+        meter: of its calls.
+        limit: how many calls it makes at once.
         stopping: set once the process is to end.
         ability: whether it can open the stored API key.
     """
@@ -66,7 +64,8 @@ class Worker:
     watchdog: Watchdog
     lookup: HelpdeskLookup | None
     scheduler: Scheduler
-    quota: Quota
+    meter: Meter
+    limit: ConcurrencyLimit
     stopping: threading.Event
     ability: Ability
 
@@ -106,8 +105,8 @@ def bootstrap(settings: Settings, installation: str, *, concurrency: int) -> Wor
         )
     )
     locks, breaker = Locks(redis, settings.lock_lease, keeps=True, give_up=_give_up), CircuitBreaker(redis)
-    meter, name = Meter(), f"{socket.gethostname()}:{os.getpid()}:{uuid.uuid4().hex[:8]}"
-    quota = Quota(ConcurrencyLimit(redis), meter, name, concurrency)
+    limit = ConcurrencyLimit(concurrency)
+    meter = Meter(limit.add)
     publisher, lookup = Publisher(settings, lambda: installation), configured_lookup(settings)
     connector = Connector(
         store,
@@ -128,11 +127,11 @@ def bootstrap(settings: Settings, installation: str, *, concurrency: int) -> Wor
         connector.connect,
         publisher.notify,
         completion,
-        lambda: quota.limit,
+        lambda: limit.current,
         unable=ability.lose,
     )
     scheduler = Scheduler(
-        service.sync_ticket, concurrency, _give_up, quota, is_limited=settings.rate_limit > 0
+        service.sync_ticket, concurrency, _give_up, limit, is_limited=settings.rate_limit > 0
     )
     return Worker(
         app=app,
@@ -145,7 +144,8 @@ def bootstrap(settings: Settings, installation: str, *, concurrency: int) -> Wor
         ability=ability,
         watchdog=Watchdog(lambda: scheduler.is_at_work),
         scheduler=scheduler,
-        quota=quota,
+        meter=meter,
+        limit=limit,
         stopping=stopping,
         connector=connector,
         lookup=lookup,

@@ -17,10 +17,13 @@ from shared.codes.refusals import Refusal
 from shared.errors import BridgeError, SettingsError
 from shared.monitoring.clocks import OwnClock
 from shared.monitoring.standing import StandingCollector
+from shared.process.itself import Process
 from shared.process.settings import Settings
 from shared.queue.publisher import drop_strange_keys
+from shared.redis.call_limits import KEPT_S, publish
 from shared.redis.heartbeat import WORKER, is_there
 from shared.redis.installation import InstallationUnknown, Whose
+from shared.redis.latency import note_calls
 from shared.redis.priority import PriorityTickets
 from shared.redis.rate_limit import forget_turns
 from shared.store.tables.database import Database
@@ -38,6 +41,7 @@ SWEEP_WITHOUT_BEAT = 3
 STUCK_LOOKED_FOR_EVERY_S = 5.0
 AHEAD_LOOKED_FOR_EVERY_S = 0.5
 DATABASE_LOOKED_FOR_EVERY_S = 2.0
+CALLS_REPORTED_EVERY_S = 5.0
 NEEDED = ("database", "redis", "running")
 TASKS = 3
 """Celery's threads: a task hands its tickets over, and a sweep may take its time."""
@@ -76,8 +80,10 @@ def work(settings: Settings, concurrency: int) -> int:
     with suppress(RedisError):
         forget_turns(worker.redis)
     register(worker.app, worker)
+    with suppress(RedisError):
+        report_calls(worker)
     worker.scheduler.start()
-    worker.quota.keep_telling(lambda: worker.scheduler.wanted, worker.scheduler.look)
+    threading.Thread(target=_keep_reporting_calls, args=(worker,), daemon=True, name="calls").start()
     threading.Thread(target=_end_where_stuck, args=(worker,), daemon=True, name="stuck").start()
     # what Celery prints when it is told to stop
     celery.apps.worker.safe_say = lambda text, *_: log.info(str(text).strip())
@@ -101,9 +107,28 @@ def _take_ahead(worker: Worker) -> None:
     """Look for tickets that are to go ahead, as long as others wait; else each is done as soon as it is notified."""
     ahead = PriorityTickets(worker.redis)
     while not worker.stopping.wait(AHEAD_LOOKED_FOR_EVERY_S):
-        if worker.ability.is_able and worker.scheduler.is_at_work and worker.quota.share:
+        if worker.ability.is_able and worker.scheduler.is_at_work:
             with suppress(RedisError):  # they are notified as well
                 worker.scheduler.take_ahead(ahead.take())
+
+
+def report_calls(worker: Worker) -> None:
+    """Report how many calls this worker makes at once and what they take, and see how many workers do.
+
+    Raises:
+        RedisError: Redis does not answer.
+    """
+    mine = Process.here()
+    note_calls(worker.redis, worker.meter.read())
+    publish(worker.redis, mine, worker.limit.current)
+    alive = [one.process for one in worker.heartbeats.seen(WORKER) if one.seconds <= KEPT_S]
+    worker.limit.share_with(1 + sum((one.host, one.pid) != (mine.host, mine.pid) for one in alive))
+
+
+def _keep_reporting_calls(worker: Worker) -> None:
+    while not worker.stopping.wait(CALLS_REPORTED_EVERY_S):
+        with suppress(RedisError):  # the next report comes soon
+            report_calls(worker)
 
 
 def _work_until_it_ends(worker: Worker) -> int:

@@ -56,6 +56,8 @@ USERS = "/users.json"
 """What anybody else's key, and anything else than the tracker, does not answer as it should."""
 MYSELF = "/users/current.json"
 """What every key is answered as long as the REST API is on."""
+OVERLOADED = ("429", "502", "503", "504")
+"""Answers of a tracker, or of a proxy in front of it, that has too many calls."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -430,11 +432,12 @@ class TrackerClient:
         return Exchange(connection, watch, (method, url, content, self._headers(login, content)))
 
     def _exchange(self, exchange: Exchange, method: str, path: str) -> tuple[int, Mapping[str, str], bytes]:
-        watch, status = exchange.watch, ""
+        watch, status, is_stopped = exchange.watch, "", True
         try:
             answer = exchange.answer()
-            status = str(answer[0])
+            status, is_stopped = str(answer[0]), False
         except (OSError, ValueError, zlib.error) as error:
+            is_stopped = False
             # the library's exception may hold the key, so it is not chained
             raise self._failure(watch, method, path, error) from None
         else:
@@ -445,7 +448,8 @@ class TrackerClient:
             seconds = exchange.seconds
             operation = metrics.called(method, path, status or unanswered, seconds)
             answered = operation if status.startswith("2") else f"{operation} refused"
-            self._meter.add(answered if status else LOST, seconds)
+            if not is_stopped:
+                self._meter.add(answered if status else LOST, seconds, failed=status in ("", *OVERLOADED))
             tracing.called(operation, status or unanswered, seconds)
             alive()
 

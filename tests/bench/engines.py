@@ -19,7 +19,7 @@ from chevron.tokenizer import tokenize
 from jinja2.sandbox import SandboxedEnvironment
 
 from shared.events.config import PluginConfig
-from shared.events.event import parse_event
+from shared.events.parsing import parse_event
 from shared.events.text import cut
 from shared.templating.catalogue import Context, catalogue_for, from_ticket
 from shared.templating.operations import Operation

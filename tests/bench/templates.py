@@ -19,7 +19,7 @@ from sqlalchemy import select
 from producer.admin.templates.defaults import default_template
 from shared.codes.steps import What
 from shared.store.configuration.metadata import Entry, MetadataKind
-from shared.store.tables.models import TraceStep
+from shared.store.tables.journal import TraceStep
 from shared.templating.operations import Operation
 from tests.bench.errors import BrokenRun
 from tests.bench.gates import OURS, PEER, Results

@@ -16,9 +16,11 @@ from producer.admin.desk import Desk
 from producer.admin.doctor.examination import examine
 from producer.admin.doctor.installation import Installation
 from shared.errors import LockBusy
+from shared.process.itself import Process
 from shared.queue.publisher import PRUNE, SWEEP, SYNC_METADATA, SYNC_TICKET, queue_of
+from shared.redis.call_limits import KEY as LIMITS
+from shared.redis.call_limits import published
 from shared.redis.circuit_breaker import KEY
-from shared.redis.concurrency_limit import KEYS as CALL_LIMIT
 from shared.redis.heartbeat import BEAT, WORKER, Heartbeats
 from shared.redis.heartbeat import KEY as SEEN
 from shared.redis.keys import OURS, key_of
@@ -31,8 +33,9 @@ from tests.support.bridge import Bridge
 from tests.support.events import task, task_event, ticket
 from tests.support.fleet import Fleet
 
+HERE = Process.here()
 KEYS = (
-    *CALL_LIMIT,
+    f"{LIMITS}{HERE.host}:{HERE.pid}",
     AHEAD,
     KEY,
     f"{KEY}:probe",
@@ -111,6 +114,9 @@ class InRedis:
         self._bridge.breaker.current()
         heartbeats.seconds_since(WORKER)
         heartbeats.seconds_since(BEAT)
+        with suppress(RedisError):  # the key has another type
+            heartbeats.mark(WORKER, HERE)
+        assert all(one.limit.size >= 1 for one in published(redis))
         waits: list[float] = []
         RateLimiter(redis, 1000, waits.append).wait()
         assert all(0 <= seconds <= 3600 for seconds in waits), waits

@@ -24,7 +24,7 @@ from shared.tracker.answers import Answer
 from shared.tracker.client import CallRecord, Exchange, Target, TrackerClient
 from tests.support.waiting import until
 from tests.support.wire import WireServer, answer
-from worker.runtime.scheduler import Scheduler, Share
+from worker.runtime.scheduler import Limit, Scheduler
 from worker.ticket.steps import TrackerCall
 
 PATIENCE_S = 30.0
@@ -94,9 +94,9 @@ class Stage:
         self.client = TrackerClient(
             Target(tracker.server.url, SecretStr("key"), verify_tls=False), timeout=timeout
         )
-        self.share = SimpleNamespace(share=calls, soon=lambda: None)
+        self.limit = SimpleNamespace(size=calls, want=lambda: None)
         self._posts, self._came = dict[int, Post](), dict[int, Answer | Exception]()
-        self.scheduler = Scheduler(self._workflow, calls, share=cast(Share, self.share))
+        self.scheduler = Scheduler(self._workflow, calls, limit=cast(Limit, self.limit))
         self.scheduler.start()
 
     def hand(self, number: int, made: Post) -> Post:
@@ -190,8 +190,7 @@ def test_a_slow_answer_holds_up_nobody_else(stage: Stage, tracker: Tracker) -> N
 
 def test_no_more_are_under_way_than_may_be(stage: Stage, tracker: Tracker) -> None:
     stage.connect(4)
-    stage.share.share = 2
-    stage.scheduler.look()
+    stage.limit.size = 2
     for number in range(4):
         stage.hand(number, post(stage.client, "/slow"))
 

@@ -22,14 +22,18 @@ from shared.tracker import client as client_module
 from shared.tracker import connection as connection_module
 from shared.tracker.client import CallRecord, Target, TrackerClient
 from shared.tracker.connection import Watch
+from shared.tracker.meter import LOST, Meter
 from tests.support.waiting import until
 from tests.support.wire import WireServer, answer, saying, trickle
 
 OK = answer(b'{"ok": true}')
 
 
-def client_of(url: str, *, verify_tls: bool = True, timeout: float = 60.0) -> TrackerClient:
-    return TrackerClient(Target(url, SecretStr("key"), verify_tls=verify_tls), timeout=timeout)
+def client_of(
+    url: str, *, verify_tls: bool = True, timeout: float = 60.0, meter: Meter | None = None
+) -> TrackerClient:
+    target = Target(url, SecretStr("key"), verify_tls=verify_tls)
+    return TrackerClient(target, timeout=timeout, meter=meter)
 
 
 @pytest.fixture
@@ -113,6 +117,32 @@ def test_a_call_that_is_not_to_be_made_any_more_is_none_that_got_no_answer(
         client.call("PUT", "/issues/1.json", body={}, before_send=stop, observe=seen.append)
     client.close()
     assert not seen
+
+
+@pytest.mark.parametrize("status", [200, 422, 503])
+def test_the_concurrency_limit_gets_each_call_that_was_made_and_whether_load_made_it_fail(
+    status: int,
+) -> None:
+    calls: list[tuple[str, bool]] = []
+
+    def stop() -> None:
+        raise LockBusy(written("too late"))
+
+    def noted(operation: str, seconds: float, *, failed: bool) -> None:
+        assert seconds > 0
+        calls.append((operation, failed))
+
+    with WireServer(saying(answer(b"{}", f"{status} As told"))) as server:
+        client = client_of(server.url, meter=Meter(noted))
+        with pytest.raises(LockBusy):
+            client.call("PUT", "/issues/1.json", body={}, before_send=stop)
+        with suppress(BridgeError):
+            client.call("PUT", "/issues/1.json", body={})
+    with pytest.raises(BridgeError):
+        client.call("GET", "/users.json")
+    client.close()
+    first = "PUT issues" if status == 200 else "PUT issues refused"
+    assert (calls[0], calls[-1]) == ((first, status == 503), (LOST, True))
 
 
 def test_the_lease_is_checked_last_and_head_and_body_leave_as_one(

@@ -8,9 +8,11 @@ from pathlib import Path
 import pytest
 
 from deploy.sandbox.tracker.control import StandIn
+from shared.codes.limits import CallLimit
 from shared.codes.notice import written
+from shared.process.itself import Process
 from shared.queue.publisher import Publisher, make_celery
-from shared.redis.concurrency_limit import ConcurrencyLimit, Limit
+from shared.redis.call_limits import publish, published
 from shared.redis.heartbeat import BEAT, CONSOLE, WORKER, Heartbeats
 from shared.redis.keys import INSTALLATIONS, OURS
 from shared.redis.locks import HeldLock, Locks
@@ -64,12 +66,12 @@ def test_a_ticket_that_both_have_is_locked_by_each_for_itself(bridge: Bridge, ot
 def test_a_pause_a_limit_and_what_goes_ahead_are_each_ones_own(bridge: Bridge, other: Bridge) -> None:
     bridge.breaker.begin(written("the tracker is away"))
     PriorityTickets(bridge.redis).put([7])
-    ConcurrencyLimit(bridge.redis).decide(Limit(8))
+    publish(bridge.redis, Process.here(), CallLimit(8))
     RateLimiter(bridge.redis, 0.01, sleep=lambda _: None).wait()
     Heartbeats(bridge.redis).mark(WORKER)
     assert other.breaker.current() is None
     assert PriorityTickets(other.redis).take() == []
-    assert ConcurrencyLimit(other.redis).current() is None
+    assert published(other.redis) == []
     assert turns(other.redis) is None
     assert Heartbeats(other.redis).seen(WORKER) == []
 
@@ -101,7 +103,7 @@ def test_every_key_is_an_installations_own(bridge: Bridge) -> None:
     bridge.breaker.begin(written("the tracker is away"))
     Publisher(bridge.settings, bridge.redis.whose).notify([4711])
     RateLimiter(bridge.redis, 10).wait()
-    ConcurrencyLimit(bridge.redis).tell("here", 1, 1, {})
+    publish(bridge.redis, Process.here(), CallLimit(8))
     for kind in (WORKER, BEAT, CONSOLE):
         Heartbeats(bridge.redis).mark(kind)
     Locks(bridge.redis, 60).take_all(["ticket:1"])

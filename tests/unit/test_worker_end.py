@@ -144,7 +144,13 @@ def test_a_worker_looks_whether_it_is_stuck(
     worker = MagicMock()
     worker.scheduler = SimpleNamespace(start=list, stop=list, close=list, look=list, stuck_since=1.0)
     monkeypatch.setattr("worker.process.bootstrap", lambda *_, **__: worker)
-    for beside in ("drop_strange_keys", "monitored", "_sweep_without_beat", "_maintain_without_beat"):
+    for beside in (
+        "drop_strange_keys",
+        "monitored",
+        "report_calls",
+        "_sweep_without_beat",
+        "_maintain_without_beat",
+    ):
         monkeypatch.setattr(f"worker.process.{beside}", lambda *_: None)
     monkeypatch.setattr("worker.process._installation", lambda _settings: "5ac1")
     monkeypatch.setattr("celery.apps.worker.safe_say", celery.apps.worker.safe_say)  # put back at its end
@@ -223,7 +229,6 @@ def test_with_a_rate_limit_a_worker_begins_no_more_tickets_than_it_has_callers(
     settings: Settings, rate_limit: float, tickets: int
 ) -> None:
     worker = bootstrap(settings.model_copy(update={"rate_limit": rate_limit}), "5ac1", concurrency=2)
-    worker.quota.share = 2
     assert worker.scheduler.most == tickets
     worker.scheduler.close()
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -116,19 +115,6 @@ def test_an_error_that_a_workflow_does_not_handle_ends_it_alone(stage: Stage) ->
         return await Write(stage.database, ticket_id)
 
     assert stage.drive(workflow, 1, 2, 3) == {1: 10, 2: KeyError, 3: 30}
-
-
-def test_a_worker_that_comes_back_to_work_asks_at_once_how_many_calls_it_may_make(stage: Stage) -> None:
-    """With the one that it may make until then it would sync the first tickets one by one."""
-    asked = list[int]()
-
-    async def workflow(_ticket_id: int) -> None:
-        await called(int)
-
-    share: Any = SimpleNamespace(share=1, soon=lambda: asked.append(1))
-    scheduler = stage.scheduler(workflow, share=share)
-    scheduler.take([1])
-    assert asked == [1]
 
 
 class Panic(BaseException):
