@@ -25,7 +25,7 @@ from shared.process.settings import Settings
 from shared.redis.keys import INSTALLATIONS, key_of
 from tests.support.events import task, task_event, ticket
 from tests.support.fleet import Fleet
-from tests.support.queue import celery_app, deliver, queue_key
+from tests.support.queue import celery_app, deliver, queue_key, waiting
 from tests.support.waiting import until
 
 pytestmark = pytest.mark.slow
@@ -173,7 +173,7 @@ def test_what_a_killed_worker_had_taken_is_done_by_others_and_does_no_harm_when_
     fleet.add_worker(2)
     each_once(fleet, first, first + 1)
     deliver_again(app, first, first + 1)
-    until(lambda: not redis.llen(queue_of(fleet)))
+    until(lambda: not waiting(redis, fleet.bridge.redis.whose()))
     each_once(fleet, first, first + 1)
 
 
@@ -306,7 +306,6 @@ def test_beat_ends_when_it_is_told_to_while_the_broker_does_not_answer(
     """It is about to send a message then, and must not take its end for one that could not be sent."""
     redis.flushall()
     redis.zadd(INSTALLATIONS, {"5ac1": time.time()})  # a worker of it is alive
-    queue = queue_key("5ac1")
     environment = {
         **os.environ,
         "DESKBRIDGE_REDIS_URL": redis_url,
@@ -315,7 +314,7 @@ def test_beat_ends_when_it_is_told_to_while_the_broker_does_not_answer(
     }
     with subprocess.Popen([sys.executable, "-m", "worker", "beat"], env=environment) as beat:
         try:
-            until(lambda: redis.llen(queue), seconds=STARTED_WITHIN_S)
+            until(lambda: waiting(redis, "5ac1"), seconds=STARTED_WITHIN_S)
             redis_server.child.send_signal(signal.SIGSTOP)
             time.sleep(1)  # ten messages would have been sent
             beat.send_signal(signal.SIGTERM)

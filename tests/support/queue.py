@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from celery import Celery
+from redis import Redis
 
 from shared.process.settings import Settings
 from shared.queue.messages import LARGEST_MESSAGE, SYNC_TICKET, message_of
@@ -39,3 +40,8 @@ def arguments(*ticket_ids: int) -> dict[str, Any]:
 def deliver(app: Celery, *ticket_ids: int) -> None:
     """Send a message that names some tickets."""
     app.send_task(SYNC, kwargs=arguments(*ticket_ids))
+
+
+def waiting(redis: Redis, installation: str) -> int:
+    """Return how many messages wait for an installation's workers."""
+    return int(redis.llen(queue_key(installation)))
