@@ -6,6 +6,7 @@ import os
 import socket
 import threading
 import uuid
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 
@@ -19,7 +20,8 @@ from shared.helpdesk.configured import configured_lookup
 from shared.helpdesk.lookup import HelpdeskLookup
 from shared.process.outbound import Outbound
 from shared.process.settings import Settings
-from shared.queue.publisher import Publisher, make_celery
+from shared.queue.celery_app import make_celery, waiting
+from shared.queue.publisher import Publisher
 from shared.redis.circuit_breaker import HELPDESK_KEY, CircuitBreaker
 from shared.redis.concurrency_limit import ConcurrencyLimit
 from shared.redis.heartbeat import Heartbeats
@@ -29,13 +31,13 @@ from shared.store.tables.database import Database
 from shared.store.transaction import Store
 from shared.tracker.meter import Meter
 from worker.ability import Ability
+from worker.health import EXIT_CODE, ProgressCheck
 from worker.runtime.quota import Quota
 from worker.runtime.runner import AFTER_CALLS, ALONE, HELPDESK, OTHERS
 from worker.runtime.scheduler import Scheduler
 from worker.runtime.service import SyncService
 from worker.sweep import Sweep
 from worker.ticket.enrichment import Completion
-from worker.watchdog import EXIT_CODE, Watchdog
 
 MOST_AT_THE_DATABASE = 16
 """Callers that are at the database at once: they are mostly at the tracker, and a server has a hundred connections."""
@@ -51,6 +53,8 @@ class Worker:
         quota: keeps it to its share of the calls.
         stopping: set once the process is to end.
         ability: whether it can open the stored API key.
+        progress: looks whether its work goes on.
+        waiting: returns how many messages wait in its queues.
     """
 
     app: Celery
@@ -63,7 +67,9 @@ class Worker:
     service: SyncService
     sweep: Sweep
     heartbeats: Heartbeats
-    watchdog: Watchdog
+    publisher: Publisher
+    progress: ProgressCheck
+    waiting: Callable[[], int]
     lookup: HelpdeskLookup | None
     scheduler: Scheduler
     quota: Quota
@@ -134,6 +140,7 @@ def bootstrap(settings: Settings, installation: str, *, concurrency: int) -> Wor
     scheduler = Scheduler(
         service.sync_ticket, concurrency, _give_up, quota, is_limited=settings.rate_limit > 0
     )
+    count_waiting = partial(waiting, make_celery(settings, installation, publish_only=True))
     return Worker(
         app=app,
         settings=settings,
@@ -143,7 +150,9 @@ def bootstrap(settings: Settings, installation: str, *, concurrency: int) -> Wor
         breaker=breaker,
         heartbeats=heartbeats,
         ability=ability,
-        watchdog=Watchdog(lambda: scheduler.is_at_work),
+        publisher=publisher,
+        progress=ProgressCheck(scheduler, count_waiting),
+        waiting=count_waiting,
         scheduler=scheduler,
         quota=quota,
         stopping=stopping,
@@ -155,7 +164,7 @@ def bootstrap(settings: Settings, installation: str, *, concurrency: int) -> Wor
             settings,
             locks,
             breaker,
-            lambda: backlog(app),
+            count_waiting,
             publisher.notify,
             partial(publisher.notify, if_due=True),
         ),
@@ -165,10 +174,3 @@ def bootstrap(settings: Settings, installation: str, *, concurrency: int) -> Wor
 def _give_up() -> None:
     """End the process, to be started anew: whatever it has claimed is settled as after any death."""
     os._exit(EXIT_CODE)
-
-
-def backlog(app: Celery) -> int:
-    """Return how many messages wait in the queue."""
-    with app.connection_for_read() as connection, connection.channel() as channel:
-        # declared as it is and not passively: kombu looks for a passive one under its name without the key prefix
-        return int(app.amqp.queues[app.conf.task_default_queue].bind(channel).queue_declare().message_count)

@@ -22,7 +22,6 @@ from shared.redis.heartbeat import BEAT, WORKER, Heartbeats
 from shared.redis.heartbeat import KEY as SEEN
 from shared.redis.keys import key_of
 from shared.redis.locks import Locks
-from shared.redis.priority import KEY as AHEAD
 from shared.redis.rate_limit import KEY as THROTTLE
 from shared.redis.rate_limit import RateLimiter
 from tests.fuzz.chance import BYTES, HURTFUL, Chance
@@ -33,7 +32,6 @@ from tests.support.queue import TASKS, arguments, queue_key
 
 KEYS = (
     *CALL_LIMIT,
-    AHEAD,
     KEY,
     f"{KEY}:probe",
     THROTTLE,

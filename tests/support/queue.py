@@ -1,4 +1,4 @@
-"""The queue as tests see it: its name and key in Redis, its tasks, and messages that a test sends itself."""
+"""The queues as tests see them: their names and keys in Redis, their tasks, and messages that a test sends itself."""
 
 from __future__ import annotations
 
@@ -8,17 +8,20 @@ from celery import Celery
 from redis import Redis
 
 from shared.process.settings import Settings
-from shared.queue.messages import LARGEST_MESSAGE, SYNC_TICKET, message_of
-from shared.queue.publisher import PRUNE, SWEEP, SYNC_METADATA, make_celery
+from shared.queue import publisher
+from shared.queue.celery_app import make_celery
+from shared.queue.names import SYNC_TICKETS, TASKS
+from shared.queue.transport import LARGEST_MESSAGE
 
-SYNC = SYNC_TICKET
-TASKS = (SYNC, SWEEP, SYNC_METADATA, PRUNE)
+__all__ = ["LARGE", "SYNC", "TASKS", "arguments", "celery_app", "deliver", "queue_key", "queue_name", "waiting"]
+
+SYNC = SYNC_TICKETS
 LARGE = LARGEST_MESSAGE
 """Characters; a larger message is none of ours."""
 
 
 def queue_name(installation: str) -> str:
-    """Return the name of an installation's queue."""
+    """Return the name of an installation's queue; that of what has priority has `.priority` after it."""
     return f"deskbridge.{installation}"
 
 
@@ -34,7 +37,7 @@ def celery_app(settings: Settings, installation: str) -> Celery:
 
 def arguments(*ticket_ids: int) -> dict[str, Any]:
     """Return the arguments of the task that syncs some tickets."""
-    return message_of(ticket_ids)
+    return publisher.arguments(ticket_ids)
 
 
 def deliver(app: Celery, *ticket_ids: int) -> None:
@@ -44,4 +47,5 @@ def deliver(app: Celery, *ticket_ids: int) -> None:
 
 def waiting(redis: Redis, installation: str) -> int:
     """Return how many messages wait for an installation's workers."""
-    return int(redis.llen(queue_key(installation)))
+    key = queue_key(installation)
+    return int(redis.llen(key)) + int(redis.llen(f"{key}.priority"))

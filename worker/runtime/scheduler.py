@@ -73,7 +73,7 @@ class Scheduler:
         self._loop: asyncio.AbstractEventLoop | None = None
         self.running: dict[int, RunningTicket] = {}
         self.failure: BaseException | None = None
-        self._inbox = Inbox(self.running, self._notice_tickets)
+        self._inbox = Inbox(self.running, self._notice_tickets, lambda: self._calls_now > 0)
         self._slots = CallSlots(lambda: self._calls_now, share.soon if share else lambda: None)
         self._admission = Admission()
         self._runner = Runner(calls, self._slots, self._admission, lambda: len(self.running) > 1)
@@ -119,25 +119,27 @@ class Scheduler:
                 return since
         return None
 
-    def take(self, ticket_ids: Collection[int], notified_by: Mapping[int, str] | None = None) -> list[int]:
+    def take(
+        self,
+        ticket_ids: Collection[int],
+        notified_by: Mapping[int, str] | None = None,
+        *,
+        has_priority: bool = False,
+        patience: float | None = None,
+    ) -> list[int]:
         """Have tickets synced; wait as long as too many wait already.
 
         Args:
             ticket_ids: the tickets.
             notified_by: by ticket, the traceparent of its message, if it had one.
+            has_priority: whether they are synced before all that have none.
+            patience: seconds to wait at most; None: as long as it takes.
 
         Returns:
-            Those that will not be: the process is to end.
+            Those that will not be: the process is to end, or there was no room.
         """
-        return [] if self._inbox.put(ticket_ids, notified_by) else list(ticket_ids)
-
-    def has_taken(self, ticket_ids: Collection[int], notified_by: Mapping[int, str] | None = None) -> bool:
-        """Have tickets synced, unless too many wait already or the process is to end; tell whether they will be."""
-        return self._inbox.put(ticket_ids, notified_by, waits=False)
-
-    def take_ahead(self, ticket_ids: Collection[int]) -> None:
-        """Have tickets synced before all that wait."""
-        self._inbox.put_first(ticket_ids)
+        is_taken = self._inbox.put(ticket_ids, notified_by, has_priority=has_priority, patience=patience)
+        return [] if is_taken else list(ticket_ids)
 
     def look(self) -> None:
         """Look how many calls may be made now."""
