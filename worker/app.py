@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import threading
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 
@@ -17,7 +18,8 @@ from shared.helpdesk.configured import configured_lookup
 from shared.helpdesk.lookup import HelpdeskLookup
 from shared.process.outbound import Outbound
 from shared.process.settings import Settings
-from shared.queue.publisher import Publisher, make_celery
+from shared.queue.celery_app import make_celery, waiting
+from shared.queue.publisher import Publisher
 from shared.redis.circuit_breaker import HELPDESK_KEY, CircuitBreaker
 from shared.redis.heartbeat import Heartbeats
 from shared.redis.locks import Locks, make_redis
@@ -26,13 +28,13 @@ from shared.store.tables.database import Database
 from shared.store.transaction import Store
 from shared.tracker.meter import Meter
 from worker.ability import Ability
+from worker.health import EXIT_CODE, ProgressCheck
 from worker.runtime.concurrency import ConcurrencyLimit
 from worker.runtime.runner import AFTER_CALLS, ALONE, HELPDESK, OTHERS
 from worker.runtime.scheduler import Scheduler
 from worker.runtime.service import SyncService
 from worker.sweep import Sweep
 from worker.ticket.enrichment import Completion
-from worker.watchdog import EXIT_CODE, Watchdog
 
 MOST_AT_THE_DATABASE = 16
 """Callers that are at the database at once: they are mostly at the tracker, and a server has a hundred connections."""
@@ -49,6 +51,8 @@ class Worker:
         limit: how many calls it makes at once.
         stopping: set once the process is to end.
         ability: whether it can open the stored API key.
+        progress: looks whether its work goes on.
+        waiting: returns how many messages wait in its queues.
     """
 
     app: Celery
@@ -61,7 +65,9 @@ class Worker:
     service: SyncService
     sweep: Sweep
     heartbeats: Heartbeats
-    watchdog: Watchdog
+    publisher: Publisher
+    progress: ProgressCheck
+    waiting: Callable[[], int]
     lookup: HelpdeskLookup | None
     scheduler: Scheduler
     meter: Meter
@@ -133,6 +139,7 @@ def bootstrap(settings: Settings, installation: str, *, concurrency: int) -> Wor
     scheduler = Scheduler(
         service.sync_ticket, concurrency, _give_up, limit, is_limited=settings.rate_limit > 0
     )
+    count_waiting = partial(waiting, make_celery(settings, installation, publish_only=True))
     return Worker(
         app=app,
         settings=settings,
@@ -142,7 +149,9 @@ def bootstrap(settings: Settings, installation: str, *, concurrency: int) -> Wor
         breaker=breaker,
         heartbeats=heartbeats,
         ability=ability,
-        watchdog=Watchdog(lambda: scheduler.is_at_work),
+        publisher=publisher,
+        progress=ProgressCheck(scheduler, count_waiting),
+        waiting=count_waiting,
         scheduler=scheduler,
         meter=meter,
         limit=limit,
@@ -155,7 +164,7 @@ def bootstrap(settings: Settings, installation: str, *, concurrency: int) -> Wor
             settings,
             locks,
             breaker,
-            lambda: backlog(app),
+            count_waiting,
             publisher.notify,
             partial(publisher.notify, if_due=True),
         ),
@@ -165,10 +174,3 @@ def bootstrap(settings: Settings, installation: str, *, concurrency: int) -> Wor
 def _give_up() -> None:
     """End the process, to be started anew: whatever it has claimed is settled as after any death."""
     os._exit(EXIT_CODE)
-
-
-def backlog(app: Celery) -> int:
-    """Return how many messages wait in the queue."""
-    with app.connection_for_read() as connection, connection.channel() as channel:
-        # declared as it is and not passively: kombu looks for a passive one under its name without the key prefix
-        return int(app.amqp.queues[app.conf.task_default_queue].bind(channel).queue_declare().message_count)

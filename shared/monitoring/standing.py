@@ -14,7 +14,7 @@ from redis.exceptions import RedisError
 from sqlalchemy.exc import SQLAlchemyError
 
 from shared.metadata.confirming import unusable_defaults
-from shared.queue.publisher import BROKER_ERRORS
+from shared.queue.celery_app import BROKER_ERRORS
 from shared.redis.call_limits import published
 from shared.redis.circuit_breaker import CircuitBreaker
 from shared.redis.heartbeat import BEAT, CONSOLE, WORKER, Heartbeats

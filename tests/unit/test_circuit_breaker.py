@@ -17,8 +17,6 @@ from shared.redis.call_limits import publish, published
 from shared.redis.circuit_breaker import KEY, CircuitBreaker
 from shared.redis.heartbeat import KEY as HEARTBEATS
 from shared.redis.heartbeat import WORKER, Heartbeats
-from shared.redis.priority import KEY as AHEAD
-from shared.redis.priority import PriorityTickets
 from tests.support.redis import PauseContract
 
 
@@ -46,17 +44,15 @@ def refuses(monkeypatch: pytest.MonkeyPatch, redis: Redis, command: str) -> None
     ("command", "ask", "key"),
     [
         ("getrange", lambda redis: CircuitBreaker(redis).current(), KEY),
-        ("spop", lambda redis: PriorityTickets(redis).take(), AHEAD),
         ("zrevrangebyscore", lambda redis: Heartbeats(redis).seen(WORKER), f"{HEARTBEATS}{WORKER}"),
         ("getrange", published, f"{LIMITS}{HERE.host}:{HERE.pid}"),
     ],
-    ids=["pause", "ahead", "heartbeat", "limit"],
+    ids=["pause", "heartbeat", "limit"],
 )
 def test_what_redis_refuses_to_tell_is_not_taken_for_somebody_else_s_and_dropped(
     redis: Redis, monkeypatch: pytest.MonkeyPatch, command: str, ask: Callable[[Redis], object], key: str
 ) -> None:
     CircuitBreaker(redis).begin(written("the tracker is down"))
-    PriorityTickets(redis).put([4711])
     Heartbeats(redis).mark(WORKER)
     publish(redis, HERE, CallLimit(8))
     refuses(monkeypatch, redis, command)

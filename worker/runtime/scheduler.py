@@ -117,25 +117,27 @@ class Scheduler:
                 return since
         return None
 
-    def take(self, ticket_ids: Collection[int], notified_by: Mapping[int, str] | None = None) -> list[int]:
+    def take(
+        self,
+        ticket_ids: Collection[int],
+        notified_by: Mapping[int, str] | None = None,
+        *,
+        has_priority: bool = False,
+        patience: float | None = None,
+    ) -> list[int]:
         """Have tickets synced; wait as long as too many wait already.
 
         Args:
             ticket_ids: the tickets.
             notified_by: by ticket, the traceparent of its message, if it had one.
+            has_priority: whether they are synced before all that have none.
+            patience: seconds to wait at most; None: as long as it takes.
 
         Returns:
-            Those that will not be: the process is to end.
+            Those that will not be: the process is to end, or there was no room.
         """
-        return [] if self._inbox.put(ticket_ids, notified_by) else list(ticket_ids)
-
-    def has_taken(self, ticket_ids: Collection[int], notified_by: Mapping[int, str] | None = None) -> bool:
-        """Have tickets synced, unless too many wait already or the process is to end; tell whether they will be."""
-        return self._inbox.put(ticket_ids, notified_by, waits=False)
-
-    def take_ahead(self, ticket_ids: Collection[int]) -> None:
-        """Have tickets synced before all that wait."""
-        self._inbox.put_first(ticket_ids)
+        is_taken = self._inbox.put(ticket_ids, notified_by, has_priority=has_priority, patience=patience)
+        return [] if is_taken else list(ticket_ids)
 
     def start(self) -> None:
         """Work in a thread of its own, until it is closed."""
