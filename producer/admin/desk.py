@@ -63,7 +63,7 @@ class Desk:
         from shared.redis.rate_limit import RateLimiter
 
         rate_limiter = (
-            RateLimiter(self.redis, self.settings.rate_limit).wait if self.settings.rate_limit else None
+            RateLimiter(self.redis, self.settings.rate_limit) if self.settings.rate_limit else None
         )
         return self._connector(rate_limiter)
 

@@ -105,16 +105,20 @@ class RateLimiter:
         self._sleep = sleep
 
     def wait(self) -> None:
-        """Take the next slot and wait for it; without Redis nobody waits."""
+        """Take the next turn, and wait for it."""
+        if (seconds := self.next_turn()) > 0:
+            self._sleep(seconds)
+
+    def next_turn(self) -> float:
+        """Take the next turn; return the seconds until then, none without Redis."""
         if not self._interval:
-            return
+            return 0.0
         try:
             seconds = float(self._next_slot(keys=[key_of(self._redis, KEY)], args=[f"{self._interval:.6f}"]))
         except RedisError as error:
             log.warning("no rate limit for the moment", error=type(error).__name__)
-            return
+            return 0.0
         if seconds > SAID_FROM_S and time.monotonic() - self._said_at > SIGN_EVERY_S:
             self._said_at = time.monotonic()
             log.warning("a call waits for its turn at RATE_LIMIT", rate=self._rate, seconds=round(seconds))
-        if seconds > 0:
-            self._sleep(seconds)
+        return seconds
