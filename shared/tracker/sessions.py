@@ -176,7 +176,7 @@ class Resolver(AbstractResolver):
         def look() -> None:
             found: list[Any] | Exception
             try:
-                found = list(socket.getaddrinfo(host, port, family, socket.SOCK_STREAM))
+                found = list(socket.getaddrinfo(host, port, family=family, type=socket.SOCK_STREAM))
             except Exception as failure:  # noqa: BLE001 (raised where it is waited for)
                 found = failure
             with suppress(RuntimeError):  # the loop has ended

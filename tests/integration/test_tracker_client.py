@@ -26,9 +26,10 @@ from shared.errors import (
     TrackerError,
     TrackerUnreachable,
 )
+from shared.tracker import body as body_module
 from shared.tracker import client as client_module
-from shared.tracker import wire
 from shared.tracker.client import Target, TrackerClient
+from tests.support.tracker_calls import NoLimit
 from tests.support.wire import Script, WireServer, answer, reset, saying, trickle
 
 TIME_S = 1.0
@@ -277,7 +278,7 @@ BIG = b"[" + b" " * 2_000_000 + b"]"
 def test_an_oversize_answer_is_no_clear_answer(
     connect: Connect, serve: Serve, monkeypatch: pytest.MonkeyPatch, raw: bytes
 ) -> None:
-    monkeypatch.setattr(wire, "LARGEST_ANSWER", 1_000_000)
+    monkeypatch.setattr(body_module, "LARGEST_ANSWER", 1_000_000)
     assert type(create(connect(serve(saying(raw))))) is OutcomeUnknown
 
 
@@ -376,7 +377,7 @@ def test_a_raw_call_waits_for_the_rate_limit_and_can_be_stopped_before_it_is_sen
         raise LeaseOver(Fault.LEASE_RAN_OUT())
 
     server = serve(saying(answer()))
-    client = connect(server, rate_limiter=lambda: waited.append("throttled"))
+    client = connect(server, rate_limiter=NoLimit(lambda: waited.append("throttled")))
     with pytest.raises(LeaseOver):
         client.raw("POST", "/issues.json", before_send=stop)
     assert waited == ["throttled", "asked"]
