@@ -41,7 +41,6 @@ from shared.telemetry.logs import get_logger
 from shared.tracker.answers import (
     Answer,
     RawAnswer,
-    is_foreign,
     raw_answer,
     read_answer,
     refused_on_the_way,
@@ -59,7 +58,7 @@ T = TypeVar("T")
 
 TIMEOUT_S = 5.0
 LONGEST_S = 600.0
-"""So long a thread waits for its call, which may ask twice more, each question with its turn: the loop has failed then."""
+"""So long a thread waits for its call, which may ask twice more and wait for a turn each time."""
 ONE_WORD = re.compile(r"[!-~]+")
 PROXY_PORT = 3128
 IN_A_PATH = "/%!$&'()*+,;=:@~"

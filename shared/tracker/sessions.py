@@ -104,7 +104,7 @@ class SendGuard:
         try:
             if self._before_send is not None:
                 self._before_send()
-        except BaseException as refusal:
+        except BaseException as refusal:  # noqa: BLE001 (raised once aiohttp has given up the request)
             self.refusal = refusal
             raise NotAllowed from None
         if self.is_over:
