@@ -62,9 +62,7 @@ class Desk:
         """The way to the tracker, at the rate limit of all workers."""
         from shared.redis.rate_limit import RateLimiter
 
-        rate_limiter = (
-            RateLimiter(self.redis, self.settings.rate_limit) if self.settings.rate_limit else None
-        )
+        rate_limiter = RateLimiter(self.redis, self.settings.rate_limit) if self.settings.rate_limit else None
         return self._connector(rate_limiter)
 
     @cached_property

@@ -429,7 +429,9 @@ class TrackerClient:
             ) as response:
                 return response.status, response.headers, await whole_body(response)
         except ClientHttpProxyError as refused:
-            raise ProxyRefused(f"{(self._proxy or '').removeprefix('http://')}", str(refused.status)) from None
+            raise ProxyRefused(
+                f"{(self._proxy or '').removeprefix('http://')}", str(refused.status)
+            ) from None
         finally:
             GUARD.reset(using)
 
