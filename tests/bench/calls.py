@@ -56,7 +56,6 @@ def measure(rounds: int, calls: int) -> dict[str, list[float]]:
         for _ in range(rounds):
             for name, call in (("deskbridge", ours), ("requests", theirs)):
                 figures[name].append(_processor_ms(call, calls))
-        client.close()
     return figures
 
 
