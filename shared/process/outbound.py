@@ -157,7 +157,7 @@ def why_unreachable(error: BaseException, address: str, outbound: Outbound) -> N
     host, port = parts.hostname or "", parts.port or (443 if parts.scheme == "https" else 80)
     proxy = outbound.proxy_for(host)
     at = (proxy.hostname or "", proxy.port or 3128) if proxy else (host, port)
-    for one in causes(error):
+    for one in _causes(error):
         if isinstance(one, ssl.SSLCertVerificationError):
             return _of_certificate(one, host, port, outbound)
         if isinstance(one, ProxyRefused):
@@ -176,7 +176,7 @@ def why_unreachable(error: BaseException, address: str, outbound: Outbound) -> N
     return None
 
 
-def causes(error: BaseException) -> Iterator[BaseException]:
+def _causes(error: BaseException) -> Iterator[BaseException]:
     """Yield an error and whatever it was made of: libraries wrap what the system says several times."""
     seen: list[BaseException] = []
     waiting = [error]

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from redis import Redis
 from redis.exceptions import RedisError, ResponseError
 
-from shared.process.alive import alive
+from shared.process.alive import SIGN_EVERY_S, wait_alive
 from shared.redis.clock import now
 from shared.redis.keys import OURS, key_of
 from shared.telemetry.logs import get_logger
@@ -19,7 +19,6 @@ log = get_logger("throttle")
 KEY = f"{OURS}throttle"
 LONGEST = 60
 FURTHEST_S = 3600
-SIGN_EVERY_S = 60.0
 SAID_FROM_S = 30.0
 """A wait that is longer is logged, once a minute at most."""
 
@@ -79,14 +78,6 @@ def forget_turns(redis: Redis) -> None:
         RedisError: it cannot be reached; the next turn is as far ahead as before.
     """
     redis.delete(key_of(redis, KEY))
-
-
-def wait_alive(seconds: float) -> None:
-    """Wait, and give a heartbeat every minute."""
-    until = time.monotonic() + seconds
-    while (left := until - time.monotonic()) > 0:
-        time.sleep(min(left, SIGN_EVERY_S))
-        alive()
 
 
 class RateLimiter:

@@ -13,7 +13,7 @@ from collections.abc import Callable, Collection, Coroutine, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from http import HTTPStatus
-from typing import Any, Literal, Protocol, TypeVar
+from typing import Any, Literal, TypeVar
 from urllib.parse import quote, urlencode, urlsplit
 
 from aiohttp import ClientHttpProxyError
@@ -34,8 +34,8 @@ from shared.errors import (
     TrackerRejected,
     TrackerUnreachable,
 )
-from shared.process.alive import alive
-from shared.process.outbound import DIRECT, Outbound, ProxyRefused, authorization, causes, why_unreachable
+from shared.process.alive import alive, wait_alive
+from shared.process.outbound import DIRECT, Outbound, ProxyRefused, authorization, why_unreachable
 from shared.telemetry import metrics, tracing
 from shared.telemetry.logs import get_logger
 from shared.tracker.answers import (
@@ -55,6 +55,7 @@ from shared.values.utf8 import json_bytes
 
 log = get_logger("tracker")
 T = TypeVar("T")
+RateLimiter = Callable[[], float | None]
 
 TIMEOUT_S = 5.0
 LONGEST_S = 600.0
@@ -114,22 +115,13 @@ class Target:
     outbound: Outbound = DIRECT
 
 
-class Turns(Protocol):
-    """A rate limit."""
-
-    def wait(self) -> None:
-        """Take the next turn, and wait for it."""
-
-    def next_turn(self) -> float:
-        """Take the next turn; return the seconds until then."""
-
-
 class TrackerClient:
     """Calls one tracker; safe to share between threads and event loops.
 
     Args:
         target: the tracker.
-        rate_limiter: each call takes a turn; None: there is no limit.
+        rate_limiter: takes the turn of a call, and returns the seconds until then unless it has waited itself; None:
+            there is no limit.
         timeout: seconds for a whole call (SPEC section 8: 5).
         meter: told what each call took.
     """
@@ -138,7 +130,7 @@ class TrackerClient:
         self,
         target: Target,
         *,
-        rate_limiter: Turns | None = None,
+        rate_limiter: RateLimiter | None = None,
         timeout: float = TIMEOUT_S,
         meter: Meter | None = None,
     ) -> None:
@@ -276,16 +268,14 @@ class TrackerClient:
     def take_turn(self) -> None:
         """Wait for the rate limit, for a call that comes later: a claim's lease does not wait for it."""
         if self._rate_limiter:
-            self._rate_limiter.wait()
+            wait_alive(self._rate_limiter() or 0.0)
             alive()
-
-    def close(self) -> None:
-        """Do nothing: what is kept is closed once it was idle for long."""
 
     async def _wait_for_turn(self) -> None:
         """Do the same without holding up the loop."""
         if self._rate_limiter:
-            await asyncio.sleep(await asyncio.to_thread(self._rate_limiter.next_turn))
+            seconds = await asyncio.to_thread(self._rate_limiter)
+            await asyncio.sleep(seconds or 0.0)
 
     def _from_thread(self, method: str, path: str, make: Callable[[], Coroutine[Any, Any, T]]) -> T:
         try:
@@ -442,10 +432,11 @@ class TrackerClient:
 
     async def _failure(self, guard: SendGuard, method: str, path: str, error: Exception) -> TrackerError:
         """Return the error of a call that got no answer; the library's class says less than what was sent."""
-        for one in causes(error):
-            if isinstance(one, ForbiddenAddress):
-                return TrackerUnreachable(method, path, detail=Detail.ADDRESS_FORBIDDEN(address=one.reason))
-        name = type(error.__cause__ or error).__name__
+        while isinstance(error.__cause__, Exception):  # the library wraps what the system says
+            error = error.__cause__
+        if isinstance(error, ForbiddenAddress):
+            return TrackerUnreachable(method, path, detail=Detail.ADDRESS_FORBIDDEN(address=error.reason))
+        name = type(error).__name__
         if not guard.sent:
             # in a thread: it may look at the server's certificate
             why = await asyncio.to_thread(why_unreachable, error, self.target.base_url, self.target.outbound)

@@ -21,7 +21,7 @@ from shared.codes.notice import written
 from shared.errors import LeaseOver, OutcomeUnknown, TrackerError, TrackerUnreachable
 from shared.tracker.answers import Answer
 from shared.tracker.client import CallRecord, Target, TrackerClient
-from tests.support.tracker_calls import NoLimit, idle
+from tests.support.tracker_calls import idle
 from tests.support.waiting import until
 from tests.support.wire import WireServer, answer
 from worker.runtime.scheduler import Scheduler, Share
@@ -106,7 +106,7 @@ class Stage:
     """A scheduler whose workflows are one request each, and what came of them."""
 
     def __init__(
-        self, tracker: Tracker, calls: int, timeout: float, rate_limiter: NoLimit | None = None
+        self, tracker: Tracker, calls: int, timeout: float, rate_limiter: Callable[[], float] | None = None
     ) -> None:
         self._tracker = tracker
         target = Target(tracker.server.url, SecretStr("key"), verify_tls=False)
@@ -239,13 +239,12 @@ def test_a_call_that_waits_for_its_turn_holds_up_nobody_else(tracker: Tracker) -
     """Neither the question for a turn nor the time until then stops the loop."""
     asked = threading.Event()
 
-    class Slow(NoLimit):
-        def next_turn(self) -> float:
-            asked.set()
-            tracker.let_go.wait(PATIENCE_S)
-            return 0.1
+    def slow() -> float:
+        asked.set()
+        tracker.let_go.wait(PATIENCE_S)
+        return 0.1
 
-    with closing(Stage(tracker, 4, PATIENCE_S, Slow())) as stage:
+    with closing(Stage(tracker, 4, PATIENCE_S, slow)) as stage:
         stage.hand(1, post(stage.client, "/"))
         assert asked.wait(PATIENCE_S)
         for number in range(2, 6):

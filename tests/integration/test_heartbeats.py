@@ -11,7 +11,6 @@ from shared.errors import TrackerRejected
 from shared.process.alive import Sign, watched
 from shared.tracker.client import Target, TrackerClient
 from shared.tracker.lanes import in_lanes
-from tests.support.tracker_calls import NoLimit
 from tests.support.wire import WireServer, answer, saying
 
 OK, REFUSED = answer(b'{"ok": true}'), answer(b'{"errors": ["no"]}', status="422 Unprocessable Entity")
@@ -31,7 +30,7 @@ def take_a_turn(client: TrackerClient) -> None:
 
 
 def read_in_lanes(client: TrackerClient) -> None:
-    in_lanes(client, lambda path: client.call("GET", path), ["/issues.json"] * 2, done=lambda _: None)
+    in_lanes(lambda path: client.call("GET", path), ["/issues.json"] * 2, done=lambda _: None)
 
 
 @pytest.mark.parametrize(
@@ -43,11 +42,10 @@ def test_whatever_is_done_on_the_tracker_is_a_heartbeat(
     sign = Sign()
     sign.at = 0.0
     with WireServer(saying(*answers)) as server:
-        rate_limiter = NoLimit() if do is take_a_turn else None
+        rate_limiter = (lambda: None) if do is take_a_turn else None
         client = TrackerClient(Target(server.url, SecretStr("key")), rate_limiter=rate_limiter)
         with watched(sign):
             do(client)
-        client.close()
     assert sign.at > 0.0
     sign.at = 0.0
     client.take_turn()

@@ -137,7 +137,7 @@ def test_what_is_said_while_nobody_asks_is_no_answer_to_the_next_question(more: 
 def test_garbage_is_no_clear_answer_also_where_another_error_led_to_the_question() -> None:
     with WireServer(saying(answer(b"<html>", "404 Not Found"), b"hello\r\n\r\n")) as server:
         client = client_of(server.url)
-        with pytest.raises(TrackerAway, match="HttpProcessingError"):
+        with pytest.raises(TrackerAway, match="BadStatusLine"):
             client.call("POST", "/issues.json", body={})
 
 

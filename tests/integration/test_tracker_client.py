@@ -29,7 +29,6 @@ from shared.errors import (
 from shared.tracker import body as body_module
 from shared.tracker import client as client_module
 from shared.tracker.client import Target, TrackerClient
-from tests.support.tracker_calls import NoLimit
 from tests.support.wire import Script, WireServer, answer, reset, saying, trickle
 
 TIME_S = 1.0
@@ -46,19 +45,15 @@ Serve = Callable[[Script], WireServer]
 
 
 @pytest.fixture
-def connect() -> Iterator[Connect]:
+def connect() -> Connect:
     """Makes clients."""
-    made: list[TrackerClient] = []
 
     def to(server: WireServer | str, **options: Any) -> TrackerClient:
         url = server if isinstance(server, str) else server.url
         target = Target(url, SecretStr("key"), verify_tls=options.pop("verify_tls", True))
-        made.append(TrackerClient(target, **{"timeout": PATIENCE_S, **options}))
-        return made[-1]
+        return TrackerClient(target, **{"timeout": PATIENCE_S, **options})
 
-    yield to
-    for one in made:
-        one.close()
+    return to
 
 
 @pytest.fixture
@@ -377,7 +372,7 @@ def test_a_raw_call_waits_for_the_rate_limit_and_can_be_stopped_before_it_is_sen
         raise LeaseOver(Fault.LEASE_RAN_OUT())
 
     server = serve(saying(answer()))
-    client = connect(server, rate_limiter=NoLimit(lambda: waited.append("throttled")))
+    client = connect(server, rate_limiter=lambda: waited.append("throttled"))
     with pytest.raises(LeaseOver):
         client.raw("POST", "/issues.json", before_send=stop)
     assert waited == ["throttled", "asked"]

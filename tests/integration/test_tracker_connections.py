@@ -19,7 +19,7 @@ from pydantic import SecretStr
 from shared.codes.notice import written
 from shared.errors import BridgeError, LockBusy, OutcomeUnknown, Outdated, TrackerUnreachable
 from shared.tracker.client import CallRecord, Target, TrackerClient
-from tests.support.tracker_calls import NoLimit, idle
+from tests.support.tracker_calls import idle
 from tests.support.wire import WireServer, answer, saying, trickle
 
 OK = answer(b'{"ok": true}')
@@ -138,10 +138,12 @@ def test_the_lease_is_checked_right_before_the_request_leaves_and_it_leaves_as_o
     monkeypatch.setattr(socket.socket, "connect", connecting)
     monkeypatch.setattr(StreamWriter, "write_headers", writing)
     target = Target(server.url, SecretStr("key"))
-    client = TrackerClient(target, rate_limiter=NoLimit(lambda: order.append("took a turn")))
+    client = TrackerClient(target, rate_limiter=lambda: order.append("took a turn"))
     for _ in range(2):
         client.call(method, "/issues.json", body=body, before_send=lambda: order.append("checked"))
-    left = ["wrote the head", "checked", "sent whole"] if body else ["checked", "wrote the head", "sent whole"]
+    left = (
+        ["wrote the head", "checked", "sent whole"] if body else ["checked", "wrote the head", "sent whole"]
+    )
     assert order == ["took a turn", "connected", *left, "took a turn", *left]
 
 
