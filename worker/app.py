@@ -117,7 +117,7 @@ def bootstrap(settings: Settings, installation: str, *, concurrency: int) -> Wor
     connector = Connector(
         store,
         Vault(settings.secret_keys),
-        RateLimiter(redis, settings.rate_limit).wait if settings.rate_limit else None,
+        RateLimiter(redis, settings.rate_limit).next_turn if settings.rate_limit else None,
         allow_link_local=settings.allow_link_local,
         meter=meter,
         outbound=Outbound.of(settings),

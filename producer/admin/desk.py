@@ -64,17 +64,15 @@ class Desk:
         """The way to the tracker, at the rate limit of all workers."""
         from shared.redis.rate_limit import RateLimiter
 
-        rate_limiter = (
-            RateLimiter(self.redis, self.settings.rate_limit).wait if self.settings.rate_limit else None
-        )
-        return self._connector(rate_limiter)
+        limit = self.settings.rate_limit
+        return self._connector(RateLimiter(self.redis, limit).next_turn if limit else None)
 
     @cached_property
     def checks(self) -> Connector:
         """The way to the tracker for checks, which wait for no rate limit: they must say that it is the cause."""
         return self._connector(None)
 
-    def _connector(self, rate_limiter: Callable[[], None] | None) -> Connector:
+    def _connector(self, rate_limiter: Callable[[], float] | None) -> Connector:
         from shared.connection.connector import Connector
         from shared.process.outbound import Outbound
 

@@ -48,7 +48,6 @@ def measure() -> dict[str, list[float]]:
         for _ in range(ROUNDS):
             for name, call in (("deskbridge", ours), ("requests", theirs)):
                 figures[name].append(_processor_ms(call))
-        client.close()
     return figures
 
 

@@ -10,6 +10,7 @@ from contextlib import closing, suppress
 from typing import Any, Protocol
 
 from shared.telemetry.logs import get_logger
+from shared.tracker.sessions import close_sessions
 from worker.runtime.admission import Admission
 from worker.runtime.dispatcher import Dispatcher
 from worker.runtime.inbox import Inbox
@@ -208,6 +209,7 @@ class Scheduler:
                 loop.run_until_complete(until)
             except Exception as error:  # noqa: BLE001 (whatever it is, nothing goes on)
                 self._fail(error)
+            loop.run_until_complete(close_sessions())
 
     def _tick(self) -> None:
         """Show that the loop goes on."""
