@@ -23,8 +23,8 @@ ARRAY, WARM = 50, 4 * WORKERS * THREADS
 LOADED_IN_S, STILL_MS, STILL_S = 10.0, 30.0, 0.3
 """A side has loaded when it uses less processor time than STILL_MS in STILL_S, or after LOADED_IN_S."""
 
-ROUNDS_S = 12.0
-"""No further rounds of a measure begin after so many seconds, so that a slow machine needs minutes and no more."""
+SYNC_UNTIL_S = {0: 120, 20: 155, 100: 200}
+"""By the tracker's latency in milliseconds, when a part begins no further round: a slow machine gets fewer."""
 
 Gates = dict[Side, list[str]]
 """By side, the gates that its figure is for."""
@@ -42,8 +42,8 @@ class Size:
         settle_s: seconds of unmeasured work, by latency, in which deskbridge finds its concurrency limit.
         alone: events in a round that are sent one at a time.
         counted: tickets of a round that counts processor time or SQL statements.
-        accept_rate: events per second that neither side accepts one by one; so many requests are prepared.
-        accept_array_rate: the same in arrays.
+        accept_rate: requests prepared for each second of posting one by one; a faster side ends its round early.
+        accept_array_rate: events prepared for each second of posting in arrays.
     """
 
     rounds: int
@@ -53,16 +53,16 @@ class Size:
     settle_s: Mapping[int, float]
     alone: int
     counted: int
-    accept_rate: int = 5000
-    accept_array_rate: int = 20000
+    accept_rate: int = 3000
+    accept_array_rate: int = 15000
 
 
 FULL = Size(
     rounds=3,
     accept_s=1.5,
-    tickets={0: 1500, 20: 1000, 100: 600},
-    equal_tickets={0: 600, 20: 600, 100: 320},
-    settle_s={0: 2, 20: 3, 100: 6},
+    tickets={0: 1500, 20: 1000, 100: 480},
+    equal_tickets={0: 600, 20: 600, 100: 240},
+    settle_s={0: 2, 20: 3, 100: 5},
     alone=30,
     counted=300,
 )
@@ -91,30 +91,32 @@ class Comparison:
         self._ours, self._plain = Deskbridge(servers), Plain(servers)
         self._equal = Deskbridge(servers, 3)  # makes as many calls at once as the peer
         self._sides: list[Side] = [self._ours, self._plain, self._equal]
+        self._until = results.began
 
     def run(self) -> None:
         """Take all figures; a part that breaks is reported, and the others run."""
-        part = self._part
         try:
-            with part("start of the producers"):
+            with self._part("start of the producers", until_s=25):
                 self._start_producers()
-            with part("accepting events"):
+            with self._part("accepting events", until_s=65):
                 self._accept()
-            with part("start of the workers"):
+            with self._part("start of the workers", until_s=90):
                 self._start_workers()
-            for latency_ms in self._size.tickets:
-                with part(f"syncing a backlog, tracker at {latency_ms} ms"):
+            for latency_ms, until_s in SYNC_UNTIL_S.items():
+                with self._part(f"syncing a backlog, tracker at {latency_ms} ms", until_s):
                     self._sync(latency_ms)
-            with part("one event alone"):
+            with self._part("one event alone", until_s=215):
                 self._sync_alone()
-            with part("processor time and SQL of an event"):
+            with self._part("processor time and SQL of an event", until_s=240):
                 self._count()
         finally:
             for side in self._sides:
                 side.stop()
 
     @contextmanager
-    def _part(self, name: str) -> Iterator[None]:
+    def _part(self, name: str, until_s: float) -> Iterator[None]:
+        """Run a part; it begins no round but the first after so many seconds of the whole run."""
+        self._until = self._results.began + until_s
         with self._results.part(name):
             try:
                 yield
@@ -173,20 +175,22 @@ class Comparison:
         if equal in GATES:
             gates = {self._ours: [gate], self._plain: [gate, equal], self._equal: [equal]}
 
-        def take(side: Side, share: int = 1) -> float:
-            tickets = self._size.tickets if side is self._ours else self._size.equal_tickets
-            return self._sync_backlog(side, tickets[latency_ms] // share, latency_ms)
-
         for side in gates:
-            self._only(side)
-            ends = time.monotonic() + self._size.settle_s[latency_ms]
-            while side is not self._plain and time.monotonic() < ends:
-                take(side, share=3)
-        self._measure(gates, take)
+            if side is not self._plain:
+                self._settle(side, latency_ms)
+        self._measure(gates, lambda side: self._sync_backlog(side, latency_ms))
 
-    def _sync_backlog(self, side: Side, tickets: int, latency_ms: int) -> float:
-        """Return the events per second."""
-        events = batch(tickets)
+    def _settle(self, side: Side, latency_ms: int) -> None:
+        """Let deskbridge find its concurrency limit for the tracker's latency."""
+        self._only(side)
+        ends = time.monotonic() + self._size.settle_s[latency_ms]
+        while time.monotonic() < ends:
+            self._sync_backlog(side, latency_ms, share=1 / 3)
+
+    def _sync_backlog(self, side: Side, latency_ms: int, share: float = 1) -> float:
+        """Return the events per second at which a side syncs a backlog, or a share of it."""
+        tickets = self._size.tickets if side is self._ours else self._size.equal_tickets
+        events = batch(int(tickets[latency_ms] * share))
         load(side, self._servers.stand_in, events)
         self._servers.latency(latency_ms)
         try:
@@ -206,6 +210,7 @@ class Comparison:
             self._note("processor", side, own_ms)
             self._note("database", side, database_ms)
 
+        self._settle(self._equal, 0)
         self._in_turn([self._equal, self._plain], take)
         for side in (self._equal, self._plain):
             self._only(side)
@@ -225,13 +230,12 @@ class Comparison:
 
     def _in_turn(self, sides: Sequence[Side], take: Callable[[Side], object]) -> None:
         """Take rounds: forth, back, forth, so that a slow minute hits all sides. A slow machine gets fewer rounds."""
-        ends = time.monotonic() + ROUNDS_S
         for number in range(self._size.rounds):
+            if number and time.monotonic() > self._until:
+                return
             for side in sides if number % 2 == 0 else reversed(sides):
                 self._only(side)
                 take(side)
-            if time.monotonic() > ends:
-                return
 
     def _only(self, side: Side) -> None:
         """Let one side alone run."""

@@ -69,6 +69,7 @@ class Results:
 
     Attributes:
         rounds: the figure of each round, by gate and side.
+        began: when the run began, by the monotonic clock.
     """
 
     rounds: dict[str, dict[str, list[float]]] = field(

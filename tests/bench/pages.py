@@ -86,7 +86,7 @@ FILLINGS = (
 
 @contextmanager
 def large_console(started: Servers) -> Iterator[tuple[Database, Callable[[], dict[str, Loaded]]]]:
-    """Serve the console of a large organisation; its database, and what loads every page."""
+    """Serve the console of a large organisation; yield its database, and what loads every page."""
     url = started.postgres.create_database("pages")
     database = Database(url)
     upgrade(database)
