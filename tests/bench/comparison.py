@@ -91,7 +91,6 @@ class Comparison:
         self._ours, self._plain = Deskbridge(servers), Plain(servers)
         self._equal = Deskbridge(servers, 3)  # makes as many calls at once as the peer
         self._sides: list[Side] = [self._ours, self._plain, self._equal]
-        self._until = results.began
 
     def run(self) -> None:
         """Take all figures; a part that breaks is reported, and the others run."""
@@ -107,7 +106,7 @@ class Comparison:
                     self._sync(latency_ms)
             with self._part("one event alone", until_s=215):
                 self._sync_alone()
-            with self._part("processor time and SQL of an event", until_s=240):
+            with self._part("processor time and SQL of an event", until_s=230):
                 self._count()
         finally:
             for side in self._sides:
@@ -115,9 +114,8 @@ class Comparison:
 
     @contextmanager
     def _part(self, name: str, until_s: float) -> Iterator[None]:
-        """Run a part; it begins no round but the first after so many seconds of the whole run."""
-        self._until = self._results.began + until_s
-        with self._results.part(name):
+        """Run a part; if it breaks, show the ends of the processes' logs, too."""
+        with self._results.part(name, until_s):
             try:
                 yield
             except BrokenRun as broken:
@@ -230,9 +228,7 @@ class Comparison:
 
     def _in_turn(self, sides: Sequence[Side], take: Callable[[Side], object]) -> None:
         """Take rounds: forth, back, forth, so that a slow minute hits all sides. A slow machine gets fewer rounds."""
-        for number in range(self._size.rounds):
-            if number and time.monotonic() > self._until:
-                return
+        for number in self._results.numbers(self._size.rounds):
             for side in sides if number % 2 == 0 else reversed(sides):
                 self._only(side)
                 take(side)

@@ -76,19 +76,32 @@ class Results:
         default_factory=lambda: {name: {OURS: [], PEER: []} for name in GATES}
     )
     began: float = field(default_factory=time.monotonic)
+    _until_s: float = 0
 
     def note(self, gate: str, side: str, figure: float) -> None:
         """Keep the figure of one round."""
         self.rounds[gate][side].append(figure)
 
     @contextmanager
-    def part(self, name: str) -> Iterator[None]:
-        """Run a part of the benchmark; if it breaks, show why and go on: its gates lack figures, so they are missed."""
+    def part(self, name: str, until_s: float) -> Iterator[None]:
+        """Run a part of the benchmark; if it breaks, show why and go on: its gates lack figures, so they are missed.
+
+        Args:
+            name: what it measures.
+            until_s: seconds of the whole run after which it begins no further round.
+        """
+        self._until_s = until_s
         print(f"[{time.monotonic() - self.began:5.1f} s] {name}", file=sys.stderr, flush=True)
         try:
             yield
         except Exception:  # noqa: BLE001 (whatever breaks one part, the others run)
             print(f"bench: no figures of this part: {name}\n{traceback.format_exc()}", file=sys.stderr)
+
+    def numbers(self, rounds: int) -> Iterator[int]:
+        """Number the rounds of a part: the first in any case, further ones while it has time."""
+        for number in range(rounds):
+            if number == 0 or time.monotonic() < self.began + self._until_s:
+                yield number
 
     def figures(self, gate: str) -> tuple[float, float, float] | None:
         """Return the medians of both sides and their ratio; None if a side has no figure."""

@@ -39,7 +39,7 @@ class Size:
     events: int
 
 
-FULL = Size(rounds=7, events=40)
+FULL = Size(rounds=7, events=25)
 QUICK = Size(rounds=1, events=3)
 
 
@@ -53,7 +53,7 @@ def measure(size: Size, servers: Servers, results: Results) -> None:
         _sync(servers, bridges, size.events)  # makes members, connections and imports, which are made once
         if [_uses_templates(one) for one in bridges] != [False, True]:
             raise BrokenRun("a template was not used, or one was used that is not active")
-        for _ in range(size.rounds):
+        for _ in results.numbers(size.rounds):
             without_ms, with_ms = _sync(servers, bridges, size.events)
             results.note("templates", PEER, without_ms)
             results.note("templates", OURS, with_ms)

@@ -70,6 +70,13 @@ def test_the_table_is_one_screen_of_100_columns(results: Results, capsys: pytest
         assert line.split()[-1] == ("yes" if results.is_met(name) else "NO")
 
 
+@pytest.mark.parametrize(("until_s", "rounds"), [(0, [0]), (60, [0, 1, 2])])
+def test_a_part_that_has_no_time_left_takes_one_round(until_s: float, rounds: list[int]) -> None:
+    results = Results()
+    with results.part("syncing", until_s):
+        assert list(results.numbers(3)) == rounds
+
+
 @pytest.mark.parametrize(("broken", "status"), [(False, 0), (True, 1)])
 def test_a_part_that_breaks_is_reported_and_misses_its_gates_while_the_others_run(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], *, broken: bool, status: int
@@ -80,7 +87,7 @@ def test_a_part_that_breaks_is_reported_and_misses_its_gates_while_the_others_ru
 
         def run(self) -> None:
             for name, gate in GATES.items():
-                with self._results.part(name):
+                with self._results.part(name, until_s=60):
                     if broken and name == "accept":
                         raise BrokenRun("it lost an event")
                     if name != "templates":
