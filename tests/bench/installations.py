@@ -64,7 +64,7 @@ def main() -> None:
     """Measure and print."""
     for one in measure():
         print(
-            f"{one.installations} installations: {one.processor_ms:.1f} ms of processor time per event "
+            f"installations side by side: {one.installations}; {one.processor_ms:.1f} ms of processor time per event "
             f"and {one.database_ms:.1f} ms of PostgreSQL's; {one.rate:.0f} events/s in all"
         )
 
