@@ -21,7 +21,7 @@ def main() -> int:
     results, judged = Results(), not arguments.quick
     with servers() as shared:
         Comparison(QUICK if arguments.quick else FULL, shared, results).run()
-        with results.part("active templates", until_s=250):
+        with results.part("active templates", until_s=240):
             templates.measure(templates.QUICK if arguments.quick else templates.FULL, shared, results)
     if arguments.json:
         print(json.dumps(results.as_data(), indent=2))

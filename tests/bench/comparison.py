@@ -23,7 +23,7 @@ ARRAY, WARM = 50, 4 * WORKERS * THREADS
 LOADED_IN_S, STILL_MS, STILL_S = 10.0, 30.0, 0.3
 """A side has loaded when it uses less processor time than STILL_MS in STILL_S, or after LOADED_IN_S."""
 
-SYNC_UNTIL_S = {0: 120, 20: 155, 100: 200}
+SYNC_UNTIL_S = {0: 110, 20: 145, 100: 185}
 """By the tracker's latency in milliseconds, when a part begins no further round: a slow machine gets fewer."""
 
 Gates = dict[Side, list[str]]
@@ -61,10 +61,10 @@ FULL = Size(
     rounds=3,
     accept_s=1.5,
     tickets={0: 1500, 20: 1000, 100: 480},
-    equal_tickets={0: 600, 20: 600, 100: 240},
+    equal_tickets={0: 600, 20: 600, 100: 320},
     settle_s={0: 2, 20: 3, 100: 5},
     alone=30,
-    counted=300,
+    counted=200,
 )
 QUICK = Size(
     rounds=1,
@@ -104,9 +104,9 @@ class Comparison:
             for latency_ms, until_s in SYNC_UNTIL_S.items():
                 with self._part(f"syncing a backlog, tracker at {latency_ms} ms", until_s):
                     self._sync(latency_ms)
-            with self._part("one event alone", until_s=215):
+            with self._part("one event alone", until_s=205):
                 self._sync_alone()
-            with self._part("processor time and SQL of an event", until_s=230):
+            with self._part("processor time and SQL of an event", until_s=220):
                 self._count()
         finally:
             for side in self._sides:
