@@ -50,16 +50,16 @@ class Health:
         notify(READY)
 
     def _keep_looking(self) -> None:
-        while True:
-            try:
+        try:
+            while True:
                 if self.look():
                     self._show()
-            except NoProgress as why:
-                log.critical(
-                    "no progress; the process ends to be started again", reason=str(why), exit_code=EXIT_CODE
-                )
-                os._exit(EXIT_CODE)
-            time.sleep(LOOK_S)
+                time.sleep(LOOK_S)
+        except NoProgress as why:
+            log.critical(
+                "no progress; the process ends to be started again", reason=str(why), exit_code=EXIT_CODE
+            )
+            os._exit(EXIT_CODE)
 
     def _show(self) -> None:
         notify(LIVES)

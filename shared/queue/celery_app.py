@@ -1,6 +1,7 @@
 """Celery's application, as publishers, workers and beat configure it.
 
-No guarantee rests on it: whatever it loses, the sweep notifies again. An installation has two queues. What a person waits for has one of its own, from which workers take first.
+No guarantee rests on it: whatever it loses, the sweep notifies again. An installation has two queues. What a person
+waits for has one of its own, from which workers take first.
 """
 
 from __future__ import annotations
