@@ -13,7 +13,17 @@ from shared.queue.celery_app import make_celery
 from shared.queue.names import SYNC_TICKETS, TASKS
 from shared.queue.transport import LARGEST_MESSAGE
 
-__all__ = ["LARGE", "SYNC", "TASKS", "arguments", "celery_app", "deliver", "queue_key", "queue_name", "waiting"]
+__all__ = [
+    "LARGE",
+    "SYNC",
+    "TASKS",
+    "arguments",
+    "celery_app",
+    "deliver",
+    "queue_key",
+    "queue_name",
+    "waiting",
+]
 
 SYNC = SYNC_TICKETS
 LARGE = LARGEST_MESSAGE
