@@ -18,6 +18,8 @@ from tests.deployment.ha.load import Load
 from tests.deployment.ha.rabbitmq import PACKAGES, RabbitMQ
 from tests.support.events import task, task_event, ticket
 from tests.support.fleet import Fleet
+from tests.support.queue import queue_name
+from tests.support.replayed import replay_behind_a_backlog
 from tests.support.waiting import until
 from tests.support.workload import generate
 
@@ -73,7 +75,8 @@ def test_with_workers_killed_redis_emptied_and_the_broker_restarted_every_event_
         stopped.send_signal(signal.SIGCONT)
     fleet.stand_in.settings(latency_ms=0)
     synced = load.check()
-    assert rabbitmq.queues()["deskbridge"] == "quorum"
+    name = queue_name(fleet.bridge.redis.whose())
+    assert {rabbitmq.queues()[one] for one in (name, f"{name}.priority")} == {"quorum"}
     assert all(one.alive for one in fleet.workers if one is not killed), fleet.logs()
     report.append(
         f"RabbitMQ: killed and back after {away:.1f} s under load; longest time without a 202 "
@@ -126,3 +129,11 @@ def test_how_many_rings_wait_is_told_truly_and_the_sweep_goes_by_it(fleet: Fleet
         rabbitmq.tell("start_app")
     fleet.wait_until_synced(180)
     assert worker.alive, fleet.logs()
+
+
+def test_a_replay_behind_two_thousand_tickets_starts_within_two_seconds(
+    fleet: Fleet, report: list[str]
+) -> None:
+    took = replay_behind_a_backlog(fleet.start())
+    assert took < 2
+    report.append(f"RabbitMQ: a replay behind 2,000 tickets starts after {took:.1f} s")

@@ -46,7 +46,7 @@ def test_every_field_says_what_it_means_since_the_reference_is_made_of_it(model:
             "knowledge records",
             "| [KB-COMMAND-001](/producer/admin/knowledge/records/KB-COMMAND-001.md) | What ",
         ),
-        ("decisions", "- [1. A ring"),
+        ("decisions", "- [1. A queue message"),
         ("event", "| `ticket.technician.email` | text |  | "),
         ("event", "| `occurred_at` | text | required | "),
         ("operations", "| `project.create` | `project` | the project form |"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
+import socket
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -13,6 +14,7 @@ from typing import Any
 
 import pytest
 from celery import Celery
+from kombu.common import eventloop
 from kombu.messaging import Producer
 from kombu.transport.memory import Transport
 from pydantic import SecretStr
@@ -113,6 +115,23 @@ def test_what_a_person_waits_for_has_a_queue_of_its_own(publisher: Publisher, re
     assert named_in(redis, f"{KEY}.priority") == [{"ticket_ids": [7], "has_priority": True}]
 
 
+def test_a_worker_takes_all_that_a_person_waits_for_before_anything_else(
+    publisher: Publisher, redis_url: str
+) -> None:
+    taken = list[bool]()
+    for _ in range(5):
+        assert publisher.notify([1])
+        assert publisher.notify([2], has_priority=True)
+    app = make_celery(Settings(redis_url=SecretStr(redis_url)), HERE)
+    with app.connection_for_read() as connection, connection.channel() as channel:
+        app.amqp.TaskConsumer(
+            channel, on_message=lambda one: taken.append("has_priority" in one.payload[1])
+        ).consume()
+        for _ in eventloop(connection, limit=10, timeout=10):  # type: ignore[no-untyped-call]
+            pass
+    assert taken == [True] * 5 + [False] * 5
+
+
 def test_nothing_to_notify_is_no_message(publisher: Publisher, redis: Redis) -> None:
     assert publisher.notify([])
     assert named_in(redis) == []
@@ -194,6 +213,15 @@ def test_a_broker_that_is_away_is_no_error_and_the_sweep_notifies_later() -> Non
         assert not Publisher(settings, whose).notify([4711])
     assert time.monotonic() - started < 10
     assert "4711" not in str(lines)
+
+
+@pytest.mark.parametrize("scheme", ["redis", "amqp"])
+def test_a_broker_that_accepts_and_never_answers_keeps_nobody_for_long(scheme: str) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        address = f"{scheme}://127.0.0.1:{silent.getsockname()[1]}/"
+        started = time.monotonic()
+        assert not Publisher(Settings(broker_url=SecretStr(address)), whose).notify([1])
+        assert time.monotonic() - started < 15
 
 
 def test_a_broker_that_refuses_is_no_error(publisher: Publisher, redis: Redis) -> None:

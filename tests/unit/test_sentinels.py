@@ -78,8 +78,9 @@ def test_locks_ask_the_same_sentinels_for_the_same_master() -> None:
 
 def test_what_comes_by_way_of_sentinels_is_read_as_messages_only() -> None:
     connection = make_celery(Settings(broker_url=SecretStr(URL))).connection_for_read()
-    assert issubclass(connection.transport_cls.Channel, SentinelChannel)
-    assert connection.transport_cls.Channel.Message is CheckedMessage
+    channel = connection.transport.Channel
+    assert issubclass(channel, SentinelChannel)
+    assert channel.Message is CheckedMessage
 
 
 def test_rabbitmq_keeps_the_queue_on_several_nodes() -> None:
