@@ -31,7 +31,7 @@ OPENING_WINDOW, WINDOW, PROBE = 16, 48, 8
 
 PROBE_DIVISOR = 16
 SLOW_S, PROBE_EVERY_S, SLOW_PROBE_EVERY_S = 0.3, 60.0, 600.0
-"""With calls that take longer than SLOW_S a probe lasts many seconds, so that it comes less often."""
+"""With calls that take longer than SLOW_S a probe takes many seconds, so it comes less often."""
 
 
 def shared_clock() -> Callable[[], float]:
