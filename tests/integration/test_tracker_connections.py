@@ -125,7 +125,7 @@ def test_the_concurrency_limit_gets_each_call_that_was_made_and_whether_load_mad
         assert seconds > 0
         calls.append((operation, failed))
 
-    with WireServer(saying(answer(b"{}", f"{status} As told"))) as server:
+    with WireServer(saying(*[answer(b"{}", f"{status} As told")] * 5)) as server:
         client = client_of(server.url, meter=Meter(noted))
         with pytest.raises(LockBusy):
             client.call("PUT", "/issues/1.json", body={}, before_send=stop)

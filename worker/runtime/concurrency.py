@@ -14,6 +14,7 @@ from __future__ import annotations
 import math
 import threading
 import time
+from collections import defaultdict
 from collections.abc import Callable, Mapping
 from statistics import fmean
 
@@ -34,32 +35,19 @@ SLOW_S, PROBE_EVERY_S, SLOW_PROBE_EVERY_S = 0.3, 60.0, 600.0
 """With calls that take longer than SLOW_S a probe takes many seconds, so it comes less often."""
 
 
+Calls = Mapping[str, list[float]]
+"""The latencies of calls in seconds, by operation."""
+
+
 def shared_clock() -> Callable[[], float]:
     """Return a clock that never jumps, and shows the same on all machines."""
     ahead = time.time() - time.monotonic()
     return lambda: ahead + time.monotonic()
 
 
-class Window:
-    """Calls that one decision is about: their latencies by operation."""
-
-    def __init__(self) -> None:
-        self._calls: dict[str, list[float]] = {}
-        self.count = 0
-
-    def add(self, operation: str, seconds: float) -> None:
-        """Add a call."""
-        self._calls.setdefault(operation, []).append(seconds)
-        self.count += 1
-
-    @property
-    def means(self) -> dict[str, float]:
-        """The mean latency of each operation, in seconds."""
-        return {operation: fmean(calls) for operation, calls in self._calls.items()}
-
-    def mean(self, means: Mapping[str, float]) -> float:
-        """Return the mean latency of a call if each operation took as long as given."""
-        return sum(len(calls) * means[operation] for operation, calls in self._calls.items()) / self.count
+def mean_latency(calls: Calls) -> float:
+    """Return the mean latency of some calls."""
+    return fmean(seconds for of_one in calls.values() for seconds in of_one)
 
 
 class ConcurrencyLimit:
@@ -75,8 +63,8 @@ class ConcurrencyLimit:
         self._change = threading.Lock()
         self._limit, self._workers = min(self._ceiling, float(START)), 1
         self._without_load: dict[str, float] = {}
-        self._window = Window()
-        self._delayed: Window | None = None
+        self._window = defaultdict[str, list[float]](list)
+        self._delayed: Calls | None = None
         self._since = self._next_probe_at = 0.0
         self._is_opening, self._is_probing, self._is_wanted = True, False, False
         self._why, self._ratio = CallLimitBy.OPENING, 1.0
@@ -118,18 +106,19 @@ class ConcurrencyLimit:
                 self._is_opening, self._why, self._delayed = False, CallLimitBy.ERRORS, None
                 self._set(self._limit / 2, now)
                 return
-            self._window.add(operation, seconds)
+            self._window[operation].append(seconds)
+            count = sum(len(calls) for calls in self._window.values())
             if self._is_probing:
-                if self._window.count >= PROBE:
+                if count >= PROBE:
                     self._end_probe(now)
             elif self._delayed and now >= self._next_probe_at:
                 self._begin_probe(self._delayed, now)
-            elif self._window.count >= max(OPENING_WINDOW if self._is_opening else WINDOW, 2 * self._limit):
+            elif count >= max(OPENING_WINDOW if self._is_opening else WINDOW, 2 * self._limit):
                 self._decide(now)
 
     def _decide(self, now: float) -> None:
-        for operation, mean in self._window.means.items():
-            before = self._without_load.get(operation, mean)
+        for operation, mean in _means(self._window).items():
+            before = self._without_load.get(operation, mean / self._ratio)
             self._without_load[operation] = min(before, (before + mean) / 2)
         gradient = self._gradient(self._window)
         self._delayed = self._window if gradient < 1 else None
@@ -138,9 +127,17 @@ class ConcurrencyLimit:
         else:
             self._follow(gradient, now)
 
-    def _gradient(self, window: Window) -> float:
-        """Return the part of the calls that would not be delayed."""
-        without_load, latency = window.mean(self._without_load), window.mean(window.means)
+    def _gradient(self, calls: Calls) -> float:
+        """Return the part of the calls that would not be delayed; operations that are not known do not count."""
+        known = {
+            operation: latencies for operation, latencies in calls.items() if operation in self._without_load
+        }
+        if not known:
+            return 1.0
+        latency = mean_latency(known)
+        without_load = mean_latency(
+            {name: [self._without_load[name]] * len(one) for name, one in known.items()}
+        )
         self._ratio = max(1.0, latency / without_load)
         return min(1.0, (without_load + max(without_load * TOLERANCE, TOLERANCE_S)) / latency)
 
@@ -160,20 +157,27 @@ class ConcurrencyLimit:
 
     def _set(self, limit: float, now: float) -> None:
         self._limit = min(max(1.0, limit), self._ceiling)
-        self._window, self._since = Window(), now
+        self._window, self._since = defaultdict(list), now
         self._is_probing = self._is_wanted = False
 
-    def _begin_probe(self, delayed: Window, now: float) -> None:
-        latency = delayed.mean(delayed.means)
+    def _begin_probe(self, delayed: Calls, now: float) -> None:
+        latency = mean_latency(delayed)
         every_s = SLOW_PROBE_EVERY_S if latency > SLOW_S else PROBE_EVERY_S
         self._next_probe_at = (now // every_s + 1) * every_s
         self._delayed, self._is_probing = delayed, True
-        self._window, self._since = Window(), now + latency  # until then the calls of other workers end
+        self._window, self._since = (
+            defaultdict(list),
+            now + latency,
+        )  # until then the calls of other workers end
 
     def _end_probe(self, now: float) -> None:
         assert self._delayed is not None  # noqa: S101 (a probe is about delayed calls)
-        self._without_load = {**self._delayed.means, **self._window.means}
+        self._without_load = _means(self._window)
         gradient = self._gradient(self._delayed)
         self._is_opening = gradient == 1  # calls without load take as long: they did not queue
         self._delayed = None
         self._follow(gradient, now)
+
+
+def _means(calls: Calls) -> dict[str, float]:
+    return {operation: fmean(latencies) for operation, latencies in calls.items()}

@@ -46,8 +46,8 @@ def test_the_limit_settles_near_what_the_tracker_answers_at_once_and_uses_all_of
     simulation = Simulation(servers, REDMINE, workers=workers, ceiling=64 // workers)
     simulation.run(60)
     least = max(servers, workers)
-    assert servers * 0.9 < simulation.run(120) < least * 1.5 + 4
-    assert simulation.answered > 0.97 * 120 * capacity(servers)
+    assert servers * 0.9 < simulation.run(40) < least * 1.5 + 4
+    assert simulation.answered > 0.97 * 40 * capacity(servers)
 
 
 def test_a_redmine_of_one_process_is_given_few_calls_within_some_hundred() -> None:
@@ -75,7 +75,7 @@ def test_a_tracker_that_scales_is_given_all_calls_that_the_workers_can_make(
     simulation.run_until_answered(2000)
     assert simulation.size > 0.9 * 64
     assert CallLimitBy.BOUND in {one.current.why for one in simulation.limits}
-    assert simulation.run(200) > 0.93 * 64
+    assert simulation.run(500 * seconds) > 0.9 * 64
 
 
 def test_calls_that_differ_much_are_not_taken_for_a_queue() -> None:
@@ -84,15 +84,15 @@ def test_calls_that_differ_much_are_not_taken_for_a_queue() -> None:
     assert simulation.run(120) > 0.7 * 64
 
 
-@pytest.mark.parametrize("slowness", [10.0, 0.1])
+@pytest.mark.parametrize(("slowness", "seconds"), [(10.0, 240), (0.2, 5)])
 def test_a_tracker_that_takes_longer_or_less_for_everybody_has_its_calls_back_within_minutes(
-    slowness: float,
+    slowness: float, seconds: float
 ) -> None:
     simulation = Simulation(MANY, {"POST issues": 0.2}, workers=2)
     simulation.run(PROBE_EVERY_S)
     simulation.slowness = slowness
-    simulation.run(240)
-    assert simulation.run(120) > 0.9 * 64
+    simulation.run(seconds)
+    assert simulation.run(20) > 0.9 * 64
 
 
 def test_a_busy_machine_does_not_take_the_calls_away_for_long() -> None:
