@@ -33,7 +33,7 @@ from uvicorn.server import ServerState
 
 from shared.queue.messages import QueueMessage
 
-PINNED = ("celery", "httptools", "inscriptis", "kombu", "uvicorn")
+PINNED = ("aiohttp", "celery", "httptools", "inscriptis", "kombu", "uvicorn")
 
 
 def parts_of_uvicorn() -> dict[str, object]:
