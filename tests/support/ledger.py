@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -88,22 +89,39 @@ def stopped(
 ) -> Iterator[None]:
     """Stop the first worker that makes this call, after the tracker carried it out (or, not sent, before)."""
     hit: list[bool] = []
-    real = TrackerClient.call
+    call, acall = TrackerClient.call, TrackerClient.acall
 
-    def call(self: TrackerClient, its_method: str, its_path: str, **arguments: Any) -> Any:
+    def is_first(its_method: str, its_path: str) -> bool:
         first = (its_method, its_path) == (method, path) and not hit
         if first:
             hit.append(True)
+        return first
+
+    def stopping(self: TrackerClient, its_method: str, its_path: str, **arguments: Any) -> Any:
+        first = is_first(its_method, its_path)
         if first and not sent:
             meanwhile()
             arguments.pop("before_send", None)
-        answer = real(self, its_method, its_path, **arguments)
+        answer = call(self, its_method, its_path, **arguments)
         if first and sent:
             meanwhile()
         return answer
 
+    async def stopping_on_the_loop(
+        self: TrackerClient, its_method: str, its_path: str, **arguments: Any
+    ) -> Any:
+        first = is_first(its_method, its_path)
+        if first and not sent:
+            await asyncio.to_thread(meanwhile)
+            arguments.pop("before_send", None)
+        answer = await acall(self, its_method, its_path, **arguments)
+        if first and sent:
+            await asyncio.to_thread(meanwhile)
+        return answer
+
     with monkeypatch.context() as patched:
-        patched.setattr(TrackerClient, "call", call)
+        patched.setattr(TrackerClient, "call", stopping)
+        patched.setattr(TrackerClient, "acall", stopping_on_the_loop)
         yield
     assert hit, "the call was never made"
 

@@ -32,7 +32,7 @@ from uvicorn.server import ServerState
 from shared.queue import transport
 from shared.queue.transport import CheckedMessage
 
-PINNED = ("celery", "httptools", "inscriptis", "kombu", "uvicorn")
+PINNED = ("aiohttp", "celery", "httptools", "inscriptis", "kombu", "uvicorn")
 
 
 def parts_of_uvicorn() -> dict[str, object]:
