@@ -16,7 +16,7 @@ COMPILE := $(BIN)/uv pip compile pyproject.toml --quiet --universal --python-ver
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help install run test test-quick test-wheel test-deploy test-ha test-browser pictures promises messages reference check format lock site wheel plugin image deb release redmine test-redmine bench drill fuzz sbom clean
+.PHONY: help install run test test-quick test-wheel test-deploy test-ha test-browser pictures promises messages reference check format lock site wheel plugin image deb release redmine test-redmine bench bench-long drill fuzz sbom clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -123,8 +123,12 @@ redmine: ## Install and start a real Redmine (VERSION=5.0|6.0|6.1; Debian or Ubu
 test-redmine: install ## Contract tests and staged failures (or TESTS=) against a real Redmine (VERSION=5.0|6.0|6.1)
 	@$(BIN)/python -m pytest $(or $(TESTS),tests/contract tests/failures) --tracker=redmine --redmine=$(or $(VERSION),5.0)
 
-bench: install ## Every benchmark beside its peers in one table; exit 1 when a goal is missed
+bench: install ## The speed gates beside a plain Celery application, in one table (5 minutes); exit 1 if one is missed
 	@$(BIN)/python -m tests.bench
+
+bench-long: install ## What the gates leave out: a million rows, storms, installations, floors ... (or BENCHES=)
+	@failed=0; for bench in $(or $(BENCHES),calls engines floors metadata installations storm backpressure growth); do \
+		$(BIN)/python -m tests.bench.$$bench || failed=1; done; exit $$failed
 
 drill: install ## A whole deskbridge under load and faults (SEED=N PROFILE=short|long REDMINE=5.0|6.0|6.1); exit 1 on anything lost or done twice
 	@$(BIN)/python -m tests.drill $(if $(SEED),--seed $(SEED)) $(if $(REDMINE),--redmine $(REDMINE)) --profile $(or $(PROFILE),short)

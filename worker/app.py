@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import os
-import socket
 import threading
-import uuid
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 
@@ -19,9 +18,9 @@ from shared.helpdesk.configured import configured_lookup
 from shared.helpdesk.lookup import HelpdeskLookup
 from shared.process.outbound import Outbound
 from shared.process.settings import Settings
-from shared.queue.publisher import Publisher, make_celery
+from shared.queue.celery_app import make_celery, waiting
+from shared.queue.publisher import Publisher
 from shared.redis.circuit_breaker import HELPDESK_KEY, CircuitBreaker
-from shared.redis.concurrency_limit import ConcurrencyLimit
 from shared.redis.heartbeat import Heartbeats
 from shared.redis.locks import Locks, make_redis
 from shared.redis.rate_limit import RateLimiter
@@ -29,13 +28,13 @@ from shared.store.tables.database import Database
 from shared.store.transaction import Store
 from shared.tracker.meter import Meter
 from worker.ability import Ability
-from worker.runtime.quota import Quota
+from worker.health import EXIT_CODE, ProgressCheck
+from worker.runtime.concurrency import ConcurrencyLimit
 from worker.runtime.runner import AFTER_CALLS, ALONE, HELPDESK, OTHERS
 from worker.runtime.scheduler import Scheduler
 from worker.runtime.service import SyncService
 from worker.sweep import Sweep
 from worker.ticket.enrichment import Completion
-from worker.watchdog import EXIT_CODE, Watchdog
 
 MOST_AT_THE_DATABASE = 16
 """Callers that are at the database at once: they are mostly at the tracker, and a server has a hundred connections."""
@@ -48,9 +47,12 @@ class Worker:
     Attributes:
         lookup: the helpdesk, None where none can be asked.
         scheduler: works on the tickets that messages name.
-        quota: keeps it to its share of the calls.
+        meter: of its calls.
+        limit: how many calls it makes at once.
         stopping: set once the process is to end.
         ability: whether it can open the stored API key.
+        progress: looks whether its work goes on.
+        waiting: returns how many messages wait in its queues.
     """
 
     app: Celery
@@ -63,10 +65,13 @@ class Worker:
     service: SyncService
     sweep: Sweep
     heartbeats: Heartbeats
-    watchdog: Watchdog
+    publisher: Publisher
+    progress: ProgressCheck
+    waiting: Callable[[], int]
     lookup: HelpdeskLookup | None
     scheduler: Scheduler
-    quota: Quota
+    meter: Meter
+    limit: ConcurrencyLimit
     stopping: threading.Event
     ability: Ability
 
@@ -106,13 +111,13 @@ def bootstrap(settings: Settings, installation: str, *, concurrency: int) -> Wor
         )
     )
     locks, breaker = Locks(redis, settings.lock_lease, keeps=True, give_up=_give_up), CircuitBreaker(redis)
-    meter, name = Meter(), f"{socket.gethostname()}:{os.getpid()}:{uuid.uuid4().hex[:8]}"
-    quota = Quota(ConcurrencyLimit(redis), meter, name, concurrency)
+    limit = ConcurrencyLimit(concurrency)
+    meter = Meter(limit.add)
     publisher, lookup = Publisher(settings, lambda: installation), configured_lookup(settings)
     connector = Connector(
         store,
         Vault(settings.secret_keys),
-        RateLimiter(redis, settings.rate_limit).wait if settings.rate_limit else None,
+        RateLimiter(redis, settings.rate_limit).next_turn if settings.rate_limit else None,
         allow_link_local=settings.allow_link_local,
         meter=meter,
         outbound=Outbound.of(settings),
@@ -128,12 +133,13 @@ def bootstrap(settings: Settings, installation: str, *, concurrency: int) -> Wor
         connector.connect,
         publisher.notify,
         completion,
-        lambda: quota.limit,
+        lambda: limit.current,
         unable=ability.lose,
     )
     scheduler = Scheduler(
-        service.sync_ticket, concurrency, _give_up, quota, is_limited=settings.rate_limit > 0
+        service.sync_ticket, concurrency, _give_up, limit, is_limited=settings.rate_limit > 0
     )
+    count_waiting = partial(waiting, make_celery(settings, installation, publish_only=True))
     return Worker(
         app=app,
         settings=settings,
@@ -143,9 +149,12 @@ def bootstrap(settings: Settings, installation: str, *, concurrency: int) -> Wor
         breaker=breaker,
         heartbeats=heartbeats,
         ability=ability,
-        watchdog=Watchdog(lambda: scheduler.is_at_work),
+        publisher=publisher,
+        progress=ProgressCheck(scheduler, count_waiting),
+        waiting=count_waiting,
         scheduler=scheduler,
-        quota=quota,
+        meter=meter,
+        limit=limit,
         stopping=stopping,
         connector=connector,
         lookup=lookup,
@@ -155,7 +164,7 @@ def bootstrap(settings: Settings, installation: str, *, concurrency: int) -> Wor
             settings,
             locks,
             breaker,
-            lambda: backlog(app),
+            count_waiting,
             publisher.notify,
             partial(publisher.notify, if_due=True),
         ),
@@ -165,10 +174,3 @@ def bootstrap(settings: Settings, installation: str, *, concurrency: int) -> Wor
 def _give_up() -> None:
     """End the process, to be started anew: whatever it has claimed is settled as after any death."""
     os._exit(EXIT_CODE)
-
-
-def backlog(app: Celery) -> int:
-    """Return how many messages wait in the queue."""
-    with app.connection_for_read() as connection, connection.channel() as channel:
-        # declared as it is and not passively: kombu looks for a passive one under its name without the key prefix
-        return int(app.amqp.queues[app.conf.task_default_queue].bind(channel).queue_declare().message_count)

@@ -14,13 +14,14 @@ from redis.exceptions import RedisError
 
 from shared.errors import BridgeError
 from shared.process.settings import Settings
-from shared.queue.publisher import make_celery, queue_of
+from shared.queue.celery_app import make_celery, queue_of
+from shared.queue.names import MAINTENANCE, SWEEP
 from shared.redis.heartbeat import BEAT, Heartbeats, is_there
 from shared.redis.locks import connected
 from shared.telemetry import metrics
 from shared.telemetry.logs import get_logger, reason_fields
-from worker.health import monitored
-from worker.schedule import schedule
+from worker.health import Health
+from worker.monitor import monitored
 
 AT_WORK_S = 60.0
 """A worker gives a heartbeat every ten seconds; what is sent to an installation without one would only pile up."""
@@ -47,10 +48,23 @@ def beat(settings: Settings) -> int:
     except BridgeError as error:
         get_logger("beat").error("does not start", **reason_fields(error.notice))
         return 2
+    Health(settings.heartbeat_path).start()
     get_logger("beat").info("started")
     each = partial(EachInstallation, settings, heartbeats)
     Beat(app=app, scheduler=each, loglevel="WARNING", max_interval=5, quiet=True).run()
     return 0
+
+
+def schedule(settings: Settings) -> dict[str, dict[str, Any]]:
+    """Return what beat sends, and when; a message that nobody took before the next one is due expires.
+
+    A worker looks itself whether anything is due, so that a second beat is harmless.
+    """
+    seconds = settings.sweep_interval
+    return {
+        name: {"task": name, "schedule": seconds, "options": {"expires": seconds}}
+        for name in (SWEEP, MAINTENANCE)
+    }
 
 
 class EachInstallation(Scheduler):  # type: ignore[misc]
@@ -75,7 +89,8 @@ class EachInstallation(Scheduler):  # type: ignore[misc]
         with suppress(RedisError):
             self._known = self._heartbeats.installations(AT_WORK_S)
         for one in self._known:
-            super().send_task(*arguments, **{**options, "queue": queue_of(self._settings, one)})
+            queue = queue_of(self._settings, one, has_priority=True)  # a backlog does not hold it up
+            super().send_task(*arguments, **{**options, "queue": queue})
 
 
 class Beat(celery.apps.beat.Beat):  # type: ignore[misc]

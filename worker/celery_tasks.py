@@ -1,84 +1,78 @@
-"""The Celery tasks: thin, keyword-only, named by constants; `**_` lets old and new workers run together."""
+"""The Celery tasks: thin, keyword-only, named by constants."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from typing import Any
+from collections.abc import Mapping
+from functools import partial
 
 from celery import Celery
-from redis.exceptions import RedisError
-from sqlalchemy.exc import SQLAlchemyError
 
-from shared.queue.publisher import PRUNE, SWEEP, SYNC_METADATA, SYNC_TICKET
-from shared.store.tables.database import words_for_the_log
+from shared.queue.names import MOST_TICKETS, SYNC_TICKETS
 from shared.telemetry.logs import get_logger
 from shared.telemetry.traceparent import read_of_tickets
 from shared.values.ids import is_id
 from worker.app import Worker
-from worker.dry_runs import clean_dry_runs
-from worker.maintenance import do_maintenance
-from worker.message_handler import at_once
+from worker.periodic import PeriodicJob
 
 log = get_logger("tasks")
+MOST_PATIENCE_S = 0.5
+"""For so long a message waits for room in the scheduler. Then it goes back to the end of its queue, so that what a
+person waits for is taken from the other queue soon, however slow the tracker is."""
 
 
-def register(app: Celery, worker: Worker) -> None:
-    """Register every task of the worker on its application."""
+def register(app: Celery, worker: Worker, jobs: Mapping[str, PeriodicJob]) -> None:
+    """Register every task of the worker on its application.
 
-    def take(message: Mapping[str, Any]) -> bool:
-        """Hand tickets over, unless it is to be waited for."""
-        if "if_due" in message or not worker.ability.is_able:
-            return False
-        with worker.watchdog.at_work():
-            tickets = [message["ticket_id"], *message.get("others", ())]
-            return worker.scheduler.has_taken(tickets, read_of_tickets(message.get("traces"), tickets))
+    Args:
+        app: the application.
+        worker: takes the tickets.
+        jobs: by the name of its task, each job that beat asks for.
+    """
+    task = partial(app.task, shared=False)
 
-    @app.task(name=SYNC_TICKET, shared=False, Strategy=at_once(take))  # type: ignore[untyped-decorator]
-    def sync_ticket(
+    @task(name=SYNC_TICKETS)  # type: ignore[untyped-decorator]
+    def sync_tickets(
         *,
-        ticket_id: object = None,
-        others: object = (),
+        ticket_ids: object = (),
         traces: object = None,
-        if_due: object = None,
+        if_due: object = False,
+        has_priority: object = False,
         **_: object,
     ) -> None:
-        """Hand the tickets over; the message may then be gone: the sweep notifies again what is not done.
-
-        A broker that anybody can write to may bring anything.
-        """
-        with worker.watchdog.at_work():
-            named = (ticket_id, *(others if isinstance(others, Sequence) else ()))
-            tickets = [one for one in named if is_id(one)]
+        """Hand tickets over to the scheduler; the message may then be gone: the sweep notifies again."""
+        tickets, first = tickets_in(ticket_ids), has_priority is True
+        notified_by = read_of_tickets(traces, tickets)
+        with worker.progress.at_work():
             if not worker.ability.wait():
-                worker.service.notify(tickets)
-                return
-            if if_due is True:
-                tickets = worker.still_due(tickets)
-            if left := worker.scheduler.take(tickets, read_of_tickets(traces, tickets)):
-                worker.service.notify(left)
+                left = tickets
+            else:
+                if if_due is True:
+                    tickets = worker.still_due(tickets)
+                left = worker.scheduler.take(
+                    tickets, notified_by, has_priority=first, patience=MOST_PATIENCE_S
+                )
+            if left:
+                worker.publisher.notify(left, notified_by, if_due=if_due is True, has_priority=first)
 
-    @app.task(name=SWEEP, shared=False)  # type: ignore[untyped-decorator]
-    def sweep(**_: object) -> None:
-        with worker.watchdog.at_work(), left_to_the_sweep():
-            worker.sweep.run()
-            clean_dry_runs(worker)
-            do_maintenance(worker)
+    def register_job(name: str, job: PeriodicJob) -> None:
+        @task(name=name)  # type: ignore[untyped-decorator]
+        def run_soon(**_: object) -> None:
+            """Have the job run in its own thread: here it would take the place of tickets."""
+            with worker.progress.at_work():
+                job.run_soon()
 
-    @app.task(name=SYNC_METADATA, shared=False)  # type: ignore[untyped-decorator]
-    @app.task(name=PRUNE, shared=False)  # type: ignore[untyped-decorator]
-    def maintenance(**_: object) -> None:
-        """What a beat of the version before sends."""
-        with worker.watchdog.at_work(), left_to_the_sweep():
-            do_maintenance(worker)
+    for name, job in jobs.items():
+        register_job(name, job)
 
 
-@contextmanager
-def left_to_the_sweep(**about: object) -> Iterator[None]:
-    """Log that the database or Redis failed; whatever was not done is done when the sweep notifies again."""
-    try:
-        yield
-    except (SQLAlchemyError, RedisError) as error:
-        log.warning(
-            "put off until the next sweep", error=type(error).__name__, said=words_for_the_log(error), **about
-        )
+def tickets_in(named: object) -> list[int]:
+    """Return the tickets that a message names; anybody who can write to the broker may have sent it.
+
+    Args:
+        named: the message's `ticket_ids`.
+    """
+    listed = named[:MOST_TICKETS] if isinstance(named, list | tuple) else ()
+    tickets = [one for one in listed if is_id(one)]
+    if not isinstance(named, list | tuple) or len(tickets) < len(named):
+        log.warning("what a message names beside tickets is left out", tickets=len(tickets))
+    return tickets

@@ -1,121 +1,142 @@
-"""What a supervisor sees of a worker or a beat: /livez, /readyz and /metrics on a port, a file's age, sd_notify."""
+"""The health check: one thread looks whether this process makes progress, shows that it does, or ends the process.
+
+It feeds systemd's watchdog and the heartbeat file. A worker that waits for the circuit breaker, the rate limit, the
+database or a key that cannot be opened makes progress as far as this check goes.
+"""
 
 from __future__ import annotations
 
-import json
+import os
 import threading
 import time
-from collections.abc import Callable, Mapping
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from typing import Protocol
 
-from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, generate_latest
-
-from shared.codes.refusals import Refusal
-from shared.errors import SettingsError
-from shared.process.settings import Settings
 from shared.process.supervisor import LIVES, READY, notify
 from shared.telemetry.logs import get_logger
 
-log = get_logger("monitor")
-BEAT_S = 5.0
-CLIENT_S = 5.0
-"""How long a client may take for its request."""
+log = get_logger("health")
+LOOK_S = 5.0
+STARVING_LOOKS = 12
+"""After so many looks, a minute, a worker ends that is handed nothing while messages wait."""
 
-Looks = Mapping[str, Callable[[], bool]]
+EXIT_CODE = 75
+"""EX_TEMPFAIL: the supervisor should start it again."""
 
 
-def monitored(
-    settings: Settings, registry: CollectorRegistry, needed: Looks, lives: Callable[[], bool] = lambda: True
-) -> None:
-    """Show this process from threads of its own, as far as the settings and systemd ask for it.
+class NoProgress(Exception):
+    """This process makes no progress and ends, to be started again."""
+
+
+class Health:
+    """Looks every few seconds, in a thread of its own, how this process is.
 
     Args:
-        settings: MONITOR_LISTEN, HEARTBEAT_PATH.
-        registry: its metrics.
-        needed: by name, what tells whether something answers without which nothing can be done.
-        lives: whether its work goes on; as long as it does, its heartbeat goes to the file and to systemd.
+        heartbeat_path: the file that is touched as long as the process is well; None: there is none.
 
-    Raises:
-        SettingsError: the address cannot be bound.
+    Attributes:
+        look: returns whether the process is well; raises `NoProgress` if it is to end. A worker sets it.
     """
-    if settings.monitor_listen:
-        host, _, port = settings.monitor_listen.rpartition(":")
+
+    def __init__(self, heartbeat_path: str | None) -> None:
+        self._path = Path(heartbeat_path) if heartbeat_path else None
+        self.look: Callable[[], bool] = lambda: True
+
+    def start(self) -> None:
+        """Tell systemd that the process is ready, and look from now on."""
+        threading.Thread(target=self._keep_looking, daemon=True, name="health").start()
+        notify(READY)
+
+    def _keep_looking(self) -> None:
+        while True:
+            try:
+                if self.look():
+                    self._show()
+            except NoProgress as why:
+                log.critical(
+                    "no progress; the process ends to be started again", reason=str(why), exit_code=EXIT_CODE
+                )
+                os._exit(EXIT_CODE)
+            time.sleep(LOOK_S)
+
+    def _show(self) -> None:
+        notify(LIVES)
         try:
-            server = Monitor((host.strip("[]"), int(port)), registry, needed)
+            if self._path:
+                self._path.touch()
         except OSError as error:
-            raise SettingsError(
-                Refusal.MONITOR_NOT_BOUND(address=settings.monitor_listen, error=error.strerror)
-            ) from None
-        threading.Thread(target=server.serve_forever, daemon=True, name="monitor").start()
-        log.info("monitored", at=settings.monitor_listen)
-    path = Path(settings.heartbeat_path) if settings.heartbeat_path else None
-    threading.Thread(target=_beat, args=(path, lives), daemon=True, name="heartbeat").start()
-    notify(READY)
+            log.warning("no heartbeat could be left", path=str(self._path), error=error.strerror)
 
 
-class Monitor(ThreadingHTTPServer):
-    """Answers a monitor's questions.
+class Progress(Protocol):
+    """What runs the tickets that a worker has taken.
 
-    Args:
-        address: where.
-        registry: what /metrics shows.
-        needed: what /readyz looks at.
+    Attributes:
+        is_at_work: whether it has anything to do.
+        stuck_since: since when it has waited for what takes longer than anything does; None: it does not.
     """
 
-    daemon_threads = True
-    request_queue_size = 16
-
-    def __init__(self, address: tuple[str, int], registry: CollectorRegistry, needed: Looks) -> None:
-        self.registry, self.needed = registry, needed
-        super().__init__(address, _Answer)
+    @property
+    def is_at_work(self) -> bool: ...
+    @property
+    def stuck_since(self) -> float | None: ...
 
 
-class _Answer(BaseHTTPRequestHandler):
-    timeout = CLIENT_S
-    server: Monitor
+class ProgressCheck:
+    """Looks at a worker: whether what it has begun goes on, and whether it is handed what waits.
 
-    def do_GET(self) -> None:
-        """Answer /livez, /readyz and /metrics; a GET changes nothing and needs no cookie."""
-        if self.path == "/metrics":
-            self._send(200, generate_latest(self.server.registry), CONTENT_TYPE_LATEST)
-        elif self.path == "/livez":
-            self._send(200, b'{"status": "ok"}')
-        elif self.path == "/readyz":
-            seen = {name: look() for name, look in self.server.needed.items()}
-            told = {name: "ok" if answers else "unreachable" for name, answers in seen.items()}
-            self._send(200 if all(seen.values()) else 503, json.dumps(told).encode())
-        else:
-            self._send(404, b'{"status": "there is /livez, /readyz and /metrics"}')
+    After a broken connection, Celery has been seen to look alive and never to ask for a message again.
 
-    def _send(self, status: int, body: bytes, content_type: str = "application/json") -> None:
-        self.send_response(status)
-        self.send_header("Content-Type", content_type)
-        self.send_header("Content-Length", str(len(body)))
-        self.send_header("X-Content-Type-Options", "nosniff")
-        self.end_headers()
-        self.wfile.write(body)
+    Args:
+        scheduler: runs the tickets.
+        waiting: returns how many messages wait in the queues.
+    """
 
-    def version_string(self) -> str:
-        """Say no more than what the path is for."""
-        return "deskbridge"
+    def __init__(self, scheduler: Progress, waiting: Callable[[], int]) -> None:
+        self._scheduler, self._waiting = scheduler, waiting
+        self._change = threading.Lock()
+        self._at_work = self._begun = self._begun_before = 0
+        self._starved = 0
+        self._stuck_since: float | None = None
 
-    def log_message(self, format: str, *args: object) -> None:
-        """A probe every few seconds is no news."""
+    @contextmanager
+    def at_work(self) -> Iterator[None]:
+        """Count a Celery task as long as it runs."""
+        with self._change:
+            self._at_work += 1
+            self._begun += 1
+        try:
+            yield
+        finally:
+            with self._change:
+                self._at_work -= 1
 
+    def look(self) -> bool:
+        """Return whether the worker is well, at regular intervals.
 
-def _beat(path: Path | None, lives: Callable[[], bool]) -> None:
-    """Notify systemd and touch a file every few seconds: without that, this process stands still, or is none."""
-    while True:
-        if lives():
-            notify(LIVES)
-            if path:
-                _touch(path)
-        time.sleep(BEAT_S)
+        Looks are counted, and not seconds: a process that was frozen only seems to have waited.
 
+        Raises:
+            NoProgress: it is stuck, or is handed nothing.
+        """
+        before, self._stuck_since = self._stuck_since, self._scheduler.stuck_since
+        if self._stuck_since is not None:
+            if self._stuck_since == before:
+                raise NoProgress("what is waited for does not come")
+            return False
+        self._starved = self._starved + 1 if self._is_starving() else 0
+        if self._starved >= STARVING_LOOKS:
+            raise NoProgress("messages wait, and this worker is handed none")
+        return True
 
-def _touch(path: Path) -> None:
-    try:
-        path.touch()
-    except OSError as error:
-        log.warning("no heartbeat could be left", path=str(path), error=error.strerror)
+    def _is_starving(self) -> bool:
+        with self._change:
+            is_busy = self._at_work or self._begun != self._begun_before or self._scheduler.is_at_work
+            self._begun_before = self._begun
+        try:
+            return not is_busy and self._waiting() > 0
+        except Exception as error:  # noqa: BLE001 (it is not known what waits, and the thread goes on)
+            log.info("it is not known how many messages wait", error=type(error).__name__)
+            return False

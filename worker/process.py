@@ -1,11 +1,10 @@
-"""One worker: Celery's, with a sweep beside it that also looks whether the worker is still handed anything."""
+"""One worker: Celery's, with threads beside it for the tickets, the sweep, maintenance and the health check."""
 
 from __future__ import annotations
 
-import os
-import threading
 import time
 from contextlib import suppress
+from functools import partial
 from typing import Any
 
 import celery.apps.worker
@@ -17,35 +16,39 @@ from shared.codes.refusals import Refusal
 from shared.errors import BridgeError, SettingsError
 from shared.monitoring.clocks import OwnClock
 from shared.monitoring.standing import StandingCollector
+from shared.process.itself import Process
 from shared.process.settings import Settings
-from shared.queue.publisher import drop_strange_keys
+from shared.queue.celery_app import drop_strange_keys
+from shared.queue.names import MAINTENANCE, SWEEP
+from shared.redis.call_limits import KEPT_S, publish
 from shared.redis.heartbeat import WORKER, is_there
 from shared.redis.installation import InstallationUnknown, Whose
-from shared.redis.priority import PriorityTickets
+from shared.redis.latency import note_calls
 from shared.redis.rate_limit import forget_turns
 from shared.store.tables.database import Database
 from shared.store.tables.schema import is_current
 from shared.telemetry import metrics, tracing
 from shared.telemetry.logs import get_logger, reason_fields
-from worker.app import Worker, backlog, bootstrap
-from worker.celery_tasks import left_to_the_sweep, register
-from worker.consumer import PatientConsumer
-from worker.health import Looks, monitored
+from worker.app import Worker, bootstrap
+from worker.celery_tasks import register
+from worker.dry_runs import clean_dry_runs
+from worker.health import Health
 from worker.maintenance import do_maintenance
-from worker.watchdog import EXIT_CODE
+from worker.monitor import Looks, monitored
+from worker.periodic import PeriodicJob
 
-SWEEP_WITHOUT_BEAT = 3
-STUCK_LOOKED_FOR_EVERY_S = 5.0
-AHEAD_LOOKED_FOR_EVERY_S = 0.5
+WITHOUT_BEAT = 3
+"""After so many of beat's intervals a worker runs a job by itself, in case that no beat is there."""
+
 DATABASE_LOOKED_FOR_EVERY_S = 2.0
+CALLS_REPORTED_EVERY_S = 5.0
 NEEDED = ("database", "redis", "running")
 TASKS = 3
-"""Celery's threads: a task hands its tickets over, and a sweep may take its time."""
+"""Celery's threads: a task only hands its tickets over."""
 OPTIONS = {
     "quiet": True,
     "loglevel": "WARNING",
     "pool_cls": "threads",
-    "consumer_cls": PatientConsumer,
     "without_gossip": True,
     "without_mingle": True,
 }
@@ -57,14 +60,15 @@ def work(settings: Settings, concurrency: int) -> int:
     if not settings.secret_keys:
         log.error("does not start", **reason_fields(Refusal.SECRET_KEYS_NOT_SET()))
         return 2
-    registry, seen, working = metrics.registry("worker"), dict.fromkeys(NEEDED, _not_yet), list[Worker]()
+    registry, seen = metrics.registry("worker"), dict.fromkeys(NEEDED, _not_yet)
     try:
         tracing.start(settings, "worker")
-        # one that waits for its database lives
-        monitored(settings, registry, seen, lambda: all(one.scheduler.stuck_since is None for one in working))
+        monitored(settings, registry, seen)
     except SettingsError as error:
         log.error("does not start", **reason_fields(error.notice))
         return 2
+    health = Health(settings.heartbeat_path)
+    health.start()  # a worker that waits for its database is well
     try:
         installation = _installation(settings)
     except BridgeError as error:
@@ -75,35 +79,51 @@ def work(settings: Settings, concurrency: int) -> int:
     worker = bootstrap(settings, installation, concurrency=concurrency)
     with suppress(RedisError):
         forget_turns(worker.redis)
-    register(worker.app, worker)
+    with suppress(RedisError):
+        report_calls(worker)
+    jobs = _jobs(worker)
+    register(worker.app, worker, jobs)
     worker.scheduler.start()
-    worker.quota.keep_telling(lambda: worker.scheduler.wanted, worker.scheduler.look)
-    threading.Thread(target=_end_where_stuck, args=(worker,), daemon=True, name="stuck").start()
+    PeriodicJob("calls", partial(report_calls, worker), CALLS_REPORTED_EVERY_S, worker.stopping).start()
+    health.look = worker.progress.look
     # what Celery prints when it is told to stop
     celery.apps.worker.safe_say = lambda text, *_: log.info(str(text).strip())
     registry.register(
-        StandingCollector(
-            worker.redis, worker.store, lambda: backlog(worker.app), settings.quiet_hours * 3600
-        )
+        StandingCollector(worker.redis, worker.store, worker.waiting, settings.quiet_hours * 3600)
     )
     seen.update(_needed(worker))
-    working.append(worker)
-    threading.Thread(target=_take_ahead, args=(worker,), daemon=True, name="ahead").start()
     worker.heartbeats.keep_marking(WORKER, OwnClock(worker.store.database).ahead_s)
     log.info("started", concurrency=concurrency)
-    threading.Thread(target=_sweep_without_beat, args=(worker,), daemon=True, name="sweep").start()
-    threading.Thread(target=_maintain_without_beat, args=(worker,), daemon=True, name="maintenance").start()
-
+    for job in jobs.values():
+        job.start()
     return _work_until_it_ends(worker)
 
 
-def _take_ahead(worker: Worker) -> None:
-    """Look for tickets that are to go ahead, as long as others wait; else each is done as soon as it is notified."""
-    ahead = PriorityTickets(worker.redis)
-    while not worker.stopping.wait(AHEAD_LOOKED_FOR_EVERY_S):
-        if worker.ability.is_able and worker.scheduler.is_at_work and worker.quota.share:
-            with suppress(RedisError):  # they are notified as well
-                worker.scheduler.take_ahead(ahead.take())
+def _jobs(worker: Worker) -> dict[str, PeriodicJob]:
+    """Return the jobs that beat asks for. Maintenance may take minutes, and the sweep does not wait for it."""
+
+    def maintain() -> None:
+        clean_dry_runs(worker)
+        do_maintenance(worker)
+
+    interval = worker.settings.sweep_interval * WITHOUT_BEAT
+    return {
+        SWEEP: PeriodicJob("sweep", worker.sweep.run, interval, worker.stopping),
+        MAINTENANCE: PeriodicJob("maintenance", maintain, interval, worker.stopping),
+    }
+
+
+def report_calls(worker: Worker) -> None:
+    """Report how many calls this worker makes at once and what they take, and see how many workers do.
+
+    Raises:
+        RedisError: Redis does not answer.
+    """
+    mine = Process.here()
+    note_calls(worker.redis, worker.meter.read())
+    publish(worker.redis, mine, worker.limit.current)
+    alive = [one.process for one in worker.heartbeats.seen(WORKER) if one.seconds <= KEPT_S]
+    worker.limit.share_with(1 + sum((one.host, one.pid) != (mine.host, mine.pid) for one in alive))
 
 
 def _work_until_it_ends(worker: Worker) -> int:
@@ -119,7 +139,7 @@ def _work_until_it_ends(worker: Worker) -> int:
     finally:
         stop()
         if left := worker.scheduler.close():
-            worker.service.notify(left)
+            worker.publisher.notify(left)
         tracing.stop()
 
 
@@ -181,47 +201,3 @@ def run_celery(app: Celery, **options: Any) -> int:
     finally:
         worker_shutting_down.disconnect(was_asked)
     return int(worker.exitcode or 0) if signalled else 1
-
-
-def _sweep_without_beat(worker: Worker) -> None:
-    """Sweep now and then from every worker, in case that no beat does; the sweep's own lock makes it harmless.
-
-    Each round looks whether this process is still handed anything.
-    """
-    due = False
-    while not worker.stopping.is_set():
-        try:
-            if due:
-                worker.sweep.run()
-                _end_where_starved(worker)
-        except Exception as error:  # noqa: BLE001  (the next round tries again; nothing may end this thread)
-            worker.watchdog.look_away()
-            log.error("the sweep failed; the next round tries again", error=type(error).__name__)
-        due = not worker.stopping.wait(worker.settings.sweep_interval * SWEEP_WITHOUT_BEAT)
-
-
-def _maintain_without_beat(worker: Worker) -> None:
-    """Do what is due by its age from the start, in a thread of its own: reading the metadata may take minutes."""
-    while not worker.stopping.is_set():
-        with left_to_the_sweep():
-            do_maintenance(worker)
-        worker.stopping.wait(worker.settings.sweep_interval * SWEEP_WITHOUT_BEAT)
-
-
-def _end_where_stuck(worker: Worker) -> None:
-    """End the process where it waits, in two looks, for what does not come: its tickets would stay locked."""
-    before = None
-    while (since := worker.scheduler.stuck_since) is None or since != before:
-        before = since
-        time.sleep(STUCK_LOOKED_FOR_EVERY_S)
-    log.critical("what is waited for does not come; the worker ends to be started anew", exit_code=EXIT_CODE)
-    os._exit(EXIT_CODE)
-
-
-def _end_where_starved(worker: Worker) -> None:
-    """End the process where messages wait and it is handed none; nothing of it is at work, so nothing is cut off."""
-    if worker.watchdog.look(backlog(worker.app)):
-        log.error(
-            "messages wait and this worker is handed none; it ends to be started anew", exit_code=EXIT_CODE
-        )
-        os._exit(EXIT_CODE)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -21,6 +20,9 @@ if TYPE_CHECKING:
     from shared.process.settings import Settings
     from shared.redis.installation import Whose
     from shared.redis.locks import Locks
+
+MOST_WITH_PRIORITY = 100
+"""More tickets are a backlog themselves."""
 
 
 @dataclass(frozen=True)
@@ -62,17 +64,15 @@ class Desk:
         """The way to the tracker, at the rate limit of all workers."""
         from shared.redis.rate_limit import RateLimiter
 
-        rate_limiter = (
-            RateLimiter(self.redis, self.settings.rate_limit).wait if self.settings.rate_limit else None
-        )
-        return self._connector(rate_limiter)
+        limit = self.settings.rate_limit
+        return self._connector(RateLimiter(self.redis, limit).next_turn if limit else None)
 
     @cached_property
     def checks(self) -> Connector:
         """The way to the tracker for checks, which wait for no rate limit: they must say that it is the cause."""
         return self._connector(None)
 
-    def _connector(self, rate_limiter: Callable[[], None] | None) -> Connector:
+    def _connector(self, rate_limiter: Callable[[], float] | None) -> Connector:
         from shared.connection.connector import Connector
         from shared.process.outbound import Outbound
 
@@ -112,12 +112,10 @@ class Desk:
         return DryRuns(self.store, self.connector.connect, self.settings.settling_time)
 
     def notify(self, ticket_ids: Sequence[int]) -> bool:
-        """Ring tickets, ahead of a backlog; False where the broker is down, and the sweep does it later."""
-        from redis.exceptions import RedisError
-
+        """Notify tickets, with priority if they are few; return False if the broker is down, and the sweep does it."""
+        if not ticket_ids:
+            return True
         from shared.queue.publisher import Publisher
-        from shared.redis.priority import PriorityTickets
 
-        with suppress(RedisError):
-            PriorityTickets(self.redis).put(ticket_ids)
-        return Publisher(self.settings, self.whose).notify(ticket_ids) if ticket_ids else True
+        has_priority = len(ticket_ids) <= MOST_WITH_PRIORITY
+        return Publisher(self.settings, self.whose).notify(ticket_ids, has_priority=has_priority)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
 
 from shared.codes.refusals import Refusal
 from shared.connection.vault import Vault
@@ -11,7 +10,7 @@ from shared.errors import SettingsError
 from shared.events.config import PluginConfig
 from shared.process.outbound import DIRECT, Outbound
 from shared.store.transaction import Store, Transaction
-from shared.tracker.client import Target, TrackerClient
+from shared.tracker.client import RateLimiter, Target, TrackerClient
 from shared.tracker.meter import Meter
 
 
@@ -21,7 +20,7 @@ class Connector:
     Args:
         store: where the configuration is.
         vault: opens the API key.
-        rate_limiter: called before each call to the tracker; waits where a rate limit asks for it.
+        rate_limiter: takes the turn of each call to the tracker; None: there is no limit.
         allow_link_local: whether the tracker may be at a link-local or cloud-metadata address.
         meter: counts the calls.
         outbound: which authorities are trusted, and by which proxy the tracker is called.
@@ -31,7 +30,7 @@ class Connector:
         self,
         store: Store,
         vault: Vault,
-        rate_limiter: Callable[[], None] | None = None,
+        rate_limiter: RateLimiter | None = None,
         *,
         allow_link_local: bool = False,
         meter: Meter | None = None,

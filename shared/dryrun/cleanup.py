@@ -51,8 +51,6 @@ def clean_up(store: Store, connect: Connect, *, settling: float = SETTLING_S) ->
         except (TrackerError, LeaseOver) as outage:
             bench.put_off(row, delay(row.attempts, settling), outage.notice)
             break
-        finally:
-            client.close()
     return gone
 
 

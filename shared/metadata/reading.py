@@ -154,9 +154,7 @@ class _Reading:
                 self.found.add(listing.entry(row, listing.path))
             self._progress(listing.name, len(rows), len(rows))
 
-        in_lanes(
-            self._client, lambda listing: (listing, self._lists.get(listing.path)), list(LISTINGS), done=done
-        )
+        in_lanes(lambda listing: (listing, self._lists.get(listing.path)), list(LISTINGS), done=done)
 
     def _read_categories(self) -> None:
         projects = [one.tracker_id for one in self.found.of_kind(MetadataKind.PROJECT)]
@@ -169,7 +167,7 @@ class _Reading:
                 self.found.add(entry)
             self._progress("categories of projects", read_so_far, len(projects))
 
-        in_lanes(self._client, partial(read_categories, self._lists), projects, done=done)
+        in_lanes(partial(read_categories, self._lists), projects, done=done)
 
     def _keep_person(self, row: Mapping[str, Any]) -> None:
         found = metadata_rows.person(row, USERS)

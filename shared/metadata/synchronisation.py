@@ -183,16 +183,13 @@ def synchronise(
             locks.tell(LOCK, {})
             try:
                 config, client = connect()
-                try:
-                    return sync_metadata(
-                        store,
-                        client,
-                        go_on,
-                        started_at=started_at,
-                        project_activities=config.project_activities,
-                    )
-                finally:
-                    client.close()
+                return sync_metadata(
+                    store,
+                    client,
+                    go_on,
+                    started_at=started_at,
+                    project_activities=config.project_activities,
+                )
             except BridgeError as error:  # also a lock that was lost under way
                 log.warning("metadata not synchronised; the old cache stays", **reason_fields(error.notice))
                 with store.transaction() as tx:

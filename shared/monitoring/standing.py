@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator
@@ -15,9 +14,9 @@ from redis.exceptions import RedisError
 from sqlalchemy.exc import SQLAlchemyError
 
 from shared.metadata.confirming import unusable_defaults
-from shared.queue.publisher import BROKER_ERRORS
+from shared.queue.celery_app import BROKER_ERRORS
+from shared.redis.call_limits import published
 from shared.redis.circuit_breaker import CircuitBreaker
-from shared.redis.concurrency_limit import ConcurrencyLimit
 from shared.redis.heartbeat import BEAT, CONSOLE, WORKER, Heartbeats
 from shared.redis.latency import seconds_per_call
 from shared.redis.rate_limit import turns
@@ -125,11 +124,13 @@ class StandingCollector(Collector):
             yield _gauge(metrics.CLOCK_OFF, max(off))
 
     def _call_limit(self) -> Iterator[GaugeMetricFamily]:
-        if limit := ConcurrencyLimit(self._redis).current():
-            calls = metrics.CALL_LIMIT.family()
-            calls.add_metric([str(limit.why)], math.floor(limit.calls))
-            yield calls
-            yield _gauge(metrics.CALL_GAIN, limit.gain)
+        limits, ratios = metrics.CALL_LIMIT.family(), metrics.CALL_RATIO.family()
+        for one in published(self._redis):
+            worker = f"{one.process.host}:{one.process.pid}"
+            limits.add_metric([worker, str(one.limit.why)], one.limit.size)
+            ratios.add_metric([worker], one.limit.ratio)
+        yield limits
+        yield ratios
 
     @staticmethod
     def _in_the_database(store: Store, seen: GaugeMetricFamily, *, paused: bool) -> list[GaugeMetricFamily]:

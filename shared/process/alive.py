@@ -7,6 +7,8 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+SIGN_EVERY_S = 60.0
+
 
 class Sign:
     """The last sign of life that was given at one piece of work.
@@ -45,3 +47,11 @@ def alive() -> None:
     """Give a sign of life."""
     if _HERE.sign is not None:
         _HERE.sign.at = time.monotonic()
+
+
+def wait_alive(seconds: float) -> None:
+    """Wait, and give a heartbeat every minute."""
+    until = time.monotonic() + seconds
+    while (left := until - time.monotonic()) > 0:
+        time.sleep(min(left, SIGN_EVERY_S))
+        alive()

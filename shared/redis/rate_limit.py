@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from redis import Redis
 from redis.exceptions import RedisError, ResponseError
 
-from shared.process.alive import alive
+from shared.process.alive import SIGN_EVERY_S, wait_alive
 from shared.redis.clock import now
 from shared.redis.keys import OURS, key_of
 from shared.telemetry.logs import get_logger
@@ -19,7 +19,6 @@ log = get_logger("throttle")
 KEY = f"{OURS}throttle"
 LONGEST = 60
 FURTHEST_S = 3600
-SIGN_EVERY_S = 60.0
 SAID_FROM_S = 30.0
 """A wait that is longer is logged, once a minute at most."""
 
@@ -81,14 +80,6 @@ def forget_turns(redis: Redis) -> None:
     redis.delete(key_of(redis, KEY))
 
 
-def wait_alive(seconds: float) -> None:
-    """Wait, and give a heartbeat every minute."""
-    until = time.monotonic() + seconds
-    while (left := until - time.monotonic()) > 0:
-        time.sleep(min(left, SIGN_EVERY_S))
-        alive()
-
-
 class RateLimiter:
     """Spaces calls evenly over all workers.
 
@@ -105,16 +96,20 @@ class RateLimiter:
         self._sleep = sleep
 
     def wait(self) -> None:
-        """Take the next slot and wait for it; without Redis nobody waits."""
+        """Take the next turn, and wait for it."""
+        if (seconds := self.next_turn()) > 0:
+            self._sleep(seconds)
+
+    def next_turn(self) -> float:
+        """Take the next turn; return the seconds until then, none without Redis."""
         if not self._interval:
-            return
+            return 0.0
         try:
             seconds = float(self._next_slot(keys=[key_of(self._redis, KEY)], args=[f"{self._interval:.6f}"]))
         except RedisError as error:
             log.warning("no rate limit for the moment", error=type(error).__name__)
-            return
+            return 0.0
         if seconds > SAID_FROM_S and time.monotonic() - self._said_at > SIGN_EVERY_S:
             self._said_at = time.monotonic()
             log.warning("a call waits for its turn at RATE_LIMIT", rate=self._rate, seconds=round(seconds))
-        if seconds > 0:
-            self._sleep(seconds)
+        return seconds

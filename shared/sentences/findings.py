@@ -170,8 +170,8 @@ SENTENCES: Table = {
     Finding.KEY_NOT_ADMINISTRATOR: "the API key is {login}'s, who is no administrator of the tracker",
     Finding.REST_API_OFF: "the tracker's REST API is switched off",
     Finding.TRACKER_REFUSES: "{problem}",
-    Finding.CALLS_AT_ONCE: "{count} at once: {because}",
-    Finding.NO_CALLS_LATELY: "no worker has made one within an hour",
+    Finding.CALLS_AT_ONCE: "a worker on {host} (process {pid}) makes {count} at once: {because}",
+    Finding.NO_CALLS_LATELY: "no worker says how many it makes at once",
     Finding.NO_RATE_LIMIT: "none is set",
     Finding.RATE_LIMIT_KEPT: "{rate:g} calls a second over all workers",
     Finding.RATE_LIMIT_LOW: (

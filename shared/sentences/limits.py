@@ -6,9 +6,10 @@ from shared.codes.limits import CallLimitBy
 from shared.sentences.template import Table
 
 SENTENCES: Table = {
-    CallLimitBy.OPENING: "twice as many do more, so even more are tried as soon as they are wanted",
+    CallLimitBy.OPENING: "they take hardly longer than without load, so more are made as soon as they are wanted",
     CallLimitBy.QUEUEING: (
-        "twice as many do only {gain:.1f} times as much, so more would only wait within the tracker"
+        "they take {ratio:.1f} times as long as without load, so more would only wait within the tracker"
     ),
-    CallLimitBy.BOUND: "that is all that the workers can make (--concurrency)",
+    CallLimitBy.ERRORS: "some got no answer, or were refused because of load",
+    CallLimitBy.BOUND: "that is all that the worker can make (--concurrency)",
 }

@@ -197,12 +197,13 @@ SECONDS_PER_CALL = Looked(
 )
 CALL_LIMIT = Looked(
     "deskbridge_tracker_call_limit",
-    "Calls to the tracker that may be under way at once, over all workers, by what limits them",
-    ("why",),
+    "Calls that a worker makes to the tracker at once, by what limits them",
+    ("worker", "why"),
 )
-CALL_GAIN = Looked(
-    "deskbridge_tracker_call_gain_ratio",
-    "How many times as much twice as many calls at once did, when it was tried last; 1 = no more",
+CALL_RATIO = Looked(
+    "deskbridge_tracker_call_latency_ratio",
+    "How many times as long as without load a worker's calls took; 1 = none waits in the tracker",
+    ("worker",),
 )
 CLOCK_OFF = Looked(
     "deskbridge_worker_clock_offset_seconds",
@@ -232,7 +233,7 @@ LOOKED_UP = (
     RATE_WAIT,
     SECONDS_PER_CALL,
     CALL_LIMIT,
-    CALL_GAIN,
+    CALL_RATIO,
     CLOCK_OFF,
     LAST_SEEN,
 )

@@ -1,18 +1,24 @@
-"""The tracker's HTTP side: kept connections, the one used last first; five seconds per call, no retries of its own."""
+"""The tracker's HTTP side: five seconds for each call, no retries of its own, and an error that says what was sent.
+
+A call is a coroutine (`acall`). Threads make the same calls by `call` and `raw`, which have them made on a loop of
+their own.
+"""
 
 from __future__ import annotations
 
+import asyncio
+import re
 import time
-import zlib
-from collections import deque
-from collections.abc import Callable, Collection, Mapping
-from contextlib import suppress
+from collections.abc import Callable, Collection, Coroutine, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from http import HTTPStatus
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 from urllib.parse import quote, urlencode, urlsplit
 
+from aiohttp import ClientHttpProxyError
 from pydantic import SecretStr
+from yarl import URL
 
 from shared.codes.faults import Detail, Fault
 from shared.codes.notice import Notice
@@ -28,34 +34,42 @@ from shared.errors import (
     TrackerRejected,
     TrackerUnreachable,
 )
-from shared.process.alive import alive
-from shared.process.outbound import DIRECT, Outbound, why_unreachable
+from shared.process.alive import alive, wait_alive
+from shared.process.outbound import DIRECT, Outbound, ProxyRefused, authorization, why_unreachable
 from shared.telemetry import metrics, tracing
 from shared.telemetry.logs import get_logger
 from shared.tracker.answers import (
     Answer,
     RawAnswer,
-    is_foreign,
     raw_answer,
     read_answer,
     refused_on_the_way,
     why_foreign,
 )
-from shared.tracker.connection import Connection, Watch
+from shared.tracker.body import whole_body
 from shared.tracker.meter import LOST, Meter
+from shared.tracker.portal import PORTAL
+from shared.tracker.sessions import GUARD, ForbiddenAddress, SendGuard, session_for
 from shared.values.characters import NOT_IN_A_HEADER
 from shared.values.utf8 import json_bytes
 
 log = get_logger("tracker")
+T = TypeVar("T")
+RateLimiter = Callable[[], float | None]
 
 TIMEOUT_S = 5.0
-IDLE_S = 1.0
+LONGEST_S = 600.0
+"""So long a thread waits for its call, which may ask twice more and wait for a turn each time."""
+ONE_WORD = re.compile(r"[!-~]+")
+PROXY_PORT = 3128
 IN_A_PATH = "/%!$&'()*+,;=:@~"
 LONGEST_LOGIN = 255
 USERS = "/users.json"
 """What anybody else's key, and anything else than the tracker, does not answer as it should."""
 MYSELF = "/users/current.json"
 """What every key is answered as long as the REST API is on."""
+OVERLOADED = ("429", "502", "503", "504")
+"""Answers of a tracker, or of a proxy in front of it, that has too many calls."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,94 +117,13 @@ class Target:
     outbound: Outbound = DIRECT
 
 
-class Exchange:
-    """One request and its answer: made as a whole where it is asked for, or begun before that, without waiting.
-
-    Args:
-        connection: used by nobody else meanwhile.
-        watch: of this call.
-        request: method, address, body and headers, as `Connection.exchange` takes them.
-    """
-
-    def __init__(
-        self,
-        connection: Connection,
-        watch: Watch,
-        request: tuple[str, str, bytes | None, Mapping[str, str | bytes]],
-    ) -> None:
-        self.connection, self.watch, self._request = connection, watch, request
-        self._began = time.monotonic()
-        self._ended: float | None = None
-        self._is_begun = False
-        self._answer: tuple[int, Mapping[str, str], bytes] | None = None
-        self._error: Exception | None = None
-
-    @property
-    def until(self) -> float:
-        """When its time is over (monotonic seconds)."""
-        return self.watch.until
-
-    @property
-    def seconds(self) -> float:
-        """What it took, or has taken until now."""
-        return (self._ended or time.monotonic()) - self._began
-
-    @property
-    def is_on_its_way(self) -> bool:
-        """Whether nothing is left but to wait for its answer."""
-        return self._ended is None and self.connection.has_sent
-
-    @property
-    def is_plain(self) -> bool:
-        """Whether there is the tracker's own answer, and it says that it was done: there is nothing to ask any more."""
-        if self._answer is None:
-            return False
-        status = self._answer[0]
-        return HTTPStatus.OK <= status < HTTPStatus.MULTIPLE_CHOICES and not is_foreign(*self._answer)
-
-    def begin(self) -> None:
-        """Send it, without waiting; what fails is told by `answer`."""
-        self._is_begun = True
-        try:
-            self.connection.begin(self.watch, *self._request)
-        except Exception as failed:  # noqa: BLE001 (raised by `answer`)
-            self._end(failed)
-
-    def look(self) -> bool:
-        """Take what has come, without waiting; tell whether it is over."""
-        try:
-            if self.connection.has_answer():
-                self._answer = self.connection.finish(self.watch)
-                self._end()
-        except Exception as failed:  # noqa: BLE001 (raised by `answer`)
-            self._end(failed)
-        return self._ended is not None
-
-    def answer(self) -> tuple[int, Mapping[str, str], bytes]:
-        """Return status, headers and body, waiting for whatever is missing.
-
-        Raises:
-            Exception: as for `Connection.exchange`; what `before_send` has raised.
-        """
-        if self._error is not None:
-            raise self._error
-        if self._answer is None:
-            if self._is_begun:
-                self._answer = self.connection.finish(self.watch)
-            else:
-                self._answer = self.connection.exchange(self.watch, *self._request)
-        return self._answer
-
-    def _end(self, error: Exception | None = None) -> None:
-        self._error, self._ended = error, time.monotonic()
-
-
 class TrackerClient:
-    """Calls one tracker; safe to share between threads.
+    """Calls one tracker; safe to share between threads and event loops.
 
     Args:
         target: the tracker.
-        rate_limiter: called before each call, waits where a rate limit asks for it.
+        rate_limiter: takes the turn of a call, and returns the seconds until then unless it has waited itself; None:
+            there is no limit.
         timeout: seconds for a whole call (SPEC section 8: 5).
         meter: told what each call took.
     """
@@ -199,7 +132,7 @@ class TrackerClient:
         self,
         target: Target,
         *,
-        rate_limiter: Callable[[], None] | None = None,
+        rate_limiter: RateLimiter | None = None,
         timeout: float = TIMEOUT_S,
         meter: Meter | None = None,
     ) -> None:
@@ -207,12 +140,11 @@ class TrackerClient:
         self._rate_limiter = rate_limiter
         self._timeout = timeout
         self._meter = meter or Meter()
-        self._kept = deque[Connection]()
-        self._address = urlsplit(target.base_url)
-        self._base_path = quote(self._address.path, safe=IN_A_PATH)
-        is_https = self._address.scheme == "https"
-        self._tls = target.outbound.tls(verify=target.verify_tls) if is_https else None
-        self._proxy = target.outbound.proxy_for(self._address.hostname or "")
+        address = urlsplit(target.base_url)
+        self._base_path = quote(address.path, safe=IN_A_PATH)
+        self._server = f"{address.scheme}://{address.netloc}"
+        self._is_https = address.scheme == "https"
+        self._proxy, self._for_proxy = _proxy(target.outbound, address.hostname or "")
 
     def call(
         self,
@@ -226,7 +158,71 @@ class TrackerClient:
         observe: Callable[[CallRecord], None] | None = None,
         expected: Collection[int] = (),
         has_turn: bool = False,
-        begun: Exchange | None = None,
+    ) -> Answer:
+        """Make one call from a thread; as `acall`.
+
+        `before_send` and `observe` are called in another thread.
+
+        Raises:
+            RuntimeError: this thread runs an event loop.
+            TrackerError: as `acall`.
+        """
+        if not has_turn:
+            self.take_turn()
+        return self._from_thread(
+            method,
+            path,
+            lambda: self.acall(
+                method,
+                path,
+                body=body,
+                params=params,
+                login=login,
+                before_send=before_send,
+                observe=observe,
+                expected=expected,
+                has_turn=True,
+            ),
+        )
+
+    def raw(
+        self, method: str, path: str, *, body: Any = None, before_send: Callable[[], None] | None = None
+    ) -> RawAnswer:
+        """Make one call as the administrator and return its answer unchanged (SPEC 4.3 "raw request facility").
+
+        Args:
+            method: GET, POST, PUT or DELETE.
+            path: path below base_url.
+            body: sent as JSON with POST and PUT.
+            before_send: as for `call`.
+
+        Returns:
+            The answer, whatever its status.
+
+        Raises:
+            RuntimeError: this thread runs an event loop.
+            TrackerUnreachable: nothing was sent.
+            OutcomeUnknown: sent, and no whole answer came.
+        """
+        self.take_turn()
+        answer = self._from_thread(
+            method, path, lambda: self._exchange(method, path, body, None, None, before_send)
+        )
+        _tell_refusal(method, path, answer[0])
+        return raw_answer(*answer)
+
+    async def acall(
+        self,
+        method: str,
+        path: str,
+        *,
+        body: Any = None,
+        params: Mapping[str, str | int] | None = None,
+        login: str | None = None,
+        before_send: Callable[[], None] | None = None,
+        observe: Callable[[CallRecord], None] | None = None,
+        expected: Collection[int] = (),
+        has_turn: bool = False,
     ) -> Answer:
         """Make one call.
 
@@ -240,7 +236,6 @@ class TrackerClient:
             observe: is given the call once it has ended; what it raises is raised in place of the call's own error.
             expected: refusals that are as normal as success, by status: no warnings, nor told as errors.
             has_turn: whether the rate limit was waited for already (`take_turn`).
-            begun: the same request, if it has left already (`begin`).
 
         Returns:
             The answer, with any status 2xx.
@@ -252,22 +247,47 @@ class TrackerClient:
             raise ImpersonationRefused(
                 method, path, detail=Detail.LOGIN_NO_HEADER()
             )  # this person's fault, no outage
-        if begun is None and not has_turn:
-            self.take_turn()
+        if not has_turn:
+            await self._wait_for_turn()
         try:
-            return self._call(method, path, body, params, login, before_send, observe, expected, begun)
+            return await self._call(method, path, body, params, login, before_send, observe, expected)
         except TrackerClosed as closed:
             if closed.status != 403:
                 raise
-            raise self._told_apart(closed, observe) from None
+            raise await self._told_apart(closed, observe) from None
         except TrackerError as failure:
             if not failure.foreign:
                 raise
-            self._ask_whether_there(failure, observe)
+            await self._ask_whether_there(failure, observe)
             detail = refused_on_the_way(failure.status) if body is not None else Detail.NOT_THE_TRACKERS()
             raise OutcomeUnknown(method, path, status=failure.status, detail=detail) from None
 
-    def _call(
+    @property
+    def is_limited(self) -> bool:
+        """Whether there is a rate limit to wait for."""
+        return self._rate_limiter is not None
+
+    def take_turn(self) -> None:
+        """Wait for the rate limit, for a call that comes later: a claim's lease does not wait for it."""
+        if self._rate_limiter:
+            wait_alive(self._rate_limiter() or 0.0)
+            alive()
+
+    async def _wait_for_turn(self) -> None:
+        """Do the same without holding up the loop."""
+        if self._rate_limiter:
+            seconds = await asyncio.to_thread(self._rate_limiter)
+            await asyncio.sleep(seconds or 0.0)
+
+    def _from_thread(self, method: str, path: str, make: Callable[[], Coroutine[Any, Any, T]]) -> T:
+        try:
+            return PORTAL.run(make, LONGEST_S)
+        except TimeoutError:
+            raise OutcomeUnknown(method, path, detail=Detail.TIME_OUT()) from None
+        finally:
+            alive()
+
+    async def _call(
         self,
         method: str,
         path: str,
@@ -277,13 +297,12 @@ class TrackerClient:
         before_send: Callable[[], None] | None,
         observe: Callable[[CallRecord], None] | None,
         expected: Collection[int] = (),
-        begun: Exchange | None = None,
     ) -> Answer:
-        exchange = begun or self._request(method, path, body, params, login, before_send)
+        began = time.monotonic()
         status: int | None = None
         error: Notice | None = None
         try:
-            status, headers, content = self._exchange(exchange, method, path)
+            status, headers, content = await self._exchange(method, path, body, params, login, before_send)
             _tell_refusal(method, path, status, expected)
             return read_answer(
                 method,
@@ -302,18 +321,18 @@ class TrackerClient:
             raise
         finally:
             if observe:
-                elapsed = round(exchange.seconds * 1000)
+                elapsed = round((time.monotonic() - began) * 1000)
                 observe(CallRecord(method, path, login, body, status, elapsed, error))
 
-    def _told_apart(
+    async def _told_apart(
         self, closed: TrackerClosed, observe: Callable[[CallRecord], None] | None
     ) -> TrackerError:
         """Return a refusal of the list of users with its cause: no administrator's key, or no REST API at all."""
         if closed.foreign:
             return TrackerAway(closed.method, closed.path, status=closed.status, detail=why_foreign(closed))
         try:
-            self.take_turn()
-            answer = self._call("GET", MYSELF, None, None, None, None, observe)
+            await self._wait_for_turn()
+            answer = await self._call("GET", MYSELF, None, None, None, None, observe)
         except TrackerRejected as refused:
             detail = Detail.REST_SWITCHED_OFF() if refused.status == 403 else None
         except TrackerClosed as unknown:
@@ -324,7 +343,9 @@ class TrackerClient:
             detail = Detail.KEY_NOT_ADMINISTRATORS(login=answer.login or "?")
         return TrackerClosed(closed.method, closed.path, status=closed.status, detail=detail)
 
-    def _ask_whether_there(self, failure: TrackerError, observe: Callable[[CallRecord], None] | None) -> None:
+    async def _ask_whether_there(
+        self, failure: TrackerError, observe: Callable[[CallRecord], None] | None
+    ) -> None:
         """Ask once for something that only the tracker's API answers as it should: the list of users.
 
         Raises:
@@ -333,8 +354,8 @@ class TrackerClient:
         why = why_foreign(failure)
         if failure.path != USERS:
             try:
-                self.take_turn()
-                answer = self._call("GET", USERS, None, {"limit": 1}, None, None, observe)
+                await self._wait_for_turn()
+                answer = await self._call("GET", USERS, None, {"limit": 1}, None, None, observe)
             except TrackerError as other:
                 why = why_foreign(other) if other.foreign else other.notice
             else:
@@ -343,78 +364,7 @@ class TrackerClient:
                 why = Detail.NO_LIST(name="users")
         raise TrackerAway(failure.method, failure.path, status=failure.status, detail=why) from None
 
-    def raw(
-        self,
-        method: str,
-        path: str,
-        *,
-        body: Any = None,
-        before_send: Callable[[], None] | None = None,
-    ) -> RawAnswer:
-        """Make one call as the administrator and return its answer unchanged (SPEC 4.3 "raw request facility").
-
-        Args:
-            method: GET, POST, PUT or DELETE.
-            path: path below base_url.
-            body: sent as JSON with POST and PUT.
-            before_send: as for `call`.
-
-        Returns:
-            The answer, whatever its status.
-
-        Raises:
-            TrackerUnreachable: nothing was sent.
-            OutcomeUnknown: sent, and no whole answer came.
-        """
-        self.take_turn()
-        answer = self._exchange(self._request(method, path, body, None, None, before_send), method, path)
-        _tell_refusal(method, path, answer[0])
-        return raw_answer(*answer)
-
-    @property
-    def is_limited(self) -> bool:
-        """Whether there is a rate limit to wait for."""
-        return self._rate_limiter is not None
-
-    def take_turn(self) -> None:
-        """Wait for the rate limit, for a call that comes later: a claim's lease does not wait for it."""
-        if self._rate_limiter:
-            self._rate_limiter()
-            alive()
-
-    def close(self) -> None:
-        """Close the connections that are kept and not in use."""
-        while self._kept:
-            with suppress(IndexError):  # another thread has just taken it
-                self._kept.pop().close()
-
-    def begin(
-        self,
-        method: str,
-        path: str,
-        body: Any,
-        login: str | None,
-        before_send: Callable[[], None] | None,
-        *,
-        params: Mapping[str, str | int] | None = None,
-    ) -> Exchange | None:
-        """Send a request without waiting for anything; `call` is then given what has begun.
-
-        The arguments are those of `call`; the rate limit is not waited for.
-
-        Returns:
-            None: nothing was done; no connection is there, or the request is none that can be sent.
-        """
-        if login is not None and not is_header(login):
-            return None
-        exchange = self._request(method, path, body, params, login, before_send)
-        if not exchange.connection.is_there:
-            self._kept.append(exchange.connection)
-            return None
-        exchange.begin()
-        return exchange
-
-    def _request(
+    async def _exchange(
         self,
         method: str,
         path: str,
@@ -422,67 +372,107 @@ class TrackerClient:
         params: Mapping[str, str | int] | None,
         login: str | None,
         before_send: Callable[[], None] | None,
-    ) -> Exchange:
-        url = f"{self._base_path}{path}?{urlencode(params)}" if params else self._base_path + path
+    ) -> tuple[int, Mapping[str, str], bytes]:
+        """Send one request, and return status, headers and body of its answer."""
         content = None if body is None else json_bytes(body)
-        watch = Watch(self._timeout, before_send, allow_link_local=self.target.allow_link_local)
-        connection = self._take_connection(writing=method != "GET")
-        return Exchange(connection, watch, (method, url, content, self._headers(login, content)))
-
-    def _exchange(self, exchange: Exchange, method: str, path: str) -> tuple[int, Mapping[str, str], bytes]:
-        watch, status = exchange.watch, ""
+        guard = SendGuard(before_send, self._timeout, has_body=content is not None)
+        began, status = time.monotonic(), ""
         try:
-            answer = exchange.answer()
+            url = f"{self._base_path}{path}?{urlencode(params)}" if params else self._base_path + path
+            async with asyncio.timeout(self._timeout):
+                answer = await self._answer(guard, method, url, content, self._headers(login, content))
             status = str(answer[0])
-        except (OSError, ValueError, zlib.error) as error:
-            # the library's exception may hold the key, so it is not chained
-            raise self._failure(watch, method, path, error) from None
+        except Exception as failure:  # noqa: BLE001 (what was sent says what it means, and no class does)
+            error = failure
         else:
             return answer
         finally:
-            self._kept.append(exchange.connection)
-            unanswered = "lost" if watch.sent else "unsent"
-            seconds = exchange.seconds
+            if not status:
+                guard.abort()
+            unanswered = "lost" if guard.sent else "unsent"
+            seconds = time.monotonic() - began
             operation = metrics.called(method, path, status or unanswered, seconds)
             answered = operation if status.startswith("2") else f"{operation} refused"
-            self._meter.add(answered if status else LOST, seconds)
+            if guard.refusal is None:
+                self._meter.add(answered if status else LOST, seconds, failed=status in ("", *OVERLOADED))
             tracing.called(operation, status or unanswered, seconds)
-            alive()
+        if guard.refusal is not None:
+            raise guard.refusal
+        # the library's exception may hold the key, so it is not chained
+        raise await self._failure(guard, method, path, error)
 
-    def _failure(self, watch: Watch, method: str, path: str, error: Exception) -> TrackerError:
+    async def _answer(
+        self, guard: SendGuard, method: str, url: str, content: bytes | None, headers: Mapping[str, str]
+    ) -> tuple[int, Mapping[str, str], bytes]:
+        if not all(map(ONE_WORD.fullmatch, (method, url, self.target.api_key.get_secret_value()))):
+            raise ValueError("a method, an address or a key that no request can have")
+        target, using = self.target, GUARD.set(guard)
+        try:
+            session = session_for(
+                target.outbound, verify_tls=target.verify_tls, allow_link_local=target.allow_link_local
+            )
+            async with session.request(
+                method,
+                URL(self._origin + url, encoded=True),
+                data=content,
+                headers=headers,
+                allow_redirects=False,
+                proxy=self._proxy,
+                proxy_headers=self._for_proxy if self._is_https and self._proxy else None,
+            ) as response:
+                return response.status, response.headers, await whole_body(response)
+        except ClientHttpProxyError as refused:
+            raise ProxyRefused(
+                f"{(self._proxy or '').removeprefix('http://')}", str(refused.status)
+            ) from None
+        finally:
+            GUARD.reset(using)
+
+    @cached_property
+    def _origin(self) -> str:
+        """The server as a request names it; a name that cannot be written in one is an error of each call."""
+        return str(URL(self._server))
+
+    async def _failure(self, guard: SendGuard, method: str, path: str, error: Exception) -> TrackerError:
         """Return the error of a call that got no answer; the library's class says less than what was sent."""
+        while isinstance(error.__cause__, Exception):  # the library wraps what the system says
+            error = error.__cause__
+        if isinstance(error, ForbiddenAddress):
+            return TrackerUnreachable(method, path, detail=Detail.ADDRESS_FORBIDDEN(address=error.reason))
         name = type(error).__name__
-        if watch.forbidden:
-            return TrackerUnreachable(method, path, detail=Detail.ADDRESS_FORBIDDEN(address=watch.forbidden))
-        if not watch.sent:
-            why = why_unreachable(error, self.target.base_url, self.target.outbound)
+        if not guard.sent:
+            # in a thread: it may look at the server's certificate
+            why = await asyncio.to_thread(why_unreachable, error, self.target.base_url, self.target.outbound)
             return TrackerUnreachable(method, path, detail=why or Detail.NO_CONNECTION(error=name))
         return OutcomeUnknown(
-            method, path, detail=Detail.TIME_OUT() if watch.is_over else Detail.CONNECTION_LOST(error=name)
+            method, path, detail=Detail.TIME_OUT() if guard.is_over else Detail.CONNECTION_LOST(error=name)
         )
 
-    def _take_connection(self, *, writing: bool) -> Connection:
-        """Return the connection that was used last and is not in use; a write trusts none that was idle long."""
-        try:
-            connection = self._kept.pop()
-        except IndexError:
-            return Connection(self._address, self._tls, self._proxy)
-        if writing and connection.idle > IDLE_S:
-            connection.close()
-        return connection
-
-    def _headers(self, login: str | None, content: bytes | None) -> dict[str, str | bytes]:
-        headers: dict[str, str | bytes] = {
+    def _headers(self, login: str | None, content: bytes | None) -> dict[str, str]:
+        headers = {
             "Accept": "*/*",
             "Accept-Encoding": "gzip",
             "User-Agent": "deskbridge",
             f"X-{self.target.header_prefix}-API-Key": self.target.api_key.get_secret_value(),
         }
+        if not self._is_https:  # the proxy reads each request
+            headers |= self._for_proxy
         if content is not None:
             headers["Content-Type"] = "application/json"
         if login is not None:
-            headers[f"X-{self.target.header_prefix}-Switch-User"] = login.encode()
+            headers[f"X-{self.target.header_prefix}-Switch-User"] = login
         return headers
+
+
+def _proxy(outbound: Outbound, host: str) -> tuple[str | None, dict[str, str]]:
+    """Return the address of the proxy by which a host is called, and what it is told of us."""
+    proxy = outbound.proxy_for(host)
+    if proxy is None:
+        return None, {}
+    named = proxy.netloc.rpartition("@")[2]
+    said = authorization(proxy)
+    address = f"http://{named}" if proxy.port else f"http://{named}:{PROXY_PORT}"
+    return address, {"Proxy-Authorization": said} if said else {}
 
 
 def _told(failure: BridgeError) -> Notice:

@@ -10,7 +10,6 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import TypeVar
 
 from shared.process.alive import sign_here, watched
-from shared.tracker.client import TrackerClient
 
 LANES = 8
 """As many as the threads of one Redmine process by default; more would only queue there."""
@@ -23,7 +22,6 @@ Result = TypeVar("Result")
 
 
 def in_lanes(
-    client: TrackerClient,
     read: Callable[[Item], Result],
     items: Sequence[Item],
     *,
@@ -34,7 +32,6 @@ def in_lanes(
     """Read every item, some at the same time, as far as there is time; the first failure stops all.
 
     Args:
-        client: the tracker; each lane has a connection of its own and closes it at its end.
         read: reads one item; called in several threads.
         items: what is to be read.
         done: is handed each result, one at a time and in no order; may raise to stop.
@@ -64,8 +61,6 @@ def in_lanes(
         except BaseException:
             stopped.set()
             raise
-        finally:
-            client.close()
 
     with ThreadPoolExecutor(max(1, min(lanes, len(items))), thread_name_prefix="lane") as pool:
         for future in [pool.submit(lane) for _ in range(min(lanes, len(items)))]:

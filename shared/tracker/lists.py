@@ -288,7 +288,7 @@ class TrackerLists:
             one, answer = page
             taken(one, one.take(answer))
 
-        in_lanes(self._client, read, todo, done=keep, lanes=LONG_ANSWERS)
+        in_lanes(read, todo, done=keep, lanes=LONG_ANSWERS)
         for one in every:
             one.check()
 

@@ -19,10 +19,9 @@ from typer.testing import CliRunner
 from deploy.embedded.ports import HOST, free_port
 from deploy.embedded.processes import Child
 from producer.commands.main import app
-from shared.queue.messages import LARGEST_MESSAGE
-from shared.queue.publisher import SYNC_TICKET, make_celery, queue_of
 from tests.support.events import task, task_event, ticket, ticket_event
 from tests.support.fleet import ROOT, Fleet
+from tests.support.queue import LARGE, SYNC, arguments, celery_app, queue_name
 
 pytestmark = pytest.mark.slow
 
@@ -173,11 +172,11 @@ class Bomb:
 
 @pytest.mark.promise("SEC-47")
 def test_a_message_that_is_none_of_ours_is_refused_without_being_loaded(fleet: Fleet, tmp_path: Path) -> None:
-    bomb, queue = tmp_path / "went-off", queue_of(fleet.bridge.settings, fleet.bridge.redis.whose()).name
-    app = make_celery(fleet.bridge.settings, fleet.bridge.redis.whose())
+    bomb, queue = tmp_path / "went-off", queue_name(fleet.bridge.redis.whose())
+    app = celery_app(fleet.bridge.settings, fleet.bridge.redis.whose())
     pickled = pickle.dumps(((), {"ticket_id": Bomb(bomb)}, {}))
     yaml = f"!!python/object/apply:os.mkdir ['{bomb}']".encode()
-    headers = {"task": SYNC_TICKET, "id": "bomb", "argsrepr": "", "kwargsrepr": "", "lang": "py"}
+    headers = {"task": SYNC, "id": "bomb", "argsrepr": "", "kwargsrepr": "", "lang": "py"}
     with app.connection_for_write() as connection, connection.Producer() as producer:
         for body, kind in ((pickled, "x-python-serialize"), (yaml, "x-yaml"), (pickled, "nonsense")):
             producer.publish(
@@ -188,8 +187,8 @@ def test_a_message_that_is_none_of_ours_is_refused_without_being_loaded(fleet: F
                 headers=headers,
             )
         notify = {"routing_key": queue, "headers": headers}
-        producer.publish([[], {"ticket_id": 1}, {}], compression="zlib", **notify)
-        producer.publish([[], {"ticket_id": 1, "more": "x" * LARGEST_MESSAGE}, {}], **notify)
+        producer.publish([[], arguments(1), {}], compression="zlib", **notify)
+        producer.publish([[], {**arguments(1), "more": "x" * LARGE}, {}], **notify)
     with Redis.from_url(fleet.bridge.settings.redis_url.get_secret_value()) as redis:
         for poison in (
             "{",
@@ -215,7 +214,7 @@ def test_a_message_that_is_none_of_ours_is_refused_without_being_loaded(fleet: F
 
 @pytest.mark.promise("SEC-48")
 def test_nobody_ends_or_steers_a_worker_over_the_broker(fleet: Fleet) -> None:
-    app = make_celery(fleet.bridge.settings, fleet.bridge.redis.whose())
+    app = celery_app(fleet.bridge.settings, fleet.bridge.redis.whose())
     fleet.send([("steered", task_event())])
     fleet.wait_until_synced(90)
     app.control.broadcast("pool_shrink", arguments={"n": 4})

@@ -22,13 +22,11 @@ from redis import Redis
 from deploy.embedded.ports import HOST, free_port
 from deploy.embedded.redis import RedisServer
 from shared.process.settings import Settings
-from shared.queue.messages import SYNC_TICKET, message_of
-from shared.queue.publisher import make_celery
 from shared.redis.keys import INSTALLATIONS, key_of
 from tests.support.events import task, task_event, ticket
 from tests.support.fleet import Fleet
+from tests.support.queue import celery_app, deliver, queue_key, waiting
 from tests.support.waiting import until
-from worker.watchdog import EXIT_CODE
 
 pytestmark = pytest.mark.slow
 
@@ -42,6 +40,9 @@ SYNCED_WITHIN_S = 120
 STARTED_WITHIN_S = 90
 GRACE_S = 40
 """What every supervisor is told to give a process, from SIGTERM to SIGKILL."""
+
+EXIT_CODE = 75
+"""EX_TEMPFAIL: the supervisor should start it again."""
 
 KEYS = "deskbridge:"
 
@@ -72,12 +73,12 @@ def redis(redis_url: str) -> Iterator[Redis]:
 @pytest.fixture
 def app(redis_url: str, fleet: Fleet) -> Celery:
     """The same Celery application that the workers have."""
-    return make_celery(Settings(redis_url=SecretStr(redis_url)), fleet.bridge.redis.whose())
+    return celery_app(Settings(redis_url=SecretStr(redis_url)), fleet.bridge.redis.whose())
 
 
-def queue_key(fleet: Fleet) -> str:
+def queue_of(fleet: Fleet) -> str:
     """Return where the messages are."""
-    return f"{KEYS}deskbridge.{fleet.bridge.redis.whose()}"
+    return queue_key(fleet.bridge.redis.whose())
 
 
 def send(fleet: Fleet, *ticket_ids: int) -> None:
@@ -121,7 +122,7 @@ def in_the_middle_of_a_call(fleet: Fleet, *ticket_ids: int) -> None:
 
 def deliver_again(app: Celery, *ticket_ids: int) -> None:
     """Have a message with these tickets delivered once more."""
-    app.send_task(SYNC_TICKET, kwargs=message_of(ticket_ids))
+    deliver(app, *ticket_ids)
 
 
 DEAF = """
@@ -172,7 +173,7 @@ def test_what_a_killed_worker_had_taken_is_done_by_others_and_does_no_harm_when_
     fleet.add_worker(2)
     each_once(fleet, first, first + 1)
     deliver_again(app, first, first + 1)
-    until(lambda: not redis.llen(queue_key(fleet)))
+    until(lambda: not waiting(redis, fleet.bridge.redis.whose()))
     each_once(fleet, first, first + 1)
 
 
@@ -228,7 +229,7 @@ def test_a_message_lost_on_its_way_to_a_worker_is_notified_again_by_the_sweep(
     send(fleet, first + 1)
     time.sleep(0.5)
     lost.kill()
-    redis.delete(queue_key(fleet))  # also what it had not been given yet
+    redis.delete(queue_of(fleet))  # also what it had not been given yet
     fleet.add_worker(2)
     each_once(fleet, first, first + 1)
 
@@ -305,7 +306,6 @@ def test_beat_ends_when_it_is_told_to_while_the_broker_does_not_answer(
     """It is about to send a message then, and must not take its end for one that could not be sent."""
     redis.flushall()
     redis.zadd(INSTALLATIONS, {"5ac1": time.time()})  # a worker of it is alive
-    queue = f"{KEYS}deskbridge.5ac1"
     environment = {
         **os.environ,
         "DESKBRIDGE_REDIS_URL": redis_url,
@@ -314,7 +314,7 @@ def test_beat_ends_when_it_is_told_to_while_the_broker_does_not_answer(
     }
     with subprocess.Popen([sys.executable, "-m", "worker", "beat"], env=environment) as beat:
         try:
-            until(lambda: redis.llen(queue), seconds=STARTED_WITHIN_S)
+            until(lambda: waiting(redis, "5ac1"), seconds=STARTED_WITHIN_S)
             redis_server.child.send_signal(signal.SIGSTOP)
             time.sleep(1)  # ten messages would have been sent
             beat.send_signal(signal.SIGTERM)

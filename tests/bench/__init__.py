@@ -1,1 +1,1 @@
-"""`make bench`: deskbridge beside a plain Celery task that makes the same calls, in one run, as ratios."""
+"""`make bench`: the speed gates beside a plain Celery application; `make bench-long`: what they leave out."""

@@ -1,4 +1,4 @@
-"""`python -m tests.bench.calls [--quick] [--json]`: what a call to the tracker costs beside requests, in one run.
+"""`python -m tests.bench.calls`: what a call to the tracker costs beside requests.
 
 Processor time of this process alone, both against the stand-in tracker, over a connection that is kept: a creation on
 behalf of a person, with the check before the send, the answer decoded and the record of the trace.
@@ -6,30 +6,22 @@ behalf of a person, with the check before the send, the answer decoded and the r
 
 from __future__ import annotations
 
-import argparse
-import json
-import sys
 import time
 from collections.abc import Callable
 from statistics import median
 
 import requests
 from pydantic import SecretStr
-from rich.console import Console
 
 from deploy.sandbox.samples import load_samples
 from deploy.sandbox.tracker.control import StandIn
 from shared.tracker.client import CallRecord, Target, TrackerClient
-from tests.bench.report import Row, show
-
-GOAL = 0.67
-"""Of requests' time, with a session: 0.3 ms where that takes 0.45."""
 
 ROUNDS, CALLS = 5, 200
 
 
-def measure(rounds: int, calls: int) -> dict[str, list[float]]:
-    """Return milliseconds of processor time per call, by who makes it."""
+def measure() -> dict[str, list[float]]:
+    """Return milliseconds of processor time per call of each round: ours, and those of requests."""
     project = load_samples().installation.links[0]["tracker_project_id"]
     body = {"issue": {"project_id": project, "subject": "x" * 40, "description": "y" * 400}}
     records: list[CallRecord] = []
@@ -53,50 +45,27 @@ def measure(rounds: int, calls: int) -> dict[str, list[float]]:
             answer.json()
 
         figures: dict[str, list[float]] = {"deskbridge": [], "requests": []}
-        for _ in range(rounds):
+        for _ in range(ROUNDS):
             for name, call in (("deskbridge", ours), ("requests", theirs)):
-                figures[name].append(_processor_ms(call, calls))
-        client.close()
+                figures[name].append(_processor_ms(call))
     return figures
 
 
-def row(figures: dict[str, list[float]], *, judged: bool) -> Row:
-    """Return the line of the table."""
-    own, peer = median(figures["deskbridge"]), median(figures["requests"])
-    return Row(
-        "call",
-        "a call to the tracker, ms of processor time (peer: requests)",
-        f"{own:.2f}",
-        f"{peer:.2f}",
-        f"{own / peer:.2f}",
-        f"≤ {GOAL:g} of the peer",
-        own / peer <= GOAL if judged else None,
-        "the system's part of sending and receiving, two thirds; JSON",
+def main() -> None:
+    """Measure and print."""
+    ours, peer = (median(figures) for figures in measure().values())
+    print(
+        f"a call to the tracker: {ours:.2f} ms of processor time; with requests: {peer:.2f} ms ({ours / peer:.2f})"
     )
 
 
-def main() -> int:
-    """Measure, print, and return 1 where the goal is missed."""
-    parser = argparse.ArgumentParser(prog="python -m tests.bench.calls", description=__doc__)
-    parser.add_argument("--quick", action="store_true", help="one short round; judges no goal")
-    parser.add_argument("--json", action="store_true", help="one JSON document on standard output")
-    arguments = parser.parse_args()
-    figures = measure(1, 20) if arguments.quick else measure(ROUNDS, CALLS)
-    found = row(figures, judged=not arguments.quick)
-    if arguments.json:
-        print(json.dumps({"rows": [vars(found)], "milliseconds": figures}, indent=2))
-    else:
-        show([found], Console(width=None if sys.stdout.isatty() else 160))
-    return 1 if found.ok is False else 0
-
-
-def _processor_ms(call: Callable[[], None], times: int) -> float:
+def _processor_ms(call: Callable[[], None]) -> float:
     call()
     began = time.process_time()
-    for _ in range(times):
+    for _ in range(CALLS):
         call()
-    return (time.process_time() - began) * 1000 / times
+    return (time.process_time() - began) * 1000 / CALLS
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()

@@ -1,4 +1,4 @@
-"""`python -m tests.bench.floors [--json]`: what cannot be less, measured as the rest is, and judged by nothing.
+"""`python -m tests.bench.floors`: what cannot be less.
 
 What others' code takes by itself: the modules that a worker loads without ours among them, and the HTTP server in front
 of an application that only reads a request and says 202; whoever wants less than these wants other libraries. And what
@@ -15,14 +15,12 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import asdict
 from statistics import median
 from typing import Any
 from urllib.parse import urlsplit
 
 import uvicorn
 from celery import Celery
-from rich.console import Console
 from sqlalchemy import Engine, Integer, column, create_engine, select, table, text
 
 from deploy.embedded.ports import HOST, free_port
@@ -33,7 +31,6 @@ from tests.bench.errors import BrokenRun
 from tests.bench.idle import DONE, QUEUE, TASK
 from tests.bench.load import post, request, send
 from tests.bench.memory import resident_mb
-from tests.bench.report import Row, show
 from tests.bench.rounds import POLL_S
 from tests.bench.servers import STAND_IN, servers
 from tests.bench.side import THREADS, WORKERS
@@ -227,8 +224,8 @@ def measure() -> dict[str, list[float]]:
     return found
 
 
-def rows(found: dict[str, list[float]]) -> list[Row]:
-    """Return the lines of the table."""
+def show(found: dict[str, list[float]]) -> None:
+    """Print a line for each figure: the median, the lowest and the highest."""
     named = {
         "start": "a worker's libraries without the worker: start, s",
         "memory": "a worker's libraries without the worker: resident memory, MB",
@@ -241,33 +238,22 @@ def rows(found: dict[str, list[float]]) -> list[Row]:
             for name, ms in CALLERS.items()
         },
     }
-    lines = []
     for key, name in named.items():
         values = found[key]
         digits = 2 if median(values) < 10 else 1 if median(values) < 100 else 0
-        shown = f"{median(values):.{digits}f} ({min(values):.{digits}f}–{max(values):.{digits}f})"
-        limits = "the tracker's time" if key in CALLERS else "others' code"
-        lines.append(Row("floors", name, shown, "", "", "", None, limits))
-    return lines
+        print(f"{name}: {median(values):.{digits}f} ({min(values):.{digits}f}–{max(values):.{digits}f})")
 
 
-def main() -> int:
-    """Measure and print; always 0, since nothing is judged."""
+def main() -> None:
+    """Measure and print."""
     parser = argparse.ArgumentParser(prog="python -m tests.bench.floors", description=__doc__)
-    parser.add_argument("--json", action="store_true", help="one JSON document on standard output")
     parser.add_argument("--serve", type=int, help=argparse.SUPPRESS)
     arguments = parser.parse_args()
     if arguments.serve:
         uvicorn.run(answering, host=HOST, port=arguments.serve, **server_options())
-        return 0
-    found = measure()
-    lines = rows(found)
-    if arguments.json:
-        print(json.dumps({"rows": [asdict(row) for row in lines], "figures": found}, indent=2))
     else:
-        show(lines, Console(width=None if sys.stdout.isatty() else 160))
-    return 0
+        show(measure())
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()

@@ -1,19 +1,11 @@
-"""`python -m tests.bench.pages`: every page of the console over a million rows in each table, on PostgreSQL.
-
-A page may take WORST_MS. Beside each stands how often that is what a page takes that shows nothing out of the database
-but who is signed in: sessions, frame and HTTP.
-"""
+"""Every page of the console over a million rows in each table, on PostgreSQL."""
 
 from __future__ import annotations
 
-import argparse
-import json
 import statistics
-import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
 
 import requests
 from cryptography.fernet import Fernet
@@ -29,14 +21,12 @@ from shared.connection.vault import Vault
 from shared.metadata.synchronisation import synchronise
 from shared.process.settings import Settings
 from shared.store.tables.database import Database
-from tests.bench.retention import FEW, MANY, growing
-from tests.bench.servers import Servers, servers
+from tests.bench.servers import Servers
 from tests.support.serving import Served
 
-WORST_MS = 150.0
 TIMES = 5
 EMPTY = "/account"
-Loaded = tuple[float, float, float]
+Loaded = tuple[float, float]
 PASSWORD = "correct horse battery staple"
 PAGES = (
     EMPTY,
@@ -94,40 +84,9 @@ FILLINGS = (
 """A large organisation: thousands of people, a thousand projects with their entities, years of changes."""
 
 
-@dataclass(frozen=True)
-class Figure:
-    """One page.
-
-    Attributes:
-        few_ms: over FEW rows.
-        many_ms: over all of them: the median.
-        worst_ms: the slowest of TIMES.
-        kilobytes: how large it is.
-        ratio: to the page with nothing on it.
-    """
-
-    page: str
-    few_ms: float
-    many_ms: float
-    worst_ms: float
-    kilobytes: float
-    ratio: float
-
-    @property
-    def is_met(self) -> bool:
-        """Whether it is quick enough."""
-        return self.many_ms <= WORST_MS
-
-
-def measure(started: Servers, many: int) -> list[Figure]:
-    """Fill an empty database, and load every page over few and over many rows."""
-    with large_console(started) as (database, load):
-        return figures(*growing(database, many, load))
-
-
 @contextmanager
 def large_console(started: Servers) -> Iterator[tuple[Database, Callable[[], dict[str, Loaded]]]]:
-    """Serve the console of a large organisation; its database, and what loads every page."""
+    """Serve the console of a large organisation; yield its database, and what loads every page."""
     url = started.postgres.create_database("pages")
     database = Database(url)
     upgrade(database)
@@ -152,13 +111,9 @@ def large_console(started: Servers) -> Iterator[tuple[Database, Callable[[], dic
         database.close()
 
 
-def figures(few: dict[str, Loaded], many: dict[str, Loaded]) -> list[Figure]:
-    """Return what the pages took over few rows and over many."""
-    empty = many[EMPTY][0]
-    return [
-        Figure(page or "overview", few[page][0], median, worst, size, median / empty)
-        for page, (median, worst, size) in many.items()
-    ]
+def figures(few: dict[str, Loaded], many: dict[str, Loaded]) -> dict[str, tuple[float, float, float]]:
+    """Return, by page, its milliseconds over few rows and over many, and its kilobytes."""
+    return {page: (few[page][0], took, kilobytes) for page, (took, kilobytes) in many.items()}
 
 
 def _set_up(store: Store, settings: Settings, started: Servers) -> None:
@@ -183,7 +138,7 @@ def _signed_in(console: Served) -> requests.Session:
 
 
 def _load(console: Served, visitor: requests.Session, page: str) -> Loaded:
-    """Return the median and the worst in milliseconds, and the size in kilobytes."""
+    """Return the median in milliseconds, and the size in kilobytes."""
     took, size = [], 0
     for _ in range(TIMES + 1):
         started = time.perf_counter()
@@ -191,28 +146,4 @@ def _load(console: Served, visitor: requests.Session, page: str) -> Loaded:
         took.append((time.perf_counter() - started) * 1000)
         assert answer.status_code == 200, (page, answer.status_code)
         size = len(answer.content)
-    return statistics.median(took[1:]), max(took[1:]), size / 1024
-
-
-def main() -> int:
-    """Measure, print, and return 1 where a page takes too long."""
-    parser = argparse.ArgumentParser(prog="python -m tests.bench.pages", description=__doc__)
-    parser.add_argument("--rows", type=int, default=MANY, help="in each table")
-    parser.add_argument("--json", action="store_true")
-    arguments = parser.parse_args()
-    with servers() as started:
-        found = measure(started, arguments.rows)
-    if arguments.json:
-        print(json.dumps([{**asdict(one), "ok": one.is_met} for one in found], indent=2))
-    else:
-        print(f"{'':52} {FEW:>8,} {arguments.rows:>11,} rows     worst       KB   ratio to an empty page")
-        for one in found:
-            print(
-                f"{one.page:50} {one.few_ms:7.1f} ms {one.many_ms:8.1f} ms {one.worst_ms:7.1f} ms"
-                f" {one.kilobytes:8.1f} {one.ratio:7.1f}  {'yes' if one.is_met else 'NO'}"
-            )
-    return 0 if all(one.is_met for one in found) else 1
-
-
-if __name__ == "__main__":
-    sys.exit(main())
+    return statistics.median(took[1:]), size / 1024

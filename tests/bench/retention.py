@@ -1,4 +1,4 @@
-"""`python -m tests.bench.retention`: a million rows in each table; what is asked all the time must not read them all.
+"""A million rows in each table; what is asked all the time must not read them all.
 
 Each question is timed over ten thousand rows and over a million, on PostgreSQL, and its plan is looked at: the ratio is
 what a hundred times the rows cost. Sweeping, pruning and looking at events and traces must stay as quick as they were.
@@ -6,22 +6,15 @@ what a hundred times the rows cost. Sweeping, pruning and looking at events and 
 
 from __future__ import annotations
 
-import argparse
-import json
 import re
-import shutil
-import sys
-import tempfile
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, TypeVar
 
 from sqlalchemy import event, text
 
-from deploy.embedded.postgres import PostgresServer
 from producer.admin.migrations.upgrading import upgrade
 from producer.admin.records.transaction import Store, Transaction
 from shared.store.tables.database import Database
@@ -197,35 +190,3 @@ def _scans(database: Database, statements: list[tuple[str, Any]]) -> tuple[str, 
         cursor.close()
         connection.rollback()
     return tuple(sorted(found))
-
-
-def main() -> int:
-    """Measure, print, and return 1 where a question does not stay as quick."""
-    parser = argparse.ArgumentParser(prog="python -m tests.bench.retention", description=__doc__)
-    parser.add_argument("--rows", type=int, default=MANY, help="in each table")
-    parser.add_argument("--json", action="store_true")
-    arguments = parser.parse_args()
-    directory = Path(tempfile.mkdtemp(prefix="deskbridge-bench-"))
-    directory.chmod(0o755)
-    server = PostgresServer(directory, fsync=False)
-    try:
-        database = Database(server.start().create_database("retention"))
-        found = measure(database, arguments.rows)
-        database.close()
-    finally:
-        server.destroy()
-        shutil.rmtree(directory, ignore_errors=True)
-    if arguments.json:
-        print(json.dumps([{**vars(one), "ratio": one.ratio, "ok": one.is_met} for one in found], indent=2))
-    else:
-        print(f"{'':32} {FEW:>10,} {arguments.rows:>12,} rows  ratio (goal ≤ {WORST_RATIO:g})")
-        for one in found:
-            verdict = "yes" if one.is_met else f"NO {' '.join(one.scans)}"
-            print(
-                f"{one.question:32} {one.few_ms:7.2f} ms {one.many_ms:9.2f} ms {one.ratio:11.1f}  {verdict}"
-            )
-    return 0 if all(one.is_met for one in found) else 1
-
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -82,6 +82,20 @@ def sync(side: Side, stand_in: StandIn, events: Batch) -> float:
     return len(events.events) / took
 
 
+def first_time_entry(side: Side, stand_in: StandIn, waiting: Batch) -> None:
+    """Start a worker and wait until the tracker holds the time entry of a batch.
+
+    Raises:
+        BrokenRun: it does not, in time.
+    """
+    side.start_worker()
+    ends = time.monotonic() + SYNC_TIMEOUT_S
+    while waiting.differences(stand_in.state()):
+        if time.monotonic() > ends:
+            raise BrokenRun(f"{side.name} forwarded nothing after its start")
+        time.sleep(POLL_S)
+
+
 def one_at_a_time(side: Side, stand_in: StandIn, size: int) -> float:
     """Return the milliseconds from posting an event until the request that made its time entry reached the tracker.
 

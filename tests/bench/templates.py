@@ -1,118 +1,104 @@
-"""`python -m tests.bench.templates [--quick] [--json]`: exit 0 where every goal is met, 1 where one is missed."""
+"""What active templates add to an event: processor time beside an installation without them.
+
+Two installations sync events in turn inside this process, with real PostgreSQL and Redis and a tracker that answers at
+once. The second has active default templates for issues and time entries.
+"""
 
 from __future__ import annotations
 
-import argparse
-import json
-import sys
 import time
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
 from statistics import median
 from typing import Any
 
-from rich.console import Console
-from rich.table import Table
+import structlog
+from sqlalchemy import select
 
-from tests.bench.engines import Chevron, Deskbridge, Jinja2
+from producer.admin.templates.defaults import default_template
+from shared.codes.steps import What
+from shared.store.configuration.metadata import Entry, MetadataKind
+from shared.store.tables.journal import TraceStep
+from shared.templating.operations import Operation
 from tests.bench.errors import BrokenRun
-from tests.bench.template_measures import FULL, MOST_ADDED, QUICK, Added, Measure, run
+from tests.bench.gates import OURS, PEER, Results
+from tests.bench.servers import Servers
+from tests.bench.workload import batch
+from tests.support.bridge import SUPPORT, Bridge
 
-PEERS = (Jinja2.name, Chevron.name)
-NOTES = (
-    "render: from a context to a request body without nulls. The peers give text: each value is written as JSON (by "
-    "tojson in jinja2), and json.loads reads the whole.",
-    "render: chevron has no filters, so plain Python makes its ten values first, within the time.",
-    "compile: a template that is new to the process; it is kept. chevron only tokenises, so there is no goal.",
-)
+OPERATIONS = (Operation.ISSUE_CREATE, Operation.TIME_ENTRY_CREATE)
+REDIS_NUMBERS = (5, 6)
 
 
-def main() -> int:
-    """Run the benchmark and print its table."""
-    parser = argparse.ArgumentParser(prog="python -m tests.bench.templates", description=__doc__)
-    parser.add_argument("--quick", action="store_true", help="one short round; judges no goal")
-    parser.add_argument("--json", action="store_true", help="one JSON document on standard output")
-    arguments = parser.parse_args()
-    started = time.monotonic()
-    progress = Console(stderr=True, highlight=False)
+@dataclass(frozen=True)
+class Size:
+    """How many rounds are taken, and how many events each installation syncs in one."""
 
-    def say(what: str) -> None:
-        progress.print(f"[{time.monotonic() - started:5.1f} s] {what}", markup=False)
-
-    try:
-        measures, added = run(QUICK if arguments.quick else FULL, say)
-    except BrokenRun as broken:
-        print(f"bench: broken run, no figures: {broken}", file=sys.stderr)
-        return 1
-    judged = not arguments.quick
-    if arguments.json:
-        print(json.dumps(_as_data(measures, added, judged), indent=2))
-    else:
-        _show(measures, added, Console(width=None if sys.stdout.isatty() else 120), judged)
-    missed = [one.name for one in measures if not one.is_met] + [added.name] * (not added.is_met)
-    if judged and missed:
-        print(f"bench: goal missed: {'; '.join(missed)}", file=sys.stderr)
-        return 1
-    return 0
+    rounds: int
+    events: int
 
 
-def _show(measures: tuple[Measure, ...], added: Added, console: Console, judged: bool) -> None:
-    title = "Templates: microseconds of processor time (median), and how many times as fast as the peer"
-    table = Table("measure", title=title, title_justify="left")
-    for column in (Deskbridge.name, *PEERS, *(f"to {peer}" for peer in PEERS), "ok?"):
-        table.add_column(column, justify="right")
-    for measure in measures:
-        table.add_row(
-            measure.name,
-            *(_spread(measure.figures[name]) for name in (Deskbridge.name, *PEERS)),
-            *(_ratio(measure, peer) for peer in PEERS),
-            _verdict(measure.is_met, judged),
-        )
-    console.print(table)
-    for note in NOTES:
-        console.print(f"  {note}", highlight=False, soft_wrap=True)
-    console.print(
-        f"{added.name}: {_spread(added.event, 2)} ms, with templates {_spread(added.templated, 2)} ms: "
-        f"{added.share:.1%}, goal < {MOST_ADDED:.0%}: {_verdict(added.is_met, judged)}",
-        highlight=False,
-    )
+FULL = Size(rounds=7, events=25)
+QUICK = Size(rounds=1, events=3)
 
 
-def _as_data(measures: tuple[Measure, ...], added: Added, judged: bool) -> dict[str, Any]:
-    return {
-        "measures": [
-            {
-                "name": one.name,
-                "microseconds": {name: median(figures) for name, figures in one.figures.items()},
-                "ratios": {peer: one.ratio(peer) for peer in PEERS},
-                "goals": one.goals,
-                "ok": one.is_met if judged else None,
-                "rounds": one.figures,
-            }
-            for one in measures
-        ],
-        "added_to_a_synced_event": {
-            "share": added.share,
-            "goal": MOST_ADDED,
-            "ok": added.is_met if judged else None,
-            "event_ms": added.event,
-            "with_templates_ms": added.templated,
-        },
-        "notes": NOTES,
-    }
+def measure(size: Size, servers: Servers, results: Results) -> None:
+    """Note the median milliseconds of an event in each round, with templates and without.
+
+    Raises:
+        BrokenRun: an event was not synced, or a template was not used.
+    """
+    with _bridges(servers) as bridges:
+        _sync(servers, bridges, size.events)  # makes members, connections and imports, which are made once
+        if [_uses_templates(one) for one in bridges] != [False, True]:
+            raise BrokenRun("a template was not used, or one was used that is not active")
+        for _ in results.numbers(size.rounds):
+            without_ms, with_ms = _sync(servers, bridges, size.events)
+            results.note("templates", PEER, without_ms)
+            results.note("templates", OURS, with_ms)
 
 
-def _spread(figures: list[float], digits: int = 0) -> str:
-    middle, least, most = (f"{one:.{digits}f}" for one in (median(figures), min(figures), max(figures)))
-    return f"{middle} ({least}–{most})"
+@contextmanager
+def _bridges(servers: Servers) -> Iterator[list[Bridge]]:
+    """Make two installations on one tracker, the second with active templates."""
+    structlog.configure(processors=[_drop])
+    stand_in, made = servers.stand_in, []
+    with ExitStack() as stack:
+        for name, number in zip(("without", "templates"), REDIS_NUMBERS, strict=True):
+            urls = servers.postgres.create_database(name), servers.redis.database_url(number)
+            made.append(Bridge(*urls, stand_in.base_url, stand_in.api_key))
+            stack.callback(made[-1].close)
+        with made[1].store.transaction() as tx:
+            tx.metadata.put([Entry(MetadataKind.PROJECT, SUPPORT, "Support")])
+            for one in OPERATIONS:
+                template = tx.templates.create(one, "own", default_template(one), "bench")
+                tx.templates.activate(template, 1, "bench")
+        yield made
 
 
-def _ratio(measure: Measure, peer: str) -> str:
-    goal = measure.goals.get(peer)
-    return f"{measure.ratio(peer):.2f}" + (f" (≥ {goal:.2f})" if goal is not None else "")
+def _drop(*_: Any) -> Any:
+    raise structlog.DropEvent
 
 
-def _verdict(is_met: bool, judged: bool) -> str:
-    return ("yes" if is_met else "NO") if judged else "not judged"
+def _sync(servers: Servers, bridges: list[Bridge], size: int) -> tuple[float, float]:
+    """Have both installations sync events in turn; return the median milliseconds of each."""
+    batches, took = [batch(size) for _ in bridges], [list[float]() for _ in bridges]
+    for number in range(size):
+        for one in (0, 1) if number % 2 == 0 else (1, 0):
+            event = batches[one].events[number]
+            bridges[one].receive(event)
+            began = time.process_time()
+            bridges[one].sync(event["ticket"]["id"])
+            took[one].append((time.process_time() - began) * 1000)
+    state = servers.stand_in.state()
+    if differences := [text for one in batches for text in one.differences(state)]:
+        raise BrokenRun("; ".join(differences))
+    return median(took[0]), median(took[1])
 
 
-if __name__ == "__main__":
-    sys.exit(main())
+def _uses_templates(bridge: Bridge) -> bool:
+    """Tell whether the trace names bodies that were made from templates, and no template that failed."""
+    with bridge.store.database.transaction() as session:
+        codes = set(session.scalars(select(TraceStep.code)))
+    return What.BODY_FROM_TEMPLATE.value in codes and What.TEMPLATE_FAILED.value not in codes

@@ -1,4 +1,4 @@
-"""What is asked all the time reads no large table as a whole; a million rows and the ratios are `make bench`'s."""
+"""What is asked all the time reads no large table as a whole; a million rows and the ratios are `make bench-long`'s."""
 
 from __future__ import annotations
 

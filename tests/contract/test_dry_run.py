@@ -46,7 +46,6 @@ def cached(tracker: Tracker) -> bytes:
         with LossyProxy(tracker.base_url, GERMAN) as proxy:
             client = TrackerClient(Target(proxy.url, SecretStr(tracker.api_key)))
             sync_metadata(store, client, project_activities=True)
-            client.close()
 
     return made_file(fill)
 
@@ -59,7 +58,6 @@ def runs(tracker: Tracker, proxy: LossyProxy, cached: bytes, tmp_path: Path) -> 
     client = TrackerClient(Target(proxy.url, SecretStr(tracker.api_key)))
     config = PluginConfig(default_tracker_id=1, default_priority_id=2, default_activity_id=9)
     yield DryRuns(store, lambda: (config, client))
-    client.close()
     store.database.close()
 
 

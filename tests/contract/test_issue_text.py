@@ -54,7 +54,6 @@ def test_what_deskbridge_sends_comes_back_unchanged(tracker: Tracker, text: str)
     client = TrackerClient(Target(tracker.base_url, SecretStr(tracker.api_key)))
     fields = {"project_id": Project.SUPPORT, "subject": subject, "description": description}
     made = client.call("POST", "/issues.json", body={"issue": fields}).object("issue")
-    client.close()
     tracker.created.append(f"/issues/{made['id']}.json")
     stored = tracker.read(f"/issues/{made['id']}.json")["issue"]
     assert stored["subject"] == subject

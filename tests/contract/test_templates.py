@@ -40,7 +40,6 @@ def synchronise(bridge: Bridge) -> None:
     """Fill the cache."""
     _, client = Connector(bridge.store, Vault(bridge.settings.secret_keys)).connect()
     sync_metadata(bridge.store, client)
-    client.close()
 
 
 def activate(bridge: Bridge, operation: Operation, body: str) -> None:

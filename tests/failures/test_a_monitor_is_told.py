@@ -17,7 +17,6 @@ from shared.connection.connector import Connector
 from shared.connection.vault import Vault
 from shared.metadata.synchronisation import sync_metadata
 from shared.monitoring.standing import StandingCollector
-from shared.redis.concurrency_limit import ConcurrencyLimit
 from shared.redis.heartbeat import WORKER, Heartbeats
 from shared.redis.keys import INSTALLATIONS, key_of
 from shared.redis.latency import KEY as LATENCY
@@ -26,12 +25,10 @@ from shared.redis.rate_limit import RateLimiter, forget_turns
 from shared.store.tables.journal import JournalEvent
 from shared.store.tables.ledger import Misattributed
 from shared.store.tables.types import clock
-from shared.tracker.meter import Meter
 from tests.deployment.prometheus import RULES
 from tests.failures.stage import Act, Stage, both, configure, patch, settings
 from tests.failures.test_every_surface_names_it import another_installation, refuse
 from tests.support.events import task_event, ticket, ticket_event
-from worker.runtime.quota import Quota
 
 SIMPLE = re.compile(
     r"max\((?P<metric>deskbridge_\w+)\) (?P<how>[<>]) (?:max\((?P<other>\w+)\)|(?P<number>[\d.]+))"
@@ -57,10 +54,7 @@ def calls_take(seconds: float) -> Act:
     """Let a worker have made calls that took so long."""
 
     def act(stage: Stage) -> None:
-        meter = Meter()
-        for operation in ("POST issues", "GET users"):
-            meter.add(operation, seconds)
-        Quota(ConcurrencyLimit(stage.bridge.redis), meter, "a worker", 4).tell(0)
+        note_calls(stage.bridge.redis, {"POST issues": (1, seconds), "GET users": (1, seconds)})
 
     return act
 

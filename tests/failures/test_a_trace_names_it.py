@@ -162,7 +162,6 @@ def test_what_waits_for_the_tracker_says_which_of_the_causes_it_is(stage: Stage,
 def refresh(stage: Stage) -> None:
     _, client = stage.installation().connect()
     refresh_people(stage.bridge.store, TrackerLists(client))
-    client.close()
 
 
 @pytest.mark.parametrize(

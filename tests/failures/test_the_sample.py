@@ -66,7 +66,6 @@ class Setting:
         self._ended.set()
         if self._worker:
             self._worker.join(timeout=30)
-        self.client.close()
 
     def type(self, *arguments: str) -> Result:
         """Type a command."""

@@ -28,7 +28,6 @@ def read_people(stage: Stage) -> None:
     """Have the people read again, as the beat does every hour."""
     _, client = stage.installation().connect()
     refresh_people(stage.bridge.store, TrackerLists(client))
-    client.close()
 
 
 def people(stage: Stage) -> list[CheckResult]:

@@ -16,24 +16,25 @@ from producer.admin.desk import Desk
 from producer.admin.doctor.examination import examine
 from producer.admin.doctor.installation import Installation
 from shared.errors import LockBusy
-from shared.queue.publisher import PRUNE, SWEEP, SYNC_METADATA, SYNC_TICKET, queue_of
+from shared.process.itself import Process
+from shared.redis.call_limits import KEY as LIMITS
+from shared.redis.call_limits import published
 from shared.redis.circuit_breaker import KEY
-from shared.redis.concurrency_limit import KEYS as CALL_LIMIT
 from shared.redis.heartbeat import BEAT, WORKER, Heartbeats
 from shared.redis.heartbeat import KEY as SEEN
-from shared.redis.keys import OURS, key_of
+from shared.redis.keys import key_of
 from shared.redis.locks import Locks
-from shared.redis.priority import KEY as AHEAD
 from shared.redis.rate_limit import KEY as THROTTLE
 from shared.redis.rate_limit import RateLimiter
 from tests.fuzz.chance import BYTES, HURTFUL, Chance
 from tests.support.bridge import Bridge
 from tests.support.events import task, task_event, ticket
 from tests.support.fleet import Fleet
+from tests.support.queue import TASKS, arguments, queue_key
 
+HERE = Process.here()
 KEYS = (
-    *CALL_LIMIT,
-    AHEAD,
+    f"{LIMITS}{HERE.host}:{HERE.pid}",
     KEY,
     f"{KEY}:probe",
     THROTTLE,
@@ -65,8 +66,7 @@ class InRedis:
         (directory / "fleet").mkdir()
         self._fleet = Fleet(directory, f"sqlite:///{directory}/fleet/fleet.sqlite3", url, self._tracker)
         self._fleet.start(workers=1, threads=2)
-        queue = queue_of(bridge.settings, self._fleet.bridge.redis.whose())
-        self._key = f"{OURS}{queue.name}"
+        self._key = queue_key(self._fleet.bridge.redis.whose())
 
     def close(self) -> None:
         """Stop worker and tracker."""
@@ -81,10 +81,7 @@ class InRedis:
             self._write(chance, key_of(self._bridge.redis, chance.choice(KEYS)))
         chance.choice((self._read, self._forward, self._examine))()
         for _ in range(5):
-            self._queue.lpush(
-                f"deskbridge:{queue_of(self._bridge.settings, self._fleet.bridge.redis.whose()).name}",
-                self._message(chance),
-            )
+            self._queue.lpush(self._key, self._message(chance))
         assert all(worker.alive for worker in self._fleet.workers), self._fleet.logs()[-3000:]
         self._tries += 1
         if self._tries % EVERY == 0:
@@ -111,6 +108,9 @@ class InRedis:
         self._bridge.breaker.current()
         heartbeats.seconds_since(WORKER)
         heartbeats.seconds_since(BEAT)
+        with suppress(RedisError):  # the key has another type
+            heartbeats.mark(WORKER, HERE)
+        assert all(one.limit.size >= 1 for one in published(redis))
         waits: list[float] = []
         RateLimiter(redis, 1000, waits.append).wait()
         assert all(0 <= seconds <= 3600 for seconds in waits), waits
@@ -130,11 +130,13 @@ class InRedis:
         desk.redis.close()
 
     def _message(self, chance: Chance) -> bytes:
-        name = chance.choice((SYNC_TICKET, SWEEP, SYNC_METADATA, PRUNE, "celery.backend_cleanup", "x"))
-        arguments = [[], chance.bend({"ticket_id": chance.choice((1, *HURTFUL))}), {}]
-        inner = base64.b64encode(chance.text(chance.bend(arguments))).decode()
+        name = chance.choice((*TASKS, "celery.backend_cleanup", "x"))
+        named = arguments(1)
+        named[chance.choice(list(named))] = chance.choice((1, *HURTFUL))
+        said = [[], chance.bend(named), {}]
+        inner = base64.b64encode(chance.text(chance.bend(said))).decode()
         nothing = dict.fromkeys(("shadow", "eta", "expires", "group", "parent_id"))
-        named = {
+        about = {
             "lang": "py",
             "task": name,
             "id": "fuzz",
@@ -146,7 +148,7 @@ class InRedis:
             "body": inner,
             "content-encoding": "utf-8",
             "content-type": f"application/{chance.choice(('json', 'json', 'x-python-serialize'))}",
-            "headers": chance.bend({**nothing, **named, "retries": 0, "timelimit": [None, None]}, 0.05),
+            "headers": chance.bend({**nothing, **about, "retries": 0, "timelimit": [None, None]}, 0.05),
             "properties": {
                 "correlation_id": "fuzz",
                 "delivery_mode": 2,

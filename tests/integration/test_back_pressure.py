@@ -1,4 +1,4 @@
-"""The tracker is away for an hour while events come in (a smaller hour than `make bench`'s), and comes back."""
+"""The tracker is away for an hour while events come in (a smaller hour than `make bench-long`'s), and comes back."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def test_an_hour_without_a_tracker_costs_nothing_but_the_hour(
 ) -> None:
     """Memory, one probe at a time, no attempt; then the rate limit, in order, the newest status.
 
-    How long the producer takes meanwhile is judged by `make bench`.
+    How long the producer takes meanwhile is judged by `make bench-long`.
     """
     figures = measure(over_postgres, stand_in, 3_000)
     assert figures.missed(slowest_ratio=math.inf) == []

@@ -1,4 +1,4 @@
-"""How many messages wait: what bounds the sweep, and what the watchdog goes by."""
+"""How many messages wait: what bounds the sweep, and what the health check goes by."""
 
 from __future__ import annotations
 
@@ -12,14 +12,15 @@ from sqlalchemy.exc import OperationalError
 
 from deploy.sandbox.tracker.control import StandIn
 from shared.process.settings import Settings
-from shared.queue.messages import MOST_TICKETS
-from shared.queue.publisher import Publisher, make_celery
+from shared.queue.celery_app import make_celery, waiting
+from shared.queue.names import MOST_TICKETS
+from shared.queue.publisher import Publisher
 from shared.redis.locks import Locks
 from tests.support.bridge import Bridge
 from tests.support.events import task, task_event, ticket
 from tests.support.ledger import ours
 from worker import sweep
-from worker.app import Worker, backlog
+from worker.app import Worker
 from worker.sweep import MOST_NOTIFIED, Sweep
 
 pytestmark = pytest.mark.promise("OPS-26")
@@ -28,16 +29,19 @@ pytestmark = pytest.mark.promise("OPS-26")
 def test_messages_that_wait_are_counted(redis_url: str) -> None:
     settings = Settings(redis_url=SecretStr(redis_url))
     app = make_celery(settings, "5ac1")
-    assert backlog(app) == 0
-    assert Publisher(settings, lambda: "5ac1").notify(range(1, 2 * MOST_TICKETS + 2))
-    assert backlog(app) == 3
+    assert waiting(app) == 0
+    publisher = Publisher(settings, lambda: "5ac1")
+    assert publisher.notify(range(1, 2 * MOST_TICKETS + 2))
+    assert waiting(app) == 3
+    assert publisher.notify([1], has_priority=True)
+    assert waiting(app) == 4
 
 
 @pytest.mark.parametrize(
-    ("waiting", "notified"), [(0, 3), (MOST_NOTIFIED - 1, 1), (MOST_NOTIFIED, 0), (MOST_NOTIFIED * 2, 0)]
+    ("backlog", "notified"), [(0, 3), (MOST_NOTIFIED - 1, 1), (MOST_NOTIFIED, 0), (MOST_NOTIFIED * 2, 0)]
 )
 def test_the_sweep_fills_the_queue_up_to_its_bound(
-    bridge: Bridge, monkeypatch: pytest.MonkeyPatch, waiting: int, notified: int
+    bridge: Bridge, monkeypatch: pytest.MonkeyPatch, backlog: int, notified: int
 ) -> None:
     monkeypatch.setattr(sweep, "JUST_NOTIFIED_S", 0.0)
     bridge.receive(*(task_event(of_ticket=ticket(one), of_task=task(one)) for one in (1, 2, 3)))
@@ -52,7 +56,7 @@ def test_the_sweep_fills_the_queue_up_to_its_bound(
         bridge.settings,
         Locks(bridge.redis, 60),
         bridge.breaker,
-        lambda: waiting,
+        lambda: backlog,
         notify,
         notify,
     ).notify_due()

@@ -30,7 +30,7 @@ def take_a_turn(client: TrackerClient) -> None:
 
 
 def read_in_lanes(client: TrackerClient) -> None:
-    in_lanes(client, lambda path: client.call("GET", path), ["/issues.json"] * 2, done=lambda _: None)
+    in_lanes(lambda path: client.call("GET", path), ["/issues.json"] * 2, done=lambda _: None)
 
 
 @pytest.mark.parametrize(
@@ -46,7 +46,6 @@ def test_whatever_is_done_on_the_tracker_is_a_heartbeat(
         client = TrackerClient(Target(server.url, SecretStr("key")), rate_limiter=rate_limiter)
         with watched(sign):
             do(client)
-        client.close()
     assert sign.at > 0.0
     sign.at = 0.0
     client.take_turn()

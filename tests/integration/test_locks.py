@@ -1,4 +1,4 @@
-"""Locks, pause and call limit over a real Redis: the same tests as over the fake one."""
+"""Locks and pause over a real Redis: the same tests as over the fake one."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from collections.abc import Iterator
 import pytest
 from redis import Redis
 
-from tests.support.concurrency_limit import CallLimitContract
 from tests.support.redis import LockContract, PauseContract
 
 pytestmark = pytest.mark.promise("OPS-11")
@@ -24,8 +23,4 @@ class TestLocksOverARealRedis(LockContract):
 
 
 class TestPauseOverARealRedis(PauseContract):
-    pass
-
-
-class TestCallLimitOverARealRedis(CallLimitContract):
     pass

@@ -16,6 +16,7 @@ from shared.codes.refusals import Refusal
 from shared.connection.connector import Connector
 from shared.connection.vault import Vault
 from shared.helpdesk.glpi import GlpiLookup
+from shared.queue.names import MAINTENANCE, SWEEP
 from shared.redis.keys import key_of
 from shared.redis.locks import ONCE, Locks
 from shared.store.configuration.metadata import RUNS_KEPT
@@ -25,8 +26,8 @@ from tests.support.bridge import Bridge
 from tests.support.events import task_event
 from tests.support.glpi_api import GlpiApi, glpi_api
 from worker import sweep
+from worker.beat import schedule
 from worker.maintenance import PRUNED, RECONCILED, compare_with_helpdesk, do_maintenance, prune, sync_metadata
-from worker.schedule import schedule
 from worker.sweep import Sweep
 
 
@@ -145,8 +146,12 @@ def test_a_mark_of_pruning_that_never_ends_is_dropped(bridge: Bridge, worker: An
     assert prune(worker)
 
 
-def test_beat_sends_the_sweep_alone_which_does_the_rest(bridge: Bridge) -> None:
-    assert list(schedule(bridge.settings)) == ["sweep"]
+def test_beat_asks_for_the_sweep_and_for_maintenance_and_what_nobody_takes_expires(bridge: Bridge) -> None:
+    entries = schedule(bridge.settings)
+    assert set(entries) == {SWEEP, MAINTENANCE}
+    for name, entry in entries.items():
+        assert entry["task"] == name
+        assert entry["options"]["expires"] == entry["schedule"] == bridge.settings.sweep_interval
 
 
 @pytest.fixture

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import timedelta
 
 import pytest
@@ -11,12 +12,12 @@ from prometheus_client.parser import text_string_to_metric_families
 from producer.admin.records.transaction import Store
 from shared.codes.faults import Fault
 from shared.codes.invalid import Invalid
-from shared.codes.limits import CallLimitBy
+from shared.codes.limits import CallLimit, CallLimitBy
 from shared.codes.notice import written
 from shared.monitoring import standing
 from shared.monitoring.standing import StandingCollector
 from shared.process.itself import Process
-from shared.redis.concurrency_limit import ConcurrencyLimit, Limit
+from shared.redis.call_limits import publish
 from shared.redis.heartbeat import WORKER, Heartbeats
 from shared.redis.keys import key_of
 from shared.redis.rate_limit import KEY, RateLimiter
@@ -116,11 +117,14 @@ def test_what_waits_at_the_rate_limit_has_an_age_and_how_long_a_turn_takes_is_sh
 
 
 def test_how_many_calls_are_made_at_once_is_shown_with_why(bridge: Bridge) -> None:
-    assert of(shown(bridge), "tracker_call_limit", why="limited_by_queueing") is None
-    ConcurrencyLimit(bridge.redis).decide(Limit(3.7, CallLimitBy.QUEUEING, gain=1.5))
+    worker = replace(Process.here(), host="here", pid=1)
+    about = {"worker": "here:1", "why": "limited_by_queueing"}
+    assert of(shown(bridge), "tracker_call_limit", **about) is None
+    Heartbeats(bridge.redis).mark(WORKER, worker)
+    publish(bridge.redis, worker, CallLimit(3, CallLimitBy.QUEUEING, ratio=1.5))
     found = shown(bridge)
-    assert of(found, "tracker_call_limit", why="limited_by_queueing") == 3
-    assert of(found, "tracker_call_gain_ratio") == 1.5
+    assert of(found, "tracker_call_limit", **about) == 3
+    assert of(found, "tracker_call_latency_ratio", worker="here:1") == 1.5
 
 
 def test_an_event_that_waits_for_its_next_attempt_is_not_due(bridge: Bridge) -> None:

@@ -254,4 +254,3 @@ def test_a_login_page_in_front_of_the_tracker_is_told_as_such(bridge: Bridge, st
     _, client = bridge.service.connect(None)  # type: ignore[arg-type]
     with pytest.raises(TrackerAway, check=says(Fault.TRACKER_AWAY, Detail.REDIRECT_NOT_FOLLOWED)):
         client.call("GET", "/projects.json")
-    client.close()

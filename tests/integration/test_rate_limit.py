@@ -13,8 +13,8 @@ from structlog.testing import capture_logs
 from deploy.sandbox.tracker.control import StandIn
 from shared.connection.connector import Connector
 from shared.connection.vault import Vault
-from shared.process.alive import Sign, watched
-from shared.redis.rate_limit import SIGN_EVERY_S, RateLimiter, turns, wait_alive
+from shared.process.alive import SIGN_EVERY_S, Sign, wait_alive, watched
+from shared.redis.rate_limit import RateLimiter, turns
 from shared.store.ledger import send_window
 from tests.support.bridge import Bridge
 from tests.support.events import task_event

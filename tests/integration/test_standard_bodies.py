@@ -10,7 +10,6 @@ import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit
 
 import pytest
 
@@ -25,7 +24,8 @@ from shared.metadata.synchronisation import synchronise
 from shared.redis.locks import Locks
 from shared.store.configuration.links import LinkKind
 from shared.templating.operations import Operation
-from shared.tracker.connection import Connection, Watch
+from shared.tracker.client import TrackerClient
+from shared.tracker.sessions import SendGuard
 from tests.support.bridge import Bridge
 from tests.support.events import BOB, SUPPORT_ENTITY, task, task_event, ticket, ticket_event
 
@@ -37,15 +37,16 @@ Recorded = Callable[[], str]
 def recorded(monkeypatch: pytest.MonkeyPatch, stand_in: StandIn) -> Recorded:
     """What was written to the tracker so far, a line per request: method, path, person, body as sent."""
     lines: list[str] = []
-    exchange = Connection.exchange
+    real = TrackerClient._answer
 
-    def noted(self: Connection, watch: Watch, method: str, url: str, body: Any, headers: Any) -> Any:
-        if self.port == urlsplit(stand_in.base_url).port and method != "GET":
-            person = headers.get("X-Redmine-Switch-User", b"-").decode()
-            lines.append(f"{method} {url} {person} {body.decode()}")
-        return exchange(self, watch, method, url, body, headers)
+    async def noted(
+        self: TrackerClient, guard: SendGuard, method: str, url: str, body: Any, headers: Any
+    ) -> Any:
+        if self.target.base_url == stand_in.base_url and method != "GET":
+            lines.append(f"{method} {url} {headers.get('X-Redmine-Switch-User', '-')} {body.decode()}")
+        return await real(self, guard, method, url, body, headers)
 
-    monkeypatch.setattr(Connection, "exchange", noted)
+    monkeypatch.setattr(TrackerClient, "_answer", noted)
     return lambda: "\n".join(lines) + "\n"
 
 

@@ -26,8 +26,8 @@ from shared.errors import (
     TrackerError,
     TrackerUnreachable,
 )
+from shared.tracker import body as body_module
 from shared.tracker import client as client_module
-from shared.tracker import wire
 from shared.tracker.client import Target, TrackerClient
 from tests.support.wire import Script, WireServer, answer, reset, saying, trickle
 
@@ -45,19 +45,15 @@ Serve = Callable[[Script], WireServer]
 
 
 @pytest.fixture
-def connect() -> Iterator[Connect]:
+def connect() -> Connect:
     """Makes clients."""
-    made: list[TrackerClient] = []
 
     def to(server: WireServer | str, **options: Any) -> TrackerClient:
         url = server if isinstance(server, str) else server.url
         target = Target(url, SecretStr("key"), verify_tls=options.pop("verify_tls", True))
-        made.append(TrackerClient(target, **{"timeout": PATIENCE_S, **options}))
-        return made[-1]
+        return TrackerClient(target, **{"timeout": PATIENCE_S, **options})
 
-    yield to
-    for one in made:
-        one.close()
+    return to
 
 
 @pytest.fixture
@@ -277,7 +273,7 @@ BIG = b"[" + b" " * 2_000_000 + b"]"
 def test_an_oversize_answer_is_no_clear_answer(
     connect: Connect, serve: Serve, monkeypatch: pytest.MonkeyPatch, raw: bytes
 ) -> None:
-    monkeypatch.setattr(wire, "LARGEST_ANSWER", 1_000_000)
+    monkeypatch.setattr(body_module, "LARGEST_ANSWER", 1_000_000)
     assert type(create(connect(serve(saying(raw))))) is OutcomeUnknown
 
 

@@ -8,17 +8,18 @@ from pathlib import Path
 import pytest
 
 from deploy.sandbox.tracker.control import StandIn
+from shared.codes.limits import CallLimit
 from shared.codes.notice import written
-from shared.queue.publisher import Publisher, make_celery
-from shared.redis.concurrency_limit import ConcurrencyLimit, Limit
+from shared.process.itself import Process
+from shared.queue.celery_app import make_celery, waiting
+from shared.queue.publisher import Publisher
+from shared.redis.call_limits import publish, published
 from shared.redis.heartbeat import BEAT, CONSOLE, WORKER, Heartbeats
 from shared.redis.keys import INSTALLATIONS, OURS
 from shared.redis.locks import HeldLock, Locks
-from shared.redis.priority import PriorityTickets
 from shared.redis.rate_limit import RateLimiter, turns
 from tests.support.bridge import Bridge
 from tests.support.events import task_event
-from worker.app import backlog
 from worker.beat import AT_WORK_S, EachInstallation
 
 COMMON = {INSTALLATIONS, f"{OURS}alive:{BEAT}"}
@@ -61,15 +62,13 @@ def test_a_ticket_that_both_have_is_locked_by_each_for_itself(bridge: Bridge, ot
     assert bridge.event(1).state == "pending"
 
 
-def test_a_pause_a_limit_and_what_goes_ahead_are_each_ones_own(bridge: Bridge, other: Bridge) -> None:
+def test_a_pause_and_a_limit_are_each_ones_own(bridge: Bridge, other: Bridge) -> None:
     bridge.breaker.begin(written("the tracker is away"))
-    PriorityTickets(bridge.redis).put([7])
-    ConcurrencyLimit(bridge.redis).decide(Limit(8))
+    publish(bridge.redis, Process.here(), CallLimit(8))
     RateLimiter(bridge.redis, 0.01, sleep=lambda _: None).wait()
     Heartbeats(bridge.redis).mark(WORKER)
     assert other.breaker.current() is None
-    assert PriorityTickets(other.redis).take() == []
-    assert ConcurrencyLimit(other.redis).current() is None
+    assert published(other.redis) == []
     assert turns(other.redis) is None
     assert Heartbeats(other.redis).seen(WORKER) == []
 
@@ -78,8 +77,9 @@ def test_a_queue_message_reaches_only_the_workers_of_its_own_installation(
     bridge: Bridge, other: Bridge
 ) -> None:
     assert Publisher(bridge.settings, bridge.redis.whose).notify([4711])
-    assert backlog(make_celery(bridge.settings, bridge.redis.whose())) == 1
-    assert backlog(make_celery(other.settings, other.redis.whose())) == 0
+    assert Publisher(bridge.settings, bridge.redis.whose).notify([7], has_priority=True)
+    assert waiting(make_celery(bridge.settings, bridge.redis.whose())) == 2
+    assert waiting(make_celery(other.settings, other.redis.whose())) == 0
 
 
 def test_a_beat_has_every_installation_swept_that_is_at_work(bridge: Bridge, other: Bridge) -> None:
@@ -90,10 +90,10 @@ def test_a_beat_has_every_installation_swept_that_is_at_work(bridge: Bridge, oth
     for one in (bridge, other):
         Heartbeats(one.redis).mark(WORKER)
     beat.send_task("deskbridge.sweep")
-    assert [backlog(make_celery(one.settings, one.redis.whose())) for one in (bridge, other)] == [1, 1]
+    assert [waiting(make_celery(one.settings, one.redis.whose())) for one in (bridge, other)] == [1, 1]
     bridge.redis.zincrby(INSTALLATIONS, -AT_WORK_S - 1, other.redis.whose())
     beat.send_task("deskbridge.sweep")
-    assert [backlog(make_celery(one.settings, one.redis.whose())) for one in (bridge, other)] == [2, 1]
+    assert [waiting(make_celery(one.settings, one.redis.whose())) for one in (bridge, other)] == [2, 1]
 
 
 def test_every_key_is_an_installations_own(bridge: Bridge) -> None:
@@ -101,7 +101,7 @@ def test_every_key_is_an_installations_own(bridge: Bridge) -> None:
     bridge.breaker.begin(written("the tracker is away"))
     Publisher(bridge.settings, bridge.redis.whose).notify([4711])
     RateLimiter(bridge.redis, 10).wait()
-    ConcurrencyLimit(bridge.redis).tell("here", 1, 1, {})
+    publish(bridge.redis, Process.here(), CallLimit(8))
     for kind in (WORKER, BEAT, CONSOLE):
         Heartbeats(bridge.redis).mark(kind)
     Locks(bridge.redis, 60).take_all(["ticket:1"])

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections import deque
 from collections.abc import Callable, Collection, Mapping
+from contextvars import copy_context
 from dataclasses import dataclass
 from email.utils import formatdate
 from enum import StrEnum
+from functools import partial
 from typing import Any
 from urllib.parse import urlencode
 
@@ -112,7 +115,6 @@ class SimulatedTracker:
         observe: Callable[[CallRecord], None] | None = None,
         expected: Collection[int] = (),  # noqa: ARG002 (nothing is logged here)
         has_turn: bool = False,  # noqa: ARG002 (there is no rate limit)
-        begun: None = None,  # noqa: ARG002 (nothing has)
     ) -> Answer:
         """Stands for `TrackerClient.call`."""
         self._stage.point(f"before {method} {path}")
@@ -136,6 +138,13 @@ class SimulatedTracker:
         finally:
             if observe:
                 observe(CallRecord(method, path, login, body, status, 1, error))
+
+    async def acall(self, method: str, path: str, **options: Any) -> Answer:
+        """Stands for `TrackerClient.acall`: calls that are on their way end in any order."""
+        loop = asyncio.get_running_loop()
+        return await loop.run_in_executor(
+            None, copy_context().run, partial(self.call, method, path, **options)
+        )
 
     is_limited = False
 

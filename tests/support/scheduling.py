@@ -13,7 +13,7 @@ from sqlalchemy.exc import OperationalError
 from shared.codes.notice import written
 from shared.errors import LockBusy
 from tests.support.together import Begin, drive_all
-from worker.runtime.scheduler import Scheduler, Share
+from worker.runtime.scheduler import Limit, Scheduler
 from worker.ticket.context import DbOp
 from worker.ticket.steps import Admission, RedisOp
 
@@ -126,16 +126,18 @@ class Stage:
         self._made: list[Scheduler] = []
 
     def scheduler(
-        self, begin: Begin, calls: int = 4, share: Share | None = None, *, is_limited: bool = False
+        self, begin: Begin, calls: int = 4, limit: Limit | None = None, *, is_limited: bool = False
     ) -> Scheduler:
         """Return a scheduler that does not work yet."""
-        made = Scheduler(begin, calls, self.given_up.set, share, is_limited=is_limited)
+        made = Scheduler(begin, calls, self.given_up.set, limit, is_limited=is_limited)
         self._made.append(made)
         return made
 
-    def started(self, begin: Begin, calls: int = 4, *, is_limited: bool = False) -> Scheduler:
+    def started(
+        self, begin: Begin, calls: int = 4, limit: Limit | None = None, *, is_limited: bool = False
+    ) -> Scheduler:
         """Return a scheduler that works in a thread of its own."""
-        made = self.scheduler(begin, calls, is_limited=is_limited)
+        made = self.scheduler(begin, calls, limit, is_limited=is_limited)
         made.start()
         return made
 

@@ -7,7 +7,7 @@ from contextlib import contextmanager, suppress
 from functools import partial
 from typing import Any, ParamSpec, TypeVar
 
-from worker.runtime.scheduler import Scheduler, Share
+from worker.runtime.scheduler import Limit, Scheduler
 from worker.ticket.steps import Blocking, BlockingCall, Pool, Slot, Step, Workflow, drive
 
 P = ParamSpec("P")
@@ -70,15 +70,15 @@ def drive_all(scheduler: Scheduler, ticket_ids: Iterable[int]) -> None:
 
 
 @contextmanager
-def at_work(begin: Begin, *, callers: int = 4, share: Share | None = None) -> Iterator[Scheduler]:
+def at_work(begin: Begin, *, callers: int = 4, limit: Limit | None = None) -> Iterator[Scheduler]:
     """Have a scheduler work in a thread of its own during the block.
 
     Args:
         begin: returns the workflow of a ticket.
         callers: how many calls may be made at once at most.
-        share: how many may be made now; None: all of them.
+        limit: how many may be made now; None: all of them.
     """
-    made = Scheduler(begin, callers, share=share)
+    made = Scheduler(begin, callers, limit=limit)
     made.start()
     try:
         yield made

@@ -79,20 +79,24 @@ def noting_creations(note: Callable[[Kind, int], None]) -> Iterator[None]:
         note: is given the kind and the key of the row.
     """
     key = ContextVar[int]("key")
-    send, carry_out = creation.send, TrackerCall.carry_out
+    create, send, carry_out = creation.send, TrackerCall.send, TrackerCall.carry_out
 
     def sending(wanted: Any, *others: Any) -> Any:
         key.set(wanted.key)
-        return send(wanted, *others)
+        return create(wanted, *others)
 
-    def calling(step: TrackerCall, *begun: Any) -> Any:
-        if is_creation(step):
-            note(CREATIONS[step.path], key.get())
-        return carry_out(step, *begun)
+    def calling(call: Callable[[TrackerCall], Any]) -> Callable[[TrackerCall], Any]:
+        def noted(step: TrackerCall) -> Any:
+            if is_creation(step):
+                note(CREATIONS[step.path], key.get())
+            return call(step)
+
+        return noted
 
     with (
         mock.patch.object(creation, "send", sending),
-        mock.patch.object(TrackerCall, "carry_out", calling),
+        mock.patch.object(TrackerCall, "carry_out", calling(carry_out)),
+        mock.patch.object(TrackerCall, "send", calling(send)),
     ):
         yield
 

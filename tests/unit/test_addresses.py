@@ -110,7 +110,6 @@ def call(**target: Any) -> TrackerUnreachable:
     client = TrackerClient(Target("http://tracker.test", SecretStr("key"), **target))
     with pytest.raises(TrackerUnreachable) as failure:
         client.call("GET", "/issues.json")
-    client.close()
     return failure.value
 
 

@@ -9,14 +9,14 @@ import pytest
 from redis import Redis
 from redis.exceptions import ResponseError
 
+from shared.codes.limits import CallLimit
 from shared.codes.notice import written
+from shared.process.itself import Process
+from shared.redis.call_limits import KEY as LIMITS
+from shared.redis.call_limits import publish, published
 from shared.redis.circuit_breaker import KEY, CircuitBreaker
-from shared.redis.concurrency_limit import KEY as LIMIT
-from shared.redis.concurrency_limit import ConcurrencyLimit, Limit
 from shared.redis.heartbeat import KEY as HEARTBEATS
 from shared.redis.heartbeat import WORKER, Heartbeats
-from shared.redis.priority import KEY as AHEAD
-from shared.redis.priority import PriorityTickets
 from tests.support.redis import PauseContract
 
 
@@ -26,6 +26,7 @@ def redis() -> Iterator[Redis]:
         yield connection
 
 
+HERE = Process.here()
 REFUSED = ResponseError("BUSY Redis is busy running a script.")
 
 
@@ -43,19 +44,17 @@ def refuses(monkeypatch: pytest.MonkeyPatch, redis: Redis, command: str) -> None
     ("command", "ask", "key"),
     [
         ("getrange", lambda redis: CircuitBreaker(redis).current(), KEY),
-        ("spop", lambda redis: PriorityTickets(redis).take(), AHEAD),
         ("zrevrangebyscore", lambda redis: Heartbeats(redis).seen(WORKER), f"{HEARTBEATS}{WORKER}"),
-        ("getrange", lambda redis: ConcurrencyLimit(redis).current(), LIMIT),
+        ("getrange", published, f"{LIMITS}{HERE.host}:{HERE.pid}"),
     ],
-    ids=["pause", "ahead", "heartbeat", "limit"],
+    ids=["pause", "heartbeat", "limit"],
 )
 def test_what_redis_refuses_to_tell_is_not_taken_for_somebody_else_s_and_dropped(
     redis: Redis, monkeypatch: pytest.MonkeyPatch, command: str, ask: Callable[[Redis], object], key: str
 ) -> None:
     CircuitBreaker(redis).begin(written("the tracker is down"))
-    PriorityTickets(redis).put([4711])
     Heartbeats(redis).mark(WORKER)
-    ConcurrencyLimit(redis).decide(Limit())
+    publish(redis, HERE, CallLimit(8))
     refuses(monkeypatch, redis, command)
     with pytest.raises(ResponseError, match="BUSY"):
         ask(redis)

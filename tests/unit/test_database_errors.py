@@ -17,7 +17,7 @@ from producer.console.refusals import _answer
 from producer.hooks.app import _as_unwritable, append
 from producer.web.problems import Problem
 from shared.store.tables.database import Database
-from worker.celery_tasks import left_to_the_sweep
+from worker.periodic import failures_put_off
 
 SAID = OperationalError(
     "INSERT INTO journal …",
@@ -54,7 +54,7 @@ def test_the_console_logs_the_kind_only(caplog: pytest.LogCaptureFixture) -> Non
 
 @pytest.mark.promise("SEC-36")
 def test_the_worker_logs_the_kind_only(caplog: pytest.LogCaptureFixture) -> None:
-    with structlog.testing.capture_logs() as logged, left_to_the_sweep():
+    with structlog.testing.capture_logs() as logged, failures_put_off():
         raise SAID
     assert logged or caplog.records
     assert "hidden-word" not in f"{logged} {caplog.text}"
@@ -70,7 +70,7 @@ def test_what_the_database_says_of_itself_is_logged_and_of_a_row_is_not(code: st
     error = OperationalError(
         "INSERT INTO journal …", {}, Told("could not extend file: No space left on device")
     )
-    with structlog.testing.capture_logs() as logged, left_to_the_sweep():
+    with structlog.testing.capture_logs() as logged, failures_put_off():
         raise error
     assert ("No space left on device" in f"{logged}") == is_said
 

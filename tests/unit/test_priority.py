@@ -1,76 +1,57 @@
-"""What a person waits for goes ahead of a backlog, in whichever process that is."""
+"""What a person waits for is begun before a backlog, however much of that waits in the process already."""
 
 from __future__ import annotations
 
 import threading
 from collections.abc import Iterator
+from contextlib import contextmanager
 
-import fakeredis
-import pytest
-from redis import Redis
-
-from shared.redis.priority import KEY, MOST, TAKEN_AT_ONCE, PriorityTickets
 from tests.support.together import at_work, called
 from tests.support.waiting import until
+from worker.runtime.inbox import MOST_WAITING_WITH_PRIORITY
+from worker.runtime.scheduler import Scheduler
 
 
-@pytest.fixture
-def redis() -> Iterator[Redis]:
-    with fakeredis.FakeRedis() as connection:
-        yield connection
-
-
-def test_what_goes_ahead_is_given_to_one_worker_each(redis: Redis) -> None:
-    PriorityTickets(redis).put(range(1, TAKEN_AT_ONCE + 3))
-    first, second = PriorityTickets(redis).take(), PriorityTickets(redis).take()
-    assert len(first) == TAKEN_AT_ONCE
-    assert sorted(first + second) == list(range(1, TAKEN_AT_ONCE + 3))
-    assert PriorityTickets(redis).take() == []
-
-
-def test_what_is_a_backlog_itself_goes_ahead_of_nothing(redis: Redis) -> None:
-    PriorityTickets(redis).put(range(1, MOST + 2))
-    PriorityTickets(redis).put([])
-    assert PriorityTickets(redis).take() == []
-
-
-def test_what_nobody_takes_is_forgotten(redis: Redis) -> None:
-    PriorityTickets(redis).put([7])
-    assert 0 < redis.ttl(KEY) <= 60
-
-
-@pytest.mark.parametrize("value", [b"?", b"-1", b"0", b"9" * 19, b"\xff", "\u0663".encode()])
-def test_what_is_no_ticket_is_left_out(redis: Redis, value: bytes) -> None:
-    redis.sadd(KEY, value, 7)
-    assert PriorityTickets(redis).take() == [7]
-
-
-def test_a_value_of_another_kind_is_dropped(redis: Redis) -> None:
-    redis.set(KEY, "?")
-    assert PriorityTickets(redis).take() == []
-    PriorityTickets(redis).put([7])
-    assert PriorityTickets(redis).take() == [7]
-
-
-def test_it_is_begun_before_all_that_wait() -> None:
-    begun, begun_to_load = list[int](), list[int]()
-    first_is_done = threading.Event()
+@contextmanager
+def blocked() -> Iterator[tuple[Scheduler, list[int], threading.Event]]:
+    """Yield a scheduler whose one call goes on until the event is set, and in which 25 tickets wait."""
+    called_for, may_end = list[int](), threading.Event()
 
     def call(ticket_id: int) -> None:
-        begun.append(ticket_id)
-        assert first_is_done.wait(90)
+        called_for.append(ticket_id)
+        assert may_end.wait(90)
 
     async def workflow(ticket_id: int) -> None:
-        begun_to_load.append(ticket_id)
         await called(call, ticket_id)
 
     with at_work(workflow, callers=1) as scheduler:
         scheduler.take(range(1, 26))
-        until(lambda: begun == [1])
-        scheduler.take_ahead([])
-        scheduler.take_ahead([77, 25])
-        until(lambda: {77, 25} <= set(begun_to_load))
-        first_is_done.set()
+        until(lambda: called_for == [1])
+        yield scheduler, called_for, may_end
+        may_end.set()
+
+
+def test_it_is_begun_before_all_that_wait() -> None:
+    with blocked() as (scheduler, called_for, may_end):
+        assert scheduler.take([], has_priority=True) == []
+        assert scheduler.take([77, 25], has_priority=True) == []
+        until(lambda: {77, 25} <= set(scheduler.running))
+        may_end.set()
         until(lambda: not scheduler.is_at_work)
-    assert begun[:3] == [1, 77, 25], "before whatever had begun to load"
-    assert sorted(begun) == [*range(1, 26), 77]
+    assert called_for[:3] == [1, 77, 25], "before whatever had begun to load"
+    assert sorted(called_for) == [*range(1, 26), 77]
+
+
+def test_a_worker_that_is_full_takes_no_message_of_the_others_and_still_takes_one_with_priority() -> None:
+    with blocked() as (scheduler, _, _):
+        scheduler.take(range(100, 200))
+        assert scheduler.take([300], patience=0.05) == [300]
+        assert scheduler.take([301], has_priority=True, patience=0.05) == []
+
+
+def test_a_worker_keeps_no_long_queue_of_what_people_wait_for() -> None:
+    """Another worker may begin it at once."""
+    with blocked() as (scheduler, _, _):
+        many = range(100, 100 + 4 * MOST_WAITING_WITH_PRIORITY)
+        assert scheduler.take(many, has_priority=True) == []
+        assert scheduler.take([500], has_priority=True, patience=0.05) == [500]

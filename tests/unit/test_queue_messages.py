@@ -1,12 +1,13 @@
-"""A queue message names several tickets; workers of the version before and after understand each other's."""
+"""A queue message names several tickets: what the publisher sends, and what a worker's task makes of it."""
 
 from __future__ import annotations
 
 import base64
 import json
 import threading
-from collections.abc import Callable
-from contextlib import ExitStack, nullcontext
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, closing, nullcontext
 from types import SimpleNamespace
 from typing import Any
 
@@ -16,49 +17,58 @@ from kombu.messaging import Producer
 from kombu.transport.memory import Transport
 from pydantic import SecretStr
 from redis import Redis
-from redis.exceptions import ConnectionError as RedisConnectionError
-from redis.exceptions import RedisError
+from structlog.testing import capture_logs
 
 from shared.process.settings import Settings
-from shared.queue.messages import MOST_TICKETS, NOTHING_READABLE, SYNC_TICKET, message_of, understood
-from shared.queue.publisher import Publisher, make_celery, queue_of
+from shared.queue.celery_app import make_celery, queue_of
+from shared.queue.names import MAINTENANCE, MOST_TICKETS, SWEEP, SYNC_TICKETS
+from shared.queue.publisher import Publisher, arguments
+from tests.support.queue import queue_key
 from tests.support.together import at_work, called
+from tests.support.waiting import until
 from worker.celery_tasks import register
 
 HERE = "5ac1"
-QUEUE = queue_of(Settings(), HERE).name
-
-
-def whose() -> str:
-    """Return the installation that messages."""
-    return HERE
-
-
-def sent(named: object) -> dict[str, Any]:
-    """Return a message as a worker takes it from the queue."""
-    body = base64.b64encode(json.dumps([[], named, {}]).encode()).decode()
-    return understood(
-        {
-            "headers": {"task": SYNC_TICKET, "id": "1"},
-            "body": body,
-            "properties": {"delivery_tag": "1"},
-        }
-    )
-
-
-def named_in(message: dict[str, Any]) -> Any:
-    return json.loads(base64.b64decode(message["body"]))[1]
-
-
+KEY = queue_key(HERE)
+TRACE = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"
 DONE = 2
 
 
+def whose() -> str:
+    """Return the installation that notifies."""
+    return HERE
+
+
+@pytest.fixture
+def publisher(redis_url: str) -> Publisher:
+    return Publisher(Settings(redis_url=SecretStr(redis_url)), whose)
+
+
+@pytest.fixture
+def redis(redis_url: str) -> Iterator[Redis]:
+    with closing(Redis.from_url(redis_url)) as made:
+        yield made
+
+
+@pytest.fixture
+def memory() -> Iterator[Settings]:
+    """A broker that is not Redis."""
+    yield Settings(broker_url=SecretStr("memory://"))
+    Transport.global_state.clear()  # type: ignore[no-untyped-call]
+
+
+def named_in(redis: Redis, key: str = KEY) -> list[dict[str, Any]]:
+    """Return the arguments of the messages in a queue, the first that was sent first."""
+    messages = [json.loads(one) for one in reversed(redis.lrange(key, 0, -1))]
+    return [json.loads(base64.b64decode(one["body"]))[1] for one in messages]
+
+
 class Begun:
-    """Stands for a worker that is handed tickets: its task, those that it has begun, and those that it messages."""
+    """Stands for a worker that is handed tickets: its tasks, the tickets that it has begun and notified, its jobs."""
 
     def __init__(self, callers: int = 4, work: Callable[[int], object] = lambda _: None) -> None:
-        self.tickets: list[int] = []
-        self.notified: list[int] = []
+        self.tickets, self.jobs = list[int](), list[str]()
+        self.notified: list[tuple[list[int], dict[int, str], dict[str, bool]]] = []
 
         async def workflow(ticket_id: int) -> None:
             self.tickets.append(ticket_id)
@@ -69,38 +79,57 @@ class Begun:
         self.scheduler = self._stack.enter_context(at_work(workflow, callers=callers))
         worker = SimpleNamespace(
             scheduler=self.scheduler,
-            service=SimpleNamespace(notify=self.notified.extend),
-            watchdog=SimpleNamespace(at_work=nullcontext),
+            publisher=SimpleNamespace(
+                notify=lambda ids, traces, **how: self.notified.append((ids, traces, how))
+            ),
+            progress=SimpleNamespace(at_work=nullcontext),
             ability=SimpleNamespace(is_able=True, wait=lambda: True),
             still_due=lambda ticket_ids: [one for one in ticket_ids if one != DONE],
         )
-        register(app, worker)  # type: ignore[arg-type]
-        self.task = app.tasks[SYNC_TICKET]
+        jobs = {
+            name: SimpleNamespace(run_soon=lambda name=name: self.jobs.append(name))
+            for name in (SWEEP, MAINTENANCE)
+        }
+        register(app, worker, jobs)  # type: ignore[arg-type]
+        self.tasks = app.tasks
+        self.task = app.tasks[SYNC_TICKETS]
 
     def end(self) -> list[int]:
         """Tell it to end; return what it has not begun."""
         return self.scheduler.close()
 
 
-def test_several_tickets_are_one_message_up_to_a_bound(redis_url: str) -> None:
-    assert Publisher(Settings(redis_url=SecretStr(redis_url)), whose).notify(range(1, MOST_TICKETS + 3))
-    with Redis.from_url(redis_url) as redis:
-        messages = [json.loads(one) for one in redis.lrange(f"deskbridge:{QUEUE}", 0, -1)]
-    messages = sorted((named_in(understood(one)) for one in messages), key=lambda one: one["ticket_id"])
-    assert messages == [
-        {"ticket_id": 1, "others": list(range(2, MOST_TICKETS + 1))},
-        {"ticket_id": MOST_TICKETS + 1, "others": [MOST_TICKETS + 2]},
+def test_several_tickets_are_one_message_up_to_a_bound(publisher: Publisher, redis: Redis) -> None:
+    assert publisher.notify(range(1, MOST_TICKETS + 3))
+    assert named_in(redis) == [
+        {"ticket_ids": list(range(1, MOST_TICKETS + 1))},
+        {"ticket_ids": [MOST_TICKETS + 1, MOST_TICKETS + 2]},
     ]
 
 
-def test_a_message_is_what_celery_would_send(redis_url: str) -> None:
-    """Workers of any version take it from any broker; only who is answered is left out: nobody answers."""
-    settings = Settings(redis_url=SecretStr(redis_url))
-    assert Publisher(settings, whose).notify([7, 8])
-    with Redis.from_url(redis_url) as redis:
-        make_celery(settings, HERE).send_task(SYNC_TICKET, kwargs=message_of([7, 8]), queue=QUEUE)
-        theirs, ours = (json.loads(one) for one in redis.lrange(f"deskbridge:{QUEUE}", 0, -1))
-    assert without_names(ours) == without_names(theirs)
+def test_what_a_person_waits_for_has_a_queue_of_its_own(publisher: Publisher, redis: Redis) -> None:
+    assert publisher.notify([7], has_priority=True)
+    assert named_in(redis) == []
+    assert named_in(redis, f"{KEY}.priority") == [{"ticket_ids": [7], "has_priority": True}]
+
+
+def test_nothing_to_notify_is_no_message(publisher: Publisher, redis: Redis) -> None:
+    assert publisher.notify([])
+    assert named_in(redis) == []
+
+
+def test_a_message_says_once_what_it_names_and_asks_for_no_result(publisher: Publisher, redis: Redis) -> None:
+    assert publisher.notify([4711, 4712])
+    (message,) = (json.loads(one) for one in redis.lrange(KEY, 0, -1))
+    headers = message["headers"]
+    assert headers["task"] == SYNC_TICKETS
+    assert headers["ignore_result"] is True
+    assert "4711" not in json.dumps({**message, "body": ""})
+
+
+def test_redis_keeps_no_key_but_the_queue_s(publisher: Publisher, redis: Redis) -> None:
+    assert publisher.notify([7])
+    assert [key.decode() for key in redis.scan_iter()] == [KEY]
 
 
 def test_a_queue_message_goes_where_a_worker_reads_that_is_given_the_same_address(redis_url: str) -> None:
@@ -109,211 +138,173 @@ def test_a_queue_message_goes_where_a_worker_reads_that_is_given_the_same_addres
     settings = Settings(redis_url=SecretStr(redis_url), broker_url=SecretStr(address))
     assert Publisher(settings, whose).notify([7])
     with make_celery(settings, HERE).connection_for_read() as connection, connection.channel() as channel:
-        assert named_in(channel._get(QUEUE)) == message_of([7])
+        message = channel.basic_get(queue_of(settings, HERE).name)
+        assert message.payload[1] == arguments([7])
 
 
-def test_redis_keeps_nothing_of_what_a_worker_has_taken_and_nothing_is_put_back(redis_url: str) -> None:
+def test_redis_keeps_nothing_of_what_a_worker_has_taken_and_nothing_is_put_back(
+    publisher: Publisher, redis: Redis, redis_url: str
+) -> None:
     """What it leaves it notifies itself, and what a killed one had the sweep notifies."""
     settings = Settings(redis_url=SecretStr(redis_url))
-    assert Publisher(settings, whose).notify([7])
-    with Redis.from_url(redis_url) as redis:
-        with make_celery(settings, HERE).connection_for_read() as connection, connection.channel() as channel:
-            assert channel.basic_get(QUEUE) is not None
-            kept = {
-                key
-                for key in redis.scan_iter("deskbridge:*")
-                if b"unacked" in key or key.endswith(QUEUE.encode())
-            }
-            assert kept == set()
-        assert redis.llen(f"deskbridge:{QUEUE}") == 0
+    assert publisher.notify([7])
+    with make_celery(settings, HERE).connection_for_read() as connection, connection.channel() as channel:
+        assert channel.basic_get(queue_of(settings, HERE).name) is not None
+        assert list(redis.scan_iter()) == []
+    assert list(redis.scan_iter()) == []
 
 
-def test_a_message_over_another_broker_is_the_same_and_its_queue_is_declared() -> None:
-    settings = Settings(broker_url=SecretStr("memory://"))
-    publisher = Publisher(settings, whose)
-    try:
-        assert publisher.notify(range(1, MOST_TICKETS + 2))
-        with make_celery(settings, HERE).connection_for_read() as connection, connection.channel() as channel:
-            assert Transport.global_state.queue_index[QUEUE], "the queue is declared"
-            first, second = (channel._get(QUEUE) for _ in range(2))
-            make_celery(settings, HERE).send_task(SYNC_TICKET, kwargs=named_in(second), queue=QUEUE)
-            assert without_names(second) == without_names(channel._get(QUEUE))
-        assert named_in(first) == message_of(range(1, MOST_TICKETS + 1))
-    finally:
-        Transport.global_state.clear()  # type: ignore[no-untyped-call]
+def test_a_message_over_another_broker_is_the_same_and_its_queue_is_declared(memory: Settings) -> None:
+    publisher = Publisher(memory, whose)
+    assert publisher.notify(range(1, MOST_TICKETS + 2))
+    with make_celery(memory, HERE).connection_for_read() as connection, connection.channel() as channel:
+        first, second = (channel.basic_get(queue_of(memory, HERE).name) for _ in range(2))
+    assert first.payload[1] == arguments(range(1, MOST_TICKETS + 1))
+    assert second.payload[1] == arguments([MOST_TICKETS + 1])
 
 
-def without_names(message: dict[str, Any]) -> dict[str, Any]:
-    """Return a message without what is unlike in each, or said to nobody."""
-    name = message["headers"].pop("id")
-    assert message["headers"].pop("root_id") == message["properties"].pop("correlation_id") == name
-    for unlike in ("argsrepr", "kwargsrepr", "reply_to", "delivery_tag"):
-        message["headers"].pop(unlike, None), message["properties"].pop(unlike, None)
-    assert not message["headers"].pop("ignore_result")
-    message["properties"]["delivery_info"].pop(
-        "routing_key"
-    )  # nobody looks at it: the queue's name is the key
-    return message
-
-
-def test_messages_that_leave_together_arrive_also_after_their_connection_was_cut(redis_url: str) -> None:
-    publisher = Publisher(Settings(redis_url=SecretStr(redis_url)), whose)
+def test_messages_whose_connection_was_cut_leave_by_another(publisher: Publisher, redis: Redis) -> None:
     many = range(1, 3 * MOST_TICKETS + 1)
     assert publisher.notify(many)
-    with Redis.from_url(redis_url) as redis:
-        own = redis.client_id()
-        for client in redis.client_list():
-            if int(client["id"]) != own:
-                redis.client_kill_filter(_id=client["id"])
-        assert publisher.notify(many)
-        assert redis.llen(f"deskbridge:{QUEUE}") == 6
+    redis.client_kill_filter(_type="normal", skipme=True)
+    assert publisher.notify(many)
+    assert redis.llen(KEY) == 6
 
 
-@pytest.mark.parametrize("is_used", [True, False], ids=["unnoticed", "at once"])
-def test_messages_whose_connection_has_gone_leave_by_another(
-    redis_url: str, monkeypatch: pytest.MonkeyPatch, *, is_used: bool
-) -> None:
-    lpush, failed = Redis.lpush, list[bool]()
-
-    def fail_once(*arguments: Any) -> Any:
-        if not failed:
-            failed.append(True)
-            raise RedisConnectionError("Connection reset by peer")
-        return lpush(*arguments)
-
-    publisher = Publisher(Settings(redis_url=SecretStr(redis_url)), whose)
-    if is_used:
-        assert publisher.notify([1])
-    monkeypatch.setattr(Redis, "lpush", fail_once)
-    assert publisher.notify(range(1, 3 * MOST_TICKETS + 1))
-    with Redis.from_url(redis_url) as redis:
-        assert redis.llen(f"deskbridge:{QUEUE}") == 3 + is_used
+def test_messages_arrive_after_redis_was_emptied(publisher: Publisher, redis: Redis) -> None:
+    assert publisher.notify([1])
+    redis.flushall()
+    assert publisher.notify([2])
+    assert named_in(redis) == [arguments([2])]
 
 
-def test_messages_of_which_no_connection_goes_on_are_left_to_the_sweep(
-    redis_url: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """A queue message that fails is no error, however often it is tried."""
-
-    def fail(*_: object) -> None:
-        raise RedisConnectionError("Connection reset by peer")
-
-    publisher = Publisher(Settings(redis_url=SecretStr(redis_url)), whose)
-    monkeypatch.setattr(Redis, "lpush", fail)
-    assert not publisher.notify([1])
+def test_threads_may_share_a_publisher(publisher: Publisher, redis: Redis) -> None:
+    threads = [threading.Thread(target=lambda: [publisher.notify([1]) for _ in range(20)]) for _ in range(8)]
+    for one in threads:
+        one.start()
+    for one in threads:
+        one.join()
+    assert redis.llen(KEY) == 160
 
 
-def test_a_queue_message_over_another_broker_whose_channel_is_found_closed_leaves_by_another(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    """Where a connection breaks while the queue is declared, kombu publishes to a channel that it has closed."""
-    publish, failed = Producer.publish, list[bool]()
-
-    def fail_once(*arguments: Any, **options: Any) -> Any:
-        if not failed:
-            failed.append(True)
-            raise AttributeError
-        return publish(*arguments, **options)  # type: ignore[no-untyped-call]
-
-    monkeypatch.setattr(Producer, "publish", fail_once)
-    try:
-        assert Publisher(Settings(broker_url=SecretStr("memory://")), whose).notify([1])
-    finally:
-        Transport.global_state.clear()  # type: ignore[no-untyped-call]
-    assert failed
+def test_a_broker_that_is_away_is_no_error_and_the_sweep_notifies_later() -> None:
+    settings = Settings(broker_url=SecretStr("redis://127.0.0.1:1/0"))
+    started = time.monotonic()
+    with capture_logs() as lines:
+        assert not Publisher(settings, whose).notify([4711])
+    assert time.monotonic() - started < 10
+    assert "4711" not in str(lines)
 
 
-def test_messages_that_are_lost_together_are_left_to_the_sweep(
-    redis_url: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def fail(*_: object) -> None:
-        raise RedisError("OOM command not allowed")
-
-    publisher = Publisher(Settings(redis_url=SecretStr(redis_url)), whose)
-    monkeypatch.setattr(Redis, "lpush", fail)
+def test_a_broker_that_refuses_is_no_error(publisher: Publisher, redis: Redis) -> None:
+    redis.set(KEY, "of another type")
     assert not publisher.notify(range(1, 3 * MOST_TICKETS))
-    monkeypatch.undo()
+    redis.delete(KEY)
     assert publisher.notify([1])
 
 
-@pytest.mark.parametrize("others", [7, "12", [0], [True], ["2"], [2**63], [1.5], {"2": 1}, None, [[2]]])
-def test_others_that_are_no_tickets_make_it_no_message(others: object) -> None:
-    assert sent({"ticket_id": 1, "others": others})["body"] == NOTHING_READABLE
+def test_a_channel_that_is_found_closed_is_no_error_and_the_next_message_leaves(
+    monkeypatch: pytest.MonkeyPatch, memory: Settings
+) -> None:
+    """If a connection breaks while a queue is declared, py-amqp raises an AttributeError."""
 
+    def fail(*_: object, **__: object) -> None:
+        raise AttributeError
 
-def test_more_tickets_than_a_queue_message_names_make_it_no_message() -> None:
-    most = list(range(2, MOST_TICKETS + 1))
-    assert named_in(sent({"ticket_id": 1, "others": most}))["others"] == most
-    assert sent({"ticket_id": 1, "others": [*most, 99]})["body"] == NOTHING_READABLE
-
-
-def test_what_the_version_before_sends_is_worked_on() -> None:
-    worker = Begun()
-    worker.task(**named_in(sent({"ticket_id": 7})))
-    assert (worker.end(), worker.tickets) in [([], [7]), ([7], [])]
-
-
-def test_the_version_before_works_on_the_first_of_several_and_the_sweep_notifies_the_others() -> None:
-    """Its reader of messages takes `ticket_id` alone, and its task ignores what it does not know."""
-    message = message_of([7, 8, 9])
-    assert message["ticket_id"] == 7
-
-    def sync_ticket(*, ticket_id: int, **_: object) -> int:
-        return ticket_id
-
-    assert sync_ticket(**message) == 7
+    publisher = Publisher(memory, whose)
+    monkeypatch.setattr(Producer, "publish", fail)
+    assert not publisher.notify([1])
+    monkeypatch.undo()
+    assert publisher.notify([1])
 
 
 def test_the_tickets_of_a_message_are_worked_on_side_by_side() -> None:
     together = threading.Barrier(4, timeout=60)
     worker = Begun(work=lambda _ticket_id: together.wait())
-    worker.task(**message_of([1, 2, 3]))
+    worker.task(**arguments([1, 2, 3]))
     together.wait()
     assert worker.end() == []
     assert sorted(worker.tickets) == [1, 2, 3]
 
 
-def test_what_was_done_since_the_sweep_rang_is_not_begun() -> None:
-    worker = Begun(work=lambda _ticket_id: is_begun.release())
-    is_begun = threading.Semaphore(0)
-    worker.task(**named_in(sent(message_of([1, DONE, 3], if_due=True))))
-    assert all(is_begun.acquire(timeout=60) for _ in range(2))
-    worker.task(**named_in(sent(message_of([DONE]))))
-    assert is_begun.acquire(timeout=60), "whatever else rings may know of more than events"
+@pytest.mark.parametrize(("if_due", "is_asked"), [(True, True), (1, False), ("yes", False), ([True], False)])
+def test_what_was_done_since_the_sweep_notified_is_not_begun(if_due: object, *, is_asked: bool) -> None:
+    worker = Begun()
+    worker.task(**arguments([1, DONE, 3]) | {"if_due": if_due})
+    until(lambda: {1, 3} <= set(worker.tickets))
     worker.end()
-    assert sorted(worker.tickets) == [1, DONE, 3]
-
-
-@pytest.mark.parametrize("if_due", [1, "yes", None, False, [True]])
-def test_a_queue_message_leaves_out_what_is_done_only_where_it_says_so(if_due: object) -> None:
-    assert named_in(sent({"ticket_id": 1, "if_due": if_due})) == {"ticket_id": 1}
+    assert (DONE not in worker.tickets) is is_asked
 
 
 def test_a_task_does_not_wait_for_its_tickets() -> None:
     """However slow the tracker is, the process is handed what it has room for."""
     go_on = threading.Event()
     worker = Begun(callers=1, work=lambda _ticket_id: go_on.wait(60))
-    worker.task(**message_of([1, 2]))
-    worker.task(**message_of([3]))
+    worker.task(**arguments([1, 2]))
+    worker.task(**arguments([3]))
     go_on.set()
     worker.end()
 
 
-@pytest.mark.parametrize("other", [0, -1, True, "3", 2**63, 1.5, None, [2]])
-def test_what_is_no_ticket_is_not_worked_on_and_the_others_of_its_message_are(other: object) -> None:
-    """A broker whose messages are not read before Celery does may bring anything."""
-    worker = Begun(work=lambda _ticket_id: is_begun.release())
-    is_begun = threading.Semaphore(0)
-    worker.task(ticket_id=other, others=[1, other, 2])
-    worker.task(ticket_id=3, others=other)
-    assert all(is_begun.acquire(timeout=60) for _ in range(3))
+def test_a_message_for_which_there_is_no_room_goes_back_as_it_was() -> None:
+    """So that a worker soon takes what a person waits for from the other queue."""
+    go_on = threading.Event()
+    worker = Begun(callers=1, work=lambda _ticket_id: go_on.wait(60))
+    worker.scheduler.take(range(100, 200))
+    started = time.monotonic()
+    worker.task(**arguments([1, 3], {3: TRACE}, if_due=True))
+    assert time.monotonic() - started < 2
+    assert worker.notified == [([1, 3], {3: TRACE}, {"if_due": True, "has_priority": False})]
+    worker.task(**arguments([7], has_priority=True))
+    until(lambda: 7 in worker.tickets)
+    go_on.set()
+    worker.end()
+
+
+@pytest.mark.promise("SEC-47")
+@pytest.mark.parametrize("other", [0, -1, True, "3", 2**63, 1.5, None, [2], {"2": 1}])
+def test_what_is_no_ticket_is_left_out_with_one_warning_that_does_not_quote_it(other: object) -> None:
+    worker = Begun()
+    with capture_logs() as lines:
+        worker.task(ticket_ids=[1, other, 2, other])
+    until(lambda: {1, 2} <= set(worker.tickets))
     assert worker.end() == []
-    assert sorted(worker.tickets) == [1, 2, 3]
+    assert sorted(worker.tickets) == [1, 2]
+    assert [line for line in lines if line["log_level"] == "warning"] == [
+        {"event": "what a message names beside tickets is left out", "tickets": 2, "log_level": "warning"}
+    ]
+
+
+@pytest.mark.promise("SEC-47")
+@pytest.mark.parametrize("named", [7, "12", None, {"1": 2}, [], True])
+def test_a_message_that_names_no_tickets_does_nothing(named: object) -> None:
+    worker = Begun()
+    worker.task(ticket_ids=named, traces=named, if_due=named, has_priority=named, more=named)
+    assert (worker.end(), worker.tickets, worker.notified) == ([], [], [])
+
+
+@pytest.mark.promise("SEC-47")
+def test_of_more_tickets_than_a_message_names_the_others_are_left_out() -> None:
+    worker = Begun()
+    worker.task(ticket_ids=list(range(1, 1000)))
+    until(lambda: len(worker.tickets) == MOST_TICKETS)
+    worker.end()
+    assert len(worker.tickets) == MOST_TICKETS
 
 
 def test_a_worker_that_is_to_end_notifies_what_it_is_handed() -> None:
     worker = Begun()
     worker.scheduler.stop()
-    worker.task(**message_of([1, 2, 3]))
-    assert (worker.tickets, worker.notified) == ([], [1, 2, 3])
+    worker.task(**arguments([1, 2, 3]))
+    worker.task(**arguments([4], has_priority=True))
+    assert worker.tickets == []
+    assert [ids for ids, _, _ in worker.notified] == [[1, 2, 3], [4]]
+    worker.end()
+
+
+def test_what_beat_asks_for_is_done_in_a_thread_of_its_own() -> None:
+    worker = Begun()
+    worker.tasks[SWEEP]()
+    worker.tasks[MAINTENANCE](more=1)
+    assert worker.jobs == [SWEEP, MAINTENANCE]
     worker.end()

@@ -13,8 +13,8 @@ from redis.sentinel import MasterNotFoundError, Sentinel
 from shared.codes.invalid import Invalid
 from shared.process.sentinels import Sentinels, sentinels
 from shared.process.settings import Settings
-from shared.queue.messages import QueueMessage
-from shared.queue.publisher import make_celery
+from shared.queue.celery_app import make_celery
+from shared.queue.transport import CheckedMessage
 from shared.redis.locks import connected
 from shared.values.validation import Unfit
 
@@ -77,8 +77,9 @@ def test_locks_ask_the_same_sentinels_for_the_same_master() -> None:
 
 
 def test_what_comes_by_way_of_sentinels_is_read_as_messages_only() -> None:
-    make_celery(Settings())
-    assert SentinelChannel.Message is QueueMessage
+    connection = make_celery(Settings(broker_url=SecretStr(URL))).connection_for_read()
+    assert issubclass(connection.transport_cls.Channel, SentinelChannel)
+    assert connection.transport_cls.Channel.Message is CheckedMessage
 
 
 def test_rabbitmq_keeps_the_queue_on_several_nodes() -> None:

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from typing import NoReturn, cast
+from typing import NoReturn
 
 import pytest
 
 from shared.codes.notice import written
 from shared.errors import LockBusy
-from shared.tracker.client import TrackerClient
 from tests.support.together import noted
-from worker.ticket.steps import TrackerCall, drive
+from worker.ticket.steps import drive
 
 
 class Ended(BaseException):
@@ -54,29 +53,3 @@ def test_what_a_way_does_not_handle_ends_it_after_its_last_actions(error: BaseEx
     with pytest.raises(type(error)):
         drive(workflow())
     assert done == ["cleaned up"]
-
-
-class Client:
-    """Stands for a client of the tracker: notes what is asked of it."""
-
-    def __init__(self, *, is_limited: bool) -> None:
-        self.is_limited, self.asked = is_limited, list[tuple[object, ...]]()
-
-    def begin(self, *about: object, **more: object) -> str:
-        self.asked.append((*about, more))
-        return "begun"
-
-
-@pytest.mark.parametrize(
-    ("is_limited", "has_turn", "begun"), [(False, False, "begun"), (True, True, "begun"), (True, False, None)]
-)
-def test_a_call_leaves_at_once_unless_it_must_wait_for_the_rate_limit(
-    *, is_limited: bool, has_turn: bool, begun: str | None
-) -> None:
-    client = Client(is_limited=is_limited)
-    call = TrackerCall(
-        cast("TrackerClient", client), "GET", "/users.json", params={"limit": 1}, has_turn=has_turn
-    )
-    assert cast("object", call.send_first()) == begun
-    sent = [("GET", "/users.json", None, None, None, {"params": {"limit": 1}})]
-    assert client.asked == (sent if begun else [])

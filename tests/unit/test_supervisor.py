@@ -9,12 +9,10 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
-from prometheus_client import CollectorRegistry
 
-from shared.process.settings import Settings
 from shared.process.supervisor import LIVES, READY, notify
-from worker import health as monitor
-from worker.health import monitored
+from worker import health
+from worker.health import Health
 
 pytestmark = pytest.mark.skipif(not hasattr(socket, "AF_UNIX"), reason="systemd is Linux's")
 
@@ -49,7 +47,7 @@ def test_without_a_supervisor_that_listens_nothing_happens(
 def test_a_process_whose_work_stands_still_does_not_say_that_it_lives(
     systemd: socket.socket, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(monitor, "BEAT_S", 0.01)
+    monkeypatch.setattr(health, "LOOK_S", 0.01)
     looks, path = [True, False, False], tmp_path / "heartbeat"
     may_end = threading.Event()
 
@@ -60,7 +58,9 @@ def test_a_process_whose_work_stands_still_does_not_say_that_it_lives(
         threading.Event().wait()  # the daemon thread stays here
         return False
 
-    monitored(Settings(heartbeat_path=str(path)), CollectorRegistry(), {}, lives)
+    made = Health(str(path))
+    made.look = lives
+    made.start()
     assert may_end.wait(10)
     assert {systemd.recv(100), systemd.recv(100)} == {b"READY=1", b"WATCHDOG=1"}
     systemd.setblocking(False)

@@ -21,7 +21,7 @@ from shared.codes.refusals import Refusal
 from shared.errors import SettingsError
 from shared.events.parsing import parse_event
 from shared.process.settings import Settings
-from shared.queue.messages import message_of
+from shared.queue.publisher import arguments
 from shared.telemetry import traceparent, tracing
 from shared.telemetry.opentelemetry import PATIENCE_S, OpenTelemetry
 from tests.support.events import task_event
@@ -79,11 +79,11 @@ def test_what_is_no_traceparent_is_none(text: object) -> None:
 
 
 def test_a_queue_message_is_what_it_was_where_no_trace_is_recorded() -> None:
-    assert message_of([7, 8], tracing.notified({7: CAME_WITH, 8: None})) == {"ticket_id": 7, "others": [8]}
+    assert arguments([7, 8], tracing.notified({7: CAME_WITH, 8: None})) == {"ticket_ids": [7, 8]}
 
 
 def test_a_queue_message_says_of_each_ticket_its_own_span(spans: InMemorySpanExporter) -> None:
-    notify = message_of([7, 8], tracing.notified({7: CAME_WITH, 8: None}))
+    notify = arguments([7, 8], tracing.notified({7: CAME_WITH, 8: None}))
     (span,) = of(spans, "notify")
     assert span.context is not None
     assert notify["traces"] == {"7": f"00-{TRACE}-{span.context.span_id:016x}-01"}

@@ -13,8 +13,8 @@ from email.utils import format_datetime
 from types import ModuleType
 from typing import Any
 
-import httptools
-import httptools.parser.errors
+import aiohttp.client_exceptions
+import aiohttp.http_exceptions
 import pytest
 from pydantic import SecretStr
 from requests.structures import CaseInsensitiveDict
@@ -30,10 +30,10 @@ from shared.errors import (
     TrackerRejected,
     TrackerUnreachable,
 )
-from shared.tracker import wire
+from shared.tracker import body
 from shared.tracker.answers import LONGEST_WAIT_S, Answer, read_answer
 from shared.tracker.client import Target, TrackerClient
-from shared.tracker.connection import Connection, Watch
+from shared.tracker.sessions import SendGuard
 
 METHODS = ["GET", "POST", "PUT", "DELETE"]
 ERRORS = b'{"errors": ["Subject cannot be blank"]}'
@@ -51,15 +51,20 @@ def exceptions_of(module: ModuleType) -> list[type[BaseException]]:
     ]
 
 
-FOREIGN = [*exceptions_of(wire), *exceptions_of(ssl), ssl.SSLError, zlib.error]
-OF_THE_PARSER = exceptions_of(httptools.parser.errors)
-SYSTEM = [one for one in exceptions_of(builtins) if issubclass(one, OSError | ValueError)] + [socket.gaierror]
+FOREIGN = [
+    *exceptions_of(aiohttp.client_exceptions),
+    *exceptions_of(aiohttp.http_exceptions),
+    *exceptions_of(body),
+    *exceptions_of(ssl),
+    ssl.SSLError,
+    zlib.error,
+]
+SYSTEM = [one for one in exceptions_of(builtins) if one is not StopAsyncIteration] + [socket.gaierror]
 
 
 def test_the_library_s_exceptions_were_found() -> None:
-    assert len(FOREIGN) > 10
-    assert {wire.AnswerCut, wire.AnswerTooLarge, ssl.SSLCertVerificationError} <= set(FOREIGN)
-    assert {httptools.HttpParserError, httptools.HttpParserUpgrade} <= set(OF_THE_PARSER)
+    assert len(FOREIGN) > 30
+    assert {aiohttp.ServerDisconnectedError, aiohttp.ClientPayloadError, body.AnswerCut} <= set(FOREIGN)
     assert {TimeoutError, ConnectionResetError, UnicodeError} <= set(SYSTEM)
 
 
@@ -75,73 +80,17 @@ def blank(kind: type[Exception]) -> Exception:
 def test_a_failure_of_the_library_tells_whether_anything_was_sent(
     monkeypatch: pytest.MonkeyPatch, foreign: type[Exception], sent: bool
 ) -> None:
-    def fail(_connection: Connection, watch: Watch, *_: Any) -> None:
-        watch.sent = sent
+    async def fail(_client: TrackerClient, guard: SendGuard, *_: Any) -> None:
+        guard.sent = sent
         raise blank(foreign)
 
-    monkeypatch.setattr(Connection, "_connected", lambda *_: None)
-    monkeypatch.setattr(Connection, "_begin", fail)
+    monkeypatch.setattr(TrackerClient, "_answer", fail)
     client = TrackerClient(Target("http://127.0.0.1:1", SecretStr("key")))
     with pytest.raises(TrackerError) as failure:
         client.call("POST", "/issues.json", body={"issue": {}})
-    client.close()
     assert type(failure.value) is (OutcomeUnknown if sent else TrackerUnreachable)
     assert failure.value.__cause__ is None, "the library's exception may hold the key"
-    assert failure.value.__suppress_context__
-
-
-class Deaf:
-    """A socket that takes everything and fails when it is read.
-
-    Args:
-        failure: what it then raises; None: it gives something to read.
-    """
-
-    def __init__(self, failure: type[Exception] | None) -> None:
-        self._failure = failure
-
-    def settimeout(self, _seconds: float) -> None:
-        pass
-
-    def gettimeout(self) -> float:
-        return 0.0
-
-    def send(self, data: memoryview) -> int:
-        return len(data)
-
-    def recv(self, _size: int) -> bytes:
-        if self._failure:
-            raise blank(self._failure)
-        return b"HTTP/1.1 "
-
-    def close(self) -> None:
-        pass
-
-
-@pytest.mark.parametrize("foreign", dict.fromkeys([*FOREIGN, *SYSTEM]))
-def test_a_failure_while_the_answer_is_read_is_no_clear_answer(
-    monkeypatch: pytest.MonkeyPatch, foreign: type[Exception]
-) -> None:
-    monkeypatch.setattr(Connection, "_connected", lambda *_: Deaf(foreign))
-    with pytest.raises(OutcomeUnknown):
-        TrackerClient(Target("http://127.0.0.1:1", SecretStr("key"))).call("POST", "/issues.json", body={})
-
-
-@pytest.mark.parametrize("foreign", OF_THE_PARSER)
-def test_a_failure_of_the_parser_is_no_clear_answer(
-    monkeypatch: pytest.MonkeyPatch, foreign: type[Exception]
-) -> None:
-    class Failing:
-        def __init__(self, _protocol: object) -> None:
-            pass
-
-        def feed_data(self, _data: bytes) -> None:
-            raise blank(foreign)
-
-    monkeypatch.setattr(wire, "HttpResponseParser", Failing)
-    monkeypatch.setattr(Connection, "_connected", lambda *_: Deaf(None))
-    with pytest.raises(OutcomeUnknown):
-        TrackerClient(Target("http://127.0.0.1:1", SecretStr("key"))).call("POST", "/issues.json", body={})
+    assert failure.value.__context__ is None
 
 
 def outcome(method: str, status: int, **options: Any) -> type[Any]:

@@ -8,23 +8,26 @@ import math
 import time
 import tracemalloc
 from collections.abc import Iterator
+from contextlib import closing
 from typing import Any
 
 import fakeredis
 import pytest
 from kombu.compression import compress
 from kombu.exceptions import DecodeError
-from kombu.transport import redis as transport
+from pydantic import SecretStr
 from redis import Redis
 
 from shared.process.itself import Process
 from shared.process.settings import Settings
-from shared.queue.messages import LARGEST_MESSAGE, NOTHING_READABLE, read, understood
-from shared.queue.publisher import SYNC_TICKET, make_celery
+from shared.queue.celery_app import make_celery
+from shared.queue.names import SYNC_TICKETS
+from shared.queue.transport import LARGEST_MESSAGE, NOT_READABLE, Channel, checked
 from shared.redis.circuit_breaker import KEY as PAUSED
 from shared.redis.circuit_breaker import CircuitBreaker
 from shared.redis.heartbeat import KEY, MOST_READ, WORKER, Heartbeats
 from shared.redis.locks import ONCE, Locks
+from tests.support.queue import queue_key
 from worker.sweep import Sweep
 
 MIB = 1024 * 1024
@@ -87,21 +90,21 @@ def test_a_mark_without_an_end_stops_no_sweep(redis: Redis, monkeypatch: pytest.
 def received(body: str | bytes, **headers: str) -> Any:
     """Return a message as a worker's channel makes it of what Redis holds."""
     make_celery(Settings())
-    channel: Any = object.__new__(transport.Channel)
+    channel: Any = object.__new__(Channel)
     encoded, encoding = channel.encode_body(body, "base64")
     properties = {"body_encoding": encoding, "delivery_tag": "1", "delivery_info": {}}
     payload = {
         "body": encoded,
         "content-type": "application/json",
         "content-encoding": "utf-8",
-        "headers": {"task": SYNC_TICKET, "id": "1", **headers},
+        "headers": {"task": SYNC_TICKETS, "id": "1", "expires": None, **headers},
         "properties": properties,
     }
     return channel.Message(payload, channel=channel, accept={"application/json"})
 
 
 def test_a_queue_message_is_read() -> None:
-    notify = [[], {"ticket_id": 2**63 - 1}, {}]
+    notify = [[], {"ticket_ids": [2**63 - 1]}, {}]
     message = received(json.dumps(notify))
     assert message.decode() == notify
     assert not message.errors
@@ -125,19 +128,19 @@ def test_a_message_that_is_compressed_is_refused_before_it_is_inflated(compressi
 @pytest.mark.promise("SEC-49")
 def test_a_message_larger_than_any_message_is_refused_undecoded() -> None:
     def notify(size: int) -> str:
-        return json.dumps([[], {"ticket_id": 1, "more": "x" * size}, {}])
+        return json.dumps([[], {"ticket_ids": [1], "more": "x" * size}, {}])
 
-    assert received(notify(LARGEST_MESSAGE // 2)).decode() == [[], {"ticket_id": 1}, {}]
+    assert not received(notify(LARGEST_MESSAGE // 2)).errors
     message = received(notify(LARGEST_MESSAGE))
     assert len(message.body) < 10
     with pytest.raises(DecodeError):
         message.decode()
 
 
-MESSAGE = understood(
+MESSAGE = checked(
     {
-        "headers": {"task": SYNC_TICKET, "id": "1"},
-        "body": base64.b64encode(b'[[], {"ticket_id": 7}, {}]').decode(),
+        "headers": {"task": SYNC_TICKETS, "id": "1", "expires": None},
+        "body": base64.b64encode(b'[[], {"ticket_ids": [7]}, {}]').decode(),
         "properties": {"delivery_tag": "1"},
     }
 )
@@ -171,17 +174,12 @@ def with_arguments(arguments: Any) -> dict[str, Any]:
             changed("properties", delivery_tag=None),
         ),
         *(changed("properties", delivery_tag={}), with_arguments([]), with_arguments({})),
-        *(
-            with_arguments([[], [], {}]),
-            with_arguments([[], {}, {}]),
-            with_arguments([[], {"ticket_id": "7"}, {}]),
-        ),
-        *(with_arguments([[], {"ticket_id": number}, {}]) for number in (True, 0, -1, 2**63, 1.5)),
+        *(with_arguments([[], wrong, {}]) for wrong in (None, 7, "x", [7])),
     ],
 )
 def test_what_is_no_message_becomes_a_message_that_cannot_be_decoded(payload: Any) -> None:
-    message = understood(payload)
-    assert message["body"] == NOTHING_READABLE
+    message = checked(payload)
+    assert message["body"] == NOT_READABLE
     assert {part: type(value) for part, value in message["headers"].items()} == {
         part: type(value) for part, value in MESSAGE["headers"].items()
     }
@@ -194,11 +192,20 @@ def test_of_a_queue_message_only_what_one_of_ours_holds_is_kept() -> None:
     for payload in (
         changed("headers", eta="never", timelimit=["x"], retries="x", stamps=7, compression="zlib"),
         changed("properties", priority={}, delivery_info=7, reply_to="x"),
-        with_arguments([[1, 2], {"ticket_id": 7, "more": 1}, hostile]),
+        with_arguments([[1, 2], {"ticket_ids": [7]}, hostile]),
     ):
-        assert understood(payload) == MESSAGE
+        assert checked(payload) == MESSAGE
 
 
+@pytest.mark.promise("SEC-47")
 @pytest.mark.parametrize("text", ["", "{", "nonsense", b"\xff", "[" * 100_000, "9" * 5000])
-def test_what_is_no_json_is_nothing(text: str | bytes) -> None:
-    assert read(text) == {}
+def test_what_is_not_json_is_dropped_and_the_next_message_is_taken(redis_url: str, text: str | bytes) -> None:
+    settings, taken = Settings(redis_url=SecretStr(redis_url)), list[Any]()
+    app = make_celery(settings, "5ac1")
+    with closing(Redis.from_url(redis_url)) as written:
+        written.lpush(queue_key("5ac1"), text)
+        written.lpush(queue_key("5ac1"), json.dumps(MESSAGE))
+    with app.connection_for_read() as connection, connection.channel() as channel:
+        app.amqp.TaskConsumer(channel, on_message=lambda one: taken.append(one.payload)).consume()
+        connection.drain_events(timeout=10)
+    assert taken == [[[], {"ticket_ids": [7]}, {}]]

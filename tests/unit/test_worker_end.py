@@ -20,9 +20,9 @@ from pydantic import SecretStr
 from shared.codes.refusals import Refusal
 from shared.process.settings import Settings
 from worker.app import _give_up, bootstrap
-from worker.process import _end_where_stuck, _work_until_it_ends, run_celery, work
+from worker.health import EXIT_CODE, ProgressCheck
+from worker.process import _work_until_it_ends, run_celery, work
 from worker.runtime.service import SyncService
-from worker.watchdog import EXIT_CODE
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -95,7 +95,7 @@ def test_a_worker_that_celery_ends_with_an_error_notifies_what_it_leaves(
         app=None,
         stopping=threading.Event(),
         scheduler=SimpleNamespace(stop=lambda: told.append("stop"), close=close),
-        service=SimpleNamespace(notify=notified.extend),
+        publisher=SimpleNamespace(notify=notified.extend),
     )
     monkeypatch.setattr("worker.process.run_celery", fail)
     with pytest.raises(KeyError):
@@ -113,39 +113,22 @@ def ends(monkeypatch: pytest.MonkeyPatch) -> threading.Event:
         told.set()
 
     monkeypatch.setattr("os._exit", end)
-    monkeypatch.setattr("worker.process.STUCK_LOOKED_FOR_EVERY_S", 0.0)
+    monkeypatch.setattr("worker.health.LOOK_S", 0.01)
     return told
-
-
-def test_what_was_stopped_and_goes_on_is_not_stuck(ends: threading.Event) -> None:
-    """To a process that was frozen, whatever it was at seems to have taken long."""
-    looks: list[float | None] = [None, 1.0, 2.0, None, 2.0, None, 3.0, 3.0, 4.0]
-    worker: Any = SimpleNamespace(scheduler=Looked(looks))
-    _end_where_stuck(worker)
-    assert looks == [4.0]
-    assert ends.is_set()
-
-
-class Looked:
-    """Stands for a scheduler that is looked at."""
-
-    def __init__(self, looks: list[float | None]) -> None:
-        self._looks = looks
-
-    @property
-    def stuck_since(self) -> float | None:
-        """Return what the next look shows."""
-        return self._looks.pop(0)
 
 
 def test_a_worker_looks_whether_it_is_stuck(
     monkeypatch: pytest.MonkeyPatch, settings: Settings, ends: threading.Event
 ) -> None:
     worker = MagicMock()
-    worker.scheduler = SimpleNamespace(start=list, stop=list, close=list, look=list, stuck_since=1.0)
+    worker.scheduler = SimpleNamespace(
+        start=list, stop=list, close=list, look=list, stuck_since=1.0, is_at_work=False
+    )
+    worker.progress = ProgressCheck(worker.scheduler, int)
     monkeypatch.setattr("worker.process.bootstrap", lambda *_, **__: worker)
-    for beside in ("drop_strange_keys", "monitored", "_sweep_without_beat", "_maintain_without_beat"):
+    for beside in ("drop_strange_keys", "monitored", "report_calls"):
         monkeypatch.setattr(f"worker.process.{beside}", lambda *_: None)
+    monkeypatch.setattr("worker.process._jobs", lambda _worker: {})
     monkeypatch.setattr("worker.process._installation", lambda _settings: "5ac1")
     monkeypatch.setattr("celery.apps.worker.safe_say", celery.apps.worker.safe_say)  # put back at its end
     monkeypatch.setattr("worker.process.run_celery", lambda *_, **__: 0 if ends.wait(60) else 1)
@@ -223,7 +206,6 @@ def test_with_a_rate_limit_a_worker_begins_no_more_tickets_than_it_has_callers(
     settings: Settings, rate_limit: float, tickets: int
 ) -> None:
     worker = bootstrap(settings.model_copy(update={"rate_limit": rate_limit}), "5ac1", concurrency=2)
-    worker.quota.share = 2
     assert worker.scheduler.most == tickets
     worker.scheduler.close()
 

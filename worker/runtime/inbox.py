@@ -6,7 +6,7 @@ import threading
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 
-MOST_WAITING = 32
+MOST_WAITING, MOST_WAITING_WITH_PRIORITY = 32, 8
 """Tickets that wait to be begun: what one process has taken no other one does."""
 
 
@@ -48,36 +48,31 @@ class Inbox:
         ticket_ids: Collection[int],
         notified_by: Mapping[int, str] | None = None,
         *,
-        waits: bool = True,
+        has_priority: bool = False,
+        patience: float | None = None,
     ) -> bool:
-        """Hand tickets over.
+        """Hand tickets over; wait as long as too many wait already.
 
         Args:
             ticket_ids: the tickets.
             notified_by: by ticket, the traceparent of its message, if it had one.
-            waits: whether to wait as long as too many wait already.
+            has_priority: whether they are begun before all that have none.
+            patience: seconds to wait at most; None: as long as it takes.
 
         Returns:
-            False: they were not taken; the process is to end, or there is no room.
+            False: they were not taken; the process is to end, or there was no room.
         """
         with self._change:
-            if waits:
-                self._change.wait_for(lambda: self.is_closed or self._has_room)
-            if self.is_closed or not self._has_room:
+            self._change.wait_for(lambda: self.is_closed or self._has_room(has_priority), patience)
+            if self.is_closed or not self._has_room(has_priority):
                 return False
             for one in ticket_ids:
                 self._waiting[one] = (notified_by or {}).get(one) or self._waiting.get(one)
+            if has_priority:
+                self._waiting = {one: self._waiting[one] for one in ticket_ids} | self._waiting
+                self._priority.update(ticket_ids)
         self._changed()
         return True
-
-    def put_first(self, ticket_ids: Collection[int]) -> None:
-        """Hand tickets over that are begun before all that wait."""
-        if not ticket_ids:
-            return
-        with self._change:
-            self._waiting = dict.fromkeys(ticket_ids) | self._waiting
-            self._priority.update(ticket_ids)
-        self._changed()
 
     def next(self, *, with_priority: bool = False) -> Notified | None:
         """Take the ticket that is begun next.
@@ -106,6 +101,7 @@ class Inbox:
         with self._change:
             return list(self._waiting)
 
-    @property
-    def _has_room(self) -> bool:
+    def _has_room(self, has_priority: bool) -> bool:
+        if has_priority:
+            return len(self._priority) < MOST_WAITING_WITH_PRIORITY
         return sum(one not in self._running for one in self._waiting) < MOST_WAITING

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import AsyncIterator, Collection
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
-from functools import partial
 from typing import Any
 
 from shared.errors import NotBegun
-from shared.tracker.client import Exchange
 from worker.runtime.admission import Admission
 from worker.runtime.lanes import ExecuteAlone, Lane, commit_lane, round_trip
 from worker.runtime.slots import Slots
@@ -157,7 +154,7 @@ class Runner:
                 return None
             case TrackerCall():
                 async with self._call_slot(ticket):
-                    return await self._call(step)
+                    return await step.send()
             case BlockingCall(pool=Pool.TRACKER):
                 async with self._call_slot(ticket):
                     return await self._threads.run(self._pools[step.pool], step.carry_out)
@@ -204,32 +201,3 @@ class Runner:
         except NotBegun:
             slots.release()
             raise
-
-    async def _call(self, call: TrackerCall) -> Any:
-        """Make a call; only what has to wait for anything but its answer takes a thread."""
-        begun = None
-        with suppress(Exception):  # it is made up again in the thread, where its error belongs
-            begun = call.send_first()
-        if begun is not None and begun.is_on_its_way:
-            await _answered(begun)
-            if begun.is_plain:  # nothing is left to ask
-                return call.carry_out(begun)
-        return await self._threads.run(self._pools[Pool.TRACKER], partial(call.carry_out, begun))
-
-
-async def _answered(exchange: Exchange) -> None:
-    """Wait until the answer to a request has come, or its time is over."""
-    loop, number = asyncio.get_running_loop(), exchange.connection.fileno()
-    over = loop.create_future()
-
-    def look(*, is_late: bool = False) -> None:
-        if not over.done() and (exchange.look() or is_late):
-            loop.remove_reader(number)  # at once: it may be closed, and the next connection get its number
-            over.set_result(None)
-
-    loop.add_reader(number, look)
-    timer = loop.call_at(exchange.until, partial(look, is_late=True))
-    try:
-        await over
-    finally:
-        timer.cancel()

@@ -10,6 +10,7 @@ from contextlib import closing, suppress
 from typing import Any, Protocol
 
 from shared.telemetry.logs import get_logger
+from shared.tracker.sessions import close_sessions
 from worker.runtime.admission import Admission
 from worker.runtime.dispatcher import Dispatcher
 from worker.runtime.inbox import Inbox
@@ -36,17 +37,15 @@ LONGEST_FUNCTION_S = 1800.0
 TICK_S = 1.0
 
 
-class Share(Protocol):
-    """How many calls may be made at once.
+class Limit(Protocol):
+    """How many calls may be made at once: it changes only when a call has ended, before its slot is given back."""
 
-    Attributes:
-        share: so many now.
-    """
+    @property
+    def size(self) -> int:
+        """Calls."""
 
-    share: int
-
-    def soon(self) -> None:
-        """More calls would be made if they might, or there is work again."""
+    def want(self) -> None:
+        """Note that a call has to wait for the limit."""
 
 
 class Scheduler:
@@ -56,7 +55,7 @@ class Scheduler:
         begin: returns the workflow of a ticket.
         calls: how many calls can be made at once at most.
         give_up: called when the scheduler itself has failed; what is running is left as by a process that dies.
-        share: how many calls may be made now; None: all.
+        limit: how many calls may be made now; None: all.
         is_limited: whether calls wait for a rate limit; only as many tickets are running then as calls may be made,
             since what is known of one grows old while it waits.
         new_loop: returns its event loop.
@@ -67,18 +66,18 @@ class Scheduler:
         begin: Callable[[int], Workflow[Any]],
         calls: int,
         give_up: Callable[[], None] = lambda: None,
-        share: Share | None = None,
+        limit: Limit | None = None,
         *,
         is_limited: bool = False,
         new_loop: Callable[[], asyncio.AbstractEventLoop] = asyncio.new_event_loop,
     ) -> None:
-        self._calls, self._give_up, self._share, self._is_limited = calls, give_up, share, is_limited
+        self._calls, self._give_up, self._limit, self._is_limited = calls, give_up, limit, is_limited
         self._new_loop = new_loop
         self._loop: asyncio.AbstractEventLoop | None = None
         self.running: dict[int, RunningTicket] = {}
         self.failure: BaseException | None = None
         self._inbox = Inbox(self.running, self._notice_tickets)
-        on_wait = share.soon if share else lambda: None
+        on_wait = limit.want if limit else lambda: None
         self._call_slots = Slots(lambda: self._calls_now, on_wait)
         self._claim_slots = Slots(lambda: self._claims_now, on_wait)
         self._admission = Admission()
@@ -91,15 +90,9 @@ class Scheduler:
         self._thread: threading.Thread | None = None
 
     @property
-    def wanted(self) -> int:
-        """How many calls would be made if they might."""
-        waiting = 0 if self._stopped_at else len(self._inbox)
-        return self._call_slots.taken + self._call_slots.waiting + self._claim_slots.waiting + waiting
-
-    @property
     def most(self) -> int:
         """How many tickets may be running."""
-        calls = max(1, self._calls_now)
+        calls = self._calls_now
         if self._is_limited:
             return calls
         return max(TICKETS_PER_CALL * calls, min(LEAST_TICKETS, MOST_TICKETS_PER_CALL * calls))
@@ -125,29 +118,27 @@ class Scheduler:
                 return since
         return None
 
-    def take(self, ticket_ids: Collection[int], notified_by: Mapping[int, str] | None = None) -> list[int]:
+    def take(
+        self,
+        ticket_ids: Collection[int],
+        notified_by: Mapping[int, str] | None = None,
+        *,
+        has_priority: bool = False,
+        patience: float | None = None,
+    ) -> list[int]:
         """Have tickets synced; wait as long as too many wait already.
 
         Args:
             ticket_ids: the tickets.
             notified_by: by ticket, the traceparent of its message, if it had one.
+            has_priority: whether they are synced before all that have none.
+            patience: seconds to wait at most; None: as long as it takes.
 
         Returns:
-            Those that will not be: the process is to end.
+            Those that will not be: the process is to end, or there was no room.
         """
-        return [] if self._inbox.put(ticket_ids, notified_by) else list(ticket_ids)
-
-    def has_taken(self, ticket_ids: Collection[int], notified_by: Mapping[int, str] | None = None) -> bool:
-        """Have tickets synced, unless too many wait already or the process is to end; tell whether they will be."""
-        return self._inbox.put(ticket_ids, notified_by, waits=False)
-
-    def take_ahead(self, ticket_ids: Collection[int]) -> None:
-        """Have tickets synced before all that wait."""
-        self._inbox.put_first(ticket_ids)
-
-    def look(self) -> None:
-        """Look how many calls may be made now."""
-        self._soon(self._look)
+        is_taken = self._inbox.put(ticket_ids, notified_by, has_priority=has_priority, patience=patience)
+        return [] if is_taken else list(ticket_ids)
 
     def start(self) -> None:
         """Work in a thread of its own, until it is closed."""
@@ -190,20 +181,13 @@ class Scheduler:
 
     @property
     def _calls_now(self) -> int:
-        return min(self._calls, self._share.share if self._share else self._calls)
+        return min(self._calls, self._limit.size if self._limit else self._calls)
 
     @property
     def _claims_now(self) -> int:
         return self._calls_now if self._is_limited else CLAIMS_PER_CALL * self._calls_now
 
-    def _look(self) -> None:
-        self._call_slots.look()
-        self._claim_slots.look()
-        self._dispatcher.begin_waiting()
-
     def _notice_tickets(self) -> None:
-        if self._share and not self.running:
-            self._share.soon()
         self._soon(self._dispatcher.begin_waiting)
 
     def _soon(self, do: Callable[[], None]) -> None:
@@ -225,6 +209,7 @@ class Scheduler:
                 loop.run_until_complete(until)
             except Exception as error:  # noqa: BLE001 (whatever it is, nothing goes on)
                 self._fail(error)
+            loop.run_until_complete(close_sessions())
 
     def _tick(self) -> None:
         """Show that the loop goes on."""

@@ -12,7 +12,7 @@ class Slots:
 
     Args:
         size: returns how many there are now.
-        on_wait: called when a slot has to be waited for.
+        on_wait: called for each slot that has to be waited for.
 
     Attributes:
         taken: how many are held.
@@ -37,19 +37,14 @@ class Slots:
         if self.taken < self._size() and not self.waiting:
             self.taken += 1
             return True
-        if not self.waiting:
-            self._on_wait()
+        self._on_wait()
         turn: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
         (self._first if has_priority else self._waiting).append(turn)
         return await turn
 
     def release(self) -> None:
-        """Give a slot back."""
+        """Give a slot back; those that are held beyond the size are not handed out again."""
         self.taken -= 1
-        self._hand_out()
-
-    def look(self) -> None:
-        """Look whether there are more than before; those that are held beyond the size are not handed out again."""
         self._hand_out()
 
     def wake(self) -> None:

@@ -17,13 +17,13 @@ from typing import Any, ClassVar, Literal, ParamSpec, Self, TypeVar
 
 from shared.codes.faults import Fault
 from shared.codes.kinds import Kind
+from shared.codes.limits import CallLimit
 from shared.codes.notice import Notice
 from shared.codes.steps import Actor, What
 from shared.errors import LockBusy, Outdated, TrackerFailing
 from shared.events.config import PluginConfig
 from shared.process.settings import Settings
 from shared.redis.circuit_breaker import CircuitBreaker
-from shared.redis.concurrency_limit import Limit
 from shared.redis.locks import HeldLock, Locks
 from shared.store.configuration.matching import Match
 from shared.store.configuration.templates import ActiveTemplate
@@ -56,7 +56,7 @@ class Services:
         connect: returns the configuration, and a client of its tracker.
         notify: notifies tickets whose waiting work can go on.
         completion: finds out what events lack.
-        call_limit: returns how many calls are made at once, and why no more; None: there is no limit.
+        call_limit: returns how many calls this process makes at once, and why no more; None: there is no limit.
         kept: what was read before and was not changed since.
         unclear_answers: those of all tickets of the process.
         unable: is told that this process cannot open the stored API key, which others may; None: that stops everybody.
@@ -70,7 +70,7 @@ class Services:
     connect: Callable[[Transaction], tuple[PluginConfig, TrackerClient]]
     notify: Callable[[list[int]], bool]
     completion: Completion
-    call_limit: Callable[[], Limit | None] = lambda: None
+    call_limit: Callable[[], CallLimit | None] = lambda: None
     kept: SettingsCache = field(default_factory=SettingsCache)
     unclear_answers: UnclearAnswers = field(default_factory=UnclearAnswers)
     unable: Callable[[Notice], None] | None = None

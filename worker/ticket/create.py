@@ -15,7 +15,6 @@ The first time entry of a new issue is claimed in the commit that links the issu
 
 from __future__ import annotations
 
-import math
 import time
 from collections.abc import Sequence
 from contextlib import nullcontext
@@ -194,7 +193,7 @@ def _tell_wait(ctx: TicketContext, seconds: float, task_id: int | None) -> None:
     """Note that a claim waited for one of the calls that may be made at once."""
     limit = ctx.services.call_limit()
     if limit and seconds > LONG_S:
-        told = What.WAITED_FOR_CALL(seconds=seconds, count=math.floor(limit.calls), because=limit.because)
+        told = What.WAITED_FOR_CALL(seconds=seconds, count=limit.size, because=limit.because)
         ctx.note(told, task_id=task_id)
 
 

@@ -16,7 +16,7 @@ from typing import Any, Generic, Self, TypeVar
 
 from shared.redis.locks import HeldLock, Locks
 from shared.tracker.answers import Answer
-from shared.tracker.client import CallRecord, Exchange, TrackerClient
+from shared.tracker.client import CallRecord, TrackerClient
 
 T = TypeVar("T")
 R = TypeVar("R", covariant=True)
@@ -31,10 +31,6 @@ class Step(ABC, Generic[R]):
         """Hand this step to the scheduler, and return its result."""
         result: R = yield self
         return result
-
-    def send_first(self) -> Exchange | None:
-        """Send the request that it begins with, without waiting for anything; None: nothing was sent."""
-        return None
 
     @abstractmethod
     def carry_out(self) -> R:
@@ -172,7 +168,7 @@ class TakeSlot(Starting[None]):
 
 @dataclass(frozen=True)
 class TrackerCall(Starting[Answer]):
-    """One request to the tracker; the arguments are those of `TrackerClient.call`.
+    """One request to the tracker; the arguments are those of `TrackerClient.acall`.
 
     Attributes:
         has_turn: whether the rate limit was waited for already.
@@ -189,32 +185,32 @@ class TrackerCall(Starting[Answer]):
     expected: Collection[int] = ()
     has_turn: bool = False
 
-    def send_first(self) -> Exchange | None:
-        """Send the request without waiting for anything; None: nothing was sent."""
-        if self.client.is_limited and not self.has_turn:
-            return None
-        return self.client.begin(
-            self.method, self.path, self.body, self.login, self.before_send, params=self.params
-        )
-
-    def carry_out(self, begun: Exchange | None = None) -> Answer:
-        """Make the call, or finish the one that `send_first` has begun.
+    def carry_out(self) -> Answer:
+        """Make the call in this thread.
 
         Raises:
             TrackerError: as `TrackerClient.call`.
         """
-        return self.client.call(
-            self.method,
-            self.path,
-            body=self.body,
-            params=self.params,
-            login=self.login,
-            before_send=self.before_send,
-            observe=self.observe,
-            expected=self.expected,
-            has_turn=self.has_turn,
-            begun=begun,
-        )
+        return self.client.call(self.method, self.path, **self._options())
+
+    async def send(self) -> Answer:
+        """Make the call on the event loop.
+
+        Raises:
+            TrackerError: as `TrackerClient.acall`.
+        """
+        return await self.client.acall(self.method, self.path, **self._options())
+
+    def _options(self) -> dict[str, Any]:
+        return {
+            "body": self.body,
+            "params": self.params,
+            "login": self.login,
+            "before_send": self.before_send,
+            "observe": self.observe,
+            "expected": self.expected,
+            "has_turn": self.has_turn,
+        }
 
 
 def drive(workflow: Workflow[T], error: BaseException | None = None) -> T:

@@ -289,11 +289,8 @@ def ask_whose_key(connect: Connect) -> str:
         TrackerError: it does not, and why, or it could not be asked.
     """
     _, client = connect()
-    try:
-        client.call("GET", USERS, params={"limit": 1})
-        return client.call("GET", MYSELF).login or "?"
-    finally:
-        client.close()
+    client.call("GET", USERS, params={"limit": 1})
+    return client.call("GET", MYSELF).login or "?"
 
 
 def rotate_keys(store: Store, vault: Vault) -> bool:

@@ -16,7 +16,7 @@ from shared.metadata.rows import LISTINGS, person
 from shared.metadata.synchronisation import keep_kinds
 from shared.store.configuration.links import Link
 from shared.store.configuration.matching import TrackerPerson
-from shared.tracker.client import USERS, TrackerClient
+from shared.tracker.client import USERS
 from shared.tracker.lanes import LONG_ANSWERS, in_lanes
 from shared.tracker.lists import TrackerLists
 from shared.tracker.projects import (
@@ -58,14 +58,12 @@ def read(installation: Installation) -> Iterator[CheckResult]:
             entries, people, locked = read_kinds(lists, KINDS), read_people(lists), _locked(lists)
             linked = {link.tracker_project_id for link in links}
             ids = [one for one in dict.fromkeys([*first, *sorted(linked)]) if one in linked]
-            projects = _projects(client, lists, ids, _include(config, links), installation.patience_s)
+            projects = _projects(lists, ids, _include(config, links), installation.patience_s)
             there = {one.tracker_user_id for one in (*people, *locked)}
-            deleted = _deleted(client, lists, [one for one in named if one not in there][:MOST_ASKED])
+            deleted = _deleted(lists, [one for one in named if one not in there][:MOST_ASKED])
     except BridgeError as error:
         yield failure("tracker", Finding.TRACKER_NOT_USABLE(problem=error.notice))
         return
-    finally:
-        client.close()
     installation.locked, installation.projects, installation.deleted = locked, projects, deleted
     with installation.store.transaction() as tx:
         keep_kinds(tx, KINDS, entries)
@@ -77,7 +75,7 @@ def _locked(lists: TrackerLists) -> list[TrackerPerson]:
     return [one for one in (person(row, USERS) for row in rows) if one is not None]
 
 
-def _deleted(client: TrackerClient, lists: TrackerLists, user_ids: Sequence[int]) -> set[int]:
+def _deleted(lists: TrackerLists, user_ids: Sequence[int]) -> set[int]:
     """Return who of some users does not exist any more: one who has never been activated does, in no list."""
     found: set[int] = set()
 
@@ -93,7 +91,7 @@ def _deleted(client: TrackerClient, lists: TrackerLists, user_ids: Sequence[int]
     def keep(user_id: int | None) -> None:
         found.update([] if user_id is None else [user_id])
 
-    in_lanes(client, ask, user_ids, done=keep)
+    in_lanes(ask, user_ids, done=keep)
     return found
 
 
@@ -109,7 +107,6 @@ def _include(config: PluginConfig, links: Collection[Link]) -> list[str]:
 
 
 def _projects(
-    client: TrackerClient,
     lists: TrackerLists,
     ids: Sequence[int],
     include: Sequence[str],
@@ -132,6 +129,6 @@ def _projects(
         found[project.id] = project
 
     calls = [ids[first : first + IN_ONE_CALL] for first in range(0, len(ids), IN_ONE_CALL)]
-    in_lanes(client, listed, calls, done=keep_listed, lanes=LONG_ANSWERS, until=until)
-    in_lanes(client, lambda project_id: project_now(lists.get, project_id), missing, done=keep, until=until)
+    in_lanes(listed, calls, done=keep_listed, lanes=LONG_ANSWERS, until=until)
+    in_lanes(lambda project_id: project_now(lists.get, project_id), missing, done=keep, until=until)
     return found

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 
@@ -18,7 +17,7 @@ from producer.admin.showing.evictions import policy as policy_of
 from shared.codes.findings import Finding, Named
 from shared.codes.notice import Notice
 from shared.errors import SettingsError
-from shared.redis.concurrency_limit import ConcurrencyLimit
+from shared.redis.call_limits import published
 from shared.redis.heartbeat import BEAT, CONSOLE, WORKER, Heartbeats, ProcessSign
 from shared.redis.latency import SLOW_S, seconds_per_call
 from shared.redis.rate_limit import turns
@@ -213,15 +212,16 @@ def unable(installation: Installation) -> Iterator[CheckResult]:
 
 
 def calls(installation: Installation) -> Iterator[CheckResult]:
-    """How many calls go to the tracker at once, and why no more."""
+    """How many calls each worker makes to the tracker at once, and why no more."""
     try:
-        limit = ConcurrencyLimit(installation.redis).current()
+        found = published(installation.redis)
     except RedisError:
         return
-    if limit is None:
+    for worker, limit in ((one.process, one.limit) for one in found):
+        about = {"host": worker.host, "pid": worker.pid, "count": limit.size, "because": limit.because}
+        yield ok("calls", Finding.CALLS_AT_ONCE(**about))
+    if not found:
         yield ok("calls", Finding.NO_CALLS_LATELY())
-    else:
-        yield ok("calls", Finding.CALLS_AT_ONCE(count=math.floor(limit.calls), because=limit.because))
 
 
 def slowness(installation: Installation) -> Iterator[CheckResult]:

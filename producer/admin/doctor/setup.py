@@ -201,11 +201,9 @@ def _found_by_email(installation: Installation, people: Sequence[Mapped]) -> dic
 
     try:
         asked = [one for one in people if one.email]
-        in_lanes(client, ask, asked, done=lambda answer: found.update([answer]))
+        in_lanes(ask, asked, done=lambda answer: found.update([answer]))
     except TrackerError:
         return found
-    finally:
-        client.close()
     return found
 
 

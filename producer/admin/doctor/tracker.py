@@ -56,8 +56,6 @@ def connection(installation: Installation) -> Iterator[CheckResult]:
             yield ok("tracker", Finding.TRACKER_ANSWERS(base_url=config.base_url))
         yield ok("administrator", Finding.KEY_OF_ADMINISTRATOR())
         yield from _impersonation(client)
-    finally:
-        client.close()
 
 
 def _why_not_usable(error: TrackerError, base_url: str | None) -> Notice:

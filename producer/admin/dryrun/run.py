@@ -110,13 +110,10 @@ class DryRuns:
         with self.store.transaction() as tx:
             known = known_of(tx, project_id)
             tx.changes.note(Did.DRY_RUN_MADE(operation=operation))
-        try:
-            tried = Trial(operation, rendering, render, project_id, config, bench, known).carry_out()
-            if project_id and tried.answer and tried.answer.status == REFUSED:
-                with suppress(TrackerError):
-                    known = replace(known, project_now=project_now(TrackerLists(client).get, project_id))
-        finally:
-            client.close()
+        tried = Trial(operation, rendering, render, project_id, config, bench, known).carry_out()
+        if project_id and tried.answer and tried.answer.status == REFUSED:
+            with suppress(TrackerError):
+                known = replace(known, project_now=project_now(TrackerLists(client).get, project_id))
         return self._told(tried, bench, _hints(operation, tried, known), started)
 
     def left(self) -> list[Left]:

@@ -54,10 +54,7 @@ def correct_author(store: Store, connect: Connect, task_id: int) -> Corrected:
         row = _logged(tx, task_id)
         person = _meant(tx, row, config)
     entry_id = row.tracker_id or 0
-    try:
-        _give(client, row, entry_id, person)
-    finally:
-        client.close()
+    _give(client, row, entry_id, person)
     with store.transaction() as tx:
         tx.times.belongs_to(task_id, entry_id, person.tracker_user_id)
         tx.misattributed.remove(Kind.TICKET_TASK, task_id)

@@ -146,11 +146,8 @@ def _now(connect: Connect, project_id: int) -> ProjectNow | None:
     try:
         _, client = connect()
         lists = TrackerLists(client)
-        try:
-            project = project_now(lists.get, project_id)
-            lists.ask_whether_open()
-        finally:
-            client.close()
+        project = project_now(lists.get, project_id)
+        lists.ask_whether_open()
     except BridgeError:
         return None
     return project

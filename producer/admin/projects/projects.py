@@ -131,15 +131,12 @@ class ProjectForms:
             TrackerError: the tracker could not be asked.
         """
         config, client = self.connect()
-        try:
-            project, warnings = self._project(form, config)
-            with self._alone(project["identifier"]):
-                entry, created = self._ensure(client, kind, helpdesk_id, project)
-                link = Link(kind, helpdesk_id, entry.tracker_id, None)
-                keep = keep_category and category is None
-                linked = self._keep(link, entry, replay=replay, keep_category=keep)
-        finally:
-            client.close()
+        project, warnings = self._project(form, config)
+        with self._alone(project["identifier"]):
+            entry, created = self._ensure(client, kind, helpdesk_id, project)
+            link = Link(kind, helpdesk_id, entry.tracker_id, None)
+            keep = keep_category and category is None
+            linked = self._keep(link, entry, replay=replay, keep_category=keep)
         self._notify(linked)
         metadata = synchronise(self.store, self.locks, self.connect)
         if category is not None:

@@ -112,10 +112,7 @@ def _remove(desk: Desk, sample_id: int) -> Removed:
     removed = Removed(sample_id)
     if any(row.state != LedgerState.FREE for _, row in rows):
         _, client = desk.connector.connect()
-        try:
-            _delete(client, removed, issue, times)
-        finally:
-            client.close()
+        _delete(client, removed, issue, times)
     with desk.store.transaction() as tx:
         tx.samples.delete(sample_id)
         tx.changes.note(

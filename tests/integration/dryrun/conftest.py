@@ -26,7 +26,6 @@ def _synchronised(base_url: str, api_key: str) -> bytes:
         fill(store, base_url, api_key)
         _, client = Connector(store, Vault((SecretStr(KEY),))).connect()
         sync_metadata(store, client)
-        client.close()
 
     return made_file(synchronise)
 

@@ -21,7 +21,7 @@ from deploy.embedded.redis import RedisServer
 from producer.hooks import notifier as notifier_module
 from producer.hooks.notifier import Notifier
 from producer.web import readiness
-from shared.queue import publisher
+from shared.queue import celery_app
 from tests.integration.producer.conftest import Run, RunningProducer, refused
 from tests.support.events import task, task_event, ticket, ticket_event
 from tests.support.serving import samples
@@ -47,7 +47,7 @@ def _notified(redis: Redis) -> list[int]:
         json.loads(message) for queue in redis.scan_iter(QUEUE) for message in redis.lrange(queue, 0, -1)
     ]
     messages = [json.loads(base64.b64decode(message["body"]))[1] for message in messages]
-    return [ticket for message in messages for ticket in (message["ticket_id"], *message.get("others", []))]
+    return [ticket for message in messages for ticket in message["ticket_ids"]]
 
 
 def test_a_commit_that_fails_is_503_and_nothing_is_kept(producer: RunningProducer) -> None:
@@ -79,7 +79,7 @@ def test_a_broker_that_hangs_delays_nobody(
     run: Run, redis_server: RedisServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Whoever waited for it would wait for a minute, and nobody who sends has such patience."""
-    monkeypatch.setattr(publisher, "PATIENCE_S", 60.0)
+    monkeypatch.setattr(celery_app, "PUBLISH_TIMEOUT_S", 60.0)
     redis_server.revive()
     producer = run(redis_url=SecretStr(redis_server.url))
     redis_server.child.send_signal(signal.SIGSTOP)

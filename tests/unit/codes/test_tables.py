@@ -52,7 +52,7 @@ MADE: dict[str, list[Callable[[], Notice]]] = {
         for code in (Caution.LINKS_OF_OTHER_TRACKER, Caution.OVERRIDES_OF_OTHER_TRACKER)
         for count in (1, 2)
     ],
-    "limits of calls": [partial(code, gain=1.2) for code in CallLimitBy],
+    "limits of calls": [partial(code, ratio=1.2) for code in CallLimitBy],
     "failed events": [
         partial(code, count=2, cause=Reason.NO_LINK(), code="no_link")
         for code in (Finding.EVENTS_FAILED_FOR, Finding.EVENTS_FIXED)

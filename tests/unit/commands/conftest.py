@@ -118,7 +118,7 @@ def shell(
     make_tables(database)
     notified: list[int] = []
 
-    def notify(_self: object, ticket_ids: list[int]) -> bool:
+    def notify(_self: object, ticket_ids: list[int], **_: object) -> bool:
         notified.extend(ticket_ids)
         return True
 

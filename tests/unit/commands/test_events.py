@@ -167,7 +167,7 @@ def test_replay_wants_ids_or_a_state(shell: Shell) -> None:
 
 
 def test_a_broker_that_is_down_is_only_a_warning(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("shared.queue.publisher.Publisher.notify", lambda _self, _ids: False)
+    monkeypatch.setattr("shared.queue.publisher.Publisher.notify", lambda *_, **__: False)
     (event_id,) = shell.receive(task_event(1))
     result = shell.type("replay", str(event_id))
     assert result.exit_code == 0

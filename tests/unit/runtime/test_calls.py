@@ -171,7 +171,7 @@ def test_slots_are_handed_out_in_order_those_with_priority_first(
     assert handed_out == order
 
 
-def test_fewer_slots_take_none_away_and_more_are_handed_out_at_once() -> None:
+def test_fewer_slots_take_none_away_and_more_are_handed_out_with_the_next_release() -> None:
     async def run() -> None:
         size = [2]
         slots = Slots(lambda: size[0])
@@ -183,9 +183,12 @@ def test_fewer_slots_take_none_away_and_more_are_handed_out_at_once() -> None:
         slots.release()
         await asyncio.sleep(0)
         assert not waiting.done(), "one of two was too many"
+        more = asyncio.create_task(slots.take())
+        await asyncio.sleep(0)
         size[0] = 2
-        slots.look()
+        slots.release()
         assert await waiting
+        assert await more
         assert slots.taken == 2
 
     asyncio.run(run())
@@ -203,4 +206,4 @@ def test_whoever_waits_for_a_slot_is_told_to_look_whether_it_still_may() -> None
         assert (slots.taken, slots.waiting) == (0, 0)
 
     asyncio.run(run())
-    assert asked == [1]
+    assert asked == [1, 1]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -77,15 +76,15 @@ def test_a_thread_that_hands_tickets_over_waits_while_too_many_wait_and_gets_the
     room = most + MOST_WAITING
     for ticket_id in range(1, room + 1):
         assert scheduler.take([ticket_id]) == []
-    until(lambda: not scheduler.has_taken([1]))
+    until(lambda: scheduler.take([1], patience=0) == [1])
     refused: list[int] = []
     waiting = threading.Thread(target=lambda: refused.extend(scheduler.take([1000])))
     waiting.start()
     waiting.join(0.2)
     assert waiting.is_alive()
-    assert not scheduler.has_taken([1001]), "who cannot wait is told so"
+    assert scheduler.take([1001], patience=0) == [1001], "a caller that does not wait gets them back"
     scheduler.stop()
-    assert not scheduler.has_taken([1001])
+    assert scheduler.take([1001], patience=0) == [1001]
     waiting.join(PATIENCE_S)
     go_on.set()
     left = scheduler.close()
@@ -105,7 +104,7 @@ def test_tickets_that_are_running_and_notified_once_more_keep_no_other_from_bein
         for ticket_id in range(scheduler.most):
             assert scheduler.take([ticket_id]) == []
         until(lambda: len(scheduler.running) == scheduler.most)
-    assert scheduler.has_taken([1000])
+    assert scheduler.take([1000], patience=0) == []
     go_on.set()
 
 
@@ -116,19 +115,6 @@ def test_an_error_that_a_workflow_does_not_handle_ends_it_alone(stage: Stage) ->
         return await Write(stage.database, ticket_id)
 
     assert stage.drive(workflow, 1, 2, 3) == {1: 10, 2: KeyError, 3: 30}
-
-
-def test_a_worker_that_comes_back_to_work_asks_at_once_how_many_calls_it_may_make(stage: Stage) -> None:
-    """With the one that it may make until then it would sync the first tickets one by one."""
-    asked = list[int]()
-
-    async def workflow(_ticket_id: int) -> None:
-        await called(int)
-
-    share: Any = SimpleNamespace(share=1, soon=lambda: asked.append(1))
-    scheduler = stage.scheduler(workflow, share=share)
-    scheduler.take([1])
-    assert asked == [1]
 
 
 class Panic(BaseException):

@@ -1,4 +1,4 @@
-"""A scheduler has no more callers at work than its share of the calls, however many it has."""
+"""A scheduler makes no more calls at once than the concurrency limit allows, however many it could make."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ CALLERS = 8
 
 
 class Given:
-    """The share that a test gives."""
+    """The limit that a test gives."""
 
-    def __init__(self, share: int) -> None:
-        self.share, self.more_wanted = share, threading.Event()
+    def __init__(self, size: int) -> None:
+        self.size, self.is_wanted = size, threading.Event()
 
-    def soon(self) -> None:
-        self.more_wanted.set()
+    def want(self) -> None:
+        self.is_wanted.set()
 
 
 class Tracker:
@@ -59,62 +59,44 @@ def scheduler(tracker: Tracker, given: Given) -> Iterator[Scheduler]:
     async def workflow(ticket_id: int) -> None:
         await called(tracker.call)
 
-    with at_work(workflow, callers=CALLERS, share=given) as made:
+    with at_work(workflow, callers=CALLERS, limit=given) as made:
         yield made
         tracker.let_go.release(1000)
 
 
-def test_no_more_calls_are_under_way_than_the_share(
+def test_no_more_calls_are_under_way_than_the_limit(
     scheduler: Scheduler, tracker: Tracker, given: Given
 ) -> None:
     scheduler.take(range(20))
-    assert given.more_wanted.wait(60)
+    assert given.is_wanted.wait(60)
     for _ in range(10):
         until(lambda: tracker.under_way == 2)
         tracker.let_go.release()
     assert tracker.under_way <= 2
 
 
-def test_what_is_wanted_is_what_has_a_caller_and_what_waits(scheduler: Scheduler, tracker: Tracker) -> None:
-    scheduler.take(range(5))
-    until(lambda: tracker.under_way == 2)
-    assert scheduler.wanted == 5
-    tracker.let_go.release(5)
-    until(lambda: scheduler.wanted == 0)
-
-
-def test_with_a_larger_share_more_begin_at_once(scheduler: Scheduler, tracker: Tracker, given: Given) -> None:
+def test_with_a_larger_limit_more_begin_as_soon_as_a_call_has_ended(
+    scheduler: Scheduler, tracker: Tracker, given: Given
+) -> None:
     scheduler.take(range(20))
     until(lambda: tracker.under_way == 2)
-    given.share = 5
-    scheduler.look()
+    given.size = 5
+    tracker.let_go.release()
     until(lambda: tracker.under_way == 5)
-    given.share = 100
-    scheduler.look()
+    given.size = 100
+    tracker.let_go.release()
     until(lambda: tracker.under_way == CALLERS)
 
 
-def test_with_a_smaller_share_those_under_way_end_and_fewer_begin(
+def test_with_a_smaller_limit_those_under_way_end_and_fewer_begin(
     scheduler: Scheduler, tracker: Tracker, given: Given
 ) -> None:
-    given.share = 6
+    given.size = 6
     scheduler.take(range(20))
     until(lambda: tracker.under_way == 6)
-    given.share = 1
+    given.size = 1
     for left in (5, 4, 3, 2, 1):
         tracker.let_go.release()
         until(partial(tracker.has_under_way, left))
     tracker.let_go.release()
-    until(lambda: tracker.under_way == 1)
-
-
-def test_without_a_share_everybody_waits_until_there_is_one(
-    scheduler: Scheduler, tracker: Tracker, given: Given
-) -> None:
-    given.share = 0
-    scheduler.take(range(3))
-    assert given.more_wanted.wait(60)
-    assert tracker.under_way == 0
-    given.share = 1
-    scheduler.look()
     until(lambda: tracker.under_way == 1)

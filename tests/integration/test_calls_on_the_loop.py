@@ -1,4 +1,4 @@
-"""Requests that leave without a thread that waits: the event loop waits for the answers to all of them."""
+"""Calls that a worker makes on its event loop: none takes a thread, and none holds up another."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ from contextlib import closing
 from dataclasses import replace
 from functools import partial
 from types import SimpleNamespace
-from typing import cast
+from typing import Any, cast
 
 import pytest
 from pydantic import SecretStr
 
 from shared.codes.notice import written
-from shared.errors import LeaseOver, OutcomeUnknown, TrackerError
-from shared.tracker import client as client_module
+from shared.errors import LeaseOver, OutcomeUnknown, TrackerError, TrackerUnreachable
 from shared.tracker.answers import Answer
-from shared.tracker.client import CallRecord, Exchange, Target, TrackerClient
+from shared.tracker.client import CallRecord, Target, TrackerClient
+from tests.support.tracker_calls import idle
 from tests.support.waiting import until
 from tests.support.wire import WireServer, answer
-from worker.runtime.scheduler import Scheduler, Share
+from worker.runtime.scheduler import Limit, Scheduler
 from worker.ticket.steps import TrackerCall
 
 PATIENCE_S = 30.0
@@ -41,11 +41,14 @@ class Tracker:
 
     def __init__(self, tls: ssl.SSLContext | None = None) -> None:
         self.let_go = threading.Event()
+        self.all_here = threading.Barrier(1)
         self.server = WireServer(self._serve, tls)
 
     def _serve(self, server: WireServer, connection: socket.socket, _number: int) -> None:
         while request := server.read_request(connection):
             path = request.split(b" ")[1]
+            if path == b"/all":
+                self.all_here.wait(PATIENCE_S)
             if path == b"/slow":
                 self.let_go.wait(PATIENCE_S)
             if path == b"/never":
@@ -67,15 +70,19 @@ class Post(TrackerCall):
 
     Attributes:
         records: the calls that were made for it.
-        threads: the threads in which it was brought to its end.
+        threads: the threads in which it was made.
     """
 
     records: list[CallRecord]
     threads: list[str]
 
-    def carry_out(self, begun: Exchange | None = None) -> Answer:
+    def carry_out(self) -> Answer:
         self.threads.append(threading.current_thread().name.split("_")[0])
-        return super().carry_out(begun)
+        return super().carry_out()
+
+    async def send(self) -> Answer:
+        self.threads.append(threading.current_thread().name.split("_")[0])
+        return await super().send()
 
 
 def post(client: TrackerClient, path: str, before_send: Callable[[], None] = lambda: None) -> Post:
@@ -87,16 +94,26 @@ def post(client: TrackerClient, path: str, before_send: Callable[[], None] = lam
     return made
 
 
+def replaced(made: Post, **values: Any) -> Post:
+    """Return a request that differs in some values."""
+    other = replace(made, **values)
+    for name in ("records", "threads"):
+        object.__setattr__(other, name, getattr(made, name))
+    return other
+
+
 class Stage:
     """A scheduler whose workflows are one request each, and what came of them."""
 
-    def __init__(self, tracker: Tracker, calls: int, timeout: float) -> None:
-        self.client = TrackerClient(
-            Target(tracker.server.url, SecretStr("key"), verify_tls=False), timeout=timeout
-        )
-        self.share = SimpleNamespace(share=calls, soon=lambda: None)
+    def __init__(
+        self, tracker: Tracker, calls: int, timeout: float, rate_limiter: Callable[[], float] | None = None
+    ) -> None:
+        self._tracker = tracker
+        target = Target(tracker.server.url, SecretStr("key"), verify_tls=False)
+        self.client = TrackerClient(target, rate_limiter=rate_limiter, timeout=timeout)
+        self.limit = SimpleNamespace(size=calls, want=lambda: None)
         self._posts, self._came = dict[int, Post](), dict[int, Answer | Exception]()
-        self.scheduler = Scheduler(self._workflow, calls, share=cast(Share, self.share))
+        self.scheduler = Scheduler(self._workflow, calls, limit=cast(Limit, self.limit))
         self.scheduler.start()
 
     def hand(self, number: int, made: Post) -> Post:
@@ -118,20 +135,15 @@ class Stage:
 
     def connect(self, count: int) -> None:
         """Have so many connections kept."""
-        here = threading.Barrier(count)
-
-        def wait_for_all() -> None:
-            here.wait(PATIENCE_S)
-
+        self._tracker.all_here = threading.Barrier(count)
         for number in range(count):
-            self.hand(number, post(self.client, "/", wait_for_all))
+            self.hand(number, post(self.client, "/all"))
         for number in range(count):
             self.answer(number)
 
     def close(self) -> None:
         """End the scheduler."""
         self.scheduler.close()
-        self.client.close()
 
     async def _workflow(self, number: int) -> None:
         try:
@@ -145,10 +157,9 @@ class Stage:
 
 
 @pytest.fixture
-def tracker(monkeypatch: pytest.MonkeyPatch) -> Iterator[Tracker]:
-    monkeypatch.setattr(client_module, "IDLE_S", 600.0)
+def tracker() -> Iterator[Tracker]:
     made = Tracker()
-    with made.server:
+    with made.server, idle(600.0):
         yield made
         made.let_go.set()
 
@@ -159,13 +170,15 @@ def stage(tracker: Tracker) -> Iterator[Stage]:
         yield made
 
 
-def test_the_first_call_connects_in_a_thread_and_those_after_it_take_none(stage: Stage) -> None:
-    posts = list[Post]()
+def test_no_call_takes_a_thread(stage: Stage) -> None:
+    posts, before = list[Post](), set(threading.enumerate())
     for number in range(3):
         posts.append(stage.hand(number, post(stage.client, "/")))
         assert stage.answer(number).object("issue") == {"id": 1}
-    assert [one.threads for one in posts] == [["call"], [LOOP], [LOOP]]
+    assert [one.threads for one in posts] == [[LOOP], [LOOP], [LOOP]]
     assert [len(one.records) for one in posts] == [1, 1, 1]
+    ours = {thread for thread in set(threading.enumerate()) - before if thread.name.startswith("call")}
+    assert not ours
 
 
 def test_each_request_is_sent_once(stage: Stage, tracker: Tracker) -> None:
@@ -173,7 +186,9 @@ def test_each_request_is_sent_once(stage: Stage, tracker: Tracker) -> None:
     for number in range(40):
         stage.hand(number, post(stage.client, f"/{number}"))
     assert all(stage.error(number) is None for number in range(40))
-    sent = [one.split(b" ")[1].decode() for one in tracker.server.requests if not one.startswith(b"POST / ")]
+    sent = [
+        one.split(b" ")[1].decode() for one in tracker.server.requests if not one.startswith(b"POST /all ")
+    ]
     assert sorted(sent, key=lambda one: int(one[1:])) == [f"/{number}" for number in range(40)]
     assert tracker.server.connections == 4
 
@@ -190,8 +205,7 @@ def test_a_slow_answer_holds_up_nobody_else(stage: Stage, tracker: Tracker) -> N
 
 def test_no_more_are_under_way_than_may_be(stage: Stage, tracker: Tracker) -> None:
     stage.connect(4)
-    stage.share.share = 2
-    stage.scheduler.look()
+    stage.limit.size = 2
     for number in range(4):
         stage.hand(number, post(stage.client, "/slow"))
 
@@ -209,17 +223,57 @@ def test_no_more_are_under_way_than_may_be(stage: Stage, tracker: Tracker) -> No
     ("path", "error", "calls"),
     [("/refused", TrackerError, 1), ("/cut", OutcomeUnknown, 1), ("/page", OutcomeUnknown, 2)],
 )
-def test_whatever_leaves_something_to_be_asked_goes_on_in_a_thread(
+def test_whatever_leaves_something_to_be_asked_is_asked_on_the_loop_too(
     stage: Stage, path: str, error: type[TrackerError], calls: int
 ) -> None:
-    """To ask takes another call, for which nobody else's answer waits."""
-    stage.connect(1)
     made = stage.hand(1, post(stage.client, path))
     assert isinstance(stage.error(1), error)
-    assert made.threads == ["call"]
+    assert made.threads == [LOOP]
     assert len(made.records) == calls
     stage.hand(2, post(stage.client, "/"))
     assert stage.error(2) is None
+
+
+def test_a_call_that_waits_for_its_turn_holds_up_nobody_else(tracker: Tracker) -> None:
+    """Neither the question for a turn nor the time until then stops the loop."""
+    asked = threading.Event()
+
+    def slow() -> float:
+        asked.set()
+        tracker.let_go.wait(PATIENCE_S)
+        return 0.1
+
+    with closing(Stage(tracker, 4, PATIENCE_S, slow)) as stage:
+        stage.hand(1, post(stage.client, "/"))
+        assert asked.wait(PATIENCE_S)
+        for number in range(2, 6):
+            stage.hand(number, replaced(post(stage.client, "/"), has_turn=True))
+            assert stage.error(number) is None
+        tracker.let_go.set()
+        assert stage.error(1) is None
+
+
+def test_a_name_that_is_looked_up_for_long_holds_up_nobody_else(
+    tracker: Tracker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked, look_up = threading.Event(), socket.getaddrinfo
+
+    def slowly(host: str, *others: Any, **options: Any) -> Any:
+        if host == "tracker.test":
+            asked.set()
+            tracker.let_go.wait(PATIENCE_S)
+        return look_up("127.0.0.1", *others, **options)
+
+    monkeypatch.setattr(socket, "getaddrinfo", slowly)
+    with closing(Stage(tracker, 4, PATIENCE_S)) as stage:
+        named = Target(f"http://tracker.test:{tracker.server.port}", SecretStr("key"))
+        stage.hand(1, post(TrackerClient(named, timeout=PATIENCE_S), "/"))
+        assert asked.wait(PATIENCE_S)
+        for number in range(2, 6):
+            stage.hand(number, post(stage.client, "/"))
+            assert stage.error(number) is None
+        tracker.let_go.set()
+        assert stage.error(1) is None
 
 
 def test_an_answer_in_pieces_is_one(stage: Stage) -> None:
@@ -238,7 +292,7 @@ def test_what_may_not_be_sent_any_more_is_not(stage: Stage, tracker: Tracker) ->
     made = stage.hand(1, post(stage.client, "/", stop))
     assert isinstance(stage.error(1), LeaseOver)
     assert len(tracker.server.requests) == before
-    assert made.threads == ["call"]
+    assert made.threads == [LOOP]
     stage.hand(2, post(stage.client, "/"))
     assert stage.error(2) is None
 
@@ -261,20 +315,20 @@ def test_what_may_be_sent_only_when_its_time_is_over_is_not(tracker: Tracker) ->
         stage.connect(1)
         before = len(tracker.server.requests)
         stage.hand(1, post(stage.client, "/", lambda: time.sleep(0.6)))
-        assert isinstance(stage.error(1), OutcomeUnknown)
+        assert isinstance(stage.error(1), TrackerUnreachable)
         assert len(tracker.server.requests) == before
 
 
+@pytest.mark.filterwarnings(
+    "ignore:Sending a large body"
+)  # it does not block: what is left waits in the transport
 def test_a_large_request_that_nobody_reads_at_once_leaves_as_a_whole(stage: Stage, tracker: Tracker) -> None:
-    """What the system does not take at once, a thread sends: nobody else waits for it."""
     content, checks = {"a": "x" * 8_000_000}, list[bool]()
     stage.connect(1)
-    large = replace(post(stage.client, "/", partial(checks.append, True)), body=content)
-    for name in ("records", "threads"):
-        object.__setattr__(large, name, [])
+    large = replaced(post(stage.client, "/", partial(checks.append, True)), body=content)
     stage.hand(1, large)
     assert stage.error(1) is None
-    assert large.threads == ["call"]
+    assert large.threads == [LOOP]
     assert json.loads(tracker.server.requests[-1].partition(b"\r\n\r\n")[2]) == content
     assert len(checks) == 1
     stage.hand(2, post(stage.client, "/"))
@@ -284,10 +338,9 @@ def test_a_large_request_that_nobody_reads_at_once_leaves_as_a_whole(stage: Stag
 
 
 @pytest.mark.parametrize("path", ["/", "/pieces"])
-def test_tls_is_no_other_way(tls_context: ssl.SSLContext, path: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(client_module, "IDLE_S", 600.0)
+def test_tls_is_no_other_way(tls_context: ssl.SSLContext, path: str) -> None:
     tracker = Tracker(tls_context)
-    with tracker.server, closing(Stage(tracker, calls=2, timeout=PATIENCE_S)) as stage:
+    with tracker.server, idle(600.0), closing(Stage(tracker, calls=2, timeout=PATIENCE_S)) as stage:
         stage.connect(2)
         posts = [stage.hand(number, post(stage.client, path)) for number in range(6)]
         assert all(stage.error(number) is None for number in range(6))

@@ -1,0 +1,130 @@
+"""kombu's Redis transport, reading with care what anybody who can write to Redis may have put into the queue.
+
+kombu and Celery take a message as it is. An error in it ends the worker, and Celery's own options in it (a time, a
+callback) make the worker keep it or send others. So these channels hand over only what our own messages hold. With
+RabbitMQ a worker reads Celery's messages as they are.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+from datetime import datetime
+from queue import Empty
+from typing import Any
+
+from kombu.transport import TRANSPORT_ALIASES, redis, virtual
+
+from shared.queue.names import TASKS
+from shared.telemetry.logs import get_logger
+
+log = get_logger("queue")
+LARGEST_MESSAGE = 64 * 1024
+"""Characters of a message's body; one of ours has some hundreds."""
+
+LONGEST_NAME = 200
+NOT_READABLE = "Pz8/"
+"""A body that Celery cannot decode: it logs and acknowledges the message."""
+
+
+def use_checked_transport() -> None:
+    """Have every connection to Redis or its Sentinels use the transports of this module."""
+    TRANSPORT_ALIASES.update(
+        redis=f"{__name__}:Transport",
+        rediss=f"{__name__}:Transport",
+        sentinel=f"{__name__}:SentinelTransport",
+    )
+
+
+class CheckedMessage(virtual.Message):
+    """A message with nothing in it but what ours hold.
+
+    Args:
+        payload: what Redis holds.
+        options: as for any message.
+    """
+
+    def __init__(self, payload: Any, **options: Any) -> None:
+        super().__init__(checked(payload), **options)  # type: ignore[no-untyped-call]
+
+
+class Checks:
+    """What a channel of ours does otherwise than kombu's."""
+
+    Message = CheckedMessage
+    do_restore = False
+    """What a worker leaves it notifies itself, or the sweep does."""
+
+    def _brpop_read(self, **options: Any) -> Any:
+        """Read a message; one that is not JSON is dropped."""
+        try:
+            return super()._brpop_read(**options)  # type: ignore[misc]
+        except (ValueError, RecursionError):
+            log.warning("a message that is not JSON is dropped")
+            raise Empty from None
+
+
+class Channel(Checks, redis.Channel):
+    """A channel to Redis."""
+
+
+class SentinelChannel(Checks, redis.SentinelChannel):
+    """A channel to the Redis that Sentinels name."""
+
+
+class Transport(redis.Transport):
+    """The transport for redis:// and rediss://."""
+
+    Channel = Channel
+
+
+class SentinelTransport(redis.SentinelTransport):
+    """The transport for sentinel://."""
+
+    Channel = SentinelChannel
+
+
+def checked(payload: Any) -> dict[str, Any]:
+    """Return a message built from the parts that ours have; if one of them is wrong, a message that is not readable.
+
+    Args:
+        payload: whatever was in the queue.
+    """
+    try:
+        headers, properties = payload["headers"], payload["properties"]
+        task, body = headers["task"], _body(payload["body"])
+        name, tag, expires = _name(headers["id"]), _name(properties["delivery_tag"]), headers["expires"]
+        if task not in TASKS:
+            raise ValueError(task)
+        if expires is not None:
+            datetime.fromisoformat(expires)
+    except (KeyError, TypeError, ValueError, AttributeError, RecursionError):
+        task, name, tag, expires, body = TASKS[0], "unreadable", "unreadable", None, NOT_READABLE
+    return {
+        "body": body,
+        "content-type": "application/json",
+        "content-encoding": "utf-8",
+        "headers": {"lang": "py", "task": task, "id": name, "root_id": name, "expires": expires},
+        "properties": {
+            "correlation_id": name,
+            "delivery_info": {"exchange": "", "routing_key": ""},
+            "body_encoding": "base64",
+            "delivery_tag": tag,
+        },
+    }
+
+
+def _body(text: str) -> str:
+    """Return a body with the keyword arguments of another; a task checks those itself."""
+    if len(text) > LARGEST_MESSAGE:
+        raise ValueError("too large")
+    _, arguments, _ = json.loads(base64.b64decode(text, validate=True))
+    if not isinstance(arguments, dict):
+        raise TypeError("no keyword arguments")
+    return base64.b64encode(json.dumps([[], arguments, {}]).encode()).decode()
+
+
+def _name(text: Any) -> str:
+    if not isinstance(text, str) or not 0 < len(text) <= LONGEST_NAME or not text.isprintable():
+        raise ValueError("no name")
+    return text

@@ -1,0 +1,102 @@
+"""Workers before a tracker that answers so many calls at once, simulated: how many calls the workers make at once."""
+
+from __future__ import annotations
+
+import heapq
+import random
+from collections.abc import Mapping
+
+from worker.runtime.concurrency import ConcurrencyLimit
+
+TIMEOUT_S = 5.0
+
+
+class Simulation:
+    """A backlog that never ends, worked off through the concurrency limits of some workers.
+
+    Args:
+        servers: calls that the tracker answers at once; the others queue.
+        service_s: what the tracker takes for a call, by operation; each is as likely.
+        network_s: what a call takes beside that.
+        workers: how many.
+        ceiling: calls that each of them can make at once.
+        jitter: how different calls are (sigma of a lognormal distribution).
+
+    Attributes:
+        limits: one of each worker.
+        answered: calls that were answered in the last run.
+        is_away: whether each call times out.
+        is_backlog: whether there are more calls to make than the limits allow.
+        slowness: what calls take, as a multiple.
+    """
+
+    def __init__(
+        self,
+        servers: int,
+        service_s: Mapping[str, float],
+        *,
+        network_s: float = 0.0,
+        workers: int = 1,
+        ceiling: int = 32,
+        jitter: float = 0.3,
+    ) -> None:
+        self.now, self.answered = 1_000_000.0, 0
+        self.is_away, self.is_backlog, self.slowness = False, True, 1.0
+        self._service_s, self._network_s, self._jitter = dict(service_s), network_s, jitter
+        self._free = [self.now] * servers
+        self._chance = random.Random(1)
+        self.limits = [ConcurrencyLimit(ceiling, lambda: self.now) for _ in range(workers)]
+        for one in self.limits:
+            one.share_with(workers)
+        self._under_way = [0] * workers
+        self._calls: list[tuple[float, int, int, str, float, bool]] = []
+        self._begun = 0
+
+    @property
+    def size(self) -> int:
+        """The calls that all workers may make at once, beside probes."""
+        return sum(one.current.size for one in self.limits)
+
+    def now_answers(self, servers: int) -> None:
+        """Have the tracker answer another number of calls at once."""
+        self._free = sorted((self._free + [self.now] * servers)[-servers:])
+
+    def run(self, seconds: float) -> float:
+        """Let time pass; return how many calls the limits allowed on average."""
+        area, began, ends = 0.0, self.now, self.now + seconds
+        self.answered = 0
+        for worker in range(len(self.limits)):
+            self._begin(worker)
+        while self._calls and self._calls[0][0] < ends:
+            at, _, worker, operation, begun, failed = heapq.heappop(self._calls)
+            area += sum(one.size for one in self.limits) * (at - self.now)
+            self.now = at
+            self._under_way[worker] -= 1
+            self.limits[worker].add(operation, at - begun, failed=failed)
+            self.answered += not failed
+            self._begin(worker)
+        area += sum(one.size for one in self.limits) * (ends - self.now)
+        self.now = ends
+        return area / (ends - began)
+
+    def run_until_answered(self, calls: int) -> None:
+        """Let time pass until so many calls were answered."""
+        answered = 0
+        while answered < calls:
+            self.run(0.05)
+            answered += self.answered
+
+    def _begin(self, worker: int) -> None:
+        limit = self.limits[worker]
+        while self._under_way[worker] < (limit.size if self.is_backlog else 1):
+            operation = self._chance.choice(list(self._service_s))
+            takes = self._service_s[operation] * self.slowness * self._chance.lognormvariate(0, self._jitter)
+            served = max(self._free[0], self.now + self._network_s / 2) + takes
+            heapq.heapreplace(self._free, served)
+            answered = self.now + TIMEOUT_S if self.is_away else served + self._network_s / 2
+            self._begun += 1
+            call = (answered, self._begun, worker, operation, self.now, self.is_away)
+            heapq.heappush(self._calls, call)
+            self._under_way[worker] += 1
+        if self.is_backlog:
+            limit.want()

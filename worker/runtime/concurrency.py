@@ -1,0 +1,179 @@
+"""How many calls to the tracker this process makes at once: as many as the tracker answers without delaying them.
+
+This is the gradient limit of Netflix's concurrency-limits, a relative of TCP Vegas. The limit grows while calls take
+about as long as without load. If they take longer, they queue in the tracker, and the limit shrinks in proportion. A
+call that fails halves it, as in AIMD.
+
+A probe measures the latency without load, as BBR's PROBE_RTT does: for a few calls the limit is near 1. It comes only
+if calls take longer than expected, and at most once a minute. All workers probe at the same time by the clock: one
+alone would measure the queue that the others fill.
+"""
+
+from __future__ import annotations
+
+import math
+import threading
+import time
+from collections.abc import Callable, Mapping
+from statistics import fmean
+
+from shared.codes.limits import CallLimit, CallLimitBy
+
+START = 8
+"""Calls at once that all workers together begin with."""
+
+TOLERANCE, TOLERANCE_S = 0.2, 0.01
+"""How much longer than without load calls may take: a part of it, or seconds if that is more. People do not notice
+10 ms, and below that our own work takes more of the time than the tracker's."""
+
+OPENING_WINDOW, WINDOW, PROBE = 16, 48, 8
+"""Calls for a decision, at least: while the limit doubles, later, and in a probe."""
+
+PROBE_DIVISOR = 16
+SLOW_S, PROBE_EVERY_S, SLOW_PROBE_EVERY_S = 0.3, 60.0, 600.0
+"""With calls that take longer than SLOW_S a probe lasts many seconds, so that it comes less often."""
+
+
+def shared_clock() -> Callable[[], float]:
+    """Return a clock that never jumps, and shows the same on all machines."""
+    ahead = time.time() - time.monotonic()
+    return lambda: ahead + time.monotonic()
+
+
+class Window:
+    """Calls that one decision is about: their latencies by operation."""
+
+    def __init__(self) -> None:
+        self._calls: dict[str, list[float]] = {}
+        self.count = 0
+
+    def add(self, operation: str, seconds: float) -> None:
+        """Add a call."""
+        self._calls.setdefault(operation, []).append(seconds)
+        self.count += 1
+
+    @property
+    def means(self) -> dict[str, float]:
+        """The mean latency of each operation, in seconds."""
+        return {operation: fmean(calls) for operation, calls in self._calls.items()}
+
+    def mean(self, means: Mapping[str, float]) -> float:
+        """Return the mean latency of a call if each operation took as long as given."""
+        return sum(len(calls) * means[operation] for operation, calls in self._calls.items()) / self.count
+
+
+class ConcurrencyLimit:
+    """The limit of one process, for all its threads.
+
+    Args:
+        ceiling: the most calls that the process can make at once.
+        clock: returns seconds, the same in all workers.
+    """
+
+    def __init__(self, ceiling: int, clock: Callable[[], float] | None = None) -> None:
+        self._ceiling, self._clock = float(ceiling), clock or shared_clock()
+        self._change = threading.Lock()
+        self._limit, self._workers = min(self._ceiling, float(START)), 1
+        self._without_load: dict[str, float] = {}
+        self._window = Window()
+        self._delayed: Window | None = None
+        self._since = self._next_probe_at = 0.0
+        self._is_opening, self._is_probing, self._is_wanted = True, False, False
+        self._why, self._ratio = CallLimitBy.OPENING, 1.0
+
+    @property
+    def size(self) -> int:
+        """How many calls may be made at once now."""
+        return max(1, int(self._limit) // PROBE_DIVISOR) if self._is_probing else int(self._limit)
+
+    @property
+    def current(self) -> CallLimit:
+        """The limit beside probes, and what limits it."""
+        return CallLimit(int(self._limit), self._why, self._ratio)
+
+    def share_with(self, workers: int) -> None:
+        """Note how many workers use the tracker, this one included; before the first calls they share START."""
+        with self._change:
+            self._workers = workers
+            if not self._without_load:
+                self._limit = min(self._ceiling, float(max(1, START // workers)))
+
+    def want(self) -> None:
+        """Note that a call has to wait for the limit: only then does it grow."""
+        self._is_wanted = True
+
+    def add(self, operation: str, seconds: float, *, failed: bool = False) -> None:
+        """Count a call that has ended.
+
+        Args:
+            operation: what it did.
+            seconds: what it took.
+            failed: whether it got no answer, or was refused because of load.
+        """
+        with self._change:
+            now = self._clock()
+            if now - seconds < self._since:  # it began under another limit
+                return
+            if failed:
+                self._is_opening, self._why, self._delayed = False, CallLimitBy.ERRORS, None
+                self._set(self._limit / 2, now)
+                return
+            self._window.add(operation, seconds)
+            if self._is_probing:
+                if self._window.count >= PROBE:
+                    self._end_probe(now)
+            elif self._delayed and now >= self._next_probe_at:
+                self._begin_probe(self._delayed, now)
+            elif self._window.count >= max(OPENING_WINDOW if self._is_opening else WINDOW, 2 * self._limit):
+                self._decide(now)
+
+    def _decide(self, now: float) -> None:
+        for operation, mean in self._window.means.items():
+            before = self._without_load.get(operation, mean)
+            self._without_load[operation] = min(before, (before + mean) / 2)
+        gradient = self._gradient(self._window)
+        self._delayed = self._window if gradient < 1 else None
+        if self._delayed and now >= self._next_probe_at:
+            self._begin_probe(self._delayed, now)
+        else:
+            self._follow(gradient, now)
+
+    def _gradient(self, window: Window) -> float:
+        """Return the part of the calls that would not be delayed."""
+        without_load, latency = window.mean(self._without_load), window.mean(window.means)
+        self._ratio = max(1.0, latency / without_load)
+        return min(1.0, (without_load + max(without_load * TOLERANCE, TOLERANCE_S)) / latency)
+
+    def _follow(self, gradient: float, now: float) -> None:
+        """Change the limit; the headroom finds out whether the tracker takes more."""
+        headroom = math.sqrt(self._limit / self._workers)
+        if gradient < 1:
+            self._is_opening, limit = False, self._limit * gradient + headroom
+        elif self._is_wanted:
+            limit = self._limit * 2 if self._is_opening else self._limit + headroom
+        else:
+            limit = self._limit
+        self._set(limit, now)
+        self._why = CallLimitBy.QUEUEING if gradient < 1 else CallLimitBy.OPENING
+        if self._limit >= self._ceiling:
+            self._why = CallLimitBy.BOUND
+
+    def _set(self, limit: float, now: float) -> None:
+        self._limit = min(max(1.0, limit), self._ceiling)
+        self._window, self._since = Window(), now
+        self._is_probing = self._is_wanted = False
+
+    def _begin_probe(self, delayed: Window, now: float) -> None:
+        latency = delayed.mean(delayed.means)
+        every_s = SLOW_PROBE_EVERY_S if latency > SLOW_S else PROBE_EVERY_S
+        self._next_probe_at = (now // every_s + 1) * every_s
+        self._delayed, self._is_probing = delayed, True
+        self._window, self._since = Window(), now + latency  # until then the calls of other workers end
+
+    def _end_probe(self, now: float) -> None:
+        assert self._delayed is not None  # noqa: S101 (a probe is about delayed calls)
+        self._without_load = {**self._delayed.means, **self._window.means}
+        gradient = self._gradient(self._delayed)
+        self._is_opening = gradient == 1  # calls without load take as long: they did not queue
+        self._delayed = None
+        self._follow(gradient, now)
