@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from contextlib import suppress
 from functools import partial
@@ -134,13 +135,18 @@ def _work_until_it_ends(worker: Worker) -> int:
         worker.scheduler.stop()
 
     worker_shutting_down.connect(stop)
+    code = 1
     try:
-        return run_celery(worker.app, concurrency=TASKS, **OPTIONS)
+        code = run_celery(worker.app, concurrency=TASKS, **OPTIONS)
     finally:
         stop()
         if left := worker.scheduler.close():
             worker.publisher.notify(left)
         tracing.stop()
+        if worker.scheduler.running:
+            log.warning("tickets are left as they are", tickets=sorted(worker.scheduler.running))
+            os._exit(code)  # Python would wait for their threads
+    return code
 
 
 def _installation(settings: Settings) -> str:

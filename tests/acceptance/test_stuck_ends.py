@@ -177,6 +177,24 @@ def test_what_a_killed_worker_had_taken_is_done_by_others_and_does_no_harm_when_
     each_once(fleet, first, first + 1)
 
 
+@pytest.mark.promise("OPS-19")
+def test_each_of_forty_tickets_that_a_killed_worker_was_syncing_is_done_once(
+    fleet: Fleet, redis: Redis, first: int
+) -> None:
+    tickets = range(first, first + 40)
+    hold_calls(fleet)
+    killed = fleet.add_worker(8)
+    send(fleet, *tickets)
+    locks = key_of(fleet.bridge.redis, f"{KEYS}lock:ticket:*")
+    until(lambda: len(redis.keys(locks)) == len(tickets), fleet.logs, STARTED_WITHIN_S)
+    in_the_middle_of_a_call(fleet, *tickets)
+    killed.kill()
+    fleet.stand_in.clear_faults()
+    fleet.add_worker(8)
+    each_once(fleet, *tickets)
+    assert fleet.settled(), "the worker was in the middle of calls"
+
+
 def test_a_worker_that_is_told_to_end_in_the_middle_of_a_call_keeps_what_comes_of_it_and_leaves_the_rest(
     fleet: Fleet, first: int
 ) -> None:

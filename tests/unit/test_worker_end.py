@@ -94,7 +94,7 @@ def test_a_worker_that_celery_ends_with_an_error_notifies_what_it_leaves(
     worker: Any = SimpleNamespace(
         app=None,
         stopping=threading.Event(),
-        scheduler=SimpleNamespace(stop=lambda: told.append("stop"), close=close),
+        scheduler=SimpleNamespace(stop=lambda: told.append("stop"), close=close, running={}),
         publisher=SimpleNamespace(notify=notified.extend),
     )
     monkeypatch.setattr("worker.process.run_celery", fail)
@@ -122,7 +122,7 @@ def test_a_worker_looks_whether_it_is_stuck(
 ) -> None:
     worker = MagicMock()
     worker.scheduler = SimpleNamespace(
-        start=list, stop=list, close=list, look=list, stuck_since=1.0, is_at_work=False
+        start=list, stop=list, close=list, running={}, stuck_since=1.0, is_at_work=False
     )
     worker.progress = ProgressCheck(worker.scheduler, int)
     monkeypatch.setattr("worker.process.bootstrap", lambda *_, **__: worker)
@@ -146,6 +146,48 @@ def test_a_worker_whose_scheduler_fails_ends(
     worker.scheduler.start()
     worker.scheduler.take([1])
     assert ends.wait(60)
+
+
+HANGING = """
+import sys, threading
+from functools import partial
+from types import SimpleNamespace
+from worker import process
+from worker.runtime.scheduler import Scheduler
+from worker.ticket.steps import Blocking, Pool
+
+hangs = threading.Event()
+
+def hang():
+    hangs.set()
+    threading.Event().wait()
+
+async def workflow(_ticket_id):
+    await Blocking(Pool.OTHERS, hang)
+
+scheduler = Scheduler(workflow, 1)
+scheduler.start()
+scheduler.take([1])
+assert hangs.wait(20)
+scheduler.close = partial(scheduler.close, patience=0.1)
+process.run_celery = lambda *_, **__: 0
+sys.exit(process._work_until_it_ends(SimpleNamespace(
+    app=None,
+    stopping=threading.Event(),
+    scheduler=scheduler,
+    publisher=SimpleNamespace(notify=lambda tickets: print("notified", tickets, file=sys.__stdout__, flush=True)),
+)))
+"""
+
+
+@pytest.mark.slow
+def test_a_worker_that_is_told_to_end_waits_for_no_thread_that_hangs() -> None:
+    """Its supervisor would have to kill it; and it notifies what it leaves."""
+    ending = subprocess.run(
+        [sys.executable, "-c", HANGING], cwd=ROOT, capture_output=True, check=False, timeout=60
+    )
+    assert ending.returncode == 0, ending.stderr
+    assert b"notified [1]" in ending.stdout
 
 
 WORKER = """
