@@ -15,7 +15,7 @@ from worker.app import Worker
 from worker.periodic import PeriodicJob
 
 log = get_logger("tasks")
-MOST_PATIENCE_S = 0.5
+PATIENCE_S = 0.5
 """For so long a message waits for room in the scheduler. Then it goes back to the end of its queue, so that what a
 person waits for is taken from the other queue soon, however slow the tracker is."""
 
@@ -48,9 +48,7 @@ def register(app: Celery, worker: Worker, jobs: Mapping[str, PeriodicJob]) -> No
             else:
                 if if_due is True:
                     tickets = worker.still_due(tickets)
-                left = worker.scheduler.take(
-                    tickets, notified_by, has_priority=first, patience=MOST_PATIENCE_S
-                )
+                left = worker.scheduler.take(tickets, notified_by, has_priority=first, patience=PATIENCE_S)
             if left:
                 worker.publisher.notify(left, notified_by, if_due=if_due is True, has_priority=first)
 

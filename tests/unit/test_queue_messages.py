@@ -224,6 +224,12 @@ def test_a_broker_that_accepts_and_never_answers_keeps_nobody_for_long(scheme: s
         assert time.monotonic() - started < 15
 
 
+def test_no_read_from_rabbitmq_and_no_write_to_it_keeps_a_publisher_for_long() -> None:
+    app = make_celery(Settings(broker_url=SecretStr("amqp://127.0.0.1:1//")), publish_only=True)
+    options = app.connection_for_write().transport_options
+    assert {options[one] for one in ("connect_timeout", "read_timeout", "write_timeout")} == {2.0}
+
+
 def test_a_broker_that_refuses_is_no_error(publisher: Publisher, redis: Redis) -> None:
     redis.set(KEY, "of another type")
     assert not publisher.notify(range(1, 3 * MOST_TICKETS))

@@ -16,6 +16,7 @@ import pytest
 from kombu.common import eventloop
 from kombu.compression import compress
 from kombu.exceptions import DecodeError
+from kombu.message import Message
 from pydantic import SecretStr
 from redis import Redis
 
@@ -124,6 +125,16 @@ def test_a_message_that_is_compressed_is_refused_before_it_is_inflated(compressi
     with pytest.raises(DecodeError):
         message.decode()
     assert peak < 8 * MIB
+
+
+@pytest.mark.promise("SEC-49")
+def test_a_message_of_another_broker_that_is_compressed_is_not_inflated_either() -> None:
+    """RabbitMQ's are not checked before Celery sees them."""
+    make_celery(Settings())
+    bomb, kind = compress(b"[]", "zlib")  # type: ignore[no-untyped-call]
+    message: Any = Message(bomb, headers={"compression": kind}, content_type="application/json")
+    with pytest.raises(DecodeError):
+        message.decode()
 
 
 @pytest.mark.promise("SEC-49")
