@@ -174,7 +174,10 @@ class ConcurrencyLimit:
         assert self._delayed is not None  # noqa: S101 (a probe is about delayed calls)
         self._without_load = _means(self._window)
         gradient = self._gradient(self._delayed)
-        self._is_opening = gradient == 1  # calls without load take as long: they did not queue
+        is_comparable = not self._without_load.keys().isdisjoint(self._delayed)
+        self._is_opening = (
+            gradient == 1 and is_comparable
+        )  # they take as long without load: they did not queue
         self._delayed = None
         self._follow(gradient, now)
 

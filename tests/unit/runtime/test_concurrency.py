@@ -178,3 +178,20 @@ def test_a_probe_is_short_and_changes_neither_the_limit_nor_its_reason() -> None
     now[0] += PROBE_EVERY_S
     answer(1, 0.3)
     assert limit.size <= 2, "and by the clock, for all workers at the same time"
+
+
+def test_a_probe_that_sees_other_operations_alone_does_not_open_the_limit() -> None:
+    now = [PROBE_EVERY_S * 100]
+    limit = ConcurrencyLimit(32, lambda: now[0])
+
+    def answer(operation: str, calls: int, seconds: float) -> None:
+        for _ in range(calls):
+            now[0] += seconds / limit.size
+            limit.want()
+            limit.add(operation, seconds)
+
+    answer("POST issues", 24, 0.1)
+    answer("POST issues", 48, 0.2)
+    assert limit.size == 1, "a probe"
+    answer("PUT issues", 12, 0.1)
+    assert 16 <= limit.size < 32
