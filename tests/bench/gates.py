@@ -150,7 +150,8 @@ def show(results: Results, *, judged: bool) -> None:
     )
     console.print("The peer of templates is deskbridge without them.")
     missed, took = len(results.missed(judged=judged)), time.monotonic() - results.began
-    console.print(f"{took:.0f} s, {missed} of {len(GATES)} gates missed")
+    what = "gates missed" if judged else "gates without figures; a quick run judges none"
+    console.print(f"{took:.0f} s, {missed} of {len(GATES)} {what}")
 
 
 def _digits(figure: float) -> str:
