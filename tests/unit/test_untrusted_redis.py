@@ -132,7 +132,7 @@ def test_a_message_of_another_broker_that_is_compressed_is_not_inflated_either()
     """RabbitMQ's are not checked before Celery sees them."""
     make_celery(Settings())
     bomb, kind = compress(b"[]", "zlib")  # type: ignore[no-untyped-call]
-    message: Any = Message(bomb, headers={"compression": kind}, content_type="application/json")
+    message: Any = Message(bomb, headers={"compression": kind}, content_type="application/json")  # type: ignore[no-untyped-call]
     with pytest.raises(DecodeError):
         message.decode()
 
