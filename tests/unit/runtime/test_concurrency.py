@@ -191,7 +191,8 @@ def test_a_probe_that_sees_other_operations_alone_does_not_open_the_limit() -> N
             limit.add(operation, seconds)
 
     answer("POST issues", 24, 0.1)
-    answer("POST issues", 48, 0.2)
-    assert limit.size == 1, "a probe"
-    answer("PUT issues", 12, 0.1)
+    while limit.size > 1:  # until a probe
+        answer("POST issues", 1, 0.2)
+    while limit.size == 1:
+        answer("PUT issues", 1, 0.1)
     assert 16 <= limit.size < 32
