@@ -37,7 +37,8 @@ def _found(world: World, kind: Kind, row: LedgerRow) -> int | None:
         and (kind is Kind.TICKET or data.time_entries[one.tracker_id].hours in _hours_sent(row))
     ]
     on_the_wrong_issue = row.has_code(Reason.ISSUE_GIVEN_UP) or row.has_code(Reason.ISSUE_IS_ANOTHERS)
-    if row.duplicate and world.rules.policy == "hold":  # nobody else has looked for those that are not known
+    if on_the_wrong_issue or (row.duplicate and world.rules.policy == "hold"):
+        # nobody else has looked for those that are not known
         its_own += [one for one in alike if one not in its_own]
     found = its_own or alike
     keep = None if on_the_wrong_issue or not found else found[0 if world.rules.keeps_first else -1]
