@@ -284,15 +284,17 @@ class Decisions:
 
     def _hold_times(self, ticket_id: int, issue_id: int, reason: Notice) -> list[int]:
         """Hold a ticket's time entries on an issue that is not its own any more; return their keys."""
-        rows = self.tx.times.linked_to_issue(ticket_id, issue_id)
+        rows = self.tx.times.of_issue(ticket_id, issue_id, LedgerState.LINKED, LedgerState.HELD)
         for row in rows:
-            self.tx.times.hold(row.key, None, reason, [row.tracker_id] if row.tracker_id else [])
+            self.tx.times.hold(
+                row.key, None, reason, [row.tracker_id] if row.tracker_id else row.candidates or []
+            )
         return [row.key for row in rows]
 
     def _log_again(self, ticket_id: int, issue_id: int) -> None:
         """The tracker deletes an issue's time entries with it: they are to be logged on the new issue."""
         times = replace(self, kind=Kind.TICKET_TASK)
-        for row in self.tx.times.linked_to_issue(ticket_id, issue_id):
+        for row in self.tx.times.of_issue(ticket_id, issue_id, LedgerState.LINKED):
             reason = Reason.WENT_WITH_ISSUE(time_entry_id=row.tracker_id, issue_id=issue_id)
             if row.tracker_id is not None and self.tx.times.forget(row.key, row.tracker_id, reason):
                 asked = times._in_journal(LedgerEvent.WENT_WITH_ISSUE, row, reason)

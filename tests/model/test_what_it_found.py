@@ -92,3 +92,23 @@ def test_by_hold_a_person_looks_themselves_for_one_that_an_unclear_attempt_may_h
     state.person_decides()
     state.another_worker_syncs(1, [])
     state.teardown()
+
+
+def test_hours_without_an_answer_on_an_issue_that_turns_out_to_be_a_siblings_are_logged_on_the_own_one() -> (
+    None
+):
+    """A person adopts the issue that a worker has just created for the other ticket, whose answer comes then."""
+    state = Bridge()
+    rules = Rules(policy="hold", keeps_first=False)
+    state.begin(rules, 1, ("before POST", "before POST"), (Fate.GARBAGE, Fate.NEVER_SENT))
+    state.another_worker_syncs(2, [])
+    state.worker_moves(0, 1, "before POST", Fate.ANSWERED, together=True)
+    state.worker_takes_over(0, 1, "answered POST", Fate.BUSY, 21.4, together=True)
+    state.person_decides()
+    state.another_worker_syncs(1, [Fate.LOST_AFTER])
+    state.redis_is_flushed()
+    state.another_worker_syncs(2, [])
+    state.redis_is_flushed()
+    state.person_decides()
+    state.time_passes(1, sweeps=True)
+    state.teardown()

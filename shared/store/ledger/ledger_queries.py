@@ -123,12 +123,12 @@ class LedgerQueries:
         )
         return self._session.scalar(statement.limit(1)) is not None
 
-    def linked_to_issue(self, ticket_id: int, issue_id: int) -> Sequence[LedgerRow]:
-        """Return a ticket's time entries that were logged on an issue."""
+    def of_issue(self, ticket_id: int, issue_id: int, *states: LedgerState) -> Sequence[LedgerRow]:
+        """Return a ticket's time entries in these states that were logged on an issue, or were to be."""
         statement = select(self._model).where(
             self._model.ticket_id == ticket_id,
             self._model.issue_id == issue_id,
-            self._model.state == LedgerState.LINKED,
+            self._model.state.in_(states),
         )
         return self._session.scalars(statement).all()
 
