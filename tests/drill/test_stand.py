@@ -26,7 +26,7 @@ from tests.support.fleet import ROOT, SECRET
 CLOCKS = """
 import datetime, json, time
 from shared.store.tables.journal import JournalEvent
-from shared.events.event import parse_event
+from shared.events.parsing import parse_event
 event = parse_event(json.loads(input()))
 dates = [datetime.datetime.now(datetime.UTC), datetime.datetime.now()]
 print(json.dumps([

@@ -165,7 +165,9 @@ def test_every_link_to_a_file_leads_somewhere() -> None:
             assert (page.parent / target).exists(), (page, target)
 
 
-@pytest.mark.parametrize("page", ["architecture", "code-tour", "how-it-works", "operations", "alerts", "guarantees"])
+@pytest.mark.parametrize(
+    "page", ["architecture", "code-tour", "how-it-works", "operations", "alerts", "guarantees"]
+)
 def test_every_file_that_a_page_names_exists(page: str) -> None:
     text = (ROOT / "docs" / f"{page}.md").read_text(encoding="utf-8")
     for name in re.findall(r"`((?:worker|producer|shared|deploy|tests)/[\w/.]+)`", text):

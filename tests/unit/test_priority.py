@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from types import SimpleNamespace
 
 from tests.support.together import at_work, called
 from tests.support.waiting import until
@@ -55,3 +56,19 @@ def test_a_worker_keeps_no_long_queue_of_what_people_wait_for() -> None:
         many = range(100, 100 + 4 * MOST_WAITING_WITH_PRIORITY)
         assert scheduler.take(many, has_priority=True) == []
         assert scheduler.take([500], has_priority=True, patience=0.05) == [500]
+
+
+def test_it_is_begun_although_more_tickets_are_running_than_may_be_by_now() -> None:
+    """The concurrency limit fell since they began."""
+    go_on, limit = threading.Event(), SimpleNamespace(size=8, want=lambda: None)
+
+    async def workflow(_ticket_id: int) -> None:
+        await called(go_on.wait, 90)
+
+    with at_work(workflow, callers=8, limit=limit) as scheduler:
+        scheduler.take(range(1, 31))
+        until(lambda: len(scheduler.running) == 30)
+        limit.size = 1
+        scheduler.take([77], has_priority=True)
+        until(lambda: 77 in scheduler.running)
+        go_on.set()

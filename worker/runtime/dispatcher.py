@@ -72,10 +72,10 @@ class Dispatcher:
         self._ended.set()
 
     def _next(self) -> Notified | None:
-        room = self._most() - len(self._running)
-        if room > 0:
+        if len(self._running) < self._most():
             return self._inbox.next()
-        return self._inbox.next(with_priority=True) if room > -MORE_WITH_PRIORITY else None
+        first = sum(one.has_priority for one in self._running.values())
+        return self._inbox.next(with_priority=True) if first < MORE_WITH_PRIORITY else None
 
     def _sync(self, notified: Notified) -> None:
         """Begin to sync a ticket, in a context of its own: its log lines and spans name it."""

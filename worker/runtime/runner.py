@@ -149,8 +149,10 @@ class Runner:
             case RedisOp():
                 return await self._redis.run(step, ticket.ticket_id)
             case TakeSlot():
-                await self._take(self._claims, ticket)
-                ticket.slot, step.slot.give_back = step.slot, self._claims.release
+                ticket.slot = step.slot
+                if not ticket.has_priority:  # what a person waits for is claimed at once
+                    await self._take(self._claims, ticket)
+                    step.slot.give_back = self._claims.release
                 return None
             case TrackerCall():
                 async with self._call_slot(ticket):
