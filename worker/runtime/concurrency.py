@@ -23,12 +23,16 @@ from shared.codes.limits import CallLimit, CallLimitBy
 START = 8
 """Calls at once that all workers together begin with."""
 
-TOLERANCE, TOLERANCE_S = 0.2, 0.01
-"""How much longer than without load calls may take: a part of it, or seconds if that is more. People do not notice
-10 ms, and below that our own work takes more of the time than the tracker's."""
+TOLERANCE, TOLERANCE_S = 0.3, 0.02
+"""How much longer than without load calls may take: a part of it, or seconds if that is more. People hardly notice
+20 ms, and a busy worker takes that long itself until it has read an answer."""
 
 OPENING_WINDOW, WINDOW, PROBE = 16, 48, 8
 """Calls for a decision, at least: while the limit doubles, later, and in a probe."""
+
+FEWER, SAME = 6, 0.8
+"""If a sixth of the calls takes at least this part of the time that all took, they do not queue behind each other: the
+tracker has become slower for everybody."""
 
 PROBE_DIVISOR = 16
 SLOW_S, PROBE_EVERY_S, SLOW_PROBE_EVERY_S = 0.3, 60.0, 600.0
@@ -66,6 +70,7 @@ class ConcurrencyLimit:
         self._window = defaultdict[str, list[float]](list)
         self._delayed: Calls | None = None
         self._since = self._next_probe_at = 0.0
+        self._peak: tuple[float, float] | None = None
         self._is_opening, self._is_probing, self._is_wanted = True, False, False
         self._why, self._ratio = CallLimitBy.OPENING, 1.0
 
@@ -124,6 +129,9 @@ class ConcurrencyLimit:
         self._delayed = self._window if gradient < 1 else None
         if self._delayed and now >= self._next_probe_at:
             self._begin_probe(self._delayed, now)
+        elif self._delayed and self._is_slower(self._delayed):
+            self._without_load, self._is_opening, self._delayed = _means(self._window), True, None
+            self._follow(1.0, now)
         else:
             self._follow(gradient, now)
 
@@ -140,6 +148,17 @@ class ConcurrencyLimit:
         )
         self._ratio = max(1.0, latency / without_load)
         return min(1.0, (without_load + max(without_load * TOLERANCE, TOLERANCE_S)) / latency)
+
+    def _is_slower(self, delayed: Calls) -> bool:
+        """Tell whether calls take as long as many more did before: then the tracker has become slower."""
+        latency = mean_latency(delayed)
+        if self._peak is None:
+            self._peak = self._limit, latency
+        limit, before = self._peak
+        if self._limit > limit / FEWER:
+            return False
+        self._peak = self._limit, latency
+        return latency > SAME * before
 
     def _follow(self, gradient: float, now: float) -> None:
         """Change the limit; the headroom finds out whether the tracker takes more."""
@@ -159,6 +178,8 @@ class ConcurrencyLimit:
         self._limit = min(max(1.0, limit), self._ceiling)
         self._window, self._since = defaultdict(list), now
         self._is_probing = self._is_wanted = False
+        if not self._delayed:
+            self._peak = None
 
     def _begin_probe(self, delayed: Calls, now: float) -> None:
         latency = mean_latency(delayed)
