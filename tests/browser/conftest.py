@@ -43,6 +43,12 @@ def browser_type_launch_args() -> dict[str, Any]:
     return {"executable_path": FOUND, "args": ["--no-sandbox"]}
 
 
+@pytest.fixture(autouse=True)
+def _calls_beside_playwright(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let a test call the tracker: Playwright runs a loop in this thread, which stands still meanwhile, as it should."""
+    monkeypatch.setattr("shared.tracker.portal._is_on_a_loop", lambda: False)
+
+
 @pytest.fixture
 def console(bridge: Bridge, monkeypatch: pytest.MonkeyPatch) -> Iterator[Served]:
     """A console over the bridge of the test, with an administrator, an operator and a viewer."""
