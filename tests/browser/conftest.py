@@ -45,7 +45,7 @@ def browser_type_launch_args() -> dict[str, Any]:
 
 @pytest.fixture(autouse=True)
 def _calls_beside_playwright(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let a test call the tracker: Playwright runs a loop in this thread, which stands still meanwhile, as it should."""
+    """Let a test call the tracker: Playwright runs a loop in this thread, which may stand still meanwhile."""
     monkeypatch.setattr("shared.tracker.portal._is_on_a_loop", lambda: False)
 
 
