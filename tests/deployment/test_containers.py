@@ -25,7 +25,7 @@ from tests.support.waiting import until
 
 pytestmark = [pytest.mark.deploy, pytest.mark.timeout(900)]
 
-MOST_MB = 140
+MOST_MB = 155
 TICKETS = 40
 
 
