@@ -6,7 +6,8 @@ call that fails halves it, as in AIMD.
 
 A probe measures the latency without load, as BBR's PROBE_RTT does: for a few calls the limit is near 1. It comes only
 if calls take longer than expected, and at most once a minute. All workers probe at the same time by the clock: one
-alone would measure the queue that the others fill.
+alone would measure the queue that the others fill. If a sixth of the calls takes as long as all of them did, no probe
+is needed: the tracker has become slower for everybody.
 """
 
 from __future__ import annotations

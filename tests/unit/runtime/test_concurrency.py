@@ -95,6 +95,20 @@ def test_a_tracker_that_takes_longer_or_less_for_everybody_has_its_calls_back_wi
     assert simulation.run(20) > 0.9 * 64
 
 
+@pytest.mark.parametrize("workers", [1, 2])
+def test_a_tracker_that_takes_longer_for_everybody_has_its_calls_back_before_the_next_probe(
+    workers: int,
+) -> None:
+    """A sixth of the calls takes as long as all of them did, so they do not queue behind each other."""
+    simulation = Simulation(MANY, {"POST issues": 0.02}, workers=workers, ceiling=64 // workers)
+    simulation.run(21)
+    simulation.slowness = 2.5
+    simulation.run(4)  # the probe that is due
+    simulation.slowness = 12.5
+    simulation.run(14)
+    assert simulation.run(10) > 0.9 * 64
+
+
 def test_a_busy_machine_does_not_take_the_calls_away_for_long() -> None:
     """All calls take up to three times as long, for some seconds and by chance."""
     simulation = Simulation(MANY, {"POST issues": 0.02}, workers=2)
