@@ -30,14 +30,14 @@ from shared.tracker.meter import Meter
 from worker.ability import Ability
 from worker.health import EXIT_CODE, ProgressCheck
 from worker.runtime.concurrency import ConcurrencyLimit
-from worker.runtime.runner import AFTER_CALLS, ALONE, HELPDESK, OTHERS
+from worker.runtime.runner import MOST_THREADS
 from worker.runtime.scheduler import Scheduler
 from worker.runtime.service import SyncService
 from worker.sweep import Sweep
 from worker.ticket.enrichment import Completion
 
-MOST_AT_THE_DATABASE = 16
-"""Callers that are at the database at once: they are mostly at the tracker, and a server has a hundred connections."""
+MOST_CALLS_AT_THE_DATABASE = 16
+"""Threads of calls that are at the database at once: few are, and a server has a hundred connections."""
 
 
 @dataclass(frozen=True)
@@ -101,12 +101,7 @@ def bootstrap(settings: Settings, installation: str, *, concurrency: int) -> Wor
     store = Store(
         Database(
             settings.database_url.get_secret_value(),
-            pool_size=min(concurrency, MOST_AT_THE_DATABASE)
-            + 3
-            + AFTER_CALLS
-            + HELPDESK
-            + OTHERS
-            + 2 * ALONE,
+            pool_size=min(concurrency, MOST_CALLS_AT_THE_DATABASE) + MOST_THREADS + 1,
             prepares=True,
         )
     )

@@ -56,7 +56,7 @@ def beat(settings: Settings) -> int:
 
 
 def schedule(settings: Settings) -> dict[str, dict[str, Any]]:
-    """Return what beat sends, and when; a message that nobody took before the next one is due expires.
+    """Return what beat sends, and when; a message that no worker has taken when the next one is due expires.
 
     A worker looks itself whether anything is due, so that a second beat is harmless.
     """

@@ -74,8 +74,8 @@ class _Answer(BaseHTTPRequestHandler):
             self._send(200, b'{"status": "ok"}')
         elif self.path == "/readyz":
             seen = {name: look() for name, look in self.server.needed.items()}
-            told = {name: "ok" if answers else "unreachable" for name, answers in seen.items()}
-            self._send(200 if all(seen.values()) else 503, json.dumps(told).encode())
+            states = {name: "ok" if answers else "unreachable" for name, answers in seen.items()}
+            self._send(200 if all(seen.values()) else 503, json.dumps(states).encode())
         else:
             self._send(404, b'{"status": "there is /livez, /readyz and /metrics"}')
 

@@ -64,7 +64,7 @@ def parse_delivery(data: object, delivery_id: str, *, clean: bool = False, flat:
         data: the decoded JSON of the event.
         delivery_id: the id of the delivery; 1 to 255 printable ASCII characters.
         clean: as for `parse`.
-        flat: likewise.
+        flat: as for `parse`.
 
     Returns:
         The delivery, ready for the journal.

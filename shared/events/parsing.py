@@ -71,7 +71,7 @@ def parse_event(data: object, *, clean: bool = False, flat: bool = False) -> Eve
     """Validate one event that has a snapshot (`parse`).
 
     Raises:
-        InvalidEvent: likewise, or it is of a deletion.
+        InvalidEvent: it is not valid, or it is of a deletion.
     """
     event = parse(data, clean=clean, flat=flat)
     if isinstance(event, Deletion):

@@ -41,7 +41,7 @@ def queue_of(settings: Settings, installation: str | None, *, has_priority: bool
 
     Args:
         settings: BROKER_URL, REDIS_URL.
-        installation: its id; None: a queue that nobody uses, of a process that has none of its own.
+        installation: its id; None: a queue that no process uses, of a process that has none of its own.
         has_priority: whether it is the queue of what a person waits for.
     """
     name = QUEUE if installation is None else f"{QUEUE}.{installation}"
@@ -57,7 +57,7 @@ def make_celery(settings: Settings, installation: str | None = None, *, publish_
     Args:
         settings: the process's settings.
         installation: whose queues are consumed; None: none are, and what is sent names its queue.
-        publish_only: whether the process only publishes: time-outs are shorter, so that a frozen broker delays nobody.
+        publish_only: whether the process only publishes: time-outs are shorter, so a frozen broker delays no request.
     """
     use_checked_transport()
     _refuse_compression()
@@ -84,7 +84,7 @@ def make_celery(settings: Settings, installation: str | None = None, *, publish_
         worker_enable_soft_shutdown_on_idle=True,
         worker_hijack_root_logger=False,
         worker_send_task_events=False,
-        worker_enable_remote_control=False,  # or whoever can write to Redis could end every worker
+        worker_enable_remote_control=False,  # or anyone who can write to Redis could end every worker
         broker_connection_retry_on_startup=True,
         broker_channel_error_retry=True,  # a Redis that is there may refuse, too: read-only, its disk full
         broker_connection_max_retries=None,

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Callable
 from dataclasses import dataclass
 
 from redis import Redis
 from redis.exceptions import RedisError, ResponseError
 
-from shared.process.alive import SIGN_EVERY_S, wait_alive
+from shared.process.alive import SIGN_EVERY_S
 from shared.redis.clock import now
 from shared.redis.keys import OURS, key_of
 from shared.telemetry.logs import get_logger
@@ -86,19 +85,12 @@ class RateLimiter:
     Args:
         redis: connection with its own time-outs.
         rate: calls per second; 0: no limit.
-        sleep: waits so many seconds.
     """
 
-    def __init__(self, redis: Redis, rate: float, sleep: Callable[[float], None] = wait_alive) -> None:
+    def __init__(self, redis: Redis, rate: float) -> None:
         self._redis, self._next_slot = redis, redis.register_script(NEXT_SLOT)
         self._interval = 1 / rate if rate else 0.0
         self._rate, self._said_at = rate, float("-inf")
-        self._sleep = sleep
-
-    def wait(self) -> None:
-        """Take the next turn, and wait for it."""
-        if (seconds := self.next_turn()) > 0:
-            self._sleep(seconds)
 
     def next_turn(self) -> float:
         """Take the next turn; return the seconds until then, none without Redis."""

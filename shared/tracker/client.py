@@ -55,7 +55,7 @@ from shared.values.utf8 import json_bytes
 
 log = get_logger("tracker")
 T = TypeVar("T")
-RateLimiter = Callable[[], float | None]
+RateLimiter = Callable[[], float]
 
 TIMEOUT_S = 5.0
 LONGEST_S = 600.0
@@ -122,8 +122,7 @@ class TrackerClient:
 
     Args:
         target: the tracker.
-        rate_limiter: takes the turn of a call, and returns the seconds until then unless it has waited itself; None:
-            there is no limit.
+        rate_limiter: takes the turn of a call, and returns the seconds until then; None: there is no limit.
         timeout: seconds for a whole call (SPEC section 8: 5).
         meter: told what each call took.
     """
@@ -270,14 +269,13 @@ class TrackerClient:
     def take_turn(self) -> None:
         """Wait for the rate limit, for a call that comes later: a claim's lease does not wait for it."""
         if self._rate_limiter:
-            wait_alive(self._rate_limiter() or 0.0)
+            wait_alive(self._rate_limiter())
             alive()
 
     async def _wait_for_turn(self) -> None:
         """Do the same without holding up the loop."""
         if self._rate_limiter:
-            seconds = await asyncio.to_thread(self._rate_limiter)
-            await asyncio.sleep(seconds or 0.0)
+            await asyncio.sleep(await asyncio.to_thread(self._rate_limiter))
 
     def _from_thread(self, method: str, path: str, make: Callable[[], Coroutine[Any, Any, T]]) -> T:
         try:

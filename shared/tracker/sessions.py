@@ -187,7 +187,7 @@ class Resolver(AbstractResolver):
 
 
 class Connector(TCPConnector):
-    """Keeps connections for `IDLE_S`, and closes one on which something was said that nobody asked for."""
+    """Keeps connections for `IDLE_S`, and closes one on which the server has sent something unasked."""
 
     async def connect(self, *arguments: Any, **options: Any) -> Connection:
         """Return a connection for a request."""

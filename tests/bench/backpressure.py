@@ -124,7 +124,7 @@ class Gauge:
         self.tries = self.at_once = self._now = 0
         self._lock = threading.Lock()
 
-    def __call__(self) -> None:
+    def __call__(self) -> float:
         """Stands where the rate limit is waited for: right before a call."""
         with self._lock:
             self.tries += 1
@@ -133,6 +133,7 @@ class Gauge:
         time.sleep(0.01)
         with self._lock:
             self._now -= 1
+        return 0.0
 
 
 class Turns:
@@ -146,10 +147,11 @@ class Turns:
         self._rate_limiter = rate_limiter
         self.moments: list[float] = []
 
-    def __call__(self) -> None:
-        """Wait for the turn."""
-        self._rate_limiter.wait()
-        self.moments.append(time.monotonic())
+    def __call__(self) -> float:
+        """Take a turn; return the seconds until then."""
+        seconds = self._rate_limiter.next_turn()
+        self.moments.append(time.monotonic() + seconds)
+        return seconds
 
     def per_second(self) -> list[int]:
         """Return how many calls were made in each second."""
@@ -255,7 +257,7 @@ def _take(bridge: Bridge, events: list[dict[str, Any]]) -> float:
     return (time.perf_counter() - started) * 1000
 
 
-def _connected(bridge: Bridge, rate_limiter: Callable[[], None]) -> Bridge:
+def _connected(bridge: Bridge, rate_limiter: Callable[[], float]) -> Bridge:
     connector = Connector(bridge.store, Vault(bridge.settings.secret_keys), rate_limiter)
     bridge.service = replace(bridge.service, connect=connector.connect)
     return bridge

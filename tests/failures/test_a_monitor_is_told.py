@@ -119,7 +119,7 @@ TOLD = [
     ),
     Told(
         "DeskbridgeRateLimitHoldsBack",
-        lambda stage: RateLimiter(stage.bridge.redis, 0.01, sleep=lambda _: None).wait(),
+        lambda stage: RateLimiter(stage.bridge.redis, 0.01).next_turn(),
         lambda stage: forget_turns(stage.bridge.redis),
     ),
     Told(

@@ -37,7 +37,7 @@ def no_calls_lately(stage: Stage) -> None:
 
 def slow_turns(stage: Stage) -> None:
     """Let workers keep a limit of one call in a hundred seconds."""
-    RateLimiter(stage.bridge.redis, 0.01, sleep=lambda _: None).wait()
+    RateLimiter(stage.bridge.redis, 0.01).next_turn()
 
 
 def another_installation(stage: Stage) -> None:

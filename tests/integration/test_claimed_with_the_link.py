@@ -169,7 +169,7 @@ def test_what_cannot_be_built_keeps_no_answer_from_its_row(
 
 
 def limited(desk: Bridge) -> None:
-    connect = Connector(desk.store, Vault(desk.settings.secret_keys), lambda: None).connect
+    connect = Connector(desk.store, Vault(desk.settings.secret_keys), lambda: 0.0).connect
     desk.service = replace(desk.service, connect=connect)
 
 

@@ -42,7 +42,7 @@ def test_whatever_is_done_on_the_tracker_is_a_heartbeat(
     sign = Sign()
     sign.at = 0.0
     with WireServer(saying(*answers)) as server:
-        rate_limiter = (lambda: None) if do is take_a_turn else None
+        rate_limiter = (lambda: 0.0) if do is take_a_turn else None
         client = TrackerClient(Target(server.url, SecretStr("key")), rate_limiter=rate_limiter)
         with watched(sign):
             do(client)

@@ -108,7 +108,7 @@ def test_what_waits_has_an_age_and_what_is_paused_asks_for_no_more_workers(bridg
 def test_what_waits_at_the_rate_limit_has_an_age_and_how_long_a_turn_takes_is_shown(bridge: Bridge) -> None:
     bridge.receive(task_event())
     assert of(shown(bridge), "rate_limit_wait_seconds") == 0
-    RateLimiter(bridge.redis, 0.01, sleep=lambda _: None).wait()
+    RateLimiter(bridge.redis, 0.01).next_turn()
     held_back = shown(bridge)
     assert (of(held_back, "oldest_due_age_seconds") or 0) > 0, "so that the alert fires"
     assert 90 < (of(held_back, "rate_limit_wait_seconds") or 0) <= 100

@@ -23,25 +23,23 @@ pytestmark = pytest.mark.promise("OPS-12")
 
 
 def test_calls_of_several_workers_are_spaced_evenly(redis_url: str) -> None:
-    waited: list[float] = []
     with Redis.from_url(redis_url) as redis:
-        workers = [RateLimiter(redis, 0.1, waited.append) for _ in range(3)]
-        for worker in workers * 3:
-            worker.wait()
-    assert len(waited) == 8, "the first one does not wait"
-    for number, seconds in enumerate(waited, start=1):
+        workers = [RateLimiter(redis, 0.1) for _ in range(3)]
+        first, *others = [worker.next_turn() for worker in workers * 3]
+    assert first == 0, "the first one does not wait"
+    for number, seconds in enumerate(others, start=1):
         assert number * 10 - 5 < seconds <= number * 10
 
 
 def test_the_limit_that_workers_keep_is_seen_with_how_long_a_turn_takes(redis_url: str) -> None:
     with Redis.from_url(redis_url) as redis:
         assert turns(redis) is None
-        RateLimiter(redis, 0.1, sleep=lambda _: None).wait()
+        RateLimiter(redis, 0.1).next_turn()
         found = turns(redis)
         assert found is not None
         assert found.rate == pytest.approx(0.1)
         assert 9 < found.wait_s <= 10
-        RateLimiter(redis, 1000, sleep=lambda _: None).wait()
+        RateLimiter(redis, 1000).next_turn()
         for nobodys in ("x", "1 2", "9" * 100, "1.000000 0.000000"):
             redis.set("deskbridge:throttle", nobodys)
             assert turns(redis) is None, nobodys
@@ -52,9 +50,9 @@ def test_the_limit_that_workers_keep_is_seen_with_how_long_a_turn_takes(redis_ur
 
 def test_a_long_wait_is_logged_once_a_minute(redis_url: str) -> None:
     with Redis.from_url(redis_url) as redis, capture_logs() as lines:
-        rate_limiter = RateLimiter(redis, 0.01, sleep=lambda _: None)
+        rate_limiter = RateLimiter(redis, 0.01)
         for _ in range(3):
-            rate_limiter.wait()
+            rate_limiter.next_turn()
     assert [(one["event"], one["rate"], one["seconds"]) for one in lines] == [
         ("a call waits for its turn at RATE_LIMIT", 0.01, 100)
     ]
@@ -62,7 +60,7 @@ def test_a_long_wait_is_logged_once_a_minute(redis_url: str) -> None:
 
 def test_without_a_limit_nobody_waits_and_redis_is_not_asked() -> None:
     with Redis(port=1) as redis:
-        RateLimiter(redis, 0, sleep=lambda _: (_ for _ in ()).throw(AssertionError)).wait()
+        assert RateLimiter(redis, 0).next_turn() == 0
 
 
 def test_whoever_waits_for_long_gives_a_heartbeat_every_minute(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -87,7 +85,7 @@ def test_whoever_waits_for_long_gives_a_heartbeat_every_minute(monkeypatch: pyte
 
 def test_without_redis_nobody_waits() -> None:
     with Redis(port=1) as redis:
-        RateLimiter(redis, 1, sleep=lambda _: (_ for _ in ()).throw(AssertionError)).wait()
+        assert RateLimiter(redis, 1).next_turn() == 0
 
 
 def test_a_long_line_for_the_rate_limit_ends_no_claim(
@@ -96,9 +94,10 @@ def test_a_long_line_for_the_rate_limit_ends_no_claim(
     """The turn is taken before the claim: many threads at a low limit would otherwise never send anything."""
     waited = 0.0
 
-    def wait() -> None:
+    def wait() -> float:
         nonlocal waited
         waited += 2 * bridge.settings.claim_lease
+        return 0.0
 
     monkeypatch.setattr(send_window, "_now", lambda: time.monotonic() + waited)
     connector = Connector(bridge.store, Vault(bridge.settings.secret_keys), wait)

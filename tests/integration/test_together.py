@@ -360,7 +360,7 @@ def test_tickets_that_wait_for_the_rate_limit_keep_their_locks(
     """However many wait longer than a lock's lease: else each would use up a turn of the limit, and do nothing."""
     desk, tickets = bridge_on_postgresql, range(1, 25)
     rate_limiter, locks = RateLimiter(desk.redis, 6), Locks(desk.redis, 2.0, keeps=True)
-    connect = Connector(desk.store, Vault(desk.settings.secret_keys), rate_limiter.wait).connect
+    connect = Connector(desk.store, Vault(desk.settings.secret_keys), rate_limiter.next_turn).connect
     service = replace(desk.service, locks=locks, connect=connect)
     ids = desk.receive(*(task_event(of_ticket=ticket(one), of_task=task(one)) for one in tickets))
     drive_together(service.sync_ticket, tickets, callers=8)

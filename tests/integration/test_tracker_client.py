@@ -372,7 +372,12 @@ def test_a_raw_call_waits_for_the_rate_limit_and_can_be_stopped_before_it_is_sen
         raise LeaseOver(Fault.LEASE_RAN_OUT())
 
     server = serve(saying(answer()))
-    client = connect(server, rate_limiter=lambda: waited.append("throttled"))
+
+    def turn() -> float:
+        waited.append("throttled")
+        return 0.0
+
+    client = connect(server, rate_limiter=turn)
     with pytest.raises(LeaseOver):
         client.raw("POST", "/issues.json", before_send=stop)
     assert waited == ["throttled", "asked"]

@@ -167,7 +167,12 @@ def test_the_lease_is_checked_right_before_the_request_leaves_and_it_leaves_as_o
     monkeypatch.setattr(socket.socket, "connect", connecting)
     monkeypatch.setattr(StreamWriter, "write_headers", writing)
     target = Target(server.url, SecretStr("key"))
-    client = TrackerClient(target, rate_limiter=lambda: order.append("took a turn"))
+
+    def turn() -> float:
+        order.append("took a turn")
+        return 0.0
+
+    client = TrackerClient(target, rate_limiter=turn)
     for _ in range(2):
         client.call(method, "/issues.json", body=body, before_send=lambda: order.append("checked"))
     left = (

@@ -65,7 +65,7 @@ def test_a_ticket_that_both_have_is_locked_by_each_for_itself(bridge: Bridge, ot
 def test_a_pause_and_a_limit_are_each_ones_own(bridge: Bridge, other: Bridge) -> None:
     bridge.breaker.begin(written("the tracker is away"))
     publish(bridge.redis, Process.here(), CallLimit(8))
-    RateLimiter(bridge.redis, 0.01, sleep=lambda _: None).wait()
+    RateLimiter(bridge.redis, 0.01).next_turn()
     Heartbeats(bridge.redis).mark(WORKER)
     assert other.breaker.current() is None
     assert published(other.redis) == []
@@ -100,7 +100,7 @@ def test_every_key_is_an_installations_own(bridge: Bridge) -> None:
     bridge.forward(task_event())
     bridge.breaker.begin(written("the tracker is away"))
     Publisher(bridge.settings, bridge.redis.whose).notify([4711])
-    RateLimiter(bridge.redis, 10).wait()
+    RateLimiter(bridge.redis, 10).next_turn()
     publish(bridge.redis, Process.here(), CallLimit(8))
     for kind in (WORKER, BEAT, CONSOLE):
         Heartbeats(bridge.redis).mark(kind)

@@ -120,8 +120,9 @@ def a_switch_that_is_ignored(desk: Bridge, stand_in: StandIn, _asked: list[Said]
 
 
 def a_rate_limit(desk: Bridge, _stand_in: StandIn, asked: list[Said]) -> Bridge:
-    def turn() -> None:
+    def turn() -> float:
         asked.append(("TURN", ""))
+        return 0.0
 
     desk.receive(task_event())
     connect = Connector(desk.store, Vault(desk.settings.secret_keys), turn).connect

@@ -48,11 +48,12 @@ def waiting(desk: Bridge, *, at_turn: int, do: Callable[[], None]) -> SyncServic
     """Return a service with a rate limit; while it waits for a certain turn something happens."""
     turns = 0
 
-    def wait() -> None:
+    def wait() -> float:
         nonlocal turns
         turns += 1
         if turns == at_turn or not at_turn:
             do()
+        return 0.0
 
     connect = Connector(desk.store, Vault(desk.settings.secret_keys), wait).connect
     return replace(desk.service, connect=connect)

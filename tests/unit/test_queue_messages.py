@@ -85,7 +85,7 @@ class Begun:
                 notify=lambda ids, traces, **how: self.notified.append((ids, traces, how))
             ),
             progress=SimpleNamespace(at_work=nullcontext),
-            ability=SimpleNamespace(is_able=True, wait=lambda: True),
+            ability=SimpleNamespace(wait=lambda: True),
             still_due=lambda ticket_ids: [one for one in ticket_ids if one != DONE],
         )
         jobs = {

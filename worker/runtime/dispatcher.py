@@ -43,7 +43,7 @@ class Dispatcher:
         fail: Callable[[BaseException], None],
     ) -> None:
         self._begin, self._runner, self._inbox, self._most, self._fail = begin, runner, inbox, most, fail
-        self._running, self._tasks = running, set[asyncio.Task[Any]]()
+        self._running = running
         self._idle, self._ended = asyncio.Event(), asyncio.Event()
 
     def begin_waiting(self) -> None:
@@ -67,7 +67,7 @@ class Dispatcher:
         await self._ended.wait()
 
     def end(self) -> None:
-        """Let nobody wait any more."""
+        """End every wait."""
         self._idle.set()
         self._ended.set()
 
@@ -82,12 +82,10 @@ class Dispatcher:
         own = OwnContext(notified.ticket_id, notified.notified_by)
         ticket = RunningTicket(notified.ticket_id, self._begin(notified.ticket_id), notified.has_priority)
         self._running[ticket.ticket_id] = ticket
-        task = asyncio.get_running_loop().create_task(self._runner.run(ticket), context=own.context)
-        self._tasks.add(task)
-        task.add_done_callback(lambda ended: self._over(ticket, own, ended))
+        ticket.task = asyncio.get_running_loop().create_task(self._runner.run(ticket), context=own.context)
+        ticket.task.add_done_callback(lambda ended: self._over(ticket, own, ended))
 
     def _over(self, ticket: RunningTicket, own: OwnContext, task: asyncio.Task[Any]) -> None:
-        self._tasks.discard(task)
         error = None if task.cancelled() else task.exception()
         if error is not None and not isinstance(error, Exception):
             self._fail(error)

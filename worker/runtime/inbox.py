@@ -91,7 +91,7 @@ class Inbox:
             return taken
 
     def close(self) -> None:
-        """Take no more tickets; whoever waits for room is told so."""
+        """Take no more tickets, and end every wait for room."""
         with self._change:
             self.is_closed = True
             self._change.notify_all()

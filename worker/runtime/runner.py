@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator, Collection
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
@@ -30,7 +31,10 @@ from worker.ticket.steps import (
 
 AFTER_CALLS, HELPDESK, OTHERS, ALONE = 2, 4, 4, 4
 """Threads beside those of calls: for what is noted after one, for questions to the help desk, for everything else that
-takes long, and for the operations of a group that has failed."""
+takes long, and, in either lane, for the operations of a group that has failed."""
+
+MOST_THREADS = 2 + AFTER_CALLS + HELPDESK + OTHERS + 2 * ALONE
+"""All threads beside those of calls that may be at the database, the two lanes included."""
 
 READ_LINGER_S, WRITE_LINGER_S = 0.0003, 0.00015
 """For each ticket that is running so long operations are gathered: the more tickets there are, the more come together.
@@ -44,6 +48,7 @@ class RunningTicket:
     Attributes:
         outages: how many this process knew of when the ticket was let in.
         slot: that of its last claim.
+        task: runs the workflow; kept here, since the loop itself does not keep it.
     """
 
     ticket_id: int
@@ -51,6 +56,7 @@ class RunningTicket:
     has_priority: bool = False
     outages: int = 0
     slot: Slot = field(default_factory=Slot)
+    task: asyncio.Task[Any] | None = None
 
 
 class Runner:
@@ -170,7 +176,7 @@ class Runner:
         try:
             return await (self._read if reads else self._write).run(operation, ticket.ticket_id)
         except ExecuteAlone:
-            if operation.splits:  # its answer may wait for whoever holds its row; no claim waits for that
+            if operation.splits:  # its answer may wait long for its row; no claim waits for that
                 ticket.slot.release()
             pool = self._read_alone if reads else self._write_alone
             if ticket.slot.is_held:  # a claim: it waits behind no answer

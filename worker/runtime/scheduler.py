@@ -26,7 +26,8 @@ while it waits. Half of them are loaded together, and share SQL."""
 
 CLAIMS_PER_CALL = 2
 """Claims that may be made for each call: so when a call ends, the next one is claimed already and waits for no commit.
-A claim waits for one call at most, which is 5 s of its lease. With a rate limit none is made ahead."""
+A claim waits for one call at most, which is 5 s of its lease, unless the limit falls. With a rate limit none is made
+ahead."""
 
 LONGEST_WAIT_S = 60.0
 """Longer than any database that is to answer still takes, its time-outs included."""

@@ -193,8 +193,8 @@ def _tell_wait(ctx: TicketContext, seconds: float, task_id: int | None) -> None:
     """Note that a claim waited for one of the calls that may be made at once."""
     limit = ctx.services.call_limit()
     if limit and seconds > LONG_S:
-        told = What.WAITED_FOR_CALL(seconds=seconds, count=limit.size, because=limit.because)
-        ctx.note(told, task_id=task_id)
+        waited = What.WAITED_FOR_CALL(seconds=seconds, count=limit.size, because=limit.because)
+        ctx.note(waited, task_id=task_id)
 
 
 @dataclass(frozen=True)

@@ -53,7 +53,7 @@ def test_the_limit_settles_near_what_the_tracker_answers_at_once_and_uses_all_of
 def test_a_redmine_of_one_process_is_given_few_calls_within_some_hundred() -> None:
     simulation = Simulation(1, REDMINE)
     simulation.run_until_answered(400)
-    assert simulation.size <= 4
+    assert simulation.size <= 3
     assert simulation.limits[0].current.why is CallLimitBy.QUEUEING
 
 
@@ -62,7 +62,7 @@ def test_calls_that_are_on_their_way_through_the_network_do_not_queue(servers: i
     simulation = Simulation(servers, REDMINE, network_s=0.1, ceiling=64)
     simulation.run(60)
     busy = servers * (0.1 + 0.035) / 0.035
-    assert busy < simulation.run(120) < 2 * busy + 5
+    assert busy < simulation.run(120) < 1.5 * busy + 4
     assert simulation.answered > 0.95 * 120 * capacity(servers)
 
 
@@ -126,7 +126,7 @@ def test_a_tracker_that_answers_more_or_fewer_than_before_is_given_as_many(befor
     simulation.run(60)
     simulation.now_answers(after)
     simulation.run(90)
-    assert after * 0.9 < simulation.run(60) < after * 2 + 5
+    assert after * 0.9 < simulation.run(60) < after * 1.5 + 4
 
 
 def test_calls_that_fail_halve_the_limit_down_to_one_and_it_recovers() -> None:
@@ -187,10 +187,10 @@ def test_a_probe_is_short_and_changes_neither_the_limit_nor_its_reason() -> None
     assert (limit.size, limit.current.size) == (1, before.size), "a probe"
     answer(12, 0.2)
     assert limit.size == 32, "as long as ever, so that they did not queue"
-    answer(200, 0.35)
+    answer(200, 0.3)
     assert limit.size > 1, "the next probe comes a minute later at the earliest"
     now[0] += PROBE_EVERY_S
-    answer(1, 0.35)
+    answer(1, 0.3)
     assert limit.size <= 2, "and by the clock, for all workers at the same time"
 
 
