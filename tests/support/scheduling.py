@@ -20,6 +20,22 @@ from worker.ticket.steps import Admission, RedisOp
 PATIENCE_S = 60.0
 
 
+class Hang:
+    """Something that hangs until it is let go.
+
+    Attributes:
+        hangs: set once it does.
+        goes_on: lets it go.
+    """
+
+    def __init__(self) -> None:
+        self.hangs, self.goes_on = threading.Event(), threading.Event()
+
+    def __call__(self) -> None:
+        self.hangs.set()
+        self.goes_on.wait(PATIENCE_S)
+
+
 class Ping(RedisOp[int]):
     """One round trip to Redis for all that ask; it answers ten times the ticket's id.
 

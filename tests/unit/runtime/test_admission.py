@@ -9,7 +9,7 @@ from contextlib import suppress
 import pytest
 
 from shared.errors import NotBegun, TrackerBusy
-from tests.support.scheduling import PATIENCE_S, Claim, Enter, Stage, Write
+from tests.support.scheduling import PATIENCE_S, Claim, Enter, Hang, Stage, Write
 from tests.support.together import called, claimed, noted
 from tests.support.waiting import until
 from worker.runtime.scheduler import CLAIMS_PER_CALL
@@ -49,40 +49,32 @@ def test_a_process_that_stops_makes_no_more_calls_and_returns_what_others_are_to
 
 def test_a_process_that_stops_refuses_at_once_what_waits_for_a_call(stage: Stage) -> None:
     """However long the call takes that it would have waited for."""
-    is_called, go_on = threading.Event(), threading.Event()
-
-    def call() -> None:
-        is_called.set()
-        go_on.wait(PATIENCE_S)
+    call = Hang()
 
     async def workflow(_ticket_id: int) -> None:
         await called(call)
 
     scheduler = stage.started(workflow, calls=1)
     scheduler.take([1, 2, 3])
-    assert is_called.wait(PATIENCE_S)
+    assert call.hangs.wait(PATIENCE_S)
     until(lambda: len(scheduler.running) == 3)
     scheduler.stop()
     until(lambda: len(scheduler.running) == 1)
-    go_on.set()
+    call.goes_on.set()
     assert sorted(scheduler.close()) == [2, 3]
 
 
 def test_a_process_that_stops_does_not_wait_for_ever(stage: Stage) -> None:
-    is_called, go_on = threading.Event(), threading.Event()
-
-    def call() -> None:
-        is_called.set()
-        go_on.wait(PATIENCE_S)
+    call = Hang()
 
     async def workflow(_ticket_id: int) -> None:
         await called(call)
 
     scheduler = stage.started(workflow)
     scheduler.take([1])
-    assert is_called.wait(PATIENCE_S)
+    assert call.hangs.wait(PATIENCE_S)
     assert scheduler.close(patience=0.1) == [1], "others look whether there is more to do"
-    go_on.set()
+    call.goes_on.set()
 
 
 @pytest.mark.parametrize("is_claimed", [True, False])

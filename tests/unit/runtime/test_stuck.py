@@ -10,23 +10,12 @@ from typing import Any, Self
 import pytest
 
 from shared.process.alive import alive
-from tests.support.scheduling import PATIENCE_S, Ping, Read, Stage, Write
+from tests.support.scheduling import PATIENCE_S, Hang, Ping, Read, Stage, Write
 from tests.support.together import Begin, called
 from tests.support.waiting import until
 
 SOON_S = 0.3
 """After so long something counts as stuck in these tests."""
-
-
-class Hang:
-    """Something that hangs until it is let go."""
-
-    def __init__(self) -> None:
-        self.hangs, self.goes_on = threading.Event(), threading.Event()
-
-    def __call__(self) -> None:
-        self.hangs.set()
-        self.goes_on.wait(PATIENCE_S)
 
 
 @pytest.fixture
