@@ -195,7 +195,7 @@ class Settings(BaseSettings):
     sweep_interval: float = Field(
         default=10,
         gt=0,
-        description="Seconds between two sweeps: how late an event is at most when its ring was lost",
+        description="Seconds between two sweeps: how late an event is at most if its queue message is lost",
     )
     lock_lease: float = Field(
         default=60,
