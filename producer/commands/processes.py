@@ -75,7 +75,7 @@ def worker(
 ) -> None:
     """Send to the tracker what is due.
 
-    As many calls are made at once as the tracker takes, over all workers; `deskbridge doctor` says how many.
+    Each worker makes as many calls at once as the tracker answers without delay; `deskbridge doctor` says how many.
     """
     _become("worker", "--concurrency", str(concurrency))
 
