@@ -301,7 +301,7 @@ def test_what_is_no_ticket_is_left_out_with_one_warning_that_does_not_quote_it(o
     worker = Begun()
     with capture_logs() as lines:
         worker.task(ticket_ids=[1, other, 2, other])
-    until(lambda: {1, 2} <= set(worker.tickets))
+    until(lambda: {1, 2} <= set(worker.tickets) and not worker.scheduler.is_at_work)
     assert worker.end() == []
     assert sorted(worker.tickets) == [1, 2]
     assert [line for line in lines if line["log_level"] == "warning"] == [
