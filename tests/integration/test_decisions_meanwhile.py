@@ -60,7 +60,7 @@ def test_hours_that_change_while_the_issue_is_created_are_logged_as_they_are_the
         newer.extend(bridge.receive(task_event(1, of_task=task(actiontime=7200))))
 
     (older,) = bridge.receive(task_event())
-    with stopped(monkeypatch, "POST", "/issues.json", meanwhile):
+    with stopped("POST", "/issues.json", meanwhile):
         bridge.sync()
     until_settled(bridge)
     assert [one["hours"] for one in entries(stand_in)] == [2.0]
@@ -72,7 +72,7 @@ def test_hours_that_are_taken_back_while_the_issue_is_created_are_not_logged(
 ) -> None:
     bridge.receive(task_event())
     undone = task_event(1, of_task=task(state=1))
-    with stopped(monkeypatch, "POST", "/issues.json", lambda: bridge.receive(undone)):
+    with stopped("POST", "/issues.json", lambda: bridge.receive(undone)):
         bridge.sync()
     until_settled(bridge)
     assert entries(stand_in) == []

@@ -60,6 +60,6 @@ def test_a_late_answer_that_names_what_is_linked_already_is_nothing_to_decide(
         assert (linked.state, linked.attempt, linked.tracker_id) == (LedgerState.LINKED, 2, 6)
 
     bridge.receive(task_event())
-    with stopped(monkeypatch, "POST", "/issues.json", meanwhile):
+    with stopped("POST", "/issues.json", meanwhile):
         bridge.sync()
     assert row(bridge, Kind.TICKET, 4711).state == LedgerState.LINKED, row(bridge, Kind.TICKET, 4711).reason

@@ -108,7 +108,7 @@ def test_a_late_answer_to_a_held_creation_lets_those_go_on_that_were_held_for_it
         stand_in.clear_faults(fault)
 
     bridge.receive(task_event())
-    with stopped(monkeypatch, "POST", "/issues.json", meanwhile):
+    with stopped("POST", "/issues.json", meanwhile):
         bridge.sync()
     assert row(bridge, Kind.TICKET, 4711).state == LedgerState.LINKED
     until_settled(bridge)
@@ -186,7 +186,7 @@ def test_time_that_went_to_a_sibling_and_back_is_logged_from_the_newest_event_th
         assert (bridge.event(lost).state, bridge.event(newer[0]).state) == ("superseded", "done")
 
     bridge.receive(task_event(2, of_task=task(513, content="same")))
-    with stopped(monkeypatch, "POST", "/time_entries.json", meanwhile):
+    with stopped("POST", "/time_entries.json", meanwhile):
         bridge.sync()
     until_settled(bridge)
     assert row(bridge, Kind.TICKET_TASK, 512).state == LedgerState.LINKED, bridge.steps()

@@ -42,7 +42,7 @@ def test_a_worker_stopped_between_201_and_commit_while_another_takes_over_makes_
             bridge.service.sync(4711)
 
     (event_id,) = bridge.receive(task_event())
-    with stopped(monkeypatch, "POST", path, meanwhile):
+    with stopped("POST", path, meanwhile):
         bridge.sync()
     until_settled(bridge)
     assert (len(ours(stand_in)), len(entries(stand_in))) == (1, 1)
@@ -85,7 +85,7 @@ def test_a_late_answer_of_a_superseded_attempt_is_shown_with_both_ids(
         bridge.service.sync(4711)
 
     bridge.receive(task_event())
-    with stopped(monkeypatch, "POST", "/issues.json", meanwhile):
+    with stopped("POST", "/issues.json", meanwhile):
         bridge.sync()
     held = row(bridge, Kind.TICKET, 4711)
     assert (held.state, held.candidates) == (LedgerState.HELD, [6, 7])
@@ -99,7 +99,7 @@ def test_redis_flushed_in_the_middle_of_a_pass_lets_two_passes_do_the_work_once(
         bridge.service.sync(4711)
 
     bridge.receive(*(task_event(number, of_task=task(number)) for number in range(1, 4)))
-    with stopped(monkeypatch, "POST", "/time_entries.json", meanwhile):
+    with stopped("POST", "/time_entries.json", meanwhile):
         bridge.sync()
     until_settled(bridge)
     assert (len(ours(stand_in)), len(entries(stand_in))) == (1, 3)
@@ -134,7 +134,7 @@ def test_an_answer_whose_id_a_sibling_adopted_gets_it_and_the_sibling_is_made_ag
         assert row(bridge, Kind.TICKET, 1).adopted
 
     bridge.receive(task_event(1, of_ticket=ticket(2, **SAME), of_task=task(2)))
-    with stopped(monkeypatch, "POST", "/issues.json", meanwhile):
+    with stopped("POST", "/issues.json", meanwhile):
         bridge.sync(2)
     until_settled(bridge, 1, 2)
     assert row(bridge, Kind.TICKET, 2).tracker_id == 6
@@ -162,7 +162,7 @@ def test_a_late_answer_whose_id_a_sibling_has_is_no_duplicate_where_the_work_was
         bridge.service.sync(2)
 
     bridge.receive(task_event(1, of_ticket=ticket(2, **SAME), of_task=task(2)))
-    with stopped(monkeypatch, "POST", "/issues.json", meanwhile):
+    with stopped("POST", "/issues.json", meanwhile):
         bridge.sync(2)
     until_settled(bridge, 1, 2)
     assert [row(bridge, Kind.TICKET, key).state for key in (1, 2)] == ["linked", "linked"]

@@ -21,7 +21,7 @@ def test_an_answer_whose_row_was_claimed_anew_meanwhile_is_a_possible_duplicate(
         change(bridge, Kind.TICKET, 4711, attempt=2)
 
     bridge.receive(task_event())
-    with stopped(monkeypatch, "POST", "/issues.json", meanwhile):
+    with stopped("POST", "/issues.json", meanwhile):
         bridge.sync()
     found = row(bridge, Kind.TICKET, 4711)
     assert (found.state, found.duplicate) == (LedgerState.HELD, True)
@@ -32,7 +32,7 @@ def test_an_answer_takes_its_object_from_a_row_that_had_adopted_it(
     bridge: Bridge, stand_in: StandIn, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (event_id,) = bridge.receive(task_event())
-    with stopped(monkeypatch, "POST", "/issues.json", lambda: adopt_as_a_sibling(bridge, event_id)):
+    with stopped("POST", "/issues.json", lambda: adopt_as_a_sibling(bridge, event_id)):
         bridge.sync()
     assert row(bridge, Kind.TICKET, 4711).tracker_id == 6
     assert row(bridge, Kind.TICKET, 999).state == LedgerState.IN_DOUBT
@@ -47,7 +47,7 @@ def test_an_answer_counts_for_a_row_that_somebody_else_was_at_meanwhile(
         change(bridge, Kind.TICKET, 4711, state=LedgerState.IN_DOUBT)
 
     bridge.receive(task_event())
-    with stopped(monkeypatch, "POST", "/issues.json", meanwhile):
+    with stopped("POST", "/issues.json", meanwhile):
         bridge.sync()
     assert row(bridge, Kind.TICKET, 4711).state == LedgerState.LINKED
     assert len(entries(stand_in)) == 1

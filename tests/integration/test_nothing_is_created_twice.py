@@ -80,7 +80,7 @@ def test_every_issue_that_was_created_for_equal_tickets_is_known_to_the_ledger(
         assert row(bridge, Kind.TICKET, 1).adopted
         assert row(bridge, Kind.TICKET, 2).state == LedgerState.LINKED
 
-    with stopped(monkeypatch, "POST", "/issues.json", meanwhile, sent=False):
+    with stopped("POST", "/issues.json", meanwhile, sent=False):
         bridge.sync(1)
     until_settled(bridge, 1, 2)
     rows = [row(bridge, Kind.TICKET, key) for key in (1, 2)]

@@ -15,7 +15,9 @@ from producer.admin.catching_up import recovery
 from producer.admin.decisions.held import decide
 from shared.codes.kinds import Kind
 from shared.store.tables.ledger import LedgerRow
+from shared.tracker.answers import Answer
 from tests.support.bridge import Bridge
+from tests.support.calls import Call, around_calls
 from tests.support.events import ALICE, BOB, task, task_event, ticket, ticket_event
 
 pytestmark = pytest.mark.promise("OPS-05")
@@ -290,18 +292,20 @@ def test_a_list_that_grows_while_it_is_read_is_no_obstacle(
     for number in range(1, 6):
         bridge.forward(task_event(number, of_ticket=ticket(number), of_task=task(number)), ticket_id=number)
     saved.restore()
-    call = bridge.service.connect(None)[1].__class__.call  # type: ignore[arg-type]
+    client = bridge.service.connect(None)[1]  # type: ignore[arg-type]
     made: list[object] = []
 
-    def grow(client: Any, method: str, path: str, **arguments: Any) -> Any:
-        answer = call(client, method, path, **arguments)
-        if (method, path) == ("GET", "/issues.json") and len(made) < 4:
-            made.append(call(client, "POST", path, body={"issue": {"project_id": 1, "subject": "by hand"}}))
+    def grow(call: Call) -> Answer:
+        answer = call.make(True)
+        if (call.method, call.path) == ("GET", "/issues.json") and len(made) < 4:
+            made.append(
+                client.call("POST", call.path, body={"issue": {"project_id": 1, "subject": "by hand"}})
+            )
         return answer
 
-    monkeypatch.setattr("shared.tracker.client.TrackerClient.call", grow)
     bridge.receive(task_event(1, of_ticket=ticket(1), of_task=task(1)))
-    bridge.service.sync(1)
+    with around_calls(grow):
+        bridge.service.sync(1)
     assert made
     assert row(bridge, Kind.TICKET, 1).tracker_id == SEEDED + 1
 

@@ -80,8 +80,6 @@ def test_what_comes_in_during_a_pass_is_seen_to_after_it(
 ) -> None:
     """Its own message found the lock busy."""
     bridge.receive(task_event())
-    with stopped(
-        monkeypatch, "POST", "/issues.json", lambda: bridge.receive(task_event(1, of_task=task(513)))
-    ):
+    with stopped("POST", "/issues.json", lambda: bridge.receive(task_event(1, of_task=task(513)))):
         bridge.service.sync(4711)
     assert len(entries(stand_in)) == 2

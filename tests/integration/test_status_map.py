@@ -15,9 +15,10 @@ from shared.codes.reasons import Reason
 from shared.metadata.synchronisation import refresh
 from shared.store.configuration.links import LinkKind
 from shared.store.configuration.metadata import MetadataKind
-from shared.tracker.client import TrackerClient
+from shared.tracker.answers import Answer
 from shared.tracker.lists import TrackerLists
 from tests.support.bridge import STATUS_MAP, Bridge
+from tests.support.calls import Call, around_calls
 from tests.support.events import SUPPORT_ENTITY, task, task_event, ticket, ticket_event
 from tests.support.ledger import let_leases_run_out, ours, until_settled
 from tests.support.workflows import going_on, kill, workflow_up_to
@@ -136,16 +137,15 @@ def test_a_map_that_is_changed_while_an_issue_comes_to_be_counts_for_it(
 ) -> None:
     """Whoever changes it is offered what was given before, and cannot see what is on its way."""
     bridge.configure(status_map={1: 1})
-    call = TrackerClient.call
 
-    def changing(self: TrackerClient, method: str, asked: str, **options: Any) -> Any:
-        answer = call(self, method, asked, **options)
-        if asked == path and method == "POST":
+    def changing(call: Call) -> Answer:
+        answer = call.make(True)
+        if (call.method, call.path) == ("POST", path):
             change(bridge.store, {"status_map": '{"1": 1, "2": 2, "5": 3, "6": 5}'}, replay=True)
         return answer
 
-    monkeypatch.setattr(TrackerClient, "call", changing)
-    assert bridge.forward(task_event(of_ticket=ticket(status=5))) == ["done"]
+    with around_calls(changing):
+        assert bridge.forward(task_event(of_ticket=ticket(status=5))) == ["done"]
     bridge.sync()
     assert ours(stand_in)[0]["status"] in (3, "Resolved")
 
@@ -160,18 +160,16 @@ def test_a_map_that_is_changed_while_a_pass_finds_another_tickets_issue_counts_f
         same = ticket(ticket_id, title="Same", status=5)
         bridge.receive(task_event(of_ticket=same, of_task=task(ticket_id * 10)))
         bridge.sync(ticket_id)
-    call = TrackerClient.call
 
-    def changing(self: TrackerClient, method: str, asked: str, **options: Any) -> Any:
-        answer = call(self, method, asked, **options)
-        if (method, asked) == ("GET", "/issues.json"):
+    def changing(call: Call) -> Answer:
+        answer = call.make(True)
+        if (call.method, call.path) == ("GET", "/issues.json"):
             change(bridge.store, {"status_map": '{"1": 1, "2": 2, "5": 3, "6": 5}'}, replay=True)
         return answer
 
-    monkeypatch.setattr(TrackerClient, "call", changing)
-    bridge.hurry()
-    bridge.sync(7)
-    monkeypatch.undo()
+    with around_calls(changing):
+        bridge.hurry()
+        bridge.sync(7)
     for ticket_id in (7, 8):
         until_settled(bridge, ticket_id)
     assert [one["status"] in (3, "Resolved") for one in ours(stand_in)] == [True, True]

@@ -34,7 +34,7 @@ def test_a_stopped_worker_that_continues_does_not_leave_an_older_status(
         bridge.receive(ticket_event(2, of_ticket=ticket(status=6)))
         bridge.service.sync(4711)
 
-    with stopped(monkeypatch, "PUT", "/issues/6.json", meanwhile, sent=False):
+    with stopped("PUT", "/issues/6.json", meanwhile, sent=False):
         bridge.sync()
     a_sweep(bridge).notify_due()
     until_settled(bridge)
@@ -98,7 +98,7 @@ def test_a_status_that_whoever_had_adopted_an_issue_has_given_it_is_corrected(
             )
             tx.templates.activate(made, 1, "a test")
     (event_id,) = bridge.receive(task_event())
-    with stopped(monkeypatch, "POST", "/issues.json", adopted):
+    with stopped("POST", "/issues.json", adopted):
         bridge.sync()
     (issue,) = (one for one in stand_in.state()["issues"] if one["id"] == 6)
     assert issue["status_id"] == NEW
@@ -115,7 +115,7 @@ def test_an_answer_that_comes_after_its_lease_does_not_tell_the_issue_s_status(
 
     bridge.configure(status_map={2: NEW})
     bridge.receive(task_event())
-    with stopped(monkeypatch, "POST", "/issues.json", adopted_and_given_back):
+    with stopped("POST", "/issues.json", adopted_and_given_back):
         bridge.sync()
     (issue,) = (one for one in stand_in.state()["issues"] if one["id"] == 6)
     assert issue["status_id"] == NEW

@@ -181,7 +181,7 @@ def test_what_comes_in_on_the_way_is_seen_to_before_the_end(
     """Its own message found the lock busy."""
     ids, late = receive(desk), list[int]()
     updates = [ticket_event(5, of_ticket=ticket(one, status=5)) for one in TICKETS]
-    with stopped(monkeypatch, "POST", "/issues.json", lambda: late.extend(desk.receive(*updates))):
+    with stopped("POST", "/issues.json", lambda: late.extend(desk.receive(*updates))):
         desk.sync_together(*TICKETS, callers=1)  # nobody is at an end before
     assert states(desk, [*ids, *late]) == {"done": 2 * len(TICKETS)}
     assert {one["status_id"] for one in ours(stand_in)} == {3}

@@ -199,7 +199,7 @@ def test_a_worker_that_is_to_end_ends_with_the_calls_that_were_under_way(
             scheduler.stop()
             is_stopped.set()
 
-        with stopped(monkeypatch, "POST", "/issues.json", stop):
+        with stopped("POST", "/issues.json", stop):
             scheduler.take(range(1, 9))
             assert is_stopped.wait(PATIENCE_S)
             left = scheduler.close()

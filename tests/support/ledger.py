@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-import pytest
 from sqlalchemy import update
 
 from deploy.sandbox.tracker.control import StandIn
@@ -18,8 +16,9 @@ from shared.store.ledger.statements import Claim
 from shared.store.tables.journal import JournalEvent
 from shared.store.tables.ledger import LedgerRow, LedgerState, TaskTimeLink, TicketIssueLink
 from shared.store.tables.types import clock
-from shared.tracker.client import TrackerClient
+from shared.tracker.answers import Answer
 from tests.support.bridge import SUPPORT, Bridge
+from tests.support.calls import Call, around_calls
 from worker.sweep import Sweep
 
 MODELS = {Kind.TICKET: TicketIssueLink, Kind.TICKET_TASK: TaskTimeLink}
@@ -79,49 +78,22 @@ def adopt_as_a_sibling(bridge: Bridge, event_id: int) -> None:
 
 
 @contextmanager
-def stopped(
-    monkeypatch: pytest.MonkeyPatch,
-    method: str,
-    path: str,
-    meanwhile: Callable[[], object],
-    *,
-    sent: bool = True,
-) -> Iterator[None]:
+def stopped(method: str, path: str, meanwhile: Callable[[], object], *, sent: bool = True) -> Iterator[None]:
     """Stop the first worker that makes this call, after the tracker carried it out (or, not sent, before)."""
     hit: list[bool] = []
-    call, acall = TrackerClient.call, TrackerClient.acall
 
-    def is_first(its_method: str, its_path: str) -> bool:
-        first = (its_method, its_path) == (method, path) and not hit
-        if first:
+    def stopping(call: Call) -> Answer:
+        is_first = (call.method, call.path) == (method, path) and not hit
+        if is_first:
             hit.append(True)
-        return first
-
-    def stopping(self: TrackerClient, its_method: str, its_path: str, **arguments: Any) -> Any:
-        first = is_first(its_method, its_path)
-        if first and not sent:
+        if is_first and not sent:
             meanwhile()
-            arguments.pop("before_send", None)
-        answer = call(self, its_method, its_path, **arguments)
-        if first and sent:
+        answer = call.make(sent or not is_first)
+        if is_first and sent:
             meanwhile()
         return answer
 
-    async def stopping_on_the_loop(
-        self: TrackerClient, its_method: str, its_path: str, **arguments: Any
-    ) -> Any:
-        first = is_first(its_method, its_path)
-        if first and not sent:
-            await asyncio.to_thread(meanwhile)
-            arguments.pop("before_send", None)
-        answer = await acall(self, its_method, its_path, **arguments)
-        if first and sent:
-            await asyncio.to_thread(meanwhile)
-        return answer
-
-    with monkeypatch.context() as patched:
-        patched.setattr(TrackerClient, "call", stopping)
-        patched.setattr(TrackerClient, "acall", stopping_on_the_loop)
+    with around_calls(stopping):
         yield
     assert hit, "the call was never made"
 
