@@ -1,7 +1,6 @@
 """The tracker's HTTP side: five seconds for each call, no retries of its own, and an error that says what was sent.
 
-A call is a coroutine (`acall`). Threads make the same calls by `call` and `raw`, which have them made on a loop of
-their own.
+A request is sent by a coroutine (`send`). Threads use `call` and `raw`, which have it sent on a loop of their own.
 """
 
 from __future__ import annotations
@@ -10,7 +9,7 @@ import asyncio
 import re
 import time
 from collections.abc import Callable, Collection, Coroutine, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from http import HTTPStatus
 from typing import Any, Literal, TypeVar
@@ -96,6 +95,33 @@ class CallRecord:
         return self.status is not None and not self.is_unclear
 
 
+@dataclass(frozen=True)
+class Request:
+    """A request to the tracker.
+
+    Attributes:
+        method: GET, POST, PUT or DELETE.
+        path: path below base_url.
+        body: sent as JSON with POST and PUT.
+        params: query parameters.
+        login: tracker login of the person on whose behalf it is made; None: the administrator.
+        before_send: called right before the request leaves, the connection made; what it raises stops the call.
+        observe: is given the call once it has ended; what it raises is raised in place of the call's own error.
+        expected: refusals that are as normal as success, by status: no warnings, nor told as errors.
+        has_turn: whether the rate limit was waited for already (`TrackerClient.take_turn`).
+    """
+
+    method: str
+    path: str
+    body: Any = None
+    params: Mapping[str, str | int] | None = None
+    login: str | None = None
+    before_send: Callable[[], None] | None = None
+    observe: Callable[[CallRecord], None] | None = None
+    expected: Collection[int] = ()
+    has_turn: bool = False
+
+
 @dataclass(frozen=True, slots=True)
 class Target:
     """Where the tracker is and how it is spoken to.
@@ -158,30 +184,14 @@ class TrackerClient:
         expected: Collection[int] = (),
         has_turn: bool = False,
     ) -> Answer:
-        """Make one call from a thread; as `acall`.
-
-        `before_send` and `observe` are called in another thread.
+        """Make one call from a thread; the arguments are those of `Request`.
 
         Raises:
             RuntimeError: this thread runs an event loop.
-            TrackerError: as `acall`.
+            TrackerError: as `send`.
         """
-        if not has_turn:
-            self.take_turn()
-        return self._from_thread(
-            method,
-            path,
-            lambda: self.acall(
-                method,
-                path,
-                body=body,
-                params=params,
-                login=login,
-                before_send=before_send,
-                observe=observe,
-                expected=expected,
-                has_turn=True,
-            ),
+        return self.send_from_thread(
+            Request(method, path, body, params, login, before_send, observe, expected, has_turn)
         )
 
     def raw(
@@ -204,61 +214,46 @@ class TrackerClient:
             OutcomeUnknown: sent, and no whole answer came.
         """
         self.take_turn()
-        answer = self._from_thread(
-            method, path, lambda: self._exchange(method, path, body, None, None, before_send)
-        )
-        _tell_refusal(method, path, answer[0])
+        request = Request(method, path, body, before_send=before_send)
+        answer = self._from_thread(request, self._exchange)
+        _tell_refusal(request, answer[0])
         return raw_answer(*answer)
 
-    async def acall(
-        self,
-        method: str,
-        path: str,
-        *,
-        body: Any = None,
-        params: Mapping[str, str | int] | None = None,
-        login: str | None = None,
-        before_send: Callable[[], None] | None = None,
-        observe: Callable[[CallRecord], None] | None = None,
-        expected: Collection[int] = (),
-        has_turn: bool = False,
-    ) -> Answer:
-        """Make one call.
+    def send_from_thread(self, request: Request) -> Answer:
+        """Send a request from a thread; its `before_send` and `observe` are called in another one.
 
-        Args:
-            method: GET, POST, PUT or DELETE.
-            path: path below base_url.
-            body: sent as JSON with POST and PUT.
-            params: query parameters.
-            login: tracker login of the person on whose behalf it is made; None: the administrator.
-            before_send: called right before the request leaves, the connection made; what it raises stops the call.
-            observe: is given the call once it has ended; what it raises is raised in place of the call's own error.
-            expected: refusals that are as normal as success, by status: no warnings, nor told as errors.
-            has_turn: whether the rate limit was waited for already (`take_turn`).
+        Raises:
+            RuntimeError: this thread runs an event loop.
+            TrackerError: as `send`.
+        """
+        if not request.has_turn:
+            self.take_turn()
+        return self._from_thread(replace(request, has_turn=True), self.send)
 
-        Returns:
-            The answer, with any status 2xx.
+    async def send(self, request: Request) -> Answer:
+        """Send a request; return its answer, with any status 2xx.
 
         Raises:
             TrackerError: of the class that says whether it was sent and may be repeated.
         """
-        if login is not None and not is_header(login):
+        method, path = request.method, request.path
+        if request.login is not None and not is_header(request.login):
             raise ImpersonationRefused(
                 method, path, detail=Detail.LOGIN_NO_HEADER()
             )  # this person's fault, no outage
-        if not has_turn:
+        if not request.has_turn:
             await self._wait_for_turn()
         try:
-            return await self._call(method, path, body, params, login, before_send, observe, expected)
+            return await self._call(request)
         except TrackerClosed as closed:
             if closed.status != 403:
                 raise
-            raise await self._told_apart(closed, observe) from None
+            raise await self._told_apart(closed, request.observe) from None
         except TrackerError as failure:
             if not failure.foreign:
                 raise
-            await self._ask_whether_there(failure, observe)
-            detail = refused_on_the_way(failure.status) if body is not None else Detail.NOT_THE_TRACKERS()
+            await self._ask_whether_there(failure, request.observe)
+            detail = Detail.NOT_THE_TRACKERS() if request.body is None else refused_on_the_way(failure.status)
             raise OutcomeUnknown(method, path, status=failure.status, detail=detail) from None
 
     @property
@@ -277,50 +272,44 @@ class TrackerClient:
         if self._rate_limiter:
             await asyncio.sleep(await asyncio.to_thread(self._rate_limiter))
 
-    def _from_thread(self, method: str, path: str, make: Callable[[], Coroutine[Any, Any, T]]) -> T:
+    def _from_thread(self, request: Request, send: Callable[[Request], Coroutine[Any, Any, T]]) -> T:
         try:
-            return PORTAL.run(make, LONGEST_S)
+            return PORTAL.run(lambda: send(request), LONGEST_S)
         except TimeoutError:
-            raise OutcomeUnknown(method, path, detail=Detail.TIME_OUT()) from None
+            raise OutcomeUnknown(request.method, request.path, detail=Detail.TIME_OUT()) from None
         finally:
             alive()
 
-    async def _call(
-        self,
-        method: str,
-        path: str,
-        body: Any,
-        params: Mapping[str, str | int] | None,
-        login: str | None,
-        before_send: Callable[[], None] | None,
-        observe: Callable[[CallRecord], None] | None,
-        expected: Collection[int] = (),
-    ) -> Answer:
-        began = time.monotonic()
+    async def _call(self, request: Request) -> Answer:
+        began, observe = time.monotonic(), request.observe
         status: int | None = None
         error: Notice | None = None
         try:
-            status, headers, content = await self._exchange(method, path, body, params, login, before_send)
-            _tell_refusal(method, path, status, expected)
+            status, headers, content = await self._exchange(request)
+            _tell_refusal(request, status)
             return read_answer(
-                method,
-                path,
+                request.method,
+                request.path,
                 status=status,
                 headers=headers,
                 body=content,
-                impersonating=login is not None,
+                impersonating=request.login is not None,
                 base_url=self.target.base_url,
             )
         except (LockBusy, Outdated):  # `before_send` has stopped it: there was no call
             observe = None
             raise
         except BridgeError as failure:
-            error = _told(failure) if status not in expected else None
+            error = _told(failure) if status not in request.expected else None
             raise
         finally:
             if observe:
                 elapsed = round((time.monotonic() - began) * 1000)
-                observe(CallRecord(method, path, login, body, status, elapsed, error))
+                observe(
+                    CallRecord(
+                        request.method, request.path, request.login, request.body, status, elapsed, error
+                    )
+                )
 
     async def _told_apart(
         self, closed: TrackerClosed, observe: Callable[[CallRecord], None] | None
@@ -330,7 +319,7 @@ class TrackerClient:
             return TrackerAway(closed.method, closed.path, status=closed.status, detail=why_foreign(closed))
         try:
             await self._wait_for_turn()
-            answer = await self._call("GET", MYSELF, None, None, None, None, observe)
+            answer = await self._call(Request("GET", MYSELF, observe=observe))
         except TrackerRejected as refused:
             detail = Detail.REST_SWITCHED_OFF() if refused.status == 403 else None
         except TrackerClosed as unknown:
@@ -353,7 +342,7 @@ class TrackerClient:
         if failure.path != USERS:
             try:
                 await self._wait_for_turn()
-                answer = await self._call("GET", USERS, None, {"limit": 1}, None, None, observe)
+                answer = await self._call(Request("GET", USERS, params={"limit": 1}, observe=observe))
             except TrackerError as other:
                 why = why_foreign(other) if other.foreign else other.notice
             else:
@@ -362,23 +351,17 @@ class TrackerClient:
                 why = Detail.NO_LIST(name="users")
         raise TrackerAway(failure.method, failure.path, status=failure.status, detail=why) from None
 
-    async def _exchange(
-        self,
-        method: str,
-        path: str,
-        body: Any,
-        params: Mapping[str, str | int] | None,
-        login: str | None,
-        before_send: Callable[[], None] | None,
-    ) -> tuple[int, Mapping[str, str], bytes]:
+    async def _exchange(self, request: Request) -> tuple[int, Mapping[str, str], bytes]:
         """Send one request, and return status, headers and body of its answer."""
-        content = None if body is None else json_bytes(body)
-        guard = SendGuard(before_send, self._timeout, has_body=content is not None)
+        method, path = request.method, request.path
+        content = None if request.body is None else json_bytes(request.body)
+        guard = SendGuard(request.before_send, self._timeout, has_body=content is not None)
         began, status = time.monotonic(), ""
         try:
-            url = f"{self._base_path}{path}?{urlencode(params)}" if params else self._base_path + path
+            query = f"?{urlencode(request.params)}" if request.params else ""
+            url, headers = f"{self._base_path}{path}{query}", self._headers(request.login, content)
             async with asyncio.timeout(self._timeout):
-                answer = await self._answer(guard, method, url, content, self._headers(login, content))
+                answer = await self._answer(guard, method, url, content, headers)
             status = str(answer[0])
         except Exception as failure:  # noqa: BLE001 (what was sent says what it means, and no class does)
             error = failure
@@ -481,10 +464,10 @@ def _told(failure: BridgeError) -> Notice:
     return Fault.TRACKER_AWAY(**about, detail=why_foreign(failure))
 
 
-def _tell_refusal(method: str, path: str, status: int, expected: Collection[int] = ()) -> None:
+def _tell_refusal(request: Request, status: int) -> None:
     if status >= HTTPStatus.BAD_REQUEST:  # SPEC 7; never its text, which may quote the key
-        told = {"method": method, "path": path, "status": status}
-        if status in expected:
+        told = {"method": request.method, "path": request.path, "status": status}
+        if status in request.expected:
             log.info("the tracker refused a call, as expected", **told)
         else:
             log.warning("the tracker refused a call", **told)

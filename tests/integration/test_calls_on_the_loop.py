@@ -9,7 +9,6 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import closing
-from dataclasses import replace
 from functools import partial
 from types import SimpleNamespace
 from typing import Any, cast
@@ -20,7 +19,7 @@ from pydantic import SecretStr
 from shared.codes.notice import written
 from shared.errors import LeaseOver, OutcomeUnknown, TrackerError, TrackerUnreachable
 from shared.tracker.answers import Answer
-from shared.tracker.client import CallRecord, Target, TrackerClient
+from shared.tracker.client import CallRecord, Request, Target, TrackerClient
 from tests.support.tracker_calls import idle
 from tests.support.waiting import until
 from tests.support.wire import WireServer, answer
@@ -73,8 +72,10 @@ class Post(TrackerCall):
         threads: the threads in which it was made.
     """
 
-    records: list[CallRecord]
-    threads: list[str]
+    def __init__(self, client: TrackerClient, path: str, **options: Any) -> None:
+        self.records, self.threads = list[CallRecord](), list[str]()
+        options = {"body": {"a": 1}, "login": "alice", "observe": self.records.append, **options}
+        super().__init__(client, Request("POST", path, **options))
 
     def carry_out(self) -> Answer:
         self.threads.append(threading.current_thread().name.split("_")[0])
@@ -83,23 +84,6 @@ class Post(TrackerCall):
     async def send(self) -> Answer:
         self.threads.append(threading.current_thread().name.split("_")[0])
         return await super().send()
-
-
-def post(client: TrackerClient, path: str, before_send: Callable[[], None] = lambda: None) -> Post:
-    """Return a request to an address."""
-    records = list[CallRecord]()
-    made = Post(client, "POST", path, {"a": 1}, None, "alice", before_send, records.append)
-    object.__setattr__(made, "records", records)
-    object.__setattr__(made, "threads", [])
-    return made
-
-
-def replaced(made: Post, **values: Any) -> Post:
-    """Return a request that differs in some values."""
-    other = replace(made, **values)
-    for name in ("records", "threads"):
-        object.__setattr__(other, name, getattr(made, name))
-    return other
 
 
 class Stage:
@@ -137,7 +121,7 @@ class Stage:
         """Have so many connections kept."""
         self._tracker.all_here = threading.Barrier(count)
         for number in range(count):
-            self.hand(number, post(self.client, "/all"))
+            self.hand(number, Post(self.client, "/all"))
         for number in range(count):
             self.answer(number)
 
@@ -173,7 +157,7 @@ def stage(tracker: Tracker) -> Iterator[Stage]:
 def test_no_call_takes_a_thread(stage: Stage) -> None:
     posts, before = list[Post](), set(threading.enumerate())
     for number in range(3):
-        posts.append(stage.hand(number, post(stage.client, "/")))
+        posts.append(stage.hand(number, Post(stage.client, "/")))
         assert stage.answer(number).object("issue") == {"id": 1}
     assert [one.threads for one in posts] == [[LOOP], [LOOP], [LOOP]]
     assert [len(one.records) for one in posts] == [1, 1, 1]
@@ -184,7 +168,7 @@ def test_no_call_takes_a_thread(stage: Stage) -> None:
 def test_each_request_is_sent_once(stage: Stage, tracker: Tracker) -> None:
     stage.connect(4)
     for number in range(40):
-        stage.hand(number, post(stage.client, f"/{number}"))
+        stage.hand(number, Post(stage.client, f"/{number}"))
     assert all(stage.error(number) is None for number in range(40))
     sent = [
         one.split(b" ")[1].decode() for one in tracker.server.requests if not one.startswith(b"POST /all ")
@@ -195,9 +179,9 @@ def test_each_request_is_sent_once(stage: Stage, tracker: Tracker) -> None:
 
 def test_a_slow_answer_holds_up_nobody_else(stage: Stage, tracker: Tracker) -> None:
     stage.connect(2)
-    stage.hand(1, post(stage.client, "/slow"))
+    stage.hand(1, Post(stage.client, "/slow"))
     for number in range(2, 10):
-        stage.hand(number, post(stage.client, "/"))
+        stage.hand(number, Post(stage.client, "/"))
         assert stage.error(number) is None
     tracker.let_go.set()
     assert stage.error(1) is None
@@ -207,7 +191,7 @@ def test_no_more_are_under_way_than_may_be(stage: Stage, tracker: Tracker) -> No
     stage.connect(4)
     stage.limit.size = 2
     for number in range(4):
-        stage.hand(number, post(stage.client, "/slow"))
+        stage.hand(number, Post(stage.client, "/slow"))
 
     def sent() -> int:
         return sum(one.startswith(b"POST /slow") for one in tracker.server.requests)
@@ -226,11 +210,11 @@ def test_no_more_are_under_way_than_may_be(stage: Stage, tracker: Tracker) -> No
 def test_whatever_leaves_something_to_be_asked_is_asked_on_the_loop_too(
     stage: Stage, path: str, error: type[TrackerError], calls: int
 ) -> None:
-    made = stage.hand(1, post(stage.client, path))
+    made = stage.hand(1, Post(stage.client, path))
     assert isinstance(stage.error(1), error)
     assert made.threads == [LOOP]
     assert len(made.records) == calls
-    stage.hand(2, post(stage.client, "/"))
+    stage.hand(2, Post(stage.client, "/"))
     assert stage.error(2) is None
 
 
@@ -244,10 +228,10 @@ def test_a_call_that_waits_for_its_turn_holds_up_nobody_else(tracker: Tracker) -
         return 0.1
 
     with closing(Stage(tracker, 4, PATIENCE_S, slow)) as stage:
-        stage.hand(1, post(stage.client, "/"))
+        stage.hand(1, Post(stage.client, "/"))
         assert asked.wait(PATIENCE_S)
         for number in range(2, 6):
-            stage.hand(number, replaced(post(stage.client, "/"), has_turn=True))
+            stage.hand(number, Post(stage.client, "/", has_turn=True))
             assert stage.error(number) is None
         tracker.let_go.set()
         assert stage.error(1) is None
@@ -267,10 +251,10 @@ def test_a_name_that_is_looked_up_for_long_holds_up_nobody_else(
     monkeypatch.setattr(socket, "getaddrinfo", slowly)
     with closing(Stage(tracker, 4, PATIENCE_S)) as stage:
         named = Target(f"http://tracker.test:{tracker.server.port}", SecretStr("key"))
-        stage.hand(1, post(TrackerClient(named, timeout=PATIENCE_S), "/"))
+        stage.hand(1, Post(TrackerClient(named, timeout=PATIENCE_S), "/"))
         assert asked.wait(PATIENCE_S)
         for number in range(2, 6):
-            stage.hand(number, post(stage.client, "/"))
+            stage.hand(number, Post(stage.client, "/"))
             assert stage.error(number) is None
         tracker.let_go.set()
         assert stage.error(1) is None
@@ -278,7 +262,7 @@ def test_a_name_that_is_looked_up_for_long_holds_up_nobody_else(
 
 def test_an_answer_in_pieces_is_one(stage: Stage) -> None:
     stage.connect(1)
-    made = stage.hand(1, post(stage.client, "/pieces"))
+    made = stage.hand(1, Post(stage.client, "/pieces"))
     assert stage.answer(1).object("issue") == {"id": 1}
     assert made.threads == [LOOP]
 
@@ -289,11 +273,11 @@ def test_what_may_not_be_sent_any_more_is_not(stage: Stage, tracker: Tracker) ->
 
     stage.connect(1)
     before = len(tracker.server.requests)
-    made = stage.hand(1, post(stage.client, "/", stop))
+    made = stage.hand(1, Post(stage.client, "/", before_send=stop))
     assert isinstance(stage.error(1), LeaseOver)
     assert len(tracker.server.requests) == before
     assert made.threads == [LOOP]
-    stage.hand(2, post(stage.client, "/"))
+    stage.hand(2, Post(stage.client, "/"))
     assert stage.error(2) is None
 
 
@@ -301,12 +285,12 @@ def test_a_call_without_an_answer_ends_with_its_time(tracker: Tracker) -> None:
     with closing(Stage(tracker, calls=2, timeout=1.5)) as stage:
         stage.connect(2)
         began = time.monotonic()
-        stage.hand(1, post(stage.client, "/never"))
-        stage.hand(2, post(stage.client, "/never"))
+        stage.hand(1, Post(stage.client, "/never"))
+        stage.hand(2, Post(stage.client, "/never"))
         found = [stage.error(number) for number in (1, 2)]
         assert all(isinstance(one, OutcomeUnknown) for one in found)
         assert 1.4 < time.monotonic() - began < 10
-        stage.hand(3, post(stage.client, "/"))
+        stage.hand(3, Post(stage.client, "/"))
         assert stage.error(3) is None
 
 
@@ -314,7 +298,7 @@ def test_what_may_be_sent_only_when_its_time_is_over_is_not(tracker: Tracker) ->
     with closing(Stage(tracker, calls=1, timeout=0.5)) as stage:
         stage.connect(1)
         before = len(tracker.server.requests)
-        stage.hand(1, post(stage.client, "/", lambda: time.sleep(0.6)))
+        stage.hand(1, Post(stage.client, "/", before_send=lambda: time.sleep(0.6)))
         assert isinstance(stage.error(1), TrackerUnreachable)
         assert len(tracker.server.requests) == before
 
@@ -325,13 +309,13 @@ def test_what_may_be_sent_only_when_its_time_is_over_is_not(tracker: Tracker) ->
 def test_a_large_request_that_nobody_reads_at_once_leaves_as_a_whole(stage: Stage, tracker: Tracker) -> None:
     content, checks = {"a": "x" * 8_000_000}, list[bool]()
     stage.connect(1)
-    large = replaced(post(stage.client, "/", partial(checks.append, True)), body=content)
+    large = Post(stage.client, "/", before_send=partial(checks.append, True), body=content)
     stage.hand(1, large)
     assert stage.error(1) is None
     assert large.threads == [LOOP]
     assert json.loads(tracker.server.requests[-1].partition(b"\r\n\r\n")[2]) == content
     assert len(checks) == 1
-    stage.hand(2, post(stage.client, "/"))
+    stage.hand(2, Post(stage.client, "/"))
     assert stage.error(2) is None
     assert json.loads(tracker.server.requests[-1].partition(b"\r\n\r\n")[2]) == {"a": 1}
     assert tracker.server.connections == 1
@@ -342,7 +326,7 @@ def test_tls_is_no_other_way(tls_context: ssl.SSLContext, path: str) -> None:
     tracker = Tracker(tls_context)
     with tracker.server, idle(600.0), closing(Stage(tracker, calls=2, timeout=PATIENCE_S)) as stage:
         stage.connect(2)
-        posts = [stage.hand(number, post(stage.client, path)) for number in range(6)]
+        posts = [stage.hand(number, Post(stage.client, path)) for number in range(6)]
         assert all(stage.error(number) is None for number in range(6))
         assert [one.threads for one in posts] == [[LOOP]] * 6
         assert tracker.server.connections == 2

@@ -5,12 +5,11 @@ from __future__ import annotations
 import asyncio
 import json
 from collections import deque
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable
 from contextvars import copy_context
 from dataclasses import dataclass
 from email.utils import formatdate
 from enum import StrEnum
-from functools import partial
 from typing import Any
 from urllib.parse import urlencode
 
@@ -26,6 +25,7 @@ from shared.codes.kinds import Kind
 from shared.errors import OutcomeUnknown, TrackerError, TrackerUnreachable
 from shared.tracker.answers import Answer, read_answer
 from shared.tracker.client import CallRecord
+from shared.tracker.client import Request as Asked
 from tests.model.clock import Clock
 from tests.model.stage import Actor, Stage
 from worker.ticket.match import fingerprint
@@ -103,29 +103,22 @@ class SimulatedTracker:
         self.made: list[Made] = []
         self._under_way: list[tuple[float, Callable[[], Any]]] = []
 
-    def call(
-        self,
-        method: str,
-        path: str,
-        *,
-        body: Any = None,
-        params: Mapping[str, str | int] | None = None,
-        login: str | None = None,
-        before_send: Callable[[], None] | None = None,
-        observe: Callable[[CallRecord], None] | None = None,
-        expected: Collection[int] = (),  # noqa: ARG002 (nothing is logged here)
-        has_turn: bool = False,  # noqa: ARG002 (there is no rate limit)
-    ) -> Answer:
+    def call(self, method: str, path: str, **options: Any) -> Answer:
         """Stands for `TrackerClient.call`."""
+        return self.send_from_thread(Asked(method, path, **options))
+
+    def send_from_thread(self, request: Asked) -> Answer:
+        """Stands for `TrackerClient.send_from_thread`; nothing is logged, and there is no rate limit."""
+        method, path, body, login = request.method, request.path, request.body, request.login
         self._stage.point(f"before {method} {path}")
-        if before_send:
-            before_send()
+        if request.before_send:
+            request.before_send()
         checked_at = self._clock.now
         self._stage.point(f"sending {method} {path}")
         status, error = None, None
         try:
             try:
-                raw = self._exchange(method, path, body, params, login, checked_at)
+                raw = self._exchange(method, path, body, request.params, login, checked_at)
             finally:
                 self._stage.point(f"answered {method} {path}")
             status, headers = raw.status, self._headers(raw)
@@ -136,15 +129,13 @@ class SimulatedTracker:
             error = failure.notice
             raise
         finally:
-            if observe:
-                observe(CallRecord(method, path, login, body, status, 1, error))
+            if request.observe:
+                request.observe(CallRecord(method, path, login, body, status, 1, error))
 
-    async def acall(self, method: str, path: str, **options: Any) -> Answer:
-        """Stands for `TrackerClient.acall`: calls that are on their way end in any order."""
+    async def send(self, request: Asked) -> Answer:
+        """Stands for `TrackerClient.send`: calls that are on their way end in any order."""
         loop = asyncio.get_running_loop()
-        return await loop.run_in_executor(
-            None, copy_context().run, partial(self.call, method, path, **options)
-        )
+        return await loop.run_in_executor(None, copy_context().run, self.send_from_thread, request)
 
     is_limited = False
 

@@ -5,12 +5,11 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
 from unittest import mock
 
 from shared.tracker.answers import Answer
-from shared.tracker.client import TrackerClient
+from shared.tracker.client import Request, TrackerClient
 
 
 @dataclass(frozen=True)
@@ -33,26 +32,16 @@ def around_calls(do: Callable[[Call], Answer]) -> Iterator[None]:
     Args:
         do: is given the call, in a thread that runs no event loop; returns its answer.
     """
-    call, acall = TrackerClient.call, TrackerClient.acall
+    send = TrackerClient.send
 
-    def called(self: TrackerClient, method: str, path: str, **options: Any) -> Answer:
-        return do(Call(method, path, lambda checks: call(self, method, path, **_options(options, checks))))
-
-    async def called_on_the_loop(self: TrackerClient, method: str, path: str, **options: Any) -> Answer:
+    async def sent(self: TrackerClient, request: Request) -> Answer:
         loop = asyncio.get_running_loop()
 
         def make(checks: bool) -> Answer:
-            made = acall(self, method, path, **_options(options, checks))
+            made = send(self, request if checks else replace(request, before_send=None))
             return asyncio.run_coroutine_threadsafe(made, loop).result()
 
-        return await asyncio.to_thread(do, Call(method, path, make))
+        return await asyncio.to_thread(do, Call(request.method, request.path, make))
 
-    with (
-        mock.patch.object(TrackerClient, "call", called),
-        mock.patch.object(TrackerClient, "acall", called_on_the_loop),
-    ):
+    with mock.patch.object(TrackerClient, "send", sent):
         yield
-
-
-def _options(options: dict[str, Any], checks: bool) -> dict[str, Any]:
-    return options if checks else {**options, "before_send": None}

@@ -68,7 +68,7 @@ def is_admission(step: Step[Any]) -> bool:
 
 def is_creation(step: Step[Any]) -> bool:
     """Tell whether a step sends what was claimed."""
-    return isinstance(step, TrackerCall) and step.method == "POST" and step.path in CREATIONS
+    return isinstance(step, TrackerCall) and step.request.method == "POST" and step.request.path in CREATIONS
 
 
 @contextmanager
@@ -88,7 +88,7 @@ def noting_creations(note: Callable[[Kind, int], None]) -> Iterator[None]:
     def calling(call: Callable[[TrackerCall], Any]) -> Callable[[TrackerCall], Any]:
         def noted(step: TrackerCall) -> Any:
             if is_creation(step):
-                note(CREATIONS[step.path], key.get())
+                note(CREATIONS[step.request.path], key.get())
             return call(step)
 
         return noted

@@ -9,14 +9,13 @@ The methods of `TicketContext` make the steps; a workflow need not know their cl
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Collection, Coroutine, Generator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Coroutine, Generator, Sequence
 from enum import Enum, auto
 from typing import Any, Generic, Self, TypeVar
 
 from shared.redis.locks import HeldLock, Locks
 from shared.tracker.answers import Answer
-from shared.tracker.client import CallRecord, TrackerClient
+from shared.tracker.client import Request, TrackerClient
 
 T = TypeVar("T")
 R = TypeVar("R", covariant=True)
@@ -166,51 +165,27 @@ class TakeSlot(Starting[None]):
         """Hold it: this ticket is alone."""
 
 
-@dataclass(frozen=True)
 class TrackerCall(Starting[Answer]):
-    """One request to the tracker; the arguments are those of `TrackerClient.acall`.
+    """One request to the tracker."""
 
-    Attributes:
-        has_turn: whether the rate limit was waited for already.
-    """
-
-    client: TrackerClient
-    method: str
-    path: str
-    body: Any = None
-    params: Mapping[str, str | int] | None = None
-    login: str | None = None
-    before_send: Callable[[], None] | None = None
-    observe: Callable[[CallRecord], None] | None = None
-    expected: Collection[int] = ()
-    has_turn: bool = False
+    def __init__(self, client: TrackerClient, request: Request) -> None:
+        self._client, self.request = client, request
 
     def carry_out(self) -> Answer:
-        """Make the call in this thread.
+        """Send it from this thread.
 
         Raises:
-            TrackerError: as `TrackerClient.call`.
+            TrackerError: as `TrackerClient.send`.
         """
-        return self.client.call(self.method, self.path, **self._options())
+        return self._client.send_from_thread(self.request)
 
     async def send(self) -> Answer:
-        """Make the call on the event loop.
+        """Send it on the event loop.
 
         Raises:
-            TrackerError: as `TrackerClient.acall`.
+            TrackerError: as `TrackerClient.send`.
         """
-        return await self.client.acall(self.method, self.path, **self._options())
-
-    def _options(self) -> dict[str, Any]:
-        return {
-            "body": self.body,
-            "params": self.params,
-            "login": self.login,
-            "before_send": self.before_send,
-            "observe": self.observe,
-            "expected": self.expected,
-            "has_turn": self.has_turn,
-        }
+        return await self._client.send(self.request)
 
 
 def drive(workflow: Workflow[T], error: BaseException | None = None) -> T:

@@ -10,7 +10,7 @@ from shared.codes.faults import Detail, Fault
 from shared.codes.kinds import Kind
 from shared.errors import NotYet, OutcomeUnknown, TrackerRejected
 from shared.tracker.answers import Answer
-from shared.tracker.client import USERS, CallRecord, TrackerClient
+from shared.tracker.client import USERS, CallRecord, Request, TrackerClient
 from shared.tracker.lists import MOST_PAGES, Listed, PageSearch, Params
 from worker.ticket.steps import BlockingCall, Pool, TrackerCall
 
@@ -44,14 +44,15 @@ class TicketTracker:
         expected: Collection[int] = (),
         has_turn: bool = False,
     ) -> TrackerCall:
-        """Make one call; the arguments are those of `TrackerClient.call`.
+        """Make one call; the arguments are those of `Request`.
 
         Raises:
             NotBegun: nothing new starts any more; nothing was sent.
-            TrackerError: as `TrackerClient.call`.
+            TrackerError: as `TrackerClient.send`.
         """
         return TrackerCall(
-            self.client, method, path, body, params, login, before_send, self.observe, expected, has_turn
+            self.client,
+            Request(method, path, body, params, login, before_send, self.observe, expected, has_turn),
         )
 
     async def call_as_api_user(
