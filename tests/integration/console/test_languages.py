@@ -3,28 +3,20 @@
 from __future__ import annotations
 
 import re
-from datetime import UTC, datetime
-from gettext import GNUTranslations, NullTranslations
+from gettext import NullTranslations
 from html.parser import HTMLParser
-from typing import Any
 
 import pytest
 
 from deploy.sandbox.tracker.control import StandIn
 from producer.admin.records.rights import Right
-from producer.admin.showing.moments import when
 from producer.console.drawing.languages import Languages
-from producer.console.drawing.view import _exact, _many
 from shared.metadata.synchronisation import synchronise
-from shared.sentences.language import speaking
-from shared.sentences.template import Plural, names
 from tests.browser.pages import PAGES, filled
 from tests.integration.console.conftest import ComeIn, Console
 from tests.integration.console.pages import Visitor
-from tests.support import catalogue
 from tests.support.bridge import Bridge
 
-PLACEHOLDER = re.compile(r"%\((\w+)\)")
 FORMATS = ("%Y-", "1,234")
 NOT_WORDS = re.compile(
     r"deskbridge|English|Français|UTC|https://|X-Redmine-API-Key|X-Tracker-API-Key|KB-[A-Z]+-\d+"
@@ -120,38 +112,6 @@ def test_every_text_of_every_page_can_be_translated(
     assert not found, "\n".join(f"{path}: {bare}" for path, bare in found.items())
 
 
-@pytest.mark.parametrize("language", ["fr"])
-def test_a_catalogue_has_every_text_and_every_placeholder(language: str) -> None:
-    kept = catalogue.read(language)
-    entries = {one.id: one for one in kept if one.id}
-    wanted = catalogue.texts()
-    assert {str(one[0] if isinstance(one, tuple) else one) for one in entries} == {
-        str(one[0] if isinstance(one, tuple) else one) for one in wanted
-    }
-    assert [one.id for one in entries.values() if one.fuzzy] == []
-    for text, entry in entries.items():
-        mine, english = _forms(entry.string), _forms(text)
-        assert all(mine), text
-        for one, other in zip(english, mine, strict=True):
-            assert sorted(PLACEHOLDER.findall(one)) == sorted(PLACEHOLDER.findall(other)), one
-        if not any("%(" in one for one in english):
-            assert names(_sentence(mine)) == names(_sentence(english)), text
-
-
-def _forms(text: Any) -> list[str]:
-    return list(text) if isinstance(text, (tuple, list)) else [text or ""]
-
-
-def _sentence(forms: list[str]) -> str | Plural:
-    return Plural(*forms) if len(forms) == 2 else forms[0]
-
-
-@pytest.mark.parametrize("language", ["fr"])
-def test_what_is_compiled_is_what_is_written(language: str) -> None:
-    kept = (catalogue.FOLDER / language / "deskbridge.mo").read_bytes()
-    assert kept == catalogue.compiled(catalogue.read(language)), "run `make messages`"
-
-
 def test_the_browsers_preference_counts_until_somebody_chooses(visitor: Visitor) -> None:
     assert "Vue d’ensemble" in visitor.open("/console", Accept_Language="fr-CH, fr;q=0.9, en;q=0.8")
     assert '<html lang="fr">' in visitor.page
@@ -182,16 +142,3 @@ def test_knowledge_records_are_french_to_their_last_step(visitor: Visitor) -> No
     ):
         assert part in page
     assert "Seen as" not in page
-
-
-def test_dates_and_numbers_are_written_as_in_french() -> None:
-    with speaking(french()):
-        assert _exact(datetime(2026, 11, 5, 14, 30, 9, tzinfo=UTC)) == "05/11/2026 14:30:09 UTC"
-        assert when(datetime(2026, 1, 5, 14, 30, tzinfo=UTC)) == "05/01/2026 14:30"
-        assert _many(1000) == "1\u202f000"
-    assert _many(1000) == "1,000"
-
-
-def french() -> GNUTranslations:
-    with (catalogue.FOLDER / "fr" / "deskbridge.mo").open("rb") as file:
-        return GNUTranslations(file)
