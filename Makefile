@@ -52,10 +52,10 @@ test-ha: install ## Servers that fail: nginx, pgbouncer, PostgreSQL, Sentinel, R
 test-browser: install ## The console in Debian's chromium (apt install chromium-headless-shell): journeys, accessibility
 	@$(BIN)/python -m pytest -o addopts="-ra --strict-markers --strict-config" -n 2 --dist worksteal tests/browser --browser chromium
 
-pictures: install ## The pictures of README.md and docs/console.md, of a real run, made anew (chromium-headless-shell)
+pictures: install ## The pictures of README.md and docs/how-to/console-accounts.md, of a real run, made anew (chromium-headless-shell)
 	@DESKBRIDGE_TEST_PICTURES=docs/pictures $(BIN)/python -m pytest -o addopts="-ra" tests/browser/test_pictures.py --browser chromium
 
-promises: install ## Each promise of docs/security.md and docs/guarantees.md with the tests that hold it
+promises: install ## Each promise of docs/explanation/security.md and docs/explanation/guarantees.md with the tests that hold it
 	@$(BIN)/python -m tests.support.promises
 
 messages: install ## Bring the catalogues of the pages and of GLPI's plugin up to date, and compile them

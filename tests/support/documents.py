@@ -96,8 +96,8 @@ def instead(text: str, *pairs: tuple[str, str]) -> str:
 
 
 def example_event() -> str:
-    """Return the event that docs/events.md shows."""
-    (event,) = (one.text for one in blocks(DOCS / "events.md") if one.language == "json")
+    """Return the event that docs/reference/events.md shows."""
+    (event,) = (one.text for one in blocks(DOCS / "reference" / "events.md") if one.language == "json")
     return event
 
 

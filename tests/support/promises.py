@@ -1,4 +1,4 @@
-"""`python -m tests.support.promises`: each promise of docs/security.md and docs/guarantees.md with its tests.
+"""`python -m tests.support.promises`: each promise of the documents with its tests.
 
 A test says by a marker which promises it holds, so moving a test changes no document.
 """
@@ -11,7 +11,7 @@ from collections import defaultdict
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-PAGES = ("security", "guarantees")
+PAGES = ("explanation/security", "explanation/guarantees")
 ROW = re.compile(r"^\| ([A-Z]{3}-\d\d) \| (.+) \|$", re.MULTILINE)
 
 
