@@ -52,7 +52,7 @@ def first(tmp_path_factory: pytest.TempPathFactory) -> Start:
 
     The readme has one fetch a checkout first, and everything else as the other page has it.
     """
-    (run,) = documented("start.md#five-minutes").splitlines()
+    (run,) = documented("tutorial.md#five-minutes").splitlines()
     fetch, *typed = documented("README.md#see-it-work").splitlines()
     assert fetch == "git clone … deskbridge && cd deskbridge"
     assert [line.partition("#")[0].strip() for line in typed] == [run]
