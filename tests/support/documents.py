@@ -17,7 +17,11 @@ from deploy.site.reference import PART
 ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"
 RECORDS = ROOT / "producer" / "admin" / "knowledge" / "records"
-PAGES = [ROOT / "README.md", *sorted(DOCS.rglob("*.md")), *sorted(RECORDS.glob("*.md"))]
+PAGES = [
+    *(ROOT / f"{name}.md" for name in ("README", "CONTRIBUTING", "SECURITY")),
+    *sorted(DOCS.rglob("*.md")),
+    *sorted(RECORDS.glob("*.md")),
+]
 NOT_RUN = "not run: "
 HEADING = re.compile(r"#+ (.+)")
 FENCE = re.compile(r"^(?P<indent> *)```(?P<language>\w*)(?: title=\"(?P<title>[^\"]+)\")?$")

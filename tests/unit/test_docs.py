@@ -19,12 +19,12 @@ from shared.events.event import Event
 from shared.events.snapshots import HelpdeskUser, Ticket, TicketTask
 from shared.process.settings import Settings
 from tests.support import documents, promises
-from tests.support.documents import PAGES, ROOT, blocks, page_name
+from tests.support.documents import PAGES, ROOT, blocks, documented, page_name
 from tests.support.documents import run_by_tests as asked_for
 
 LANGUAGES = {"sh", "text", "json", "ini"}
 COMMAND: Any = typer.main.get_command(app)
-BESIDE = {"index.md", "changelog.md", "knowledge/README.md", "knowledge/KB-*.md"}
+KNOWLEDGE = {"knowledge/README.md", "knowledge/KB-*.md"}
 SITE = (ROOT / "deploy" / "site" / "nav.yml").read_text(encoding="utf-8")
 
 
@@ -95,11 +95,9 @@ def test_the_reference_names_no_path_of_the_machine_that_generated_it() -> None:
 
 def test_the_site_leads_to_what_stands_beside_its_documents(tmp_path: Path) -> None:
     pages.write(tmp_path)
-    assert "](how-to/install.md)" in (tmp_path / "index.md").read_text(encoding="utf-8")
-    assert "](../knowledge/README.md)" in (tmp_path / "how-to" / "failed-and-held.md").read_text(
-        encoding="utf-8"
-    )
-    assert "](../reference/events.md)" in (tmp_path / "how-to" / "connect-glpi.md").read_text(
+    assert "](documentation.md)" in (tmp_path / "index.md").read_text(encoding="utf-8")
+    assert "](knowledge/README.md)" in (tmp_path / "documentation.md").read_text(encoding="utf-8")
+    assert "](../reference/events.md)" in (tmp_path / "how-to" / "connect-other.md").read_text(
         encoding="utf-8"
     )
     assert "`{{ticket.title | trim | truncate: 200}}`" in (tmp_path / "reference" / "templates.md").read_text(
@@ -110,10 +108,12 @@ def test_the_site_leads_to_what_stands_beside_its_documents(tmp_path: Path) -> N
 def test_every_page_is_in_a_chapter_of_the_site() -> None:
     listed = re.findall(r"- ([\w/*-]+\.md)$", SITE, re.MULTILINE)
     for page in documents.DOCS.rglob("*.md"):
-        name = page_name(page)
+        name = pages.BESIDE.get(f"docs/{page_name(page)}", page_name(page))
         assert any(fnmatch(name, pattern) for pattern in listed), f"deploy/site/nav.yml: {name}"
     for pattern in listed:
-        assert list(documents.DOCS.glob(pattern)) or pattern in BESIDE, f"deploy/site/nav.yml: {pattern}"
+        assert list(documents.DOCS.glob(pattern)) or pattern in {*pages.BESIDE.values(), *KNOWLEDGE}, (
+            f"deploy/site/nav.yml: {pattern}"
+        )
 
 
 def test_the_example_environment_lists_every_setting() -> None:
@@ -148,7 +148,7 @@ def _commands(page: Path) -> list[str]:
     return [
         found[1]
         for line in typed
-        if (found := re.search(r"(?:^|\bconsole |\bproducer )deskbridge (.+)", line))
+        if (found := re.search(r"(?:^|\bconsole |\bproducer )deskbridge ([^"].+)", line))
     ]
 
 
@@ -165,6 +165,12 @@ def test_every_command_of_the_documents_is_run_by_a_test_or_says_that_it_is_not(
     assert asked_for() - to_be_run == set(), "no page has them"
     for one in [one for page in PAGES for one in blocks(page) if one.title]:
         assert one.title.startswith(documents.NOT_RUN), one.name
+
+
+def test_the_tutorial_types_what_the_how_tos_type() -> None:
+    install, commands = (documented(f"how-to/install.md#{part}") for part in ("start", "commands"))
+    assert documented("tutorial.md#1-start-deskbridge") == install
+    assert documented("tutorial.md#5-send-a-test-event") == commands + documented("how-to/install.md#verify")
 
 
 def test_every_link_to_a_file_leads_somewhere() -> None:
@@ -212,9 +218,8 @@ def test_every_promise_is_held_by_a_test_and_every_marker_names_one() -> None:
     assert set(held) - set(made) == set(), "no page makes them"
 
 
-@pytest.mark.parametrize("page", promises.PAGES)
-def test_every_row_of_a_table_of_promises_has_a_name(page: str) -> None:
-    text = (ROOT / "docs" / f"{page}.md").read_text(encoding="utf-8")
+def test_every_row_of_a_table_of_promises_has_a_name() -> None:
+    text = promises.PAGE.read_text(encoding="utf-8")
     tables = [part.split("\n\n")[0] for part in text.split("| | promise |\n|---|---|\n")[1:]]
     assert tables
     for line in "\n".join(tables).splitlines():
