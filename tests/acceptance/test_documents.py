@@ -111,7 +111,7 @@ def reader(
 
 @pytest.fixture
 def installed(reader: Reader) -> Reader:
-    """A reader who has followed `install.md` and `tracker.md` up to the running processes."""
+    """A reader who has followed `install-by-hand.md` and `connect-redmine.md` up to the running processes."""
     reader.types(
         instead(
             documented("how-to/install-by-hand.md#settings"),
@@ -124,7 +124,10 @@ def installed(reader: Reader) -> Reader:
     (reader.directory / "key.txt").write_text(reader.stand_in.api_key, encoding="utf-8")
     reader.types(
         instead(
-            documented("how-to/connect-redmine.md#the-tracker"),
+            documented("how-to/connect-redmine.md#address-and-key")
+            + documented("how-to/connect-redmine.md#defaults")
+            + documented("how-to/connect-redmine.md#map-entities-and-projects")
+            + documented("how-to/connect-redmine.md#more-mappings"),
             ("https://redmine.example.org", reader.stand_in.base_url),
             ("entity 3 12", "entity 3 1"),
         )
@@ -155,7 +158,7 @@ def test_by_hand_from_nothing_to_a_synced_ticket_and_on(installed: Reader) -> No
     held: dict[str, Any] = installed.stand_in.state()
     said = installed.types(
         instead(
-            documented("how-to/install-by-hand.md#the-first-event"),
+            documented("how-to/send-test-event.md#send-a-test-event"),
             ("send --sample", f"send --sample --url {url}"),
         )
     )
@@ -164,7 +167,9 @@ def test_by_hand_from_nothing_to_a_synced_ticket_and_on(installed: Reader) -> No
     now = installed.stand_in.state()
     assert (len(now["issues"]), now["time_entries"]) == (len(held["issues"]), [])
     (installed.directory / "event.json").write_text(example_event(), encoding="utf-8")
-    signed = instead(documented("reference/events.md#signature"), ("http://127.0.0.1:8080/events", url))
+    signed = instead(
+        documented("how-to/connect-other.md#sign-in-a-shell"), ("http://127.0.0.1:8080/events", url)
+    )
     assert "202 Accepted" in installed.types(signed)
 
     def states() -> list[str]:
@@ -177,13 +182,13 @@ def test_by_hand_from_nothing_to_a_synced_ticket_and_on(installed: Reader) -> No
     held = installed.stand_in.state()
     assert [entry["hours"] for entry in held["time_entries"]] == [1.5]
 
-    installed.types(documented("how-to/connect-glpi.md#the-helpdesk"))
+    installed.types(documented("how-to/connect-glpi-plugin.md#verify"))
 
-    said = installed.types(documented("how-to/console-accounts.md#who-gets-in"), PASSWORD)
+    said = installed.types(documented("how-to/console-accounts.md#accounts"), PASSWORD)
     assert "/console/" in said
     installed.types(
         instead(
-            documented("reference/templates.md#from-the-first-try-to-production"),
+            documented("how-to/templates.md#from-a-draft-to-production"),
             ("--event 17", f"--event {event_id}"),
         )
     )
@@ -238,6 +243,6 @@ def test_tables_of_the_plugin_before_are_imported(with_tables: Reader) -> None:
         "users": "users_id,tracker_user_id\n7,5\n",
     }.items():
         (reader.directory / f"{name}.csv").write_text(text, encoding="utf-8")
-    reader.types(documented("how-to/connect-glpi-webhooks.md#from-plugin-1x"))
+    reader.types(documented("how-to/import-history.md#take-over-the-tables-of-plugin-1x"))
     links = json.loads(reader.types("deskbridge links --json"))
     assert len(links) == 2

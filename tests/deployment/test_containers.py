@@ -56,9 +56,12 @@ def stack(
         )
         engine.types(
             instead(
-                documented("how-to/install.md#connect-the-tracker"),
+                documented("how-to/install.md#commands")
+                + documented("how-to/connect-redmine.md#address-and-key")
+                + documented("how-to/connect-redmine.md#defaults")
+                + documented("how-to/connect-redmine.md#map-entities-and-projects"),
                 ("https://redmine.example.org", "http://tracker:3000"),
-                ("secrets/key.txt", str(key)),
+                ("< key.txt", f"< {key}"),
                 ("entity 3 12", f"entity {SUPPORT_ENTITY} 1"),
             )
         )
@@ -163,7 +166,8 @@ def test_a_container_may_do_nothing_but_its_work(stack: Engine, service: str) ->
 
 
 def test_events_go_through_one_worker_three_workers_and_a_kill_and_none_restarts(stack: Engine) -> None:
-    assert "As expected: issue #" in stack.types(documented("how-to/install.md#the-first-event"))
+    sample = documented("how-to/install.md#commands") + documented("how-to/install.md#verify")
+    assert "As expected: issue #" in stack.types(sample)
     assert logged(stack) == 0, "the sample leaves nothing"
     stack.compose("up", "-d", "--wait", "--no-recreate", "--scale", "worker=3", "worker")
     events = [

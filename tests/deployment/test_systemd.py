@@ -35,16 +35,23 @@ GRACE_S = 40
 WATCHED_S = 30
 """So long a process may say nothing (WatchdogSec)."""
 START = "systemctl enable --now deskbridge.target\n"
-BY_HAND, LOOK = instead(
-    documented("how-to/install-systemd.md#from-nothing-to-a-synced-ticket"),
+PREPARE, LOOK = instead(
+    documented("how-to/install-systemd.md#set-it-up"),
     ("deskbridge LOGIN PASSWORD '…'", "deskbridge LOGIN PASSWORD 'owner'"),
     ("deskbridge_producer LOGIN PASSWORD '…'", "deskbridge_producer LOGIN PASSWORD 'appender'"),
     ("deskbridge:…@", "deskbridge:owner@"),
     ("deskbridge_producer:…@", "deskbridge_producer:appender@"),
-    ("https://redmine.example.org", "http://127.0.0.1:3000"),
-    ("entity 3 12", f"entity {SUPPORT_ENTITY} 1"),
 ).split(START)
 """What a page has an administrator type before everything is started, and after it."""
+
+BY_HAND = PREPARE + instead(
+    documented("how-to/connect-redmine.md#address-and-key")
+    + documented("how-to/connect-redmine.md#defaults")
+    + documented("how-to/connect-redmine.md#map-entities-and-projects"),
+    ("https://redmine.example.org", "http://127.0.0.1:3000"),
+    ("< key.txt", "< /root/key.txt"),
+    ("entity 3 12", f"entity {SUPPORT_ENTITY} 1"),
+)
 
 QUICK = "echo DESKBRIDGE_SWEEP_INTERVAL=1 >> /etc/deskbridge/deskbridge.env"
 ENTRIES = f"""
