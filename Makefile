@@ -88,7 +88,7 @@ site: install $(SITE)/.installed ## The documents as a site: build/site (downloa
 	@# without --quiet, which takes warnings away before --strict counts them
 	@NO_MKDOCS_2_WARNING=1 $(SITE)/bin/mkdocs build --strict --config-file deploy/site/mkdocs.yml
 	@$(SITE)/bin/lychee --quiet --no-progress --offline --include-fragments --root-dir $(CURDIR)/build/site \
-		build/site README.md CHANGELOG.md docs producer/admin/knowledge/records
+		build/site *.md docs producer/admin/knowledge/records
 
 $(SITE)/.installed: deploy/site/requirements.lock | $(STAMP)
 	@$(PYTHON) -m venv --without-pip $(SITE)

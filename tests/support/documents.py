@@ -73,8 +73,18 @@ def blocks(page: Path) -> list[Block]:
         elif fence:
             opened, lines = fence, []
         elif title := HEADING.fullmatch(line):
-            heading = re.sub(r"[^\w -]", "", title[1].lower()).replace(" ", "-")
+            heading = _anchor(title[1])
     return found
+
+
+def headings(page: Path) -> set[str]:
+    """Return every heading of a page, as a link would name it."""
+    found = re.findall(r"^#+ (.+)$", page.read_text(encoding="utf-8"), re.MULTILINE)
+    return {_anchor(title) for title in found}
+
+
+def _anchor(title: str) -> str:
+    return re.sub(r"[^\w -]", "", title.lower()).replace(" ", "-")
 
 
 def documented(name: str) -> str:

@@ -19,7 +19,7 @@ from shared.events.event import Event
 from shared.events.snapshots import HelpdeskUser, Ticket, TicketTask
 from shared.process.settings import Settings
 from tests.support import documents, promises
-from tests.support.documents import PAGES, ROOT, blocks, documented, page_name
+from tests.support.documents import PAGES, ROOT, blocks, documented, headings, page_name
 from tests.support.documents import run_by_tests as asked_for
 
 LANGUAGES = {"sh", "text", "json", "ini"}
@@ -148,7 +148,7 @@ def _commands(page: Path) -> list[str]:
     return [
         found[1]
         for line in typed
-        if (found := re.search(r"(?:^|\bconsole |\bproducer )deskbridge ([^"].+)", line))
+        if (found := re.search(r"(?:^|\bconsole |\bproducer )deskbridge ([^\"].+)", line))
     ]
 
 
@@ -173,10 +173,12 @@ def test_the_tutorial_types_what_the_how_tos_type() -> None:
     assert documented("tutorial.md#5-send-a-test-event") == commands + documented("how-to/install.md#verify")
 
 
-def test_every_link_to_a_file_leads_somewhere() -> None:
-    for page in PAGES:
-        for target in re.findall(r"\]\(([^)#:]+)\)", page.read_text(encoding="utf-8")):
-            assert (page.parent / target).exists(), (page, target)
+def test_every_link_leads_to_a_file_and_a_heading() -> None:
+    for page in [*PAGES, ROOT / "CHANGELOG.md"]:
+        for target, heading in re.findall(r"\]\(([^)#:]*)#?([^):]*)\)", page.read_text(encoding="utf-8")):
+            there = page.parent / target if target else page
+            assert there.exists(), (page, target)
+            assert not heading or heading in headings(there), (page, target, heading)
 
 
 @pytest.mark.parametrize("page", sorted(documents.DOCS.rglob("*.md")), ids=page_name)
