@@ -173,6 +173,16 @@ def test_the_tutorial_types_what_the_how_tos_type() -> None:
     assert documented("tutorial.md#5-send-a-test-event") == commands + documented("how-to/install.md#verify")
 
 
+@pytest.mark.parametrize("page", sorted((documents.DOCS / "how-to").glob("*.md")), ids=page_name)
+def test_every_how_to_says_how_to_verify_its_result(page: Path) -> None:
+    assert "verify" in headings(page)
+
+
+def test_the_glossary_is_short() -> None:
+    glossary = (documents.DOCS / "reference" / "glossary.md").read_text(encoding="utf-8")
+    assert 10 < len(re.findall(r"^\*\*", glossary, re.MULTILINE)) <= 20
+
+
 def test_every_link_leads_to_a_file_and_a_heading() -> None:
     for page in [*PAGES, ROOT / "CHANGELOG.md"]:
         for target, heading in re.findall(r"\]\(([^)#:]*)#?([^):]*)\)", page.read_text(encoding="utf-8")):
