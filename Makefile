@@ -52,20 +52,20 @@ test-ha: install ## Servers that fail: nginx, pgbouncer, PostgreSQL, Sentinel, R
 test-browser: install ## The console in Debian's chromium (apt install chromium-headless-shell): journeys, accessibility
 	@$(BIN)/python -m pytest -o addopts="-ra --strict-markers --strict-config" -n 2 --dist worksteal tests/browser --browser chromium
 
-pictures: install ## The pictures of README.md and docs/console.md, of a real run, made anew (chromium-headless-shell)
+pictures: install ## Take the pictures of README.md and docs/reference/console-pages.md again, of a real run (chromium-headless-shell)
 	@DESKBRIDGE_TEST_PICTURES=docs/pictures $(BIN)/python -m pytest -o addopts="-ra" tests/browser/test_pictures.py --browser chromium
 
-promises: install ## Each promise of docs/security.md and docs/guarantees.md with the tests that hold it
+promises: install ## List each promise of docs/contributing/promises.md with the tests that hold it
 	@$(BIN)/python -m tests.support.promises
 
 messages: install ## Bring the catalogues of the pages and of GLPI's plugin up to date, and compile them
 	@$(BIN)/python -m tests.support.catalogue
 	@$(BIN)/python -m tests.support.plugin_catalogue
 
-reference: install ## Write into the pages of docs/ what the code knows: settings, commands, codes, metrics ...
+reference: install ## Write the generated parts of docs/: settings, commands, codes, metrics ...
 	@$(BIN)/python -m deploy.site.reference
 
-check: install ## Linters, types, import rules, words, dependencies
+check: install ## Run linters, types, import rules, the word lists of code and documents, dependencies
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check .
 	@$(BIN)/mypy
@@ -83,12 +83,12 @@ lock: install ## Resolve the dependencies anew: requirements.lock, and of it wha
 	@$(COMPILE) --constraint requirements.lock --output-file requirements-runtime.lock
 	@$(subst pyproject.toml,deploy/site/requirements.in,$(COMPILE)) --upgrade --output-file deploy/site/requirements.lock
 
-site: install $(SITE)/.installed ## The documents as a site: build/site (downloads); nothing may lead nowhere
+site: install $(SITE)/.installed ## Build the documentation site in build/site (downloads tools), and check every link
 	@$(BIN)/python -m deploy.site build/pages
 	@# without --quiet, which takes warnings away before --strict counts them
 	@NO_MKDOCS_2_WARNING=1 $(SITE)/bin/mkdocs build --strict --config-file deploy/site/mkdocs.yml
 	@$(SITE)/bin/lychee --quiet --no-progress --offline --include-fragments --root-dir $(CURDIR)/build/site \
-		build/site README.md CHANGELOG.md docs producer/admin/knowledge/records
+		build/site *.md docs producer/admin/knowledge/records
 
 $(SITE)/.installed: deploy/site/requirements.lock | $(STAMP)
 	@$(PYTHON) -m venv --without-pip $(SITE)

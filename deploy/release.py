@@ -121,9 +121,9 @@ def checked_version(source: Path) -> str:
     if not re.fullmatch(rf"{re.escape(version)} - \d{{4}}-\d\d-\d\d", next(iter(versions), "")):
         raise NotReady(f"CHANGELOG.md has no `## {version} - YYYY-MM-DD` as its newest version")
     if not re.search(
-        rf"(?m)^### {re.escape(version)}$", (source / "docs/upgrade.md").read_text(encoding="utf-8")
+        rf"(?m)^### {re.escape(version)}$", (source / "docs/how-to/upgrade.md").read_text(encoding="utf-8")
     ):
-        raise NotReady(f"docs/upgrade.md has no notes for {version}")
+        raise NotReady(f"docs/how-to/upgrade.md has no notes for {version}")
     chart = (source / CHART / "Chart.yaml").read_text(encoding="utf-8")
     if set(re.findall(r"(?m)^(?:version|appVersion): \"?([^\"\n]+)", chart)) != {version}:
         raise NotReady(f"{CHART}/Chart.yaml is not of {version}")

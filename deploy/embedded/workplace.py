@@ -133,7 +133,7 @@ class Workplace:
         return chosen
 
     def environment(self, redis_url: str) -> dict[str, str]:
-        """Return the settings of this installation, secrets as paths of files; see docs/configuration.md."""
+        """Return the settings of this installation, secrets as paths of files; see docs/reference/settings.md."""
         self._secret("fernet-key", lambda: base64.urlsafe_b64encode(secrets.token_bytes(32)).decode())
         self.webhook_secret()
         self.glpi_secret()

@@ -11,7 +11,10 @@ from deploy.site import ROOT, tables
 
 BESIDE = {
     "README.md": "index.md",
+    "docs/README.md": "documentation.md",
     "CHANGELOG.md": "changelog.md",
+    "CONTRIBUTING.md": "contributing.md",
+    "SECURITY.md": "security.md",
     ".env.example": "env.example.txt",
     "deploy/site/nav.yml": ".nav.yml",
     "deploy/site/site.css": "site.css",
@@ -23,11 +26,11 @@ CODE_IN_A_TABLE = re.compile(r"(?<=^\|)[^\n]*`[^\n]*\\\|[^\n]*$", re.MULTILINE)
 
 def sources() -> dict[str, str]:
     """Return what the site is made of: each file's path in the repository, and on the site."""
-    found = dict(BESIDE)
+    found: dict[str, str] = {}
     for folder, place in (("docs", ""), (tables.RECORDS, "knowledge/")):
         files = (path for path in (ROOT / folder).rglob("*") if path.is_file())
         found |= {str(path.relative_to(ROOT)): place + str(path.relative_to(ROOT / folder)) for path in files}
-    return found
+    return found | BESIDE
 
 
 def write(to: Path) -> None:

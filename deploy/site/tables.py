@@ -24,6 +24,7 @@ from shared.templating.operations import OPERATIONS
 from shared.templating.render import Engine
 
 RECORDS = "producer/admin/knowledge/records"
+DECISIONS = "docs/contributing/decisions"
 RULES = "deploy/monitoring/alerts.yml"
 OURS_ALONE = ("incomplete",)
 """Fields of an event that only our own rooms for helpdesks set."""
@@ -103,8 +104,8 @@ def _records() -> Iterator[tuple[str, object]]:
 def decisions() -> str:
     """Return every decision."""
     return "\n".join(
-        f"- {link(f'docs/decisions/{path.name}', path.read_text(encoding='utf-8').splitlines()[0].removeprefix('# '))}"
-        for path in sorted((ROOT / "docs" / "decisions").glob("0*.md"))
+        f"- {link(f'{DECISIONS}/{path.name}', path.read_text(encoding='utf-8').splitlines()[0].removeprefix('# '))}"
+        for path in sorted((ROOT / DECISIONS).glob("0*.md"))
     )
 
 

@@ -1,4 +1,4 @@
-"""Forgetting a person (docs/personal-data.md says what is kept of people, and for how long)."""
+"""Forgetting a person (docs/how-to/personal-data.md says what is kept of people, and for how long)."""
 
 from __future__ import annotations
 

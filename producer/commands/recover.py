@@ -1,4 +1,4 @@
-"""Working on after a backup was restored (docs/backup.md has the whole runbook)."""
+"""Working on after a backup was restored (docs/how-to/backup.md has the whole runbook)."""
 
 from __future__ import annotations
 

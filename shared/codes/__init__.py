@@ -1,1 +1,1 @@
-"""What is stored, compared and counted in place of sentences (docs/decisions/0013)."""
+"""What is stored, compared and counted in place of sentences (decision 13)."""

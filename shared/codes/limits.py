@@ -8,7 +8,7 @@ from shared.codes.notice import Code, Notice
 
 
 class CallLimitBy(Code):
-    """What the limit follows (docs/decisions/0022)."""
+    """What the limit follows (decision 22)."""
 
     OPENING = "limited_while_opening"
     """Calls take hardly longer than without load: more are made as soon as they are wanted."""

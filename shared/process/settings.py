@@ -57,13 +57,13 @@ class Settings(BaseSettings):
         description=(
             "Locks, pauses, limits, heartbeats, and the queue unless BROKER_URL is set. Run Redis with "
             "`appendonly yes` and `maxmemory-policy noeviction`. Where Sentinels say which server is the "
-            "master: `redis+sentinel://HOST:26379,HOST:26379/0?master=NAME` (docs/high-availability.md)"
+            "master: `redis+sentinel://HOST:26379,HOST:26379/0?master=NAME` (docs/how-to/high-availability.md)"
         ),
     )
     broker_url: SecretStr | None = Field(
         default=None,
         description=(
-            "Another broker than REDIS_URL: RabbitMQ (`amqp://…`, docs/high-availability.md), or any that "
+            "Another broker than REDIS_URL: RabbitMQ (`amqp://…`, docs/how-to/high-availability.md), or any that "
             "Celery supports"
         ),
     )
@@ -143,8 +143,8 @@ class Settings(BaseSettings):
     oidc_issuer: str | None = Field(
         default=None,
         description=(
-            "Address of an OpenID provider that signs people in to the pages (docs/console.md), exactly "
-            "as it calls itself; needs the extra `sso`, CONSOLE_URL and SECRET_KEYS"
+            "Address of an OpenID provider that signs people in to the pages (docs/how-to/console-accounts.md), "
+            "exactly as it calls itself; needs the extra `sso`, CONSOLE_URL and SECRET_KEYS"
         ),
     )
     oidc_client_id: str | None = Field(

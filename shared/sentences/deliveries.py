@@ -40,7 +40,8 @@ SENTENCES: Table = {
 AGREE = "give the helpdesk and {setting} of the producer the same secret, then restart the producer"
 ITS_CLOCK = "synchronise the clocks of the sender and of the producer (NTP)"
 NO_HELPDESK = (
-    "have the helpdesk send what docs/events.md describes; where it is none of yours, keep it away (firewall)"
+    "have the helpdesk send what docs/reference/events.md describes; "
+    "where it is none of yours, keep it away (firewall)"
 )
 
 WHY: Table = {

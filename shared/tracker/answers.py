@@ -213,7 +213,7 @@ def refused_on_the_way(status: int | None) -> Notice:
 def is_limiters(status: int, body: bytes) -> bool:
     """Tell whether an answer proves that it comes from a limiter in front of the tracker, which has not seen the call.
 
-    Only a problem document of the type that means just this is such a proof (docs/decisions/0015).
+    Only a problem document of the type that means just this is such a proof (decision 15).
     """
     return status == 429 and _object(body).get("type") == QUOTA_EXCEEDED
 

@@ -1,6 +1,6 @@
 """The aiohttp sessions of an event loop, and what aiohttp is kept from: one session for each way to the tracker.
 
-What the guards rely on was read in aiohttp 3.14 and is held by tests (docs/decisions/0026-calls-by-aiohttp.md).
+What the guards rely on was read in aiohttp 3.14 and is held by tests (decision 26).
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The runbook of docs/backup.md, tried for real: pg_dump, work on, pg_restore, recover, send everything again."""
+"""The steps of docs/how-to/backup.md, tried for real: pg_dump, work on, pg_restore, recover, send everything again."""
 
 from __future__ import annotations
 

@@ -111,27 +111,30 @@ def reader(
 
 @pytest.fixture
 def installed(reader: Reader) -> Reader:
-    """A reader who has followed `install.md` and `tracker.md` up to the running processes."""
+    """A reader who has followed `install-by-hand.md` and `connect-redmine.md` up to the running processes."""
     reader.types(
         instead(
-            documented("install.md#settings"),
+            documented("how-to/install-by-hand.md#settings"),
             ("postgresql+psycopg2://deskbridge:PASSWORD@db/deskbridge", reader.database_url),
             ("redis://redis:6379/0", reader.redis_url),
         ),
         from_nothing=True,
     )
-    reader.types(documented("install.md#tables"), from_nothing=True)
+    reader.types(documented("how-to/install-by-hand.md#tables"), from_nothing=True)
     (reader.directory / "key.txt").write_text(reader.stand_in.api_key, encoding="utf-8")
     reader.types(
         instead(
-            documented("tracker.md#the-tracker"),
+            documented("how-to/connect-redmine.md#address-and-key")
+            + documented("how-to/connect-redmine.md#defaults")
+            + documented("how-to/connect-redmine.md#map-entities-and-projects")
+            + documented("how-to/connect-redmine.md#more-mappings"),
             ("https://redmine.example.org", reader.stand_in.base_url),
             ("entity 3 12", "entity 3 1"),
         )
     )
     reader.starts(
         instead(
-            documented("install.md#processes"),
+            documented("how-to/install-by-hand.md#processes"),
             ("0.0.0.0 --port 8080", f"{HOST} --port {reader.port}"),
             ("deskbridge console", f"deskbridge console --port {free_port()}"),
         )
@@ -154,14 +157,19 @@ def test_by_hand_from_nothing_to_a_synced_ticket_and_on(installed: Reader) -> No
     url = f"http://{HOST}:{installed.port}/events"
     held: dict[str, Any] = installed.stand_in.state()
     said = installed.types(
-        instead(documented("install.md#the-first-event"), ("send --sample", f"send --sample --url {url}"))
+        instead(
+            documented("how-to/send-test-event.md#send-a-test-event"),
+            ("send --sample", f"send --sample --url {url}"),
+        )
     )
     assert "As expected: issue #" in said
     assert installed.types("deskbridge events --json").strip() == "[]", "the sample leaves nothing"
     now = installed.stand_in.state()
     assert (len(now["issues"]), now["time_entries"]) == (len(held["issues"]), [])
     (installed.directory / "event.json").write_text(example_event(), encoding="utf-8")
-    signed = instead(documented("events.md#signature"), ("http://127.0.0.1:8080/events", url))
+    signed = instead(
+        documented("how-to/connect-other.md#sign-in-a-shell"), ("http://127.0.0.1:8080/events", url)
+    )
     assert "202 Accepted" in installed.types(signed)
 
     def states() -> list[str]:
@@ -174,13 +182,14 @@ def test_by_hand_from_nothing_to_a_synced_ticket_and_on(installed: Reader) -> No
     held = installed.stand_in.state()
     assert [entry["hours"] for entry in held["time_entries"]] == [1.5]
 
-    installed.types(documented("helpdesks/README.md#the-helpdesk"))
+    installed.types(documented("how-to/connect-glpi-plugin.md#verify"))
 
-    said = installed.types(documented("console.md#who-gets-in"), PASSWORD)
+    said = installed.types(documented("how-to/console-accounts.md#accounts"), PASSWORD)
     assert "/console/" in said
     installed.types(
         instead(
-            documented("templates.md#from-the-first-try-to-production"), ("--event 17", f"--event {event_id}")
+            documented("how-to/templates.md#from-a-draft-to-production"),
+            ("--event 17", f"--event {event_id}"),
         )
     )
     assert len(installed.stand_in.state()["issues"]) == len(held["issues"]), "a dry run cleans up"
@@ -199,13 +208,13 @@ def with_tables(reader: Reader) -> Reader:
 def test_a_backup_is_restored(with_tables: Reader) -> None:
     reader, address = with_tables, ("postgresql://deskbridge@db/deskbridge", with_tables.database_address)
     reader.types("deskbridge link entity 9 1")
-    reader.types(instead(documented("backup.md#back-up"), address))
+    reader.types(instead(documented("how-to/backup.md#back-up"), address))
     reader.types("deskbridge unlink entity 9")
     named = (
         "dropdb deskbridge && createdb deskbridge",
         f"dropdb {reader.database} && createdb {reader.database}",
     )
-    reader.types(instead(documented("backup.md#restore"), named, address))
+    reader.types(instead(documented("how-to/backup.md#restore"), named, address))
     assert [link["id"] for link in json.loads(reader.types("deskbridge links --json"))] == [9]
 
 
@@ -213,7 +222,9 @@ def test_the_producer_gets_a_role_of_its_own(with_tables: Reader) -> None:
     reader, role = with_tables, f"producer_{with_tables.port}"
     psql = f"psql -v ON_ERROR_STOP=1 {reader.database}"
     own = instead(
-        documented("security.md#how-to-run-it-so"), ("psql deskbridge", psql), ("deskbridge_producer", role)
+        documented("explanation/security.md#how-to-run-it-so"),
+        ("psql deskbridge", psql),
+        ("deskbridge_producer", role),
     )
     try:
         reader.types(own)
@@ -232,6 +243,6 @@ def test_tables_of_the_plugin_before_are_imported(with_tables: Reader) -> None:
         "users": "users_id,tracker_user_id\n7,5\n",
     }.items():
         (reader.directory / f"{name}.csv").write_text(text, encoding="utf-8")
-    reader.types(documented("helpdesks/glpi-webhooks.md#from-plugin-1x"))
+    reader.types(documented("how-to/import-history.md#take-over-the-tables-of-plugin-1x"))
     links = json.loads(reader.types("deskbridge links --json"))
     assert len(links) == 2

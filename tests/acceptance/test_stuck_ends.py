@@ -1,4 +1,4 @@
-"""What Celery and Redis do to messages and workers (docs/guarantees.md): everything is done once all the same."""
+"""What Celery and Redis do to messages and workers: everything is done once all the same."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The pictures of README.md and docs/console.md are of a real run: `make pictures` makes them anew."""
+"""The pictures of README.md and docs/reference/console-pages.md are of a real run: `make pictures` makes them anew."""
 
 from __future__ import annotations
 

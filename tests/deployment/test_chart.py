@@ -120,7 +120,9 @@ def test_kubernetes_knows_every_field(helm: Path, validator: Path, tmp_path: Pat
 
 
 def test_the_documented_commands_make_the_secrets_that_the_chart_asks_for(helm: Path, tmp_path: Path) -> None:
-    *secrets, install = documented("kubernetes.md#kubernetes").replace("\\\n", " ").splitlines()
+    *secrets, install = (
+        documented("how-to/install-kubernetes.md#kubernetes").replace("\\\n", " ").splitlines()
+    )
     for name in ("database-url", "redis-url", "secret-keys", "producer-database-url", "webhook-secrets"):
         (tmp_path / name).write_text("secret", encoding="utf-8")
     environment = {"PATH": f"{helm.parent}:{os.environ['PATH']}", "HOME": str(tmp_path)}

@@ -40,7 +40,7 @@ def engine(docker: dict[str, str], standin: str, tmp_path_factory: pytest.TempPa
 def stack(
     engine: Engine, image: str, base: str, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Engine]:
-    """The whole stack, up and configured as docs/containers.md says, with the image of this tree."""
+    """The whole stack, up and configured as docs/how-to/install.md says, with the image of this tree."""
     key = tmp_path_factory.mktemp("key") / "key.txt"
     key.write_text(DEFAULT_KEY, encoding="utf-8")
     assert image == IMAGE, "it is built already, so that Docker has every layer of it"
@@ -48,7 +48,7 @@ def stack(
     try:
         engine.types(
             instead(
-                documented("containers.md#start"),
+                documented("how-to/install.md#start"),
                 ("make image", here),
                 ("deploy/container/make-secrets", 'deploy/container/make-secrets "$SECRETS"'),
                 ("up -d --wait", "up -d --wait --pull never"),
@@ -56,9 +56,12 @@ def stack(
         )
         engine.types(
             instead(
-                documented("containers.md#connect-the-tracker"),
+                documented("how-to/install.md#commands")
+                + documented("how-to/connect-redmine.md#address-and-key")
+                + documented("how-to/connect-redmine.md#defaults")
+                + documented("how-to/connect-redmine.md#map-entities-and-projects"),
                 ("https://redmine.example.org", "http://tracker:3000"),
-                ("secrets/key.txt", str(key)),
+                ("< key.txt", f"< {key}"),
                 ("entity 3 12", f"entity {SUPPORT_ENTITY} 1"),
             )
         )
@@ -163,7 +166,8 @@ def test_a_container_may_do_nothing_but_its_work(stack: Engine, service: str) ->
 
 
 def test_events_go_through_one_worker_three_workers_and_a_kill_and_none_restarts(stack: Engine) -> None:
-    assert "As expected: issue #" in stack.types(documented("containers.md#the-first-event"))
+    sample = documented("how-to/install.md#commands") + documented("how-to/install.md#verify")
+    assert "As expected: issue #" in stack.types(sample)
     assert logged(stack) == 0, "the sample leaves nothing"
     stack.compose("up", "-d", "--wait", "--no-recreate", "--scale", "worker=3", "worker")
     events = [
@@ -212,7 +216,7 @@ def watched(stack: Engine, base: str, tool: Callable[[str, str], Path]) -> Asked
     alertmanager["receivers"][0]["webhook_configs"] = [{"url": "http://receiver:9095/"}]
     (directory / "alertmanager.yml").write_text(yaml.safe_dump(alertmanager), encoding="utf-8")
     only = "up -d --pull never prometheus alertmanager receiver"
-    stack.types(instead(documented("containers.md#watch"), ("up -d", only)))
+    stack.types(instead(documented("how-to/install.md#watch"), ("up -d", only)))
     asked = Asked(f"http://{stack.environment['PROMETHEUS_PORT']}")
     until(asked.is_ready, lambda: stack.compose("logs", "--tail", "20", "prometheus"), 180)
     return asked

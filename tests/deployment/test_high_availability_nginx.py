@@ -37,7 +37,7 @@ Tool = Callable[[str, str], Path]
 TOKEN = "a token of the console's API"
 PROBLEM = "application/problem+json"
 BODY_S, ANSWER_S = 10, 35
-"""As deploy/nginx and docs/high-availability.md have them."""
+"""As deploy/nginx and docs/how-to/high-availability.md have them."""
 
 
 class Site:

@@ -32,7 +32,7 @@ pytestmark = [pytest.mark.ha, pytest.mark.timeout(900)]
 Unpack = Callable[..., Path]
 MIGRATIONS = 3
 LIMITS = ("idle_in_transaction_session_timeout = '10s'", "lock_timeout = '15s'")
-"""As docs/high-availability.md has them set."""
+"""As docs/how-to/high-availability.md has them set."""
 
 STORE = "tests/integration/store"
 NOT_THROUGH_IT = tuple(f"{STORE}/test_{name}.py" for name in ("stopped_inside", "prepared", "constant"))

@@ -35,16 +35,23 @@ GRACE_S = 40
 WATCHED_S = 30
 """So long a process may say nothing (WatchdogSec)."""
 START = "systemctl enable --now deskbridge.target\n"
-BY_HAND, LOOK = instead(
-    documented("systemd.md#from-nothing-to-a-synced-ticket"),
+PREPARE, LOOK = instead(
+    documented("how-to/install-systemd.md#set-it-up"),
     ("deskbridge LOGIN PASSWORD '…'", "deskbridge LOGIN PASSWORD 'owner'"),
     ("deskbridge_producer LOGIN PASSWORD '…'", "deskbridge_producer LOGIN PASSWORD 'appender'"),
     ("deskbridge:…@", "deskbridge:owner@"),
     ("deskbridge_producer:…@", "deskbridge_producer:appender@"),
-    ("https://redmine.example.org", "http://127.0.0.1:3000"),
-    ("entity 3 12", f"entity {SUPPORT_ENTITY} 1"),
 ).split(START)
 """What a page has an administrator type before everything is started, and after it."""
+
+BY_HAND = PREPARE + instead(
+    documented("how-to/connect-redmine.md#address-and-key")
+    + documented("how-to/connect-redmine.md#defaults")
+    + documented("how-to/connect-redmine.md#map-entities-and-projects"),
+    ("https://redmine.example.org", "http://127.0.0.1:3000"),
+    ("< key.txt", "< /root/key.txt"),
+    ("entity 3 12", f"entity {SUPPORT_ENTITY} 1"),
+)
 
 QUICK = "echo DESKBRIDGE_SWEEP_INTERVAL=1 >> /etc/deskbridge/deskbridge.env"
 ENTRIES = f"""
@@ -100,7 +107,7 @@ class Machine:
     def install(self, package: Path) -> str:
         """Install a package, nobody being asked anything; return what was said."""
         self.docker("cp", package, f"{NAME}:{PUT}")
-        _, install = documented("systemd.md#by-the-package").splitlines()
+        _, install = documented("how-to/install-systemd.md#by-the-package").splitlines()
         unattended = ("apt install", "DEBIAN_FRONTEND=noninteractive apt-get -q install -y < /dev/null")
         return self.sh(instead(install, unattended, ("./dist/deskbridge_*.deb", PUT)))
 
@@ -151,7 +158,7 @@ def package(docker: dict[str, str], wheel: Path, tmp_path_factory: pytest.TempPa
     if not shutil.which("dpkg-deb") or platform.freedesktop_os_release().get("VERSION_ID") != RELEASE:
         leave_out(f"a package for Debian {RELEASE} is built on Debian {RELEASE}")
     assert wheel.exists()
-    made, _ = documented("systemd.md#by-the-package").splitlines()
+    made, _ = documented("how-to/install-systemd.md#by-the-package").splitlines()
     run(docker, "/bin/sh", "-ec", instead(made, ("make deb", "/usr/bin/make -o wheel deb")))
     (built,) = (ROOT / "dist").glob("deskbridge_*.deb")
     return Path(shutil.copy(built, tmp_path_factory.mktemp("package")))
@@ -345,7 +352,7 @@ def test_a_wheel_in_a_venv_is_set_up_by_a_command(running: Machine) -> None:
     code, said = running.code(f"runuser -u nobody -- {PROGRAM} install-units")
     assert code == 1
     assert "only root can install units" in said
-    show, install = documented("systemd.md#by-the-wheel").splitlines()
+    show, install = documented("how-to/install-systemd.md#by-the-wheel").splitlines()
     assert f"ExecStart={PROGRAM} worker" in running.sh(f"runuser -u nobody -- {show}")
     assert running.code("test -e /etc/systemd/system/deskbridge.target")[0] == 1
     running.sh(f"cp -a /root/kept /etc/deskbridge; {install}")

@@ -124,7 +124,7 @@ def ended(stack: Engine) -> dict[str, float]:
 
 def test_old_and_new_work_side_by_side_over_the_migration_and_nothing_is_lost_or_twice(stack: Engine) -> None:
     issues = len(tracked(stack, "issues"))
-    migrate, up = documented("containers.md#upgrade").splitlines()
+    migrate, up = documented("how-to/install.md#upgrade").splitlines()
     first = revision(stack)
     assert first != HEAD
 

@@ -89,7 +89,7 @@ def test_a_lock_with_the_extras_has_what_they_need_and_all_else_as_it_was(
     lock, site = tmp_path / "requirements-runtime.lock", tmp_path / "site"
     shutil.copy(LOCK, lock)
     made = instead(
-        documented("install.md#extras"),
+        documented("how-to/install-extras.md#extras"),
         (".venv/bin/uv", f"{sys.executable} -m uv"),
         ("--output-file requirements-runtime.lock", f"--quiet --output-file {lock}"),
     )

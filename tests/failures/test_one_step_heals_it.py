@@ -156,7 +156,7 @@ def test_headers_that_a_proxy_took_away_are_called_that(
     for text in (told.text, shown):
         assert "what is in between took it away" in text
         assert "have the proxy between the helpdesk and the producer pass every header on" in text
-        assert "docs/events.md" not in text, "the helpdesk does send what that describes"
+        assert "docs/reference/events.md" not in text, "the helpdesk does send what that describes"
     assert "All is well" not in shown
 
     refused.accepted()
@@ -168,5 +168,5 @@ def test_headers_that_a_proxy_took_away_are_called_that(
 def test_a_sender_that_never_signed_is_told_what_to_send(stage: Stage) -> None:
     keep(stage, refused_for(Verifier([]), NOBODY))
     told = stage.doctor().text
-    assert "docs/events.md" in told
+    assert "docs/reference/events.md" in told
     assert "took it away" not in told

@@ -1,4 +1,4 @@
-"""The runbooks of docs/runbooks.md, step by step: what they say happens, and what they say to do helps."""
+"""The steps of docs/how-to/failed-and-held.md, step by step: what they say happens, and what they say to do helps."""
 
 from __future__ import annotations
 

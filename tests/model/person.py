@@ -21,7 +21,7 @@ def decide_everything(world: World) -> bool:
 
 
 def _found(world: World, kind: Kind, row: LedgerRow) -> int | None:
-    """Look on the tracker for what may be a row's; of several that are its own keep one (docs/runbooks.md)."""
+    """Look on the tracker for what may be a row's; of several that are its own keep one."""
     ended, data = look(world), world.tracker.data
     delete, there = (
         (data.delete_issue, data.issues)

@@ -17,7 +17,11 @@ from deploy.site.reference import PART
 ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"
 RECORDS = ROOT / "producer" / "admin" / "knowledge" / "records"
-PAGES = [ROOT / "README.md", *sorted(DOCS.rglob("*.md")), *sorted(RECORDS.glob("*.md"))]
+PAGES = [
+    *(ROOT / f"{name}.md" for name in ("README", "CONTRIBUTING", "SECURITY")),
+    *sorted(DOCS.rglob("*.md")),
+    *sorted(RECORDS.glob("*.md")),
+]
 NOT_RUN = "not run: "
 HEADING = re.compile(r"#+ (.+)")
 FENCE = re.compile(r"^(?P<indent> *)```(?P<language>\w*)(?: title=\"(?P<title>[^\"]+)\")?$")
@@ -69,8 +73,18 @@ def blocks(page: Path) -> list[Block]:
         elif fence:
             opened, lines = fence, []
         elif title := HEADING.fullmatch(line):
-            heading = re.sub(r"[^\w -]", "", title[1].lower()).replace(" ", "-")
+            heading = _anchor(title[1])
     return found
+
+
+def headings(page: Path) -> set[str]:
+    """Return every heading of a page, as a link would name it."""
+    found = re.findall(r"^#+ (.+)$", page.read_text(encoding="utf-8"), re.MULTILINE)
+    return {_anchor(title) for title in found}
+
+
+def _anchor(title: str) -> str:
+    return re.sub(r"[^\w -]", "", title.lower()).replace(" ", "-")
 
 
 def documented(name: str) -> str:
@@ -96,8 +110,8 @@ def instead(text: str, *pairs: tuple[str, str]) -> str:
 
 
 def example_event() -> str:
-    """Return the event that docs/events.md shows."""
-    (event,) = (one.text for one in blocks(DOCS / "events.md") if one.language == "json")
+    """Return the event that docs/reference/events.md shows."""
+    (event,) = (one.text for one in blocks(DOCS / "reference" / "events.md") if one.language == "json")
     return event
 
 

@@ -1,4 +1,4 @@
-"""`python -m tests.support.promises`: each promise of docs/security.md and docs/guarantees.md with its tests.
+"""`python -m tests.support.promises`: each promise of docs/contributing/promises.md with its tests.
 
 A test says by a marker which promises it holds, so moving a test changes no document.
 """
@@ -11,22 +11,21 @@ from collections import defaultdict
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-PAGES = ("security", "guarantees")
+PAGE = ROOT / "docs" / "contributing" / "promises.md"
 ROW = re.compile(r"^\| ([A-Z]{3}-\d\d) \| (.+) \|$", re.MULTILINE)
 
 
 def promises() -> dict[str, str]:
-    """Return every promise that a page makes, by its name.
+    """Return every promise, by its name.
 
     Raises:
         ValueError: two have the same name.
     """
     found: dict[str, str] = {}
-    for page in PAGES:
-        for name, text in ROW.findall((ROOT / "docs" / f"{page}.md").read_text(encoding="utf-8")):
-            if name in found:
-                raise ValueError(f"two promises are called {name}")
-            found[name] = text
+    for name, text in ROW.findall(PAGE.read_text(encoding="utf-8")):
+        if name in found:
+            raise ValueError(f"two promises are called {name}")
+        found[name] = text
     return found
 
 

@@ -1,6 +1,7 @@
-"""The words that the code no longer uses: `python -m tests.support.words`, a part of `make check`.
+"""The words that code and documents avoid: `python -m tests.support.words`, a part of `make check`.
 
-Each was a private word for something that has a name in the trade. A word that is to go is one more entry here.
+In the code each was a private word for something that has a name in the trade. In the documents each is a pattern that
+a reader has to read twice. A word or pattern that is to go is one more entry here.
 """
 
 from __future__ import annotations
@@ -8,10 +9,13 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
+from deploy.site.reference import PART
+
 ROOT = Path(__file__).resolve().parents[2]
-PLACES = (
+CODE = (
     "worker",
     "shared/queue",
     "shared/redis",
@@ -22,7 +26,15 @@ PLACES = (
     "tests/support",
     "tests/unit",
 )
-INSTEAD = {
+DOCUMENTS = ("README.md", "CONTRIBUTING.md", "SECURITY.md", "docs/*.md")
+NOT_YET = (
+    "docs/contributing/specification.md",  # written by others
+    "docs/contributing/ledger.md",  # its words stand in the code
+    "docs/contributing/decisions/0016-",
+    "docs/contributing/decisions/0024-",
+    "docs/contributing/decisions/0025-",
+)
+IN_CODE = {
     r"doorbell": "publisher",
     r"ringer": "notifier",
     r"\brung\b|_rung|rung_": "notified",
@@ -39,18 +51,60 @@ INSTEAD = {
     r"presence": "heartbeat",
 }
 """Pattern to what is said in its place."""
+IN_DOCUMENTS = {
+    r"(?<!from )(?<!shows )(?<!explains )(?<!know )(?<!place )\bwhere\b(?! to\b)": "if, when",
+    r"\b(is|are) (to be|said|told|asked)\b|\bbe (told|asked)\b": "name who acts",
+    r"\b([Ww]hoever|[Ss]omebody|[Ee]verybody|[Nn]obody|[Aa]nybody)\b|(?<!\w )\b[Ww]hom\b": "a user, no one",
+    r"\b(have|has|had) (it|them|everything|each|every \w+) (\w+ed|run|sent|made|done)\b": "an active verb",
+    r"\b(is|are) (the |an? )?\w+'s?[.,;:]": "belongs to",
+    r"(^|[.:;] )What (?!remains)[^?]*$": "begin with the thing, not with 'what'",
+    r"\bfor want of\b|\banew\b|\blikewise\b|\bfor ever\b|\bmend\b|\bmeanwhile\b": "because; again; also",
+    r"(?<!cannot )\b([Tt]ells?|told|says?|said|speaks)\b": "report, show, contain",
+    r", too\b(?! )|\bis none of\b|\b(is|are) no \w+[.,]": "also; is not a",
+    r"\b(version|one|code) before\b|\bof before\b": "previous",
+    r"\bin force\b|\bshall\b|\b[Ss]ome \d": "active; must; about",
+    r"\b(doorbell|rung|rings?|way of a ticket|stand-in|parked|signs? of life|stands? still)\b": "the standard word",
+}
+"""The same of documents. Code, links' addresses and what is generated are left out."""
+FOR_ADMINISTRATORS = IN_DOCUMENTS | {
+    r"\b(helpdesks?|plugin config|the tracker)\b(?!\.)": "GLPI; Redmine settings; Redmine",
+}
+"""Engineers call the two sides by the names of their ports."""
 
 
-def found() -> list[str]:
-    """Return each line that has one of the words: file, line number, what is said in its place."""
-    files = subprocess.check_output(["git", "ls-files", *PLACES], cwd=ROOT, text=True).split()  # noqa: S607
-    lines = []
-    for file in files:
-        if not file.endswith(".py") or ROOT / file == Path(__file__):
-            continue
-        for number, line in enumerate((ROOT / file).read_text(encoding="utf-8").splitlines(), 1):
-            lines += [f"{file}:{number}: say: {to}" for word, to in INSTEAD.items() if re.search(word, line)]
-    return lines
+def found() -> Iterator[str]:
+    """Yield each line that has one of the words: file, line number, what is said in its place."""
+    for file in _files(*CODE):
+        if file.endswith(".py") and ROOT / file != Path(__file__):
+            yield from _matches(file, (ROOT / file).read_text(encoding="utf-8"), IN_CODE)
+    for file in _files(*DOCUMENTS):
+        if not file.startswith(NOT_YET):
+            words = IN_DOCUMENTS if "/contributing/" in file else FOR_ADMINISTRATORS
+            yield from _matches(file, _prose((ROOT / file).read_text(encoding="utf-8")), words)
+
+
+def _files(*places: str) -> list[str]:
+    return subprocess.check_output(["git", "ls-files", *places], cwd=ROOT, text=True).split()  # noqa: S607
+
+
+def _prose(text: str) -> str:
+    """Return a document with its lines, and nothing in those that are code, generated, or an address."""
+    for pattern in (
+        PART.pattern,
+        r"^ *```.*?^ *```$",
+        r"`[^`]+`",
+        r"\*[^*\n]+\*",
+        r"\]\([^)]+\)",
+        r"\[[^]]*\]\[?",
+        r"^#.*?$",
+    ):
+        text = re.sub(pattern, lambda part: "\n" * part[0].count("\n"), text, flags=re.MULTILINE | re.DOTALL)
+    return text
+
+
+def _matches(file: str, text: str, words: dict[str, str]) -> Iterator[str]:
+    for number, line in enumerate(text.splitlines(), 1):
+        yield from (f"{file}:{number}: say: {to}" for word, to in words.items() if re.search(word, line))
 
 
 if __name__ == "__main__":

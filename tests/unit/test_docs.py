@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import re
 import shlex
+from fnmatch import fnmatch
 from pathlib import Path
 from typing import Any
 
@@ -18,11 +19,12 @@ from shared.events.event import Event
 from shared.events.snapshots import HelpdeskUser, Ticket, TicketTask
 from shared.process.settings import Settings
 from tests.support import documents, promises
-from tests.support.documents import PAGES, ROOT, blocks, page_name
+from tests.support.documents import PAGES, ROOT, blocks, documented, headings, page_name
 from tests.support.documents import run_by_tests as asked_for
 
 LANGUAGES = {"sh", "text", "json", "ini"}
 COMMAND: Any = typer.main.get_command(app)
+KNOWLEDGE = {"knowledge/README.md", "knowledge/KB-*.md"}
 SITE = (ROOT / "deploy" / "site" / "nav.yml").read_text(encoding="utf-8")
 
 
@@ -93,18 +95,24 @@ def test_the_reference_names_no_path_of_the_machine_that_generated_it() -> None:
 
 def test_the_site_leads_to_what_stands_beside_its_documents(tmp_path: Path) -> None:
     pages.write(tmp_path)
-    assert "](install.md)" in (tmp_path / "index.md").read_text(encoding="utf-8")
-    assert "](knowledge/README.md)" in (tmp_path / "runbooks.md").read_text(encoding="utf-8")
-    assert "](../events.md)" in (tmp_path / "helpdesks" / "README.md").read_text(encoding="utf-8")
-    assert "`{{ticket.title | trim | truncate: 200}}`" in (tmp_path / "templates.md").read_text(
+    assert "](documentation.md)" in (tmp_path / "index.md").read_text(encoding="utf-8")
+    assert "](knowledge/README.md)" in (tmp_path / "documentation.md").read_text(encoding="utf-8")
+    assert "](../reference/events.md)" in (tmp_path / "how-to" / "connect-other.md").read_text(
+        encoding="utf-8"
+    )
+    assert "`{{ticket.title | trim | truncate: 200}}`" in (tmp_path / "reference" / "templates.md").read_text(
         encoding="utf-8"
     )
 
 
 def test_every_page_is_in_a_chapter_of_the_site() -> None:
-    for page in sorted((ROOT / "docs").glob("*.md")):
-        assert re.search(rf"- (glob: )?({page.name}|{page.stem}\*\.md)$", SITE, re.MULTILINE), (
-            f"deploy/site/nav.yml: {page.name}"
+    listed = re.findall(r"- ([\w/*-]+\.md)$", SITE, re.MULTILINE)
+    for page in documents.DOCS.rglob("*.md"):
+        name = pages.BESIDE.get(f"docs/{page_name(page)}", page_name(page))
+        assert any(fnmatch(name, pattern) for pattern in listed), f"deploy/site/nav.yml: {name}"
+    for pattern in listed:
+        assert list(documents.DOCS.glob(pattern)) or pattern in {*pages.BESIDE.values(), *KNOWLEDGE}, (
+            f"deploy/site/nav.yml: {pattern}"
         )
 
 
@@ -140,7 +148,7 @@ def _commands(page: Path) -> list[str]:
     return [
         found[1]
         for line in typed
-        if (found := re.search(r"(?:^|\bconsole |\bproducer )deskbridge (.+)", line))
+        if (found := re.search(r"(?:^|\bconsole |\bproducer )deskbridge ([^\"].+)", line))
     ]
 
 
@@ -159,18 +167,36 @@ def test_every_command_of_the_documents_is_run_by_a_test_or_says_that_it_is_not(
         assert one.title.startswith(documents.NOT_RUN), one.name
 
 
-def test_every_link_to_a_file_leads_somewhere() -> None:
-    for page in PAGES:
-        for target in re.findall(r"\]\(([^)#:]+)\)", page.read_text(encoding="utf-8")):
-            assert (page.parent / target).exists(), (page, target)
+def test_the_tutorial_types_what_the_how_tos_type() -> None:
+    install, commands = (documented(f"how-to/install.md#{part}") for part in ("start", "commands"))
+    assert documented("tutorial.md#1-start-deskbridge") == install
+    assert documented("tutorial.md#5-send-a-test-event") == commands + documented("how-to/install.md#verify")
 
 
-@pytest.mark.parametrize(
-    "page", ["architecture", "code-tour", "how-it-works", "operations", "alerts", "guarantees"]
-)
-def test_every_file_that_a_page_names_exists(page: str) -> None:
-    text = (ROOT / "docs" / f"{page}.md").read_text(encoding="utf-8")
-    for name in re.findall(r"`((?:worker|producer|shared|deploy|tests)/[\w/.]+)`", text):
+@pytest.mark.parametrize("page", sorted((documents.DOCS / "how-to").glob("*.md")), ids=page_name)
+def test_every_how_to_says_how_to_verify_its_result(page: Path) -> None:
+    assert "verify" in headings(page)
+
+
+def test_the_glossary_is_short() -> None:
+    glossary = (documents.DOCS / "reference" / "glossary.md").read_text(encoding="utf-8")
+    assert 10 < len(re.findall(r"^\*\*", glossary, re.MULTILINE)) <= 20
+
+
+def test_every_link_leads_to_a_file_and_a_heading() -> None:
+    for page in [*PAGES, ROOT / "CHANGELOG.md"]:
+        for target, heading in re.findall(r"\]\(([^)#:]*)#?([^):]*)\)", page.read_text(encoding="utf-8")):
+            there = page.parent / target if target else page
+            assert there.exists(), (page, target)
+            assert not heading or heading in headings(there), (page, target, heading)
+
+
+@pytest.mark.parametrize("page", sorted(documents.DOCS.rglob("*.md")), ids=page_name)
+def test_every_file_that_a_page_names_exists(page: Path) -> None:
+    text = page.read_text(encoding="utf-8")
+    for name in re.findall(
+        r"`((?:worker|producer|shared|deploy(?!/container/secrets)|tests)/[\w/.]+)`", text
+    ):
         assert (ROOT / name).exists(), name
 
 
@@ -181,7 +207,7 @@ def test_every_room_has_its_line_in_the_architecture() -> None:
         for path in (ROOT / side).rglob("*.py")
         if path.stem != "__init__"
     } - {"producer/admin/migrations/versions/"}
-    page = (ROOT / "docs" / "architecture.md").read_text("utf-8")
+    page = (ROOT / "docs" / "contributing" / "architecture.md").read_text("utf-8")
     listed = re.findall(r"^\| `([\w/]+/)` \| (.+) \|$", page, re.MULTILINE)
     assert sorted(rooms) == sorted(room for room, _ in listed)
     assert [room for room, purpose in listed if " and " in purpose] == [], "a room of two subjects"
@@ -204,9 +230,8 @@ def test_every_promise_is_held_by_a_test_and_every_marker_names_one() -> None:
     assert set(held) - set(made) == set(), "no page makes them"
 
 
-@pytest.mark.parametrize("page", promises.PAGES)
-def test_every_row_of_a_table_of_promises_has_a_name(page: str) -> None:
-    text = (ROOT / "docs" / f"{page}.md").read_text(encoding="utf-8")
+def test_every_row_of_a_table_of_promises_has_a_name() -> None:
+    text = promises.PAGE.read_text(encoding="utf-8")
     tables = [part.split("\n\n")[0] for part in text.split("| | promise |\n|---|---|\n")[1:]]
     assert tables
     for line in "\n".join(tables).splitlines():

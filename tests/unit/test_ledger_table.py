@@ -11,8 +11,8 @@ def in_the_documents(row: Transition) -> str:
     return f"| {row.event} | {before} | {row.target} | {row.reason} |"
 
 
-def test_how_it_works_shows_each_transition_of_the_ledger_and_no_other() -> None:
-    text = (ROOT / "docs" / "how-it-works.md").read_text(encoding="utf-8")
+def test_the_page_shows_each_transition_of_the_ledger_and_no_other() -> None:
+    text = (ROOT / "docs" / "contributing" / "ledger.md").read_text(encoding="utf-8")
     after = text.split("| event | before | after | why |\n|---|---|---|---|\n")[1]
     shown = after.split("\n\n")[0].splitlines()
     assert shown == [in_the_documents(row) for row in ROWS]

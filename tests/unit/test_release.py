@@ -21,12 +21,17 @@ from tests.support.releases import ROOT, UNRELEASED, committed, cut, version
         ("CHANGELOG.md", UNRELEASED, f"{UNRELEASED}\n- Something.\n", "cut CHANGELOG.md"),
         ("CHANGELOG.md", f"## {version()} - 2026-01-05", "## 0.0.1 - 2026-01-05", "as its newest version"),
         ("CHANGELOG.md", f"## {version()} - 2026-01-05", f"## {version()}", "as its newest version"),
-        ("docs/upgrade.md", f"### {version()}", "### 0.0.1", f"no notes for {version()}"),
+        ("docs/how-to/upgrade.md", f"### {version()}", "### 0.0.1", f"no notes for {version()}"),
         ("deploy/helm/deskbridge/Chart.yaml", f"version: {version()}", "version: 0.0.1", "is not of"),
     ],
 )
 def test_what_is_not_ready_is_refused(tmp_path: Path, file: str, old: str, new: str, said: str) -> None:
-    for name in ("pyproject.toml", "CHANGELOG.md", "docs/upgrade.md", "deploy/helm/deskbridge/Chart.yaml"):
+    for name in (
+        "pyproject.toml",
+        "CHANGELOG.md",
+        "docs/how-to/upgrade.md",
+        "deploy/helm/deskbridge/Chart.yaml",
+    ):
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         text = (ROOT / name).read_text(encoding="utf-8")
         (tmp_path / name).write_text(

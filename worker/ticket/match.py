@@ -113,7 +113,7 @@ def found_essence(kind: Kind, row: Mapping[str, Any]) -> Essence:
 
 
 def hours_listed_for(sent: Any) -> frozenset[Decimal | None]:
-    """Return the hours that some supported tracker may list for the hours that were sent (docs/decisions/0018).
+    """Return the hours that some supported tracker may list for the hours that were sent (decision 18).
 
     Redmine 5.0 rounds to two decimals; 6.0 and 6.1 to whole minutes first. Near a half, what is kept in single
     precision (MySQL) may go the other way.
@@ -127,7 +127,7 @@ def fingerprint(kind: Kind, body: Mapping[str, Any]) -> str:
     """Return a hash that two creations share when the tracker's objects might not be told apart.
 
     Hours are left out of it: which of them are equal differs between versions of the tracker, and being possibly
-    equal is not transitive (docs/decisions/0018). So is the day: what was sent without one may be listed on any.
+    equal is not transitive (decision 18). So is the day: what was sent without one may be listed on any.
     """
     sent, (place, *texts) = body[kind.wire_name], TOLD_APART_BY[kind]
     parts = [_text(sent, name) for name in texts]

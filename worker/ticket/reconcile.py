@@ -20,7 +20,7 @@ from worker.ticket.match import Candidate, Doubt, Verdict, candidates, fingerpri
 from worker.ticket.retry import backoff, is_given_up, is_undecidable, round_delay
 from worker.ticket.search import ids_of, look_up
 
-# the tracker's clock may have been put right since it dated what we look for (docs/decisions/0006)
+# the tracker's clock may have been put right since it dated what we look for (decision 6)
 CLOCK_MARGIN = timedelta(minutes=15)
 BUSY_S = 2.0
 

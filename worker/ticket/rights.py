@@ -1,4 +1,4 @@
-"""Finds out by facts whether a 422 is about a person's rights (docs/decisions/0027-a-422-and-the-persons-rights.md).
+"""Finds out by facts whether a 422 is about a person's rights (decision 27).
 
 The tracker answers 422 to a person who may not, and to content that it does not take, in words of any language.
 """

@@ -26,7 +26,7 @@ from shared.values.ids import LARGEST
 
 router = api_router("/api/templates", "templates")
 Version = Annotated[int, Field(ge=1, le=LARGEST, strict=True)]
-Text = Annotated[str, Field(description="The template (docs/templates.md), at most 64 KiB.")]
+Text = Annotated[str, Field(description="The template (docs/reference/templates.md), at most 64 KiB.")]
 OfOperation = Annotated[Operation, Query(description="What the templates are for.")]
 
 

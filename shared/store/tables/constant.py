@@ -1,7 +1,7 @@
 """Statements that are made once and come with each event: each is compiled once, too.
 
 On those connections on which statements are prepared they go to the driver as they are. What SQLAlchemy does for a
-statement each time takes longer there than all the rest (docs/decisions/0025-straight-to-the-driver.md).
+statement each time takes longer there than all the rest (decision 25).
 """
 
 from __future__ import annotations

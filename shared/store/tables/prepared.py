@@ -1,7 +1,7 @@
 """Statements that PostgreSQL plans once for each connection: what comes often is prepared, as psycopg 3 does by itself.
 
 psycopg2 sends each statement as one text with its values in it, which the server has to read and plan anew: of most of
-ours that takes as long as to carry it out (docs/decisions/0024-planned-once.md).
+ours that takes as long as to carry it out (decision 24).
 """
 
 from __future__ import annotations

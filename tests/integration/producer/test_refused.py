@@ -70,15 +70,15 @@ def soon(producer: RunningProducer, code: str) -> dict[str, Any]:
         (lambda p: p.send(task_event(), with_secret=OTHER), "secret_unknown", "DESKBRIDGE_WEBHOOK_SECRETS"),
         (lambda p: p.send(task_event(), age=612), "sender_clock_behind", "NTP"),
         (lambda p: p.send(task_event(), age=-1200), "sender_clock_ahead", "NTP"),
-        (lambda p: p.post(b"{}"), "signature_absent", "docs/events.md"),
-        (lambda p: p.send(b"{"), "body_not_json", "docs/events.md"),
+        (lambda p: p.post(b"{}"), "signature_absent", "docs/reference/events.md"),
+        (lambda p: p.send(b"{"), "body_not_json", "docs/reference/events.md"),
         (lambda p: p.send(gzipped(), headers=GZIP), "body_encoded", "uncompressed"),
         (
             lambda p: p.send(task_event(), stamp=str(time.time_ns() // 1_000_000)),
             "time_stamp_in_milliseconds",
             "1000",
         ),
-        (lambda p: p.send({"event": "ticket.updated"}), "event_malformed", "docs/events.md"),
+        (lambda p: p.send({"event": "ticket.updated"}), "event_malformed", "docs/reference/events.md"),
         (lambda p: p.http.post(p.base_url + "/event", data=b"{}", timeout=10), "path_unknown", "/events"),
     ],
 )

@@ -1,4 +1,4 @@
-"""docs/templates.md says what the engine does: its examples, variables, tags and limits."""
+"""docs/reference/templates.md says what the engine does: its examples, variables, tags and limits."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from shared.templating.operations import OPERATIONS
 from shared.templating.render import Engine
 from tests.unit.templating.support import ISSUE, body, context, one
 
-PAGE = (ROOT / "docs" / "templates.md").read_text(encoding="utf-8")
+PAGE = (ROOT / "docs" / "reference" / "templates.md").read_text(encoding="utf-8")
 
 
 def rows(first_cell: str) -> list[list[str]]:
