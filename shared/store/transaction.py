@@ -33,7 +33,7 @@ from shared.store.ledger.undecided import Undecided
 from shared.store.opening import Opened, opened
 from shared.store.related_rows import RelatedRows, related_rows
 from shared.store.tables.database import Database
-from shared.store.tables.prepared import say_with_next
+from shared.store.tables.prepared import send_with_next
 from shared.store.tables.types import is_on_postgresql
 
 DatabaseFailed = DBAPIError
@@ -45,10 +45,7 @@ NotUnique = IntegrityError
 BRIEFLY_S = 0.5
 """Less than PostgreSQL's deadlock_timeout: of those who wait in a circle it is hardly ever a person who repeats."""
 
-BRIEFLY = (
-    f"SELECT set_config('lock_timeout', '{round(BRIEFLY_S * 1000)}', true), "
-    "set_config('plan_cache_mode', 'force_generic_plan', true)"
-)
+BRIEFLY = f"SELECT set_config('lock_timeout', '{round(BRIEFLY_S * 1000)}', true)"
 IN_MEMORY = f"{BRIEFLY}, set_config('synchronous_commit', 'off', true)"
 BRIEFLY_SETTLED = f"{BRIEFLY}, {SHARE}"
 
@@ -86,9 +83,6 @@ class Transaction(Opened):
     def wait_briefly(self, *, durable: bool = True, locks_settings: bool = False) -> None:
         """Wait for what somebody else holds no longer than BRIEFLY_S; SQLite has one writer, who is done soon.
 
-        PostgreSQL also takes the plans that it has: it would plan what is asked about few tickets anew each time, since
-        it reckons with ten where it does not know how many they are.
-
         Args:
             durable: whether the commit waits for the disk. It need not for what is found again should PostgreSQL's
                 machine die at this moment; whatever commits after it waits for both.
@@ -97,7 +91,7 @@ class Transaction(Opened):
         if locks_settings:
             settle(self._session, BRIEFLY_SETTLED)
         elif is_on_postgresql(self._session):
-            say_with_next(self._session, BRIEFLY if durable else IN_MEMORY)
+            send_with_next(self._session, BRIEFLY if durable else IN_MEMORY)
 
 
 class Store:

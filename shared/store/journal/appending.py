@@ -23,10 +23,10 @@ from shared.events.delivery import Delivery
 from shared.store.journal.due import CLOCK_TOLERANCE
 from shared.store.journal.journal_queries import JOURNAL, UNREADABLE
 from shared.store.tables.configuration import PluginConfigRecord
-from shared.store.tables.constant import carry_out
 from shared.store.tables.explained import keeping
+from shared.store.tables.functions import Rows, among
 from shared.store.tables.journal import NO_SEQUENCE, EventState
-from shared.store.tables.rows import Rows, among
+from shared.store.tables.prepared import execute_prepared
 from shared.store.tables.types import Insert, clock, insert_for, is_on_postgresql
 
 NO_TICKET = 0
@@ -139,12 +139,12 @@ class JournalAppender:
         """Insert the new ones; return them, each with whether its delivery id came before."""
         statement = _appending(postgresql=is_on_postgresql(self._session))
         given = APPENDED.parameters(self._session, (_row(one, received_at) for one in deliveries))
-        return carry_out(self._session, statement, given)
+        return execute_prepared(self._session, statement, given)
 
     def _known(self, deliveries: Sequence[Delivery]) -> dict[str, dict[str, int]]:
         """Return what the journal holds of these delivery ids: for each, digest to event id."""
         asked = {"delivery_ids": {one.delivery_id for one in deliveries}}
-        return _by_delivery_id(carry_out(self._session, _of_deliveries(), asked))
+        return _by_delivery_id(execute_prepared(self._session, _of_deliveries(), asked))
 
 
 @cache
@@ -159,7 +159,7 @@ def _appending(*, postgresql: bool) -> Any:
         "state": literal(EventState.PENDING, JOURNAL.c.state.type),
         "attempts": literal(0),
     }
-    given = APPENDED.table(postgresql=postgresql)
+    given = APPENDED.table()
     # without a condition SQLite takes ON CONFLICT for the condition of a join
     rows = select(*given.c, *fixed.values()).where(true())
     before = JOURNAL.alias()

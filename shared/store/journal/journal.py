@@ -35,11 +35,11 @@ from shared.store.journal.appending import JournalAppender
 from shared.store.journal.due import ORDER, due_with_their_keys, is_pending_of_few, task_key
 from shared.store.journal.journal_queries import JOURNAL, UNREADABLE, JournalQueries, is_in_state
 from shared.store.ledger.ledger_queries import unsettled_tickets
-from shared.store.tables.constant import carry_out
 from shared.store.tables.explained import is_for, keeping
+from shared.store.tables.functions import Rows, unindexed
 from shared.store.tables.journal import EventState, JournalEvent
-from shared.store.tables.rows import Rows
-from shared.store.tables.types import Key, clock, is_on_postgresql, moment, unindexed
+from shared.store.tables.prepared import execute_prepared
+from shared.store.tables.types import Key, clock, moment
 
 REPLAYED = Reason.PERSON_REPLAYED()
 ENDED = (EventState.DONE, EventState.SKIPPED, EventState.SUPERSEDED)
@@ -91,8 +91,7 @@ class Journal(JournalQueries, JournalAppender):
             }
             for one in sorted(events, key=lambda one: one.event_id)
         ]
-        statement = _done(postgresql=is_on_postgresql(self._session))
-        found = carry_out(self._session, statement, DONE.parameters(self._session, rows))
+        found = execute_prepared(self._session, _done(), DONE.parameters(self._session, rows))
         ended = {event_id for (event_id,) in found}
         for one in events:
             if one.event_id in ended:
@@ -268,9 +267,9 @@ def _waiting_for(ticket_id: int, task_id: int | None) -> ColumnElement[bool]:
 
 
 @cache
-def _done(*, postgresql: bool) -> Any:
+def _done() -> Any:
     """Return the statement that ends some events as done, and the failed events of their keys as superseded."""
-    columns, given = JOURNAL.c, DONE.table(postgresql=postgresql).c
+    columns, given = JOURNAL.c, DONE.table().c
     is_it = columns.id == given.event_id
     explained = {
         name: case((is_it, given[f"done_{name}"]), else_=given[f"others_{name}"]) for name in keeping(None)

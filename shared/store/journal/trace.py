@@ -12,9 +12,9 @@ from sqlalchemy import Float, Table, delete, func, insert, literal_column, selec
 from sqlalchemy.orm import Session
 
 from shared.codes.notice import Notice, to_json
-from shared.store.tables.constant import carry_out
+from shared.store.tables.functions import Rows
 from shared.store.tables.journal import TraceStep
-from shared.store.tables.rows import Rows
+from shared.store.tables.prepared import execute_prepared
 from shared.store.tables.types import is_on_postgresql, moment
 
 STEPS = cast(Table, TraceStep.__table__)
@@ -69,7 +69,7 @@ class Trace:
             for step in steps
         )
         statement = _appending(postgresql=is_on_postgresql(self._session))
-        carry_out(self._session, statement, APPENDED.parameters(self._session, rows))
+        execute_prepared(self._session, statement, APPENDED.parameters(self._session, rows))
 
     def of_ticket(self, ticket_id: int) -> Sequence[TraceStep]:
         """Return a ticket's steps, oldest first."""
@@ -91,7 +91,7 @@ def _appending(*, postgresql: bool) -> Any:
     PostgreSQL's clock tells when something happened: a worker's own may be wrong, and would put it before what it
     followed. SQLite has the clock of the one machine.
     """
-    given = APPENDED.table(postgresql=postgresql)
+    given = APPENDED.table()
     values: dict[str, Any] = {name: given.c[name] for name in given.c.keys() if name != "age"}  # noqa: SIM118 (no mapping)
     if postgresql:
         values["at"] = func.clock_timestamp() - given.c.age * literal_column("interval '1 second'")

@@ -12,6 +12,7 @@ from sqlalchemy.orm import Session
 
 from shared.codes.kinds import Kind
 from shared.store.ledger.transitions import FOR_A_PERSON, IN_FLIGHT
+from shared.store.tables.functions import among
 from shared.store.tables.ledger import (
     GONE,
     OPEN_ROWS,
@@ -20,7 +21,6 @@ from shared.store.tables.ledger import (
     TaskTimeLink,
     TicketIssueLink,
 )
-from shared.store.tables.rows import among
 from shared.store.tables.types import Key, moment
 
 MOST_SETTLED = 200

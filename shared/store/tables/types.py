@@ -10,18 +10,16 @@ from typing import Any
 from sqlalchemy import (
     BigInteger,
     BindParameter,
-    ColumnElement,
     DateTime,
     Dialect,
     Integer,
     ScalarSelect,
     Text,
-    literal_column,
     select,
 )
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.ext.compiler import compiles
-from sqlalchemy.orm import DeclarativeBase, InstrumentedAttribute, Session
+from sqlalchemy.orm import DeclarativeBase, Session
 from sqlalchemy.sql.compiler import SQLCompiler
 from sqlalchemy.sql.functions import GenericFunction
 from sqlalchemy.types import TypeDecorator
@@ -92,54 +90,6 @@ class clock(GenericFunction[datetime]):  # noqa: N801  (a SQL function)
 
     def __init__(self, seconds: float | BindParameter[float] = 0) -> None:
         super().__init__(seconds if isinstance(seconds, BindParameter) else float(seconds))
-
-
-class size_of(GenericFunction[int]):  # noqa: N801  (a SQL function)
-    """How many bytes a text has; PostgreSQL tells without reading it."""
-
-    type = BigInteger()
-    inherit_cache = True
-
-
-@compiles(size_of, "postgresql")
-def _size_postgresql(element: size_of, compiler: SQLCompiler, **kw: Any) -> str:
-    return f"octet_length({compiler.process(element.clauses, **kw)})"
-
-
-@compiles(size_of, "sqlite")
-def _size_sqlite(element: size_of, compiler: SQLCompiler, **kw: Any) -> str:
-    return f"length(CAST({compiler.process(element.clauses, **kw)} AS BLOB))"
-
-
-class number_in(GenericFunction[int]):  # noqa: N801  (a SQL function)
-    """A number of a JSON object that is kept as text, by its name."""
-
-    type = BigInteger()
-    inherit_cache = True
-
-
-@compiles(number_in, "postgresql")
-def _number_postgresql(element: number_in, compiler: SQLCompiler, **kw: Any) -> str:
-    column, name = element.clauses
-    return f"(CAST({compiler.process(column, **kw)} AS json) ->> {compiler.process(name, **kw)})::bigint"
-
-
-@compiles(number_in, "sqlite")
-def _number_sqlite(element: number_in, compiler: SQLCompiler, **kw: Any) -> str:
-    column, name = element.clauses
-    return f"json_extract({compiler.process(column, **kw)}, '$.' || {compiler.process(name, **kw)})"
-
-
-def unindexed(column: ColumnElement[str] | InstrumentedAttribute[str]) -> ColumnElement[str]:
-    """Return a text column as what no index of it is read for.
-
-    PostgreSQL takes what it saw last for how many rows have a value. Where they have become many since, as in an hour
-    without a tracker, it would read all that wait to find a ticket's among them, and for each of its events again.
-
-    Args:
-        column: one by which few rows are left out of what was found by another one.
-    """
-    return column.concat(literal_column("''"))
 
 
 def moment(seconds: float | BindParameter[float] = 0) -> ScalarSelect[datetime]:

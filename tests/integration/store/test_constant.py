@@ -12,7 +12,6 @@ from sqlalchemy import BigInteger, Boolean, Text, bindparam, cast, func, select,
 from sqlalchemy.exc import DBAPIError, OperationalError, ProgrammingError
 from structlog.testing import capture_logs
 
-from shared.store.tables.constant import carry_out
 from shared.store.tables.database import Database
 from shared.store.tables.journal import EventState
 from shared.store.tables.prepared import KNOWN, OFTEN, say_with_next
