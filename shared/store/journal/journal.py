@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from functools import cache
+from functools import cache, partial
 from typing import Any, cast
 
 from sqlalchemy import (
@@ -19,6 +19,7 @@ from sqlalchemy import (
     case,
     delete,
     exists,
+    literal,
     or_,
     select,
     tuple_,
@@ -270,7 +271,7 @@ def _waiting_for(ticket_id: int, task_id: int | None) -> ColumnElement[bool]:
 def _done() -> Any:
     """Return the statement that ends some events as done, and the failed events of their keys as superseded."""
     columns, given = JOURNAL.c, DONE.table().c
-    is_it = columns.id == given.event_id
+    is_it, state = columns.id == given.event_id, partial(literal, type_=columns.state.type)
     explained = {
         name: case((is_it, given[f"done_{name}"]), else_=given[f"others_{name}"]) for name in keeping(None)
     }
@@ -278,7 +279,7 @@ def _done() -> Any:
         update(JOURNAL)
         .where(columns.key == given.of_key, or_(is_it, unindexed(columns.state) == EventState.FAILED))
         .values(
-            state=case((is_it, EventState.DONE), else_=EventState.SUPERSEDED),
+            state=case((is_it, state(EventState.DONE)), else_=state(EventState.SUPERSEDED)),
             next_attempt_at=case((is_it, None), else_=columns.next_attempt_at),
             ended_at=clock(),
             **explained,

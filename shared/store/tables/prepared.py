@@ -1,7 +1,12 @@
 """Hot statements: compiled once by SQLAlchemy, planned once by PostgreSQL, and executed by psycopg2 itself.
 
-Everything else, and all of it on SQLite, goes through SQLAlchemy as usual
-(docs/decisions/0025-straight-to-the-driver.md).
+Everything else, and all of it on SQLite, goes through SQLAlchemy as usual. Processor time on two shared cores (medians
+of five rounds of 200 tickets, 2026-11-26), with this module, and with the same statements through SQLAlchemy:
+
+- an event of a backlog: 2.5 ms of the worker's where it was 2.9, and 0.6 ms of PostgreSQL's where it was 0.9
+- an event alone: 11.5 ms of the worker's where it was 14, and 4.6 ms of PostgreSQL's where it was 9
+
+docs/decisions/0025-straight-to-the-driver.md says what else there was.
 """
 
 from __future__ import annotations
