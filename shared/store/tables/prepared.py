@@ -1,12 +1,9 @@
 """Hot statements: compiled once by SQLAlchemy, planned once by PostgreSQL, and executed by psycopg2 itself.
 
-Everything else, and all of it on SQLite, goes through SQLAlchemy as usual. Processor time on two shared cores (medians
-of five rounds of 200 tickets, 2026-11-26), with this module, and with the same statements through SQLAlchemy:
-
-- an event of a backlog: 2.5 ms of the worker's where it was 2.9, and 0.6 ms of PostgreSQL's where it was 0.9
-- an event alone: 11.5 ms of the worker's where it was 14, and 4.6 ms of PostgreSQL's where it was 9
-
-docs/decisions/0025-straight-to-the-driver.md says what else there was.
+Everything else, and all of it on SQLite, goes through SQLAlchemy (docs/decisions/0025-straight-to-the-driver.md).
+Processor time with this module, and with the same statements through SQLAlchemy, on two shared cores (2026-11-26):
+an event of a backlog takes the worker 2.5 and 2.9 ms, and PostgreSQL 0.6 and 0.9; an event alone takes the worker 11.5
+and 14 ms, and PostgreSQL 4.6 and 9 (medians of five rounds).
 """
 
 from __future__ import annotations
@@ -32,8 +29,7 @@ from shared.telemetry.logs import get_logger
 log = get_logger("database")
 DIALECT: Dialect = PGDialect_psycopg2()  # type: ignore[no-untyped-call]
 PREPARED, PLANNED_AT, FIRST = "prepared", "planned_at", "first"
-"""What is noted with a connection: the names of the statements prepared on it, since when they are planned, and what is
-sent with the next statement. Nothing is noted where nothing can be prepared."""
+"""Noted with a connection that can prepare: names of statements, since when planned; what goes with the next one."""
 
 PLANNED_FOR_S = 10.0
 """How long plans are used: a table that was small when they were made may have grown since."""
@@ -80,11 +76,10 @@ def send_with_next(session: Session, statement: str) -> None:
 class PreparedStatements:
     """Has hot statements prepared on those of an engine's connections that lead straight to PostgreSQL.
 
-    Behind a pooler nothing is prepared, since the next transaction may be another server process's. A pooler shows in
-    that the process that answers is not the one that was announced when the connection was made. If PostgreSQL knows
-    nothing of a prepared statement all the same, the transaction fails as if the connection had broken. All connections
-    are then made anew, and nothing is prepared any more. A statement's name follows from its text, so that no other one
-    can be executed in its place.
+    Behind a pooler nothing is prepared: the next transaction may be another server process's. A pooler shows in that
+    another process answers than was announced when the connection was made. If PostgreSQL does not know a prepared
+    statement all the same, the transaction fails as if its connection had broken, all connections are made anew, and
+    nothing is prepared any more. A statement's name follows from its text: no other one is executed in its place.
 
     Args:
         engine: its connections are psycopg2's.
@@ -99,7 +94,7 @@ class PreparedStatements:
 
     def _begin(self, connection: extensions.connection, record: ConnectionPoolEntry) -> None:
         with connection.cursor() as cursor:
-            # for each value PostgreSQL would consider a plan of its own, as it guesses that a list has ten
+            # PostgreSQL would plan anew for each list, since it guesses that one has ten values
             cursor.execute(
                 "SELECT pg_backend_pid(), set_config('plan_cache_mode', 'force_generic_plan', false)"
             )
@@ -108,9 +103,7 @@ class PreparedStatements:
         if answering == connection.info.backend_pid and not self._is_off:
             record.info.update({PREPARED: set[str](), PLANNED_AT: time.monotonic()})
 
-    def _plan_anew(
-        self, connection: extensions.connection, record: ConnectionPoolEntry, _proxy: object
-    ) -> None:
+    def _plan_anew(self, connection: extensions.connection, record: ConnectionPoolEntry, _: object) -> None:
         """Have PostgreSQL forget its plans from time to time; it makes each anew when it is wanted."""
         record.info.pop(FIRST, None)  # of a transaction that ended without another statement
         now = time.monotonic()
@@ -145,9 +138,7 @@ class HotStatement:
 
     Attributes:
         text: the statement itself, with named parameters.
-        name: what it is called on each connection on which it is prepared.
-        prepare: what prepares it.
-        execution: what executes it then, with the same parameters.
+        name, prepare, execution: what it is called, prepared by, and executed by on a connection.
     """
 
     def __init__(self, statement: Any) -> None:
@@ -158,9 +149,8 @@ class HotStatement:
         own = {name: one.effective_value for one, name in compiled.bind_names.items() if not one.required}
         self._own = self._bound(own)
         columns = statement.exported_columns
-        kind: Any = namedtuple("Row", columns.keys(), rename=True)  # type: ignore[misc]
-        self._as_row = kind._make
         self._has_rows = bool(columns)
+        self._as_row: Any = namedtuple("Row", columns.keys(), rename=True)._make  # type: ignore[attr-defined]
         self._read = [
             (place, read)
             for place, column in enumerate(columns)
@@ -170,13 +160,13 @@ class HotStatement:
         declared = ", ".join(map(DIALECT.type_compiler_instance.process, types.values()))
         numbered = self.text % {name: f"${number}" for number, name in enumerate(types, 1)}
         values = ", ".join(f"%({name})s" for name in types)
-        self.prepare = f"PREPARE {self.name} {f'({declared})' if types else ''} AS {numbered}"
-        self.execution = f"EXECUTE {self.name} {f'({values})' if types else ''}"
+        self.prepare = f"PREPARE {self.name}{f' ({declared})' if types else ''} AS {numbered}"
+        self.execution = f"EXECUTE {self.name}{f' ({values})' if types else ''}"
 
     def execute(
         self, connection: Connection, prepared: set[str], parameters: Mapping[str, Any]
     ) -> Sequence[Any]:
-        """Execute it; prepare it first if it is not among what is prepared on the connection; return its rows."""
+        """Execute it, prepare it first if it is not among what is `prepared` there, and return its rows."""
         first, values = connection.info.pop(FIRST, ""), self._own | self._bound(parameters)
         cursor: Any = connection.connection.cursor()
         for listener in connection.dispatch.before_cursor_execute:
