@@ -13,10 +13,8 @@ from shared.events.snapshots import HelpdeskUser
 from shared.store.configuration.basis import note_change
 from shared.store.configuration.matching import (
     BLANKS,
-    Loaded,
+    Known,
     Match,
-    Prefetched,
-    Queried,
     TrackerPerson,
     mail_key,
     match_user,
@@ -54,7 +52,7 @@ class People:
         """
         if user is None:
             return nobody()
-        return match_user(user, Queried(self._session), administrators=administrators)
+        return match_user(user, Known(self._session, [user]), administrators=administrators)
 
     def match_all(
         self, among: Sequence[HelpdeskUser] | None = None, *, administrators: bool = True
@@ -65,7 +63,7 @@ class People:
             among: the helpdesk users; None: all whom events or overrides name.
             administrators: as for `match`.
         """
-        known = Loaded(self._session, among)
+        known = Known(self._session, among)
         users = self.seen() if among is None else among
         return [(user, match_user(user, known, administrators=administrators)) for user in users]
 
@@ -81,7 +79,7 @@ class People:
         wanted = {who(user): user for user in in_order}
         if not wanted:
             return {}
-        known = Prefetched(self._session, wanted.values())
+        known = Known(self._session, wanted.values())
         return {
             key: self._pinned(user, match_user(user, known, administrators=administrators), administrators)
             for key, user in wanted.items()
