@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from contextlib import AbstractContextManager
 
+from sqlalchemy import select
 from sqlalchemy.exc import DBAPIError, IntegrityError
 from sqlalchemy.orm import Session
 
@@ -28,8 +29,8 @@ from shared.store.journal.tickets import TicketStates
 from shared.store.journal.trace import Trace
 from shared.store.ledger.dry_runs import DryRunObjects
 from shared.store.ledger.ledger import Ledger
+from shared.store.ledger.ledger_queries import undecided_count
 from shared.store.ledger.misattributed import MisattributedObjects
-from shared.store.ledger.undecided import Undecided
 from shared.store.opening import Opened, opened
 from shared.store.related_rows import RelatedRows, related_rows
 from shared.store.tables.database import Database
@@ -66,7 +67,6 @@ class Transaction(Opened):
         self.configs = Configs(session)
         self.templates = Templates(session)
         self.trace = Trace(session)
-        self.undecided = Undecided(session)
         self.misattributed = MisattributedObjects(session)
         self.producers = Producers(session)
         self.recovery = Recovery(session)
@@ -75,6 +75,10 @@ class Transaction(Opened):
 
     def ledger(self, kind: Kind) -> Ledger:
         return self.issues if kind is Kind.TICKET else self.times
+
+    def count_undecided(self) -> int:
+        """Return how many creations wait for a person's decision."""
+        return self._session.scalar(select(undecided_count())) or 0
 
     def related_rows(self, asked: Mapping[int, Collection[int]]) -> RelatedRows:
         """Return what is related to the due events of some tickets: ticket to the ticket tasks that they are about."""

@@ -13,7 +13,6 @@ from typing import Any, cast
 from sqlalchemy import (
     ColumnElement,
     CursorResult,
-    Delete,
     String,
     and_,
     case,
@@ -40,7 +39,7 @@ from shared.store.tables.explained import is_for, keeping
 from shared.store.tables.functions import Rows, unindexed
 from shared.store.tables.journal import EventState, JournalEvent
 from shared.store.tables.prepared import execute_prepared
-from shared.store.tables.types import Key, clock, moment
+from shared.store.tables.types import Key, clock, delete_oldest
 
 REPLAYED = Reason.PERSON_REPLAYED()
 ENDED = (EventState.DONE, EventState.SKIPPED, EventState.SUPERSEDED)
@@ -238,18 +237,8 @@ class Journal(JournalQueries, JournalAppender):
         The events of a ticket stay until its issue and time entries are linked: a decision may need them to create one
         again.
         """
-        old = (
-            select(JournalEvent.id)
-            .where(
-                JournalEvent.state.in_(ENDED),
-                JournalEvent.ended_at < moment(-older_than_days * 86400),
-                JournalEvent.ticket_id.not_in(unsettled_tickets()),
-            )
-            .order_by(JournalEvent.ended_at)  # by the index, or it reads all rows to find some
-            .limit(limit)
-        )
-        statement: Delete = delete(JournalEvent).where(JournalEvent.id.in_(old))
-        return len(self._session.execute(statement.returning(JournalEvent.id)).all())
+        prunable = JournalEvent.state.in_(ENDED), JournalEvent.ticket_id.not_in(unsettled_tickets())
+        return delete_oldest(self._session, JournalEvent.ended_at, older_than_days, limit, *prunable)
 
     def _change(self, where: ColumnElement[bool], reason: Notice, **values: object) -> None:
         changed = self._session.execute(update(JOURNAL).where(where).values(**values, **keeping(reason)))

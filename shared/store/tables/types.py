@@ -3,23 +3,26 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from typing import Any
 
 from sqlalchemy import (
     BigInteger,
     BindParameter,
+    ColumnElement,
     DateTime,
     Dialect,
     Integer,
     ScalarSelect,
     Text,
+    delete,
+    literal,
     select,
 )
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.ext.compiler import compiles
-from sqlalchemy.orm import DeclarativeBase, Session
+from sqlalchemy.orm import DeclarativeBase, InstrumentedAttribute, Session
 from sqlalchemy.sql.compiler import SQLCompiler
 from sqlalchemy.sql.functions import GenericFunction
 from sqlalchemy.types import TypeDecorator
@@ -120,6 +123,44 @@ Insert = Callable[[Any], Any]
 def insert_for(session: Session) -> Insert:
     """Return the dialect's own INSERT, which knows ON CONFLICT."""
     return postgresql.insert if is_on_postgresql(session) else sqlite.insert
+
+
+def put_row(
+    session: Session,
+    model: type[Base],
+    key: Mapping[str, Any],
+    values: Mapping[str, Any],
+    where: ColumnElement[bool] | None = None,
+) -> bool:
+    """Insert the row of a key, or change it if it is there; return whether anything was written.
+
+    Args:
+        session: the transaction.
+        model: its table.
+        key: the columns of the primary key.
+        values: the other columns.
+        where: a row that is there is changed only if this holds.
+    """
+    inserting = insert_for(session)(model).values(**key, **values)
+    putting = inserting.on_conflict_do_update(index_elements=list(key), set_=dict(values), where=where)
+    return session.scalar(putting.returning(literal(1))) is not None
+
+
+def delete_oldest(
+    session: Session, at: InstrumentedAttribute[Any], days: float, limit: int, *which: ColumnElement[bool]
+) -> int:
+    """Delete some of the rows that are past their retention; return how many.
+
+    Args:
+        session: the transaction.
+        at: the column of their times. The oldest come first, by its index: else all rows are read to find some.
+        days: how long they are kept.
+        limit: how many at most.
+        which: conditions on them.
+    """
+    model = at.class_
+    old = select(model.id).where(at < moment(-days * 86400), *which).order_by(at).limit(limit)
+    return len(session.execute(delete(model).where(model.id.in_(old)).returning(model.id)).all())
 
 
 def is_on_postgresql(session: Session) -> bool:
