@@ -24,7 +24,7 @@ from shared.store.journal.due import CLOCK_TOLERANCE
 from shared.store.journal.journal_queries import JOURNAL, UNREADABLE
 from shared.store.tables.configuration import PluginConfigRecord
 from shared.store.tables.explained import keeping
-from shared.store.tables.functions import Rows, among
+from shared.store.tables.functions import Rows
 from shared.store.tables.journal import NO_SEQUENCE, EventState
 from shared.store.tables.prepared import execute_prepared
 from shared.store.tables.types import Insert, clock, insert_for, is_on_postgresql
@@ -143,8 +143,9 @@ class JournalAppender:
 
     def _known(self, deliveries: Sequence[Delivery]) -> dict[str, dict[str, int]]:
         """Return what the journal holds of these delivery ids: for each, digest to event id."""
-        asked = {"delivery_ids": {one.delivery_id for one in deliveries}}
-        return _by_delivery_id(execute_prepared(self._session, _of_deliveries(), asked))
+        columns, ids = JOURNAL.c, {one.delivery_id for one in deliveries}
+        found = select(columns.delivery_id, columns.digest, columns.id).where(columns.delivery_id.in_(ids))
+        return _by_delivery_id(self._session.execute(found))
 
 
 @cache
@@ -172,14 +173,6 @@ def _appending(*, postgresql: bool) -> Any:
         .on_conflict_do_nothing(index_elements=["delivery_id", "digest"])
         .returning(JOURNAL.c.delivery_id, JOURNAL.c.digest, JOURNAL.c.id, came_before)
     )
-
-
-@cache
-def _of_deliveries() -> Any:
-    """Return the statement that finds the events of `delivery_ids`."""
-    columns = JOURNAL.c
-    found = select(columns.delivery_id, columns.digest, columns.id)
-    return found.where(among(columns.delivery_id, "delivery_ids"))
 
 
 def _by_delivery_id(rows: Iterable[Any]) -> dict[str, dict[str, int]]:

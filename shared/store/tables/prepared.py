@@ -166,15 +166,16 @@ class HotStatement:
     def execute(
         self, connection: Connection, prepared: set[str], parameters: Mapping[str, Any]
     ) -> Sequence[Any]:
-        """Execute it, prepare it first if it is not among what is `prepared` there, and return its rows."""
+        """Execute it, prepare it first if it is not among what is `prepared`, and return its rows."""
         first, values = connection.info.pop(FIRST, ""), self._own | self._bound(parameters)
         cursor: Any = connection.connection.cursor()
         for listener in connection.dispatch.before_cursor_execute:
             listener(connection, cursor, self.text, values, None, False)
         try:
             if self.name not in prepared:
-                cursor.execute(self.prepare)
+                cursor.execute(first + self.prepare)  # which waits for locks on tables, too
                 prepared.add(self.name)
+                first = ""
             cursor.execute(first + self.execution, values)
             rows = cursor.fetchall() if self._has_rows else ()
         except psycopg2.Error as error:
@@ -186,9 +187,7 @@ class HotStatement:
         bind = self._bind
         return {name: bind[name](value) if name in bind else value for name, value in values.items()}
 
-    def _converted(self, row: tuple[Any, ...]) -> Sequence[Any]:
-        if not self._read:
-            return row
+    def _converted(self, row: tuple[Any, ...]) -> list[Any]:
         values = list(row)
         for place, read in self._read:
             values[place] = read(values[place])
