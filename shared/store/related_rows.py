@@ -25,11 +25,10 @@ from sqlalchemy.orm import Session
 
 from shared.store.journal.due import ORDER, task_key
 from shared.store.ledger.transitions import IN_FLIGHT
-from shared.store.tables.constant import carry_out
+from shared.store.tables.functions import among, unindexed
 from shared.store.tables.journal import JournalEvent, TicketDeletion
 from shared.store.tables.ledger import TaskTimeLink, TicketIssueLink
-from shared.store.tables.rows import among
-from shared.store.tables.types import unindexed
+from shared.store.tables.prepared import execute_prepared
 
 ISSUES, TIMES, JOURNAL, DELETIONS = (
     cast(Table, one.__table__) for one in (TicketIssueLink, TaskTimeLink, JournalEvent, TicketDeletion)
@@ -77,7 +76,7 @@ def related_rows(session: Session, asked: Mapping[int, Collection[int]]) -> Rela
         "keys": [task_key(one) for one in task_ids],
     }
     found = RelatedRows(times={ticket_id: {} for ticket_id in asked})
-    for row in carry_out(session, _related_rows(), parameters):
+    for row in execute_prepared(session, _related_rows(), parameters):
         values = {name: getattr(row, column) for column, name in OF_A_ROW.items()}
         if row.part == ISSUE:
             found.issues[row.ticket_id] = TicketIssueLink(ticket_id=row.ticket_id, **values)

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from contextlib import AbstractContextManager
 
+from sqlalchemy import select
 from sqlalchemy.exc import DBAPIError, IntegrityError
 from sqlalchemy.orm import Session
 
@@ -28,12 +29,12 @@ from shared.store.journal.tickets import TicketStates
 from shared.store.journal.trace import Trace
 from shared.store.ledger.dry_runs import DryRunObjects
 from shared.store.ledger.ledger import Ledger
+from shared.store.ledger.ledger_queries import undecided_count
 from shared.store.ledger.misattributed import MisattributedObjects
-from shared.store.ledger.undecided import Undecided
 from shared.store.opening import Opened, opened
 from shared.store.related_rows import RelatedRows, related_rows
 from shared.store.tables.database import Database
-from shared.store.tables.prepared import say_with_next
+from shared.store.tables.prepared import send_with_next
 from shared.store.tables.types import is_on_postgresql
 
 DatabaseFailed = DBAPIError
@@ -45,10 +46,7 @@ NotUnique = IntegrityError
 BRIEFLY_S = 0.5
 """Less than PostgreSQL's deadlock_timeout: of those who wait in a circle it is hardly ever a person who repeats."""
 
-BRIEFLY = (
-    f"SELECT set_config('lock_timeout', '{round(BRIEFLY_S * 1000)}', true), "
-    "set_config('plan_cache_mode', 'force_generic_plan', true)"
-)
+BRIEFLY = f"SELECT set_config('lock_timeout', '{round(BRIEFLY_S * 1000)}', true)"
 IN_MEMORY = f"{BRIEFLY}, set_config('synchronous_commit', 'off', true)"
 BRIEFLY_SETTLED = f"{BRIEFLY}, {SHARE}"
 
@@ -69,7 +67,6 @@ class Transaction(Opened):
         self.configs = Configs(session)
         self.templates = Templates(session)
         self.trace = Trace(session)
-        self.undecided = Undecided(session)
         self.misattributed = MisattributedObjects(session)
         self.producers = Producers(session)
         self.recovery = Recovery(session)
@@ -79,15 +76,16 @@ class Transaction(Opened):
     def ledger(self, kind: Kind) -> Ledger:
         return self.issues if kind is Kind.TICKET else self.times
 
+    def count_undecided(self) -> int:
+        """Return how many creations wait for a person's decision."""
+        return self._session.scalar(select(undecided_count())) or 0
+
     def related_rows(self, asked: Mapping[int, Collection[int]]) -> RelatedRows:
         """Return what is related to the due events of some tickets: ticket to the ticket tasks that they are about."""
         return related_rows(self._session, asked)
 
     def wait_briefly(self, *, durable: bool = True, locks_settings: bool = False) -> None:
         """Wait for what somebody else holds no longer than BRIEFLY_S; SQLite has one writer, who is done soon.
-
-        PostgreSQL also takes the plans that it has: it would plan what is asked about few tickets anew each time, since
-        it reckons with ten where it does not know how many they are.
 
         Args:
             durable: whether the commit waits for the disk. It need not for what is found again should PostgreSQL's
@@ -97,7 +95,7 @@ class Transaction(Opened):
         if locks_settings:
             settle(self._session, BRIEFLY_SETTLED)
         elif is_on_postgresql(self._session):
-            say_with_next(self._session, BRIEFLY if durable else IN_MEMORY)
+            send_with_next(self._session, BRIEFLY if durable else IN_MEMORY)
 
 
 class Store:

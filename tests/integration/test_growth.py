@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
 
@@ -15,16 +16,17 @@ from sqlalchemy import text
 from deploy.sandbox.tracker.control import StandIn
 from shared.codes.reasons import Reason
 from shared.store.tables.journal import EventState
-from shared.store.tables.prepared import CAN_BE_PREPARED, OFTEN, to_prepare
+from shared.store.tables.prepared import HotStatement
 from tests.bench.retention import FILLINGS, fill
 from tests.support.bridge import Bridge
 from tests.support.events import task, task_event, ticket, ticket_event
 from tests.support.ledger import entries
-from tests.support.statements import listening
+from tests.support.statements import hot_statements, listening
 
 FEW, MANY = 2_000, 30_000
 """A table of a few megabytes is read from end to end as soon as that looks no dearer than an index."""
 
+EXPLAINED = ("SELECT", "INSERT", "UPDATE", "DELETE", "WITH")
 TICKETS = range(1_000_001, 1_000_009)
 """None that is in the tables already."""
 
@@ -92,16 +94,38 @@ def put_aside(bridge: Bridge) -> None:
         tx.journal.reopen_held(TICKETS[0], reason, 1)
 
 
+@dataclass
+class Asked:
+    """What was asked of the database.
+
+    Attributes:
+        said: each statement with its parameters.
+        hot: those of them that PostgreSQL plans once, by their text.
+    """
+
+    said: dict[str, Any] = field(default_factory=dict)
+    hot: dict[str, HotStatement] = field(default_factory=dict)
+
+    def ways(self, cursor: Any) -> Iterator[tuple[str, str, Any]]:
+        """Give each statement as it is, and each hot one once more as it is prepared: a way, the text, parameters."""
+        for statement, parameters in self.said.items():
+            if statement.lstrip().startswith(EXPLAINED):
+                yield statement, statement, parameters
+        for statement, hot in self.hot.items():
+            cursor.execute(hot.prepare)
+            yield hot.execution, statement, self.said[statement]
+
+
 @contextmanager
-def asked(bridge: Bridge) -> Iterator[list[tuple[str, Any]]]:
+def asked(bridge: Bridge) -> Iterator[Asked]:
     """Note every statement of a block with its parameters."""
-    engine, said = bridge.store.database.engine, list[tuple[str, Any]]()
+    engine, said = bridge.store.database.engine, dict[str, Any]()
 
     def note(*arguments: Any) -> None:
-        said.append((arguments[2], arguments[3]))
+        said[arguments[2]] = arguments[3]
 
-    with listening(engine, before_cursor_execute=note):
-        yield said
+    with listening(engine, before_cursor_execute=note), hot_statements() as hot:
+        yield Asked(said, hot)
 
 
 @contextmanager
@@ -109,47 +133,36 @@ def asking(bridge: Bridge) -> Iterator[Any]:
     """Give a cursor of a connection of its own, on which nothing is prepared; what it does is not kept."""
     url = bridge.store.database.engine.url.set(drivername="postgresql")
     with closing(psycopg2.connect(url.render_as_string(hide_password=False))) as connection:
-        yield connection.cursor()
+        cursor = connection.cursor()
+        cursor.execute("SET LOCAL plan_cache_mode = force_generic_plan")
+        yield cursor
 
 
-def both_ways(cursor: Any, said: list[tuple[str, Any]]) -> Iterator[tuple[str, str, Any]]:
-    """Prepare each statement, and give it with what carries it out as it is prepared, and its parameters."""
-    for statement, parameters in dict(said).items():
-        if statement.lstrip().startswith(CAN_BE_PREPARED):
-            prepare, execute, _ = to_prepare(statement)
-            cursor.execute(prepare)
-            yield statement, execute, parameters
-
-
-def read_as_a_whole(bridge: Bridge, said: list[tuple[str, Any]]) -> list[str]:
+def read_as_a_whole(bridge: Bridge, what: Asked) -> list[str]:
     """Return the statements whose plan reads a large table from one end to the other.
 
     Both as it is planned for these parameters, and as it is planned once for whichever come.
     """
     found = []
     with asking(bridge) as cursor:
-        cursor.execute("SET LOCAL plan_cache_mode = force_generic_plan")
-        for statement, execute, parameters in both_ways(cursor, said):
-            for way in (statement, execute):
-                cursor.execute(f"EXPLAIN {way}", parameters)
-                plan = "\n".join(line for (line,) in cursor.fetchall())
-                if any(f"Seq Scan on {table}" in plan for table in FILLINGS):
-                    found.append(f"{way}\n{statement}\n{plan}")
+        for way, statement, parameters in what.ways(cursor):
+            cursor.execute(f"EXPLAIN {way}", parameters)
+            plan = "\n".join(line for (line,) in cursor.fetchall())
+            if any(f"Seq Scan on {table}" in plan for table in FILLINGS):
+                found.append(f"{way}\n{statement}\n{plan}")
     return found
 
 
-def most_looked_at(bridge: Bridge, said: list[tuple[str, Any]]) -> dict[str, int]:
+def most_looked_at(bridge: Bridge, what: Asked) -> dict[str, int]:
     """Return each statement with how many rows one step of its plan looks at: as it is, and as it is planned once."""
     found = {}
     with asking(bridge) as cursor:
-        cursor.execute("SET LOCAL plan_cache_mode = force_generic_plan")
-        for statement, execute, parameters in both_ways(cursor, said):
-            for way in (statement, execute):
-                cursor.execute("SAVEPOINT asked")
-                cursor.execute(f"EXPLAIN (ANALYZE, TIMING OFF, FORMAT JSON) {way}", parameters)
-                ((((plan,),),),) = (cursor.fetchall(),)
-                cursor.execute("ROLLBACK TO SAVEPOINT asked")
-                found[f"{way} {statement}"] = max(rows_of(plan["Plan"]))
+        for way, statement, parameters in what.ways(cursor):
+            cursor.execute("SAVEPOINT asked")
+            cursor.execute(f"EXPLAIN (ANALYZE, TIMING OFF, FORMAT JSON) {way}", parameters)
+            ((((plan,),),),) = (cursor.fetchall(),)
+            cursor.execute("ROLLBACK TO SAVEPOINT asked")
+            found[f"{way} {statement}"] = max(rows_of(plan["Plan"]))
     return found
 
 
@@ -160,20 +173,17 @@ def rows_of(step: dict[str, Any]) -> Iterator[int]:
         yield from rows_of(one)
 
 
-def of_other_types(bridge: Bridge, said: list[tuple[str, Any]]) -> list[str]:
-    """Return the statements whose columns are of other types where they are prepared."""
-    found = []
+def of_other_types(bridge: Bridge, what: Asked) -> list[str]:
+    """Return the hot statements whose columns are of other types where they are prepared."""
+    types = dict[str, list[list[int]]]()
     with asking(bridge) as cursor:
-        for statement, execute, parameters in both_ways(cursor, said):
-            types = list[list[int]]()
-            for way in (statement, execute):
-                cursor.execute("SAVEPOINT asked")
-                cursor.execute(way, parameters)
-                types.append([one[1] for one in cursor.description or ()])
-                cursor.execute("ROLLBACK TO SAVEPOINT asked")
-            if types[0] != types[1]:
-                found.append(statement)
-    return found
+        for way, statement, parameters in what.ways(cursor):
+            cursor.execute("SAVEPOINT asked")
+            cursor.execute(way, parameters)
+            types.setdefault(statement, []).append([one[1] for one in cursor.description or ()])
+            cursor.execute("ROLLBACK TO SAVEPOINT asked")
+    assert len(what.hot) > 10
+    return [statement for statement in what.hot if types[statement][0] != types[statement][1]]
 
 
 @pytest.mark.parametrize("rows", [FEW, MANY])
@@ -182,13 +192,13 @@ def test_whatever_the_way_of_an_event_asks_of_a_large_table_it_finds_by_an_index
 ) -> None:
     bridge = bridge_on_postgresql
     fill(bridge.store.database, 1, rows, rows)
-    with asked(bridge) as said:
+    with asked(bridge) as what:
         forward(bridge)
         bridge.receive(task_event(of_ticket=ticket(TICKETS[0]), of_task=task(2_000_000)))
         bridge.sync(TICKETS[0])
     assert len(entries(stand_in)) == len(TICKETS) + 1
-    assert read_as_a_whole(bridge, said) == []
-    assert of_other_types(bridge, said) == []
+    assert read_as_a_whole(bridge, what) == []
+    assert of_other_types(bridge, what) == []
 
 
 @pytest.mark.parametrize("last_looked_at", LAST_LOOKED_AT)
@@ -202,18 +212,18 @@ def test_an_event_costs_as_much_however_many_others_wait_failed_or_are_in_flight
             connection.exec_driver_sql(f"ALTER TABLE {table} SET (autovacuum_enabled = false)")
         for statement in (*LAST_LOOKED_AT[last_looked_at], THAT_WAIT):
             connection.exec_driver_sql(statement)
-    with asked(bridge) as said:
+    with asked(bridge) as what:
         forward(bridge)
         put_aside(bridge)
-    looked_at = most_looked_at(bridge, said)
+    looked_at = most_looked_at(bridge, what)
     assert {statement: rows for statement, rows in looked_at.items() if rows > MOST_LOOKED_AT} == {}
 
 
-def test_what_is_asked_of_many_rows_is_not_planned_anew_each_time(bridge_on_postgresql: Bridge) -> None:
-    """PostgreSQL plans once only where it takes that for no dearer than a plan for each time."""
+def test_hot_statements_are_planned_once(bridge_on_postgresql: Bridge) -> None:
+    """PostgreSQL would otherwise plan those of few rows anew each time, since it reckons with more."""
     store = bridge_on_postgresql.store
     fill(store.database, 1, FEW, FEW)
-    for _ in range(3 * OFTEN):
+    for _ in range(15):
         with store.transaction() as tx:
             tx.statuses.given_all([(one, one, 1) for one in range(1, 9)])
     with store.database.transaction() as session:
@@ -222,25 +232,27 @@ def test_what_is_asked_of_many_rows_is_not_planned_anew_each_time(bridge_on_post
                 "SELECT generic_plans, custom_plans FROM pg_prepared_statements WHERE statement LIKE '%given%'"
             )
         ).all()
-    assert planned == [(OFTEN + 1, OFTEN)]
+    assert planned == [(15, 0)]
 
 
 def test_a_question_without_an_index_is_seen(bridge_on_postgresql: Bridge) -> None:
     bridge = bridge_on_postgresql
     fill(bridge.store.database, 1, MANY, MANY)
-    assert read_as_a_whole(bridge, [("SELECT * FROM ticket_issue_link WHERE reason = %(it)s", {"it": "?"})])
+    assert read_as_a_whole(
+        bridge, Asked({"SELECT * FROM ticket_issue_link WHERE reason = %(it)s": {"it": "?"}})
+    )
 
 
 def test_whatever_the_way_of_an_event_asks_of_a_large_table_sqlite_finds_by_an_index_too(
     bridge: Bridge,
 ) -> None:
-    with asked(bridge) as said:
+    with asked(bridge) as what:
         forward(bridge)
         put_aside(bridge)
     plans = dict[str, str]()
     with bridge.store.database.engine.connect() as connection:
-        for statement, parameters in said:
-            if statement.startswith(CAN_BE_PREPARED):
+        for statement, parameters in what.said.items():
+            if statement.startswith(EXPLAINED):
                 steps = connection.exec_driver_sql(f"EXPLAIN QUERY PLAN {statement}", parameters).all()
                 plans[statement] = "; ".join(str(step[-1]) for step in steps)
     assert len(plans) > 10

@@ -10,10 +10,12 @@ from contextlib import contextmanager
 from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
+from unittest import mock
 
 import pytest
-from sqlalchemy import Connection, select, text
+from sqlalchemy import select, text
 from sqlalchemy.exc import OperationalError
+from sqlalchemy.orm import Session
 
 from deploy.sandbox.tracker.control import StandIn
 from shared.codes.kinds import Kind
@@ -29,7 +31,7 @@ from shared.store.ledger.statements import Claim as Asked
 from shared.store.tables.database import SILENT, Database
 from shared.store.tables.journal import TicketState
 from shared.store.tables.ledger import LedgerState
-from shared.store.tables.prepared import WITH_NEXT
+from shared.store.tables.prepared import send_with_next
 from tests.support.bridge import STATUS_MAP, SUPPORT, Bridge
 from tests.support.events import ALICE, BOB, task, task_event, ticket, ticket_event
 from tests.support.ledger import entries, ours, row, stopped
@@ -316,10 +318,17 @@ def noted_transactions(desk: Bridge) -> Iterator[list[list[str]]]:
         own.said = list[str]()
         transactions.append(own.said)
 
-    def note(connection: Connection, _cursor: object, statement: str, *_: Any) -> None:
-        own.said += [connection.info.get(WITH_NEXT, ""), statement]
+    def note(_connection: object, _cursor: object, statement: str, *_: Any) -> None:
+        own.said.append(statement)
 
-    with listening(engine, begin=begin, before_cursor_execute=note):
+    def note_what_goes_with_it(session: Session, statement: str) -> None:
+        send_with_next(session, statement)
+        own.said.append(statement)
+
+    with (
+        listening(engine, begin=begin, before_cursor_execute=note),
+        mock.patch("shared.store.transaction.send_with_next", note_what_goes_with_it),
+    ):
         yield transactions
 
 

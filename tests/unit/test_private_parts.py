@@ -23,7 +23,7 @@ from inscriptis.model.config import ParserConfig
 from inscriptis.model.html_document_state import HtmlDocumentState
 from inscriptis.model.html_element import HtmlElement
 from kombu.transport import TRANSPORT_ALIASES, redis, virtual
-from sqlalchemy import Connection, Pool, create_engine
+from sqlalchemy import Connection, create_engine
 from uvicorn import Config
 from uvicorn.protocols.http.flow_control import FlowControl
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
@@ -135,11 +135,11 @@ def parts_of_kombu() -> dict[str, object]:
 
 def parts_of_sqlalchemy() -> dict[str, object]:
     """Return what of it we use, by name: true where it is there."""
-    handling = inspect.getsource(Connection._handle_dbapi_exception)
     return {
-        "_invalidate, by which a pool makes anew what is as old as a connection that broke": "pool._invalidate("
-        in handling
-        and list(inspect.signature(Pool._invalidate).parameters)[1:3] == ["connection", "exception"],
+        "_handle_dbapi_exception, which raises an error of the driver's as SQLAlchemy's": list(
+            inspect.signature(Connection._handle_dbapi_exception).parameters
+        )[1:6]
+        == ["e", "statement", "parameters", "cursor", "context"],
         "dispatch, which names whoever listens": list(
             create_engine("sqlite://").dispatch.before_cursor_execute
         )

@@ -31,10 +31,9 @@ from sqlalchemy.orm import Session, defer
 from shared.codes.kinds import Kind
 from shared.codes.notice import Notice
 from shared.store.journal.ticket_queries import not_given, with_fields_kept
-from shared.store.ledger.ledger_queries import NOT_LINKED
+from shared.store.ledger.ledger_queries import NOT_LINKED, undecided_count
 from shared.store.ledger.misattributed import wrong_authors
 from shared.store.ledger.transitions import FOR_A_PERSON
-from shared.store.ledger.undecided import undecided_count
 from shared.store.tables.configuration import EntityLink, ProjectLink
 from shared.store.tables.explained import kept
 from shared.store.tables.journal import EventState, JournalEvent

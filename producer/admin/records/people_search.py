@@ -18,7 +18,7 @@ from shared.store.tables.configuration import (
     UserMap,
     UserPin,
 )
-from shared.store.tables.types import size_of
+from shared.store.tables.functions import size_of
 
 
 class Everybody(NamedTuple):

@@ -7,12 +7,12 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any
 
-from sqlalchemy import delete, insert, select
+from sqlalchemy import insert, select
 from sqlalchemy.orm import Session
 
 from shared.codes.notice import Notice, notice_json
 from shared.store.tables.configuration import ChangeRecord
-from shared.store.tables.types import clock, moment
+from shared.store.tables.types import clock, delete_oldest
 
 NOBODY = "deskbridge"
 _who: ContextVar[str] = ContextVar("who", default=NOBODY)
@@ -69,11 +69,4 @@ class Changes:
 
     def prune(self, older_than_days: float, limit: int) -> int:
         """Delete what is past its time; return how many (at most `limit`)."""
-        old = (
-            select(ChangeRecord.id)
-            .where(ChangeRecord.at < moment(-older_than_days * 86400))
-            .order_by(ChangeRecord.at)
-            .limit(limit)
-        )
-        gone = delete(ChangeRecord).where(ChangeRecord.id.in_(old)).returning(ChangeRecord.id)
-        return len(self._session.execute(gone).all())
+        return delete_oldest(self._session, ChangeRecord.at, older_than_days, limit)

@@ -11,8 +11,7 @@ from sqlalchemy.orm import Session
 from shared.events.config import PluginConfig
 from shared.store.configuration.basis import CHANGES, note_change
 from shared.store.tables.configuration import PluginConfigRecord
-from shared.store.tables.constant import carry_out
-from shared.store.tables.prepared import say_with_next
+from shared.store.tables.prepared import execute_prepared, send_with_next
 from shared.store.tables.types import clock, insert_for, is_on_postgresql
 
 THE_RECORD = 1
@@ -37,7 +36,7 @@ def settle(session: Session, with_it: str = SETTLE) -> None:
     """
     if is_on_postgresql(session) and not session.info.get(SETTLED):
         session.info[SETTLED] = True
-        say_with_next(session, with_it)
+        send_with_next(session, with_it)
 
 
 class Configs:
@@ -54,7 +53,7 @@ class Configs:
 
     def get(self) -> tuple[PluginConfig, str | None]:
         """Return the configuration and the encrypted API key (None where none is stored)."""
-        found = carry_out(self._session, STORED)
+        found = execute_prepared(self._session, STORED)
         if not found:
             return PluginConfig(), None
         values, api_key, self.basis = found[0]
@@ -74,7 +73,7 @@ class Configs:
         It stays so until this transaction ends: whoever changes it then sees what was decided by it.
         """
         settle(self._session)
-        found = carry_out(self._session, VALUES)
+        found = execute_prepared(self._session, VALUES)
         stored = found[0][0].get("status_map") if found else None
         if stored is None:
             return PluginConfig().status_map

@@ -27,7 +27,7 @@ from shared.codes.steps import Which
 from shared.events.place import Place
 from shared.store.configuration.basis import note_change
 from shared.store.tables.configuration import EntityLink, ProjectLink
-from shared.store.tables.types import Key, insert_for
+from shared.store.tables.types import Key, put_row
 
 
 class LinkKind(StrEnum):
@@ -121,13 +121,7 @@ class Links:
             "default_category_id": link.default_category_id,
         }
         differs = or_(*(getattr(model, name).is_distinct_from(value) for name, value in values.items()))
-        putting = (
-            insert_for(self._session)(model)
-            .values(**{key.key: link.helpdesk_id}, **values)
-            .on_conflict_do_update(index_elements=[key], set_=values, where=differs)
-            .returning(key)
-        )
-        if self._session.scalar(putting) is not None:
+        if put_row(self._session, model, {key.key: link.helpdesk_id}, values, differs):
             note_change(self._session)
 
     def remove(self, kind: LinkKind, helpdesk_id: int) -> bool:

@@ -10,7 +10,7 @@ import re
 from collections import defaultdict
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol, cast
+from typing import Any, cast
 
 from sqlalchemy import BindParameter, Row, Table, bindparam, or_, select
 from sqlalchemy.orm import Session
@@ -25,9 +25,15 @@ ADDRESS = re.compile(r"[\x21-\x7e]+")
 MAP, PIN, PERSON = (cast(Table, one.__table__) for one in (UserMap, UserPin, TrackerUser))
 IDS: BindParameter[Any] = bindparam("ids", expanding=True)
 MAILS: BindParameter[Any] = bindparam("mails", expanding=True)
-OVERRIDES = select(MAP.c.helpdesk_user_id, MAP.c.tracker_user_id).where(MAP.c.helpdesk_user_id.in_(IDS))
-USERS = select(*PERSON.c).where(or_(PERSON.c.mail_key.in_(MAILS), PERSON.c.tracker_user_id.in_(IDS)))
-PINS = select(*PIN.c).where(PIN.c.helpdesk_user_id.in_(IDS))
+THEIRS: BindParameter[Any] = bindparam("users", expanding=True)
+OVERRIDES = select(MAP.c.helpdesk_user_id, MAP.c.tracker_user_id)
+USERS, PINS = select(*PERSON.c), select(*PIN.c)
+WITH_MAILS = select(PERSON.c.tracker_user_id).where(PERSON.c.mail_key.in_(MAILS))
+OVERRIDES_OF_SOME = OVERRIDES.where(
+    or_(MAP.c.helpdesk_user_id.in_(IDS), MAP.c.tracker_user_id.in_(WITH_MAILS))
+)
+USERS_OF_SOME = USERS.where(or_(PERSON.c.mail_key.in_(MAILS), PERSON.c.tracker_user_id.in_(THEIRS)))
+PINS_OF_SOME = PINS.where(or_(PIN.c.helpdesk_user_id.in_(IDS), PIN.c.tracker_user_id.in_(THEIRS)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,139 +91,56 @@ def person_of(row: TrackerUser | Row[Any]) -> TrackerPerson:
     return TrackerPerson(row.tracker_user_id, row.login, row.name, row.mail, row.admin)
 
 
-class Known(Protocol):
-    """What must be known to match a helpdesk user."""
-
-    def override(self, helpdesk_user_id: int) -> int | None:
-        """Return the tracker user id of the manual override."""
-
-    def tracker_user(self, tracker_user_id: int) -> TrackerPerson | None:
-        """Return an active tracker user."""
-
-    def with_mail(self, mail: str) -> Sequence[TrackerPerson]:
-        """Return the tracker users with an address; two are enough."""
-
-    def pin(self, helpdesk_user_id: int) -> UserPin | Row[Any] | None:
-        """Return the pinned match."""
-
-    def whose(self, tracker_user_id: int, helpdesk_user_id: int) -> int | None:
-        """Return another helpdesk user who is this tracker user; None if there is none."""
-
-
-class Queried:
-    """Queries the database for each answer: for one person."""
-
-    def __init__(self, session: Session) -> None:
-        self._session = session
-
-    def override(self, helpdesk_user_id: int) -> int | None:
-        return self._session.scalar(
-            select(UserMap.tracker_user_id).where(UserMap.helpdesk_user_id == helpdesk_user_id)
-        )
-
-    def tracker_user(self, tracker_user_id: int) -> TrackerPerson | None:
-        row = self._session.get(TrackerUser, tracker_user_id)
-        return person_of(row) if row else None
-
-    def with_mail(self, mail: str) -> Sequence[TrackerPerson]:
-        rows = self._session.scalars(select(TrackerUser).where(TrackerUser.mail_key == mail).limit(2))
-        return [person_of(row) for row in rows]
-
-    def pin(self, helpdesk_user_id: int) -> UserPin | Row[Any] | None:
-        return self._session.get(UserPin, helpdesk_user_id)
-
-    def whose(self, tracker_user_id: int, helpdesk_user_id: int) -> int | None:
-        for table in (UserMap, UserPin):
-            other = self._session.scalar(
-                select(table.helpdesk_user_id)
-                .where(table.tracker_user_id == tracker_user_id, table.helpdesk_user_id != helpdesk_user_id)
-                .limit(1)
-            )
-            if other is not None:
-                return other
-        return None
-
-
-class Prefetched(Queried):
-    """Has read what is known of some people in three statements; only `whose` queries the database."""
-
-    def __init__(self, session: Session, users: Collection[HelpdeskUser]) -> None:
-        super().__init__(session)
-        ids = [user.id for user in users]
-        mails = {mail for user in users if (mail := mail_key(user.email))}
-        self._overrides: dict[int, int] = dict(session.execute(OVERRIDES, {"ids": ids}).all())
-        found = {"mails": list(mails), "ids": list(self._overrides.values())}
-        self._users = session.execute(USERS, found).all()
-        self._pins = {row.helpdesk_user_id: row for row in session.execute(PINS, {"ids": ids})}
-
-    def override(self, helpdesk_user_id: int) -> int | None:
-        return self._overrides.get(helpdesk_user_id)
-
-    def tracker_user(self, tracker_user_id: int) -> TrackerPerson | None:
-        return next((person_of(row) for row in self._users if row.tracker_user_id == tracker_user_id), None)
-
-    def with_mail(self, mail: str) -> Sequence[TrackerPerson]:
-        return [person_of(row) for row in self._users if row.mail_key == mail]
-
-    def pin(self, helpdesk_user_id: int) -> UserPin | Row[Any] | None:
-        return self._pins.get(helpdesk_user_id)
-
-
-class Loaded:
-    """Has read what is known of all people, or of some, one table after the other.
+class Known:
+    """What is known of helpdesk users, read in three statements.
 
     Args:
         session: the transaction.
         among: the helpdesk users; None: all.
     """
 
-    def __init__(self, session: Session, among: Sequence[HelpdeskUser] | None = None) -> None:
-        users = select(*TrackerUser.__table__.columns)
-        pins, overrides = select(UserPin), select(UserMap.helpdesk_user_id, UserMap.tracker_user_id)
+    def __init__(self, session: Session, among: Collection[HelpdeskUser] | None = None) -> None:
+        overrides, users, pins = OVERRIDES, USERS, PINS
+        asked: dict[str, list[Any]] = {}
         if among is not None:
-            ids = [one.id for one in among]
-            theirs = overrides.where(UserMap.helpdesk_user_id.in_(ids))
-            mapped = [tracker_user_id for _, tracker_user_id in session.execute(theirs)]
-            keys = {key for one in among if (key := mail_key(one.email))}
-            users = users.where(
-                or_(TrackerUser.mail_key.in_(list(keys)), TrackerUser.tracker_user_id.in_(mapped))
-            )
+            overrides, users, pins = OVERRIDES_OF_SOME, USERS_OF_SOME, PINS_OF_SOME
+            asked["ids"] = [one.id for one in among]
+            asked["mails"] = list({mail for one in among if (mail := mail_key(one.email))})
+        self._overrides: dict[int, int] = dict(session.execute(overrides, asked).all())
+        asked["users"] = [one for user_id, one in self._overrides.items() if user_id in asked.get("ids", ())]
         self._users: dict[int, TrackerPerson] = {}
         self._by_mail: dict[str, list[TrackerPerson]] = defaultdict(list)
-        for row in session.execute(users):
+        for row in session.execute(users, asked):
             found = self._users[row.tracker_user_id] = person_of(row)
             if row.mail_key is not None:
                 self._by_mail[row.mail_key].append(found)
-        if among is not None:
-            pins = pins.where(
-                or_(UserPin.helpdesk_user_id.in_(ids), UserPin.tracker_user_id.in_(list(self._users)))
-            )
-            overrides = overrides.where(
-                or_(UserMap.helpdesk_user_id.in_(ids), UserMap.tracker_user_id.in_(list(self._users)))
-            )
-        self._pins = {one.helpdesk_user_id: one for one in session.scalars(pins)}
-        self._overrides: dict[int, int] = dict(session.execute(overrides).all())
-        self._taken: dict[int, list[int]] = defaultdict(list)
+        asked["users"] = list(self._users)
+        self._pins = {row.helpdesk_user_id: row for row in session.execute(pins, asked)}
+        self._whose: dict[int, list[int]] = defaultdict(list)
         for helpdesk_user_id, tracker_user_id in self._overrides.items():
-            self._taken[tracker_user_id].append(helpdesk_user_id)
+            self._whose[tracker_user_id].append(helpdesk_user_id)
         for pin in self._pins.values():
-            self._taken[pin.tracker_user_id].append(pin.helpdesk_user_id)
+            self._whose[pin.tracker_user_id].append(pin.helpdesk_user_id)
 
     def override(self, helpdesk_user_id: int) -> int | None:
+        """Return the tracker user id of the manual override."""
         return self._overrides.get(helpdesk_user_id)
 
     def tracker_user(self, tracker_user_id: int) -> TrackerPerson | None:
+        """Return an active tracker user."""
         return self._users.get(tracker_user_id)
 
     def with_mail(self, mail: str) -> Sequence[TrackerPerson]:
+        """Return the tracker users with an address."""
         return self._by_mail.get(mail, [])
 
-    def pin(self, helpdesk_user_id: int) -> UserPin | None:
+    def pin(self, helpdesk_user_id: int) -> Row[Any] | None:
+        """Return the pinned match."""
         return self._pins.get(helpdesk_user_id)
 
     def whose(self, tracker_user_id: int, helpdesk_user_id: int) -> int | None:
-        others = self._taken.get(tracker_user_id, [])
-        return next((one for one in others if one != helpdesk_user_id), None)
+        """Return another helpdesk user who is this tracker user; None if there is none."""
+        return next((one for one in self._whose[tracker_user_id] if one != helpdesk_user_id), None)
 
 
 def match_user(user: HelpdeskUser, known: Known, *, administrators: bool) -> Match:

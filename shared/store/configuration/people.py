@@ -13,10 +13,8 @@ from shared.events.snapshots import HelpdeskUser
 from shared.store.configuration.basis import note_change
 from shared.store.configuration.matching import (
     BLANKS,
-    Loaded,
+    Known,
     Match,
-    Prefetched,
-    Queried,
     TrackerPerson,
     mail_key,
     match_user,
@@ -25,7 +23,7 @@ from shared.store.configuration.matching import (
     who,
 )
 from shared.store.tables.configuration import HelpdeskPerson, MembershipKnown, TrackerUser, UserMap, UserPin
-from shared.store.tables.types import clock, insert_for
+from shared.store.tables.types import clock, insert_for, put_row
 
 UNREADABLE = re.compile(r"[\x00-\x1f\x7f]")
 
@@ -54,7 +52,7 @@ class People:
         """
         if user is None:
             return nobody()
-        return match_user(user, Queried(self._session), administrators=administrators)
+        return match_user(user, Known(self._session, [user]), administrators=administrators)
 
     def match_all(
         self, among: Sequence[HelpdeskUser] | None = None, *, administrators: bool = True
@@ -65,7 +63,7 @@ class People:
             among: the helpdesk users; None: all whom events or overrides name.
             administrators: as for `match`.
         """
-        known = Loaded(self._session, among)
+        known = Known(self._session, among)
         users = self.seen() if among is None else among
         return [(user, match_user(user, known, administrators=administrators)) for user in users]
 
@@ -81,7 +79,7 @@ class People:
         wanted = {who(user): user for user in in_order}
         if not wanted:
             return {}
-        known = Prefetched(self._session, wanted.values())
+        known = Known(self._session, wanted.values())
         return {
             key: self._pinned(user, match_user(user, known, administrators=administrators), administrators)
             for key, user in wanted.items()
@@ -150,11 +148,7 @@ class People:
 
     def _note(self, helpdesk_user_id: int, email: str | None) -> None:
         values = {"email": email, "seen_at": clock()}
-        self._session.execute(
-            insert_for(self._session)(HelpdeskPerson)
-            .values(helpdesk_user_id=helpdesk_user_id, **values)
-            .on_conflict_do_update(index_elements=["helpdesk_user_id"], set_=values)
-        )
+        put_row(self._session, HelpdeskPerson, {"helpdesk_user_id": helpdesk_user_id}, values)
 
     def email_of(self, helpdesk_user_id: int) -> str | None:
         """Return a helpdesk user's newest e-mail of any event."""
@@ -176,17 +170,8 @@ class People:
 
     def put_override(self, helpdesk_user_id: int, tracker_user_id: int) -> None:
         """Create or replace a manual override; the same override again is no change."""
-        putting = (
-            insert_for(self._session)(UserMap)
-            .values(helpdesk_user_id=helpdesk_user_id, tracker_user_id=tracker_user_id)
-            .on_conflict_do_update(
-                index_elements=[UserMap.helpdesk_user_id],
-                set_={"tracker_user_id": tracker_user_id},
-                where=UserMap.tracker_user_id != tracker_user_id,
-            )
-            .returning(UserMap.helpdesk_user_id)
-        )
-        if self._session.scalar(putting) is not None:
+        values, differs = {"tracker_user_id": tracker_user_id}, UserMap.tracker_user_id != tracker_user_id
+        if put_row(self._session, UserMap, {"helpdesk_user_id": helpdesk_user_id}, values, differs):
             note_change(self._session)
 
     def overrides(self, helpdesk_user_ids: Collection[int] | None = None) -> dict[int, int]:

@@ -23,10 +23,10 @@ from shared.events.delivery import Delivery
 from shared.store.journal.due import CLOCK_TOLERANCE
 from shared.store.journal.journal_queries import JOURNAL, UNREADABLE
 from shared.store.tables.configuration import PluginConfigRecord
-from shared.store.tables.constant import carry_out
 from shared.store.tables.explained import keeping
+from shared.store.tables.functions import Rows
 from shared.store.tables.journal import NO_SEQUENCE, EventState
-from shared.store.tables.rows import Rows, among
+from shared.store.tables.prepared import execute_prepared
 from shared.store.tables.types import Insert, clock, insert_for, is_on_postgresql
 
 NO_TICKET = 0
@@ -139,12 +139,13 @@ class JournalAppender:
         """Insert the new ones; return them, each with whether its delivery id came before."""
         statement = _appending(postgresql=is_on_postgresql(self._session))
         given = APPENDED.parameters(self._session, (_row(one, received_at) for one in deliveries))
-        return carry_out(self._session, statement, given)
+        return execute_prepared(self._session, statement, given)
 
     def _known(self, deliveries: Sequence[Delivery]) -> dict[str, dict[str, int]]:
         """Return what the journal holds of these delivery ids: for each, digest to event id."""
-        asked = {"delivery_ids": {one.delivery_id for one in deliveries}}
-        return _by_delivery_id(carry_out(self._session, _of_deliveries(), asked))
+        columns, ids = JOURNAL.c, {one.delivery_id for one in deliveries}
+        found = select(columns.delivery_id, columns.digest, columns.id).where(columns.delivery_id.in_(ids))
+        return _by_delivery_id(self._session.execute(found))
 
 
 @cache
@@ -159,7 +160,7 @@ def _appending(*, postgresql: bool) -> Any:
         "state": literal(EventState.PENDING, JOURNAL.c.state.type),
         "attempts": literal(0),
     }
-    given = APPENDED.table(postgresql=postgresql)
+    given = APPENDED.table()
     # without a condition SQLite takes ON CONFLICT for the condition of a join
     rows = select(*given.c, *fixed.values()).where(true())
     before = JOURNAL.alias()
@@ -172,14 +173,6 @@ def _appending(*, postgresql: bool) -> Any:
         .on_conflict_do_nothing(index_elements=["delivery_id", "digest"])
         .returning(JOURNAL.c.delivery_id, JOURNAL.c.digest, JOURNAL.c.id, came_before)
     )
-
-
-@cache
-def _of_deliveries() -> Any:
-    """Return the statement that finds the events of `delivery_ids`."""
-    columns = JOURNAL.c
-    found = select(columns.delivery_id, columns.digest, columns.id)
-    return found.where(among(columns.delivery_id, "delivery_ids"))
 
 
 def _by_delivery_id(rows: Iterable[Any]) -> dict[str, dict[str, int]]:

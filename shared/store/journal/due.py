@@ -14,9 +14,9 @@ from sqlalchemy.orm import InstrumentedAttribute
 from shared.errors import InvalidEvent
 from shared.events.event import DELETIONS, Deletion, Event
 from shared.events.stored import stored
+from shared.store.tables.functions import among, size_of, unindexed
 from shared.store.tables.journal import EventState, JournalEvent
-from shared.store.tables.rows import among
-from shared.store.tables.types import Key, moment, size_of, unindexed
+from shared.store.tables.types import Key, moment
 from shared.telemetry import traceparent
 
 CLOCK_TOLERANCE = timedelta(minutes=5)

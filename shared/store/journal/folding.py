@@ -24,16 +24,15 @@ from sqlalchemy import (
     tuple_,
     update,
 )
-from sqlalchemy.dialects import postgresql
 from sqlalchemy.orm import Session
 
 from shared.events.event import Event
 from shared.store.journal.due import Due
 from shared.store.journal.ticket_queries import IS_DROPPED, TICKETS, Desired
-from shared.store.tables.constant import carry_out
 from shared.store.tables.explained import keeping
+from shared.store.tables.functions import Rows
 from shared.store.tables.journal import JournalEvent, TicketState
-from shared.store.tables.rows import Rows
+from shared.store.tables.prepared import execute_prepared
 from shared.store.tables.types import Insert, insert_for, moment
 
 SNAPSHOT = ("ticket_id", "event_id", "occurred_at", "sequence", "status", "snapshot")
@@ -80,7 +79,7 @@ class TicketFolding:
             for row, event in sorted(events, key=lambda one: one[0].ticket_id)
         )
         asked = {**FOLDED.parameters(self._session, rows), "settling": settling}
-        moved = carry_out(self._session, _folding(insert_for(self._session)), asked)
+        moved = execute_prepared(self._session, _folding(insert_for(self._session)), asked)
         return {row.ticket_id: Desired(*row) for row in moved}
 
     def fold_behind(
@@ -117,7 +116,7 @@ class TicketFolding:
 @cache
 def _folding(insert: Insert) -> Any:
     """Return the statement of `fold_all`; made once, since to make it costs more than to execute it."""
-    given = select(FOLDED.table(postgresql=insert is postgresql.insert)).cte("folded")
+    given = select(FOLDED.table()).cte("folded")
     first = {
         "status_due": True,
         "given_event_id": None,

@@ -7,18 +7,18 @@ from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from functools import cache
+from functools import cache, partial
 from typing import Any, cast
 
 from sqlalchemy import (
     ColumnElement,
     CursorResult,
-    Delete,
     String,
     and_,
     case,
     delete,
     exists,
+    literal,
     or_,
     select,
     tuple_,
@@ -35,11 +35,11 @@ from shared.store.journal.appending import JournalAppender
 from shared.store.journal.due import ORDER, due_with_their_keys, is_pending_of_few, task_key
 from shared.store.journal.journal_queries import JOURNAL, UNREADABLE, JournalQueries, is_in_state
 from shared.store.ledger.ledger_queries import unsettled_tickets
-from shared.store.tables.constant import carry_out
 from shared.store.tables.explained import is_for, keeping
+from shared.store.tables.functions import Rows, unindexed
 from shared.store.tables.journal import EventState, JournalEvent
-from shared.store.tables.rows import Rows
-from shared.store.tables.types import Key, clock, is_on_postgresql, moment, unindexed
+from shared.store.tables.prepared import execute_prepared
+from shared.store.tables.types import Key, clock, delete_oldest
 
 REPLAYED = Reason.PERSON_REPLAYED()
 ENDED = (EventState.DONE, EventState.SKIPPED, EventState.SUPERSEDED)
@@ -91,8 +91,7 @@ class Journal(JournalQueries, JournalAppender):
             }
             for one in sorted(events, key=lambda one: one.event_id)
         ]
-        statement = _done(postgresql=is_on_postgresql(self._session))
-        found = carry_out(self._session, statement, DONE.parameters(self._session, rows))
+        found = execute_prepared(self._session, _done(), DONE.parameters(self._session, rows))
         ended = {event_id for (event_id,) in found}
         for one in events:
             if one.event_id in ended:
@@ -238,18 +237,8 @@ class Journal(JournalQueries, JournalAppender):
         The events of a ticket stay until its issue and time entries are linked: a decision may need them to create one
         again.
         """
-        old = (
-            select(JournalEvent.id)
-            .where(
-                JournalEvent.state.in_(ENDED),
-                JournalEvent.ended_at < moment(-older_than_days * 86400),
-                JournalEvent.ticket_id.not_in(unsettled_tickets()),
-            )
-            .order_by(JournalEvent.ended_at)  # by the index, or it reads all rows to find some
-            .limit(limit)
-        )
-        statement: Delete = delete(JournalEvent).where(JournalEvent.id.in_(old))
-        return len(self._session.execute(statement.returning(JournalEvent.id)).all())
+        prunable = JournalEvent.state.in_(ENDED), JournalEvent.ticket_id.not_in(unsettled_tickets())
+        return delete_oldest(self._session, JournalEvent.ended_at, older_than_days, limit, *prunable)
 
     def _change(self, where: ColumnElement[bool], reason: Notice, **values: object) -> None:
         changed = self._session.execute(update(JOURNAL).where(where).values(**values, **keeping(reason)))
@@ -268,10 +257,10 @@ def _waiting_for(ticket_id: int, task_id: int | None) -> ColumnElement[bool]:
 
 
 @cache
-def _done(*, postgresql: bool) -> Any:
+def _done() -> Any:
     """Return the statement that ends some events as done, and the failed events of their keys as superseded."""
-    columns, given = JOURNAL.c, DONE.table(postgresql=postgresql).c
-    is_it = columns.id == given.event_id
+    columns, given = JOURNAL.c, DONE.table().c
+    is_it, state = columns.id == given.event_id, partial(literal, type_=columns.state.type)
     explained = {
         name: case((is_it, given[f"done_{name}"]), else_=given[f"others_{name}"]) for name in keeping(None)
     }
@@ -279,7 +268,7 @@ def _done(*, postgresql: bool) -> Any:
         update(JOURNAL)
         .where(columns.key == given.of_key, or_(is_it, unindexed(columns.state) == EventState.FAILED))
         .values(
-            state=case((is_it, EventState.DONE), else_=EventState.SUPERSEDED),
+            state=case((is_it, state(EventState.DONE)), else_=state(EventState.SUPERSEDED)),
             next_attempt_at=case((is_it, None), else_=columns.next_attempt_at),
             ended_at=clock(),
             **explained,

@@ -25,12 +25,12 @@ from shared.store.journal.due import (
     is_due_of_few,
 )
 from shared.store.ledger.transitions import FOR_A_PERSON
-from shared.store.tables.constant import carry_out
 from shared.store.tables.explained import is_for, kept
+from shared.store.tables.functions import among, number_in
 from shared.store.tables.journal import EventState, JournalEvent, TicketState
 from shared.store.tables.ledger import TaskTimeLink, TicketIssueLink
-from shared.store.tables.rows import among
-from shared.store.tables.types import moment, number_in
+from shared.store.tables.prepared import execute_prepared
+from shared.store.tables.types import moment
 
 JOURNAL = cast(Table, JournalEvent.__table__)
 UNREADABLE = "unreadable"
@@ -247,7 +247,7 @@ class JournalQueries:
 
     def have_due(self, ticket_ids: Collection[int]) -> set[int]:
         """Return those of some tickets that have a pending event that is due."""
-        found = carry_out(self._session, _which_have_due(), {"ticket_ids": list(ticket_ids)})
+        found = execute_prepared(self._session, _which_have_due(), {"ticket_ids": list(ticket_ids)})
         return {ticket_id for (ticket_id,) in found}
 
     def due_tickets(self, limit: int, *, older_than: float) -> list[int]:
@@ -278,7 +278,7 @@ class JournalQueries:
             few: of each ticket no more than is read when tickets are read together.
         """
         found: dict[int, list[Any]] = {ticket_id: [] for ticket_id in ticket_ids}
-        for row in carry_out(self._session, due_of_tickets(), due_parameters(ticket_ids, few=few)):
+        for row in execute_prepared(self._session, due_of_tickets(), due_parameters(ticket_ids, few=few)):
             found[row.ticket_id].append(row)
         return {ticket_id: due_events(rows, few=few) for ticket_id, rows in found.items()}
 

@@ -11,7 +11,7 @@ from sqlalchemy.orm import Session
 
 from shared.process.itself import Process
 from shared.store.tables.journal import ProducerSign
-from shared.store.tables.types import clock, insert_for, moment
+from shared.store.tables.types import clock, moment, put_row
 
 KEPT_S = 7 * 86400.0
 MOST_READ = 20
@@ -63,11 +63,7 @@ class Producers:
         """
         reported = [*refused, *({SPOOL: one} for one in spools)]
         values = {"seen_at": clock(), "process": process.told(), "refused": reported}
-        self._session.execute(
-            insert_for(self._session)(ProducerSign)
-            .values(name=name, **values)
-            .on_conflict_do_update(index_elements=["name"], set_=values)
-        )
+        put_row(self._session, ProducerSign, {"name": name}, values)
 
     def seen(self) -> list[Producer]:
         """Return the producers that were seen within the last week, the latest first."""

@@ -7,7 +7,7 @@ from datetime import datetime
 from sqlalchemy.orm import Session
 
 from shared.store.tables.journal import ReconciliationMark
-from shared.store.tables.types import clock, insert_for
+from shared.store.tables.types import clock, put_row
 
 THE_ROW = 1
 
@@ -36,8 +36,4 @@ class Reconciliation:
             "missing": missing,
             "hours_since": hours_since,
         }
-        self._session.execute(
-            insert_for(self._session)(ReconciliationMark)
-            .values(id=THE_ROW, **values)
-            .on_conflict_do_update(index_elements=["id"], set_=values)
-        )
+        put_row(self._session, ReconciliationMark, {"id": THE_ROW}, values)

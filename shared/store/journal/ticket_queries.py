@@ -25,11 +25,11 @@ from sqlalchemy.orm import Session
 from shared.codes.notice import Code, Notice
 from shared.codes.reasons import Reason
 from shared.sentences.render import sentence
-from shared.store.tables.constant import carry_out
 from shared.store.tables.explained import is_sentence, kept, texts_of
+from shared.store.tables.functions import among
 from shared.store.tables.journal import FIELDS_DUE, FIELDS_KEPT, STATUS_DROPPED, TicketState
 from shared.store.tables.ledger import LedgerState, TicketIssueLink
-from shared.store.tables.rows import among
+from shared.store.tables.prepared import execute_prepared
 from shared.store.tables.types import moment
 
 TICKETS = cast(Table, TicketState.__table__)
@@ -120,7 +120,7 @@ class TicketQueries:
         """Return the desired states of some tickets, by ticket id; those without one are left out."""
         if not ticket_ids:
             return {}
-        found = carry_out(self._session, SOME, {"ticket_ids": list(ticket_ids)})
+        found = execute_prepared(self._session, SOME, {"ticket_ids": list(ticket_ids)})
         return {row.ticket_id: Desired(*row) for row in found}
 
     def statuses_seen(self) -> dict[int, int]:

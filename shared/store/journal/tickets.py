@@ -12,11 +12,11 @@ from sqlalchemy import ColumnElement, and_, func, literal, or_, select, update
 from shared.codes.notice import Code, Notice
 from shared.store.journal.folding import TicketFolding, settled_by
 from shared.store.journal.ticket_queries import IS_DROPPED, TICKETS, TicketQueries
-from shared.store.tables.constant import carry_out
 from shared.store.tables.explained import keeping, texts_of
+from shared.store.tables.functions import Rows
 from shared.store.tables.journal import TicketState
-from shared.store.tables.rows import Rows
-from shared.store.tables.types import Key, clock, is_on_postgresql
+from shared.store.tables.prepared import execute_prepared
+from shared.store.tables.types import Key, clock
 
 AT_ONCE = 500
 """Tickets of one statement; a caller with more uses several transactions, since each keeps its rows locked."""
@@ -84,8 +84,7 @@ class TicketStates(TicketQueries, TicketFolding):
         if not given:
             return set()
         rows = [dict(zip(("of_ticket", "of_event", "has"), one, strict=True)) for one in sorted(given)]
-        statement = _giving(postgresql=is_on_postgresql(self._session))
-        found = carry_out(self._session, statement, GIVEN.parameters(self._session, rows))
+        found = execute_prepared(self._session, _giving(), GIVEN.parameters(self._session, rows))
         newest = {ticket_id for (ticket_id,) in found}
         for ticket_id, _, _ in given:
             if ticket_id not in newest:
@@ -196,9 +195,9 @@ class TicketStates(TicketQueries, TicketFolding):
 
 
 @cache
-def _giving(*, postgresql: bool) -> Any:
+def _giving() -> Any:
     """Return the statement of `given_all`; made once, as in `folding`."""
-    given = GIVEN.table(postgresql=postgresql).c
+    given = GIVEN.table().c
     return (
         update(TICKETS)
         .where(TICKETS.c.ticket_id == given.of_ticket, TICKETS.c.event_id == given.of_event)

@@ -8,14 +8,14 @@ from datetime import UTC, datetime
 from functools import cache
 from typing import Any, cast
 
-from sqlalchemy import Float, Table, delete, func, insert, literal_column, select
+from sqlalchemy import Float, Table, func, insert, literal_column, select
 from sqlalchemy.orm import Session
 
 from shared.codes.notice import Notice, to_json
-from shared.store.tables.constant import carry_out
+from shared.store.tables.functions import Rows
 from shared.store.tables.journal import TraceStep
-from shared.store.tables.rows import Rows
-from shared.store.tables.types import is_on_postgresql, moment
+from shared.store.tables.prepared import execute_prepared
+from shared.store.tables.types import delete_oldest, is_on_postgresql
 
 STEPS = cast(Table, TraceStep.__table__)
 APPENDED = Rows(
@@ -69,7 +69,7 @@ class Trace:
             for step in steps
         )
         statement = _appending(postgresql=is_on_postgresql(self._session))
-        carry_out(self._session, statement, APPENDED.parameters(self._session, rows))
+        execute_prepared(self._session, statement, APPENDED.parameters(self._session, rows))
 
     def of_ticket(self, ticket_id: int) -> Sequence[TraceStep]:
         """Return a ticket's steps, oldest first."""
@@ -78,10 +78,7 @@ class Trace:
 
     def prune(self, older_than_days: float, limit: int) -> int:
         """Delete steps past their retention; return how many (at most `limit`)."""
-        old = select(TraceStep.id).where(TraceStep.at < moment(-older_than_days * 86400))
-        old = old.order_by(TraceStep.at).limit(limit)
-        statement = delete(TraceStep).where(TraceStep.id.in_(old)).returning(TraceStep.id)
-        return len(self._session.execute(statement).all())
+        return delete_oldest(self._session, TraceStep.at, older_than_days, limit)
 
 
 @cache
@@ -91,7 +88,7 @@ def _appending(*, postgresql: bool) -> Any:
     PostgreSQL's clock tells when something happened: a worker's own may be wrong, and would put it before what it
     followed. SQLite has the clock of the one machine.
     """
-    given = APPENDED.table(postgresql=postgresql)
+    given = APPENDED.table()
     values: dict[str, Any] = {name: given.c[name] for name in given.c.keys() if name != "age"}  # noqa: SIM118 (no mapping)
     if postgresql:
         values["at"] = func.clock_timestamp() - given.c.age * literal_column("interval '1 second'")

@@ -29,9 +29,9 @@ from shared.store.ledger.statements import (
     linking,
 )
 from shared.store.ledger.transitions import NOTES, TRANSITIONS, LedgerEvent, LedgerNote
-from shared.store.tables.constant import carry_out
 from shared.store.tables.explained import keeping
 from shared.store.tables.ledger import LedgerRow, LedgerState
+from shared.store.tables.prepared import execute_prepared
 from shared.store.tables.types import clock, insert_for, is_on_postgresql
 
 
@@ -73,7 +73,7 @@ class Ledger(LedgerQueries):
                 for one in sorted(some, key=lambda claim: claim.key)
             )
             claimed = claimed_rows(self._table).parameters(self._session, rows)
-            given.update(dict(carry_out(self._session, statement, {**claimed, "lease": lease})))
+            given.update(dict(execute_prepared(self._session, statement, {**claimed, "lease": lease})))
         return given
 
     def keep_others_out(self) -> None:
@@ -105,8 +105,8 @@ class Ledger(LedgerQueries):
             for one in sorted(answers, key=lambda answer: answer.key)
         )
         linked = answered_rows(self._table).parameters(self._session, rows)
-        statement = linking(self._table, self._key_column, postgresql=is_on_postgresql(self._session))
-        return {(key, attempt) for key, attempt in carry_out(self._session, statement, linked)}
+        statement = linking(self._table, self._key_column)
+        return {(key, attempt) for key, attempt in execute_prepared(self._session, statement, linked)}
 
     def link(self, key: int, attempt: int, tracker_id: int, author_id: int | None, reason: Notice) -> bool:
         """Record the tracker's definite answer to an attempt; it wins whatever state the row is in.

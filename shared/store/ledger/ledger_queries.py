@@ -7,11 +7,25 @@ from datetime import datetime
 from functools import cache
 from typing import Any, cast
 
-from sqlalchemy import ColumnElement, Select, Table, and_, bindparam, func, or_, select, text, union_all
+from sqlalchemy import (
+    ColumnElement,
+    ScalarSelect,
+    Select,
+    Table,
+    and_,
+    bindparam,
+    func,
+    literal,
+    or_,
+    select,
+    text,
+    union_all,
+)
 from sqlalchemy.orm import Session
 
 from shared.codes.kinds import Kind
 from shared.store.ledger.transitions import FOR_A_PERSON, IN_FLIGHT
+from shared.store.tables.functions import among
 from shared.store.tables.ledger import (
     GONE,
     OPEN_ROWS,
@@ -20,7 +34,6 @@ from shared.store.tables.ledger import (
     TaskTimeLink,
     TicketIssueLink,
 )
-from shared.store.tables.rows import among
 from shared.store.tables.types import Key, moment
 
 MOST_SETTLED = 200
@@ -33,6 +46,15 @@ def unsettled_tickets() -> Select[tuple[int]]:
     issues = select(TicketIssueLink.ticket_id).where(NOT_LINKED)
     times = select(TaskTimeLink.ticket_id).where(NOT_LINKED)
     return select(union_all(issues, times).subquery().c.ticket_id)
+
+
+def undecided_count() -> ScalarSelect[int]:
+    """Return the query for how many creations wait for a person's decision."""
+    waiting = (
+        select(literal(1)).select_from(model).where(NOT_LINKED, model.state.in_(FOR_A_PERSON))
+        for model in (TicketIssueLink, TaskTimeLink)
+    )
+    return select(func.count()).select_from(union_all(*waiting).subquery()).scalar_subquery()
 
 
 class LedgerQueries:

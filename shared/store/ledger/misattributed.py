@@ -18,7 +18,7 @@ from shared.store.tables.ledger import (
     TaskTimeLink,
     TicketIssueLink,
 )
-from shared.store.tables.types import clock, insert_for
+from shared.store.tables.types import clock, put_row
 
 Place = tuple[datetime, str, int]
 """Where one stands in the list: when it was noticed, its kind and key."""
@@ -46,11 +46,7 @@ class MisattributedObjects:
             "at": clock(),
             **keeping(why),
         }
-        self._session.execute(
-            insert_for(self._session)(Misattributed)
-            .values(kind=str(kind), key=key, **values)
-            .on_conflict_do_update(index_elements=["kind", "key"], set_=values)
-        )
+        put_row(self._session, Misattributed, {"kind": str(kind), "key": key}, values)
 
     def get(self, kind: Kind, key: int) -> Misattributed | None:
         """Return what is noted of a ledger row."""

@@ -25,17 +25,16 @@ from sqlalchemy import (
     tuple_,
     update,
 )
-from sqlalchemy.dialects.postgresql import insert as postgresql_insert
 from sqlalchemy.orm import InstrumentedAttribute
 
 from shared.codes.notice import Notice
 from shared.store.configuration.basis import CHANGES
 from shared.store.ledger.transitions import TRANSITIONS, LedgerEvent
 from shared.store.tables.explained import keeping
+from shared.store.tables.functions import Rows, unindexed
 from shared.store.tables.journal import EventState, JournalEvent, RecoveryMode
 from shared.store.tables.ledger import GONE, LedgerState
-from shared.store.tables.rows import Rows
-from shared.store.tables.types import Insert, Key, clock, moment, unindexed
+from shared.store.tables.types import Insert, Key, clock, moment
 
 ANSWERED = ("key", "attempt", "tracker_id", "author_id")
 CLAIMED = (
@@ -120,7 +119,7 @@ def claiming(
         as_read: only if the row's attempt number is `attempt_before`.
         unless_recovering: as in `Claim`.
     """
-    columns, claimed = table.c, claimed_rows(table).table(postgresql=insert is postgresql_insert).c
+    columns, claimed = table.c, claimed_rows(table).table().c
     names = [one.name for one in claimed if one.name in columns and one.name != key_column]
     values: dict[str, ColumnElement[Any]] = {
         **{name: claimed[name] for name in names if name != "key"},
@@ -162,10 +161,10 @@ def claiming(
 
 
 @cache
-def linking(table: Table, key_column: str, *, postgresql: bool) -> Any:
+def linking(table: Table, key_column: str) -> Any:
     """Return the statement of `Ledger.link_claimed`."""
     columns, other = table.c, table.alias()
-    answered = answered_rows(table).table(postgresql=postgresql).c
+    answered = answered_rows(table).table().c
     held = exists().where(
         other.c.tracker_id == answered.tracker_id,
         other.c[key_column] != answered.key,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from typing import Any
 
@@ -16,7 +16,8 @@ from sqlalchemy import (
     Integer,
     ScalarSelect,
     Text,
-    literal_column,
+    delete,
+    literal,
     select,
 )
 from sqlalchemy.dialects import postgresql, sqlite
@@ -94,54 +95,6 @@ class clock(GenericFunction[datetime]):  # noqa: N801  (a SQL function)
         super().__init__(seconds if isinstance(seconds, BindParameter) else float(seconds))
 
 
-class size_of(GenericFunction[int]):  # noqa: N801  (a SQL function)
-    """How many bytes a text has; PostgreSQL tells without reading it."""
-
-    type = BigInteger()
-    inherit_cache = True
-
-
-@compiles(size_of, "postgresql")
-def _size_postgresql(element: size_of, compiler: SQLCompiler, **kw: Any) -> str:
-    return f"octet_length({compiler.process(element.clauses, **kw)})"
-
-
-@compiles(size_of, "sqlite")
-def _size_sqlite(element: size_of, compiler: SQLCompiler, **kw: Any) -> str:
-    return f"length(CAST({compiler.process(element.clauses, **kw)} AS BLOB))"
-
-
-class number_in(GenericFunction[int]):  # noqa: N801  (a SQL function)
-    """A number of a JSON object that is kept as text, by its name."""
-
-    type = BigInteger()
-    inherit_cache = True
-
-
-@compiles(number_in, "postgresql")
-def _number_postgresql(element: number_in, compiler: SQLCompiler, **kw: Any) -> str:
-    column, name = element.clauses
-    return f"(CAST({compiler.process(column, **kw)} AS json) ->> {compiler.process(name, **kw)})::bigint"
-
-
-@compiles(number_in, "sqlite")
-def _number_sqlite(element: number_in, compiler: SQLCompiler, **kw: Any) -> str:
-    column, name = element.clauses
-    return f"json_extract({compiler.process(column, **kw)}, '$.' || {compiler.process(name, **kw)})"
-
-
-def unindexed(column: ColumnElement[str] | InstrumentedAttribute[str]) -> ColumnElement[str]:
-    """Return a text column as what no index of it is read for.
-
-    PostgreSQL takes what it saw last for how many rows have a value. Where they have become many since, as in an hour
-    without a tracker, it would read all that wait to find a ticket's among them, and for each of its events again.
-
-    Args:
-        column: one by which few rows are left out of what was found by another one.
-    """
-    return column.concat(literal_column("''"))
-
-
 def moment(seconds: float | BindParameter[float] = 0) -> ScalarSelect[datetime]:
     """Return the clock as it is when the statement begins: to compare columns with.
 
@@ -170,6 +123,44 @@ Insert = Callable[[Any], Any]
 def insert_for(session: Session) -> Insert:
     """Return the dialect's own INSERT, which knows ON CONFLICT."""
     return postgresql.insert if is_on_postgresql(session) else sqlite.insert
+
+
+def put_row(
+    session: Session,
+    model: type[Base],
+    key: Mapping[str, Any],
+    values: Mapping[str, Any],
+    where: ColumnElement[bool] | None = None,
+) -> bool:
+    """Insert the row of a key, or change it if it is there; return whether anything was written.
+
+    Args:
+        session: the transaction.
+        model: its table.
+        key: the columns of the primary key.
+        values: the other columns.
+        where: a row that is there is changed only if this holds.
+    """
+    inserting = insert_for(session)(model).values(**key, **values)
+    putting = inserting.on_conflict_do_update(index_elements=list(key), set_=dict(values), where=where)
+    return session.scalar(putting.returning(literal(1))) is not None
+
+
+def delete_oldest(
+    session: Session, at: InstrumentedAttribute[Any], days: float, limit: int, *which: ColumnElement[bool]
+) -> int:
+    """Delete some of the rows that are past their retention; return how many.
+
+    Args:
+        session: the transaction.
+        at: the column of their times. The oldest come first, by its index: else all rows are read to find some.
+        days: how long they are kept.
+        limit: how many at most.
+        which: conditions on them.
+    """
+    model = at.class_
+    old = select(model.id).where(at < moment(-days * 86400), *which).order_by(at).limit(limit)
+    return len(session.execute(delete(model).where(model.id.in_(old)).returning(model.id)).all())
 
 
 def is_on_postgresql(session: Session) -> bool:
