@@ -56,8 +56,9 @@ def doctor(
 
 def _findings(*, helpdesk: bool, every: bool) -> list[CheckResult]:
     from producer.admin.desk import Desk
-    from producer.admin.doctor.examination import examine, examine_helpdesk
+    from producer.admin.doctor.examination import examine_helpdesk
     from producer.admin.doctor.installation import Installation
+    from producer.admin.doctor.latest import examined
     from producer.admin.records.transaction import Store
     from shared.store.tables.database import Database
 
@@ -67,7 +68,7 @@ def _findings(*, helpdesk: bool, every: bool) -> list[CheckResult]:
     if every:
         installation.patience_s = None
     try:
-        return list((examine_helpdesk if helpdesk else examine)(installation))
+        return list((examine_helpdesk if helpdesk else examined)(installation))
     finally:
         database.close()
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
@@ -85,7 +86,9 @@ def create_console(settings: Settings) -> FastAPI:
 
     @asynccontextmanager
     async def lifespan(_app: FastAPI) -> AsyncIterator[None]:
+        examining = asyncio.create_task(doctor.examine_regularly(app.state.examinations))
         yield
+        examining.cancel()
         monitoring.close()
         app.state.examinations.close()
         await run_in_threadpool(store.database.close)

@@ -107,6 +107,13 @@ def not_taken(body: Body, issue: Mapping[str, Any]) -> list[str]:
     return found
 
 
+def watchers_of(body: Body) -> frozenset[int]:
+    """Return who is to watch a new issue."""
+    sent = body["issue"].get("watcher_user_ids")
+    named = [read_id(str(one).strip()) for one in sent] if isinstance(sent, (list, tuple)) else []
+    return frozenset(one for one in named if one is not None)
+
+
 def status_body(status_id: int) -> Body:
     """Return the body that sets an issue's status."""
     return {"issue": {"status_id": status_id}}

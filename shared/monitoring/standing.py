@@ -17,6 +17,7 @@ from shared.metadata.confirming import unusable_defaults
 from shared.queue.celery_app import BROKER_ERRORS
 from shared.redis.call_limits import published
 from shared.redis.circuit_breaker import CircuitBreaker
+from shared.redis.examination import kept
 from shared.redis.heartbeat import BEAT, CONSOLE, WORKER, Heartbeats
 from shared.redis.latency import seconds_per_call
 from shared.redis.rate_limit import turns
@@ -80,6 +81,8 @@ class StandingCollector(Collector):
             if (seconds := seconds_per_call(self._redis)) is not None:
                 yield _gauge(metrics.SECONDS_PER_CALL, seconds)
             yield from self._call_limit()
+            if (parts := kept(self._redis)) is not None:
+                yield _gauge(metrics.PARTS_FAILING, sum(one.get("status") == "failure" for one in parts))
             yield from self._clocks()
             yield _gauge(metrics.INSTALLATIONS, len(Heartbeats(self._redis).installations()))
             reachable.add_metric(["redis"], 1)

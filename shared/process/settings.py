@@ -477,6 +477,11 @@ class Settings(BaseSettings):
         """The broker's URL: BROKER_URL, else REDIS_URL."""
         return (self.broker_url or self.redis_url).get_secret_value()
 
+    @property
+    def is_broker_redis(self) -> bool:
+        """Whether the broker is the Redis database that everything else is kept in."""
+        return self.broker == self.redis_url.get_secret_value()
+
 
 def load_settings(environ: Mapping[str, str] | None = None) -> Settings:
     """Read the environment once, with NAME_FILE in place of NAME where given.

@@ -82,7 +82,8 @@ SENTENCES: Table = {
         "a table is locked (by a running backup?): nothing was changed; try again when it is done"
     ),
     Refusal.DATABASE_DOWN: (
-        "the database cannot be reached: check that it runs, and DESKBRIDGE_DATABASE_URL[ ({error})]"
+        "the database cannot be used[: {error}]: check that it runs and has connections to spare, and "
+        "DESKBRIDGE_DATABASE_URL"
     ),
     Refusal.DATABASE_HELD: (
         "another process holds what this command needs in the database: try again in a minute[ ({error})]"

@@ -133,7 +133,7 @@ WHY: Table = {
     What.UPDATE_GIVEN: "the ticket's newest status is {status} (event {event_id})",
     What.STATUS_KEPT: "{because}",
     What.FIELDS_GIVEN: "the tracker had not taken them when the issue was created",
-    What.FIELDS_KEPT: "the tracker took them from nobody, neither with the issue nor afterwards[: {because}]",
+    What.FIELDS_KEPT: "the tracker took them from nobody[: {because}]",
     What.PERHAPS_REFUSED_FOR: "{record}",
     What.DOUBT_BEGAN: "{because}. The tracker is asked after {settling:g} s.",
     What.DOUBT_HELD: "{because}. The policy is hold: a person decides (`deskbridge held`).",

@@ -176,6 +176,10 @@ DEFAULTS_NOT_USABLE = Looked(
     "deskbridge_defaults_not_usable",
     "Defaults of the configuration that the tracker no longer has or has switched off, as its metadata was read last",
 )
+PARTS_FAILING = Looked(
+    "deskbridge_parts_failing",
+    "Parts that the doctor found not to work when it looked last, within a quarter of an hour; it did not: left out",
+)
 WRONG_AUTHORS = Looked(
     "deskbridge_misattributed", "Issues and time entries with another author than was meant"
 )
@@ -226,6 +230,7 @@ LOOKED_UP = (
     DELIVERIES_REFUSED,
     STATUSES_NOT_TAKEN,
     DEFAULTS_NOT_USABLE,
+    PARTS_FAILING,
     WRONG_AUTHORS,
     PAUSED,
     SYNCHRONISED,

@@ -89,6 +89,7 @@ CASES = {
     "DeskbridgeTrackerSlow": gauge("tracker_seconds_per_call", 4, 1),
     "DeskbridgeStatusesNotTaken": gauge("statuses_not_taken", 1),
     "DeskbridgeDefaultsNotUsable": gauge("defaults_not_usable", 1),
+    "DeskbridgePartsFailing": gauge("parts_failing", 1),
     "DeskbridgeWrongAuthors": gauge("misattributed", 1),
     "DeskbridgeMetadataOld": Case(
         ("deskbridge_metadata_synchronised_timestamp_seconds|-20000x90",),

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, field
-from typing import Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from cryptography.fernet import Fernet
@@ -28,6 +30,12 @@ from shared.store.tables.journal import EventState
 from tests.failures.redmine import RealRedmine
 from tests.support.bridge import Bridge
 from tests.support.events import task, task_event
+
+if TYPE_CHECKING:
+    from tests.integration.console.conftest import Console
+    from tests.integration.console.pages import Visitor
+    from tests.support.front import Front
+    from tests.unit.commands.conftest import Shell
 
 Report = Callable[[str, object], None]
 WITHIN_S = 60
@@ -78,11 +86,31 @@ def _below(document: Any) -> list[Any]:
 
 
 class Stage:
-    """A deskbridge and its tracker."""
+    """A deskbridge and its tracker.
+
+    Attributes:
+        during: what is to end with the test.
+        patched: what is put back with the test.
+        front: the web server in front of the tracker.
+        console: the running console.
+        shell: the installation's command line.
+        pages: the console's pages.
+        directory: an empty directory.
+        kept: what a failure keeps for its step.
+    """
+
+    during: ExitStack
+    patched: pytest.MonkeyPatch
+    front: Front
+    console: Console
+    shell: Shell
+    pages: Visitor
+    directory: Path
 
     def __init__(self, bridge: Bridge, tracker: StandIn | RealRedmine, report: Report) -> None:
         self.bridge, self.tracker, self._report = bridge, tracker, report
         self._asked, self._failed_at = 0, 0.0
+        self.kept: dict[str, Any] = {}
         self.is_broker_answering = True
         self.tasks = 600
 
@@ -90,6 +118,11 @@ class Stage:
         """Let a technician finish a ticket task; return what became of its event."""
         self.tasks += 1
         return self.bridge.forward(task_event(self.tasks, of_task=task(self.tasks, **of_task)))[0]
+
+    def receive(self) -> int:
+        """Let a technician finish a ticket task, whose event waits for a worker; return the event's id."""
+        self.tasks += 1
+        return self.bridge.receive(task_event(self.tasks, of_task=task(self.tasks)))[0]
 
     @property
     def stand_in(self) -> StandIn:
@@ -185,6 +218,10 @@ class Stage:
 Act = Callable[[Stage], object]
 
 
+def nothing_to_do(_stage: Stage) -> None:
+    """Do nothing."""
+
+
 @dataclass(frozen=True)
 class Failure:
     """A staged failure.
@@ -209,21 +246,6 @@ class Failure:
 
     def __str__(self) -> str:
         return self.sentence
-
-
-@dataclass(frozen=True)
-class Shown(Failure):
-    """A failure that every surface names, the console's first page among them.
-
-    Attributes:
-        waits: what events and the ticket's history say of an event that comes in meanwhile; None: it does not wait.
-        overview: words of the console's first page.
-        is_well_after: whether that page finds all well as soon as it is repaired.
-    """
-
-    waits: Code | None = None
-    overview: str = ""
-    is_well_after: bool = True
 
 
 def staged(failures: Sequence[Failure]) -> pytest.MarkDecorator:

@@ -12,6 +12,7 @@ import yaml
 from prometheus_client.registry import Collector
 from sqlalchemy import update
 
+from producer.admin.doctor.latest import examined
 from producer.admin.people.people import map_user
 from shared.connection.connector import Connector
 from shared.connection.vault import Vault
@@ -26,8 +27,8 @@ from shared.store.tables.journal import JournalEvent
 from shared.store.tables.ledger import Misattributed
 from shared.store.tables.types import clock
 from tests.deployment.prometheus import RULES
+from tests.failures.rows.environment import other_secret, others_there, refused
 from tests.failures.stage import Act, Stage, both, configure, patch, settings
-from tests.failures.test_every_surface_names_it import another_installation, refuse
 from tests.support.events import task_event, ticket, ticket_event
 
 SIMPLE = re.compile(
@@ -101,6 +102,11 @@ def corrected(stage: Stage) -> None:
         session.query(Misattributed).delete()
 
 
+def look_at_everything(stage: Stage) -> None:
+    """Let the doctor look, as a console does every five minutes."""
+    examined(stage.installation())
+
+
 TOLD = [
     Told("DeskbridgeTrackerSlow", calls_take(4), both(later, calls_take(0.05))),
     Told("DeskbridgeStatusesNotTaken", status_refused, status_taken),
@@ -109,7 +115,12 @@ TOLD = [
         both(configure(default_priority_id=2), patch("priorities", 2, active=False), synchronise),
         both(patch("priorities", 2, active=True), synchronise),
     ),
-    Told("DeskbridgeNoDeliveryAccepted", refuse(4), refuse(0)),
+    Told(
+        "DeskbridgePartsFailing",
+        both(patch("projects", 1, status=5), look_at_everything),
+        both(patch("projects", 1, status=1), look_at_everything),
+    ),
+    Told("DeskbridgeNoDeliveryAccepted", refused(other_secret(4)), refused([])),
     Told("DeskbridgeWrongAuthors", of_nobody, corrected),
     Told("DeskbridgeSilent", came_in(3 * 86400), came_in(60)),
     Told(
@@ -124,7 +135,7 @@ TOLD = [
     ),
     Told(
         "DeskbridgeSharesRedis",
-        another_installation,
+        others_there,
         lambda stage: stage.bridge.redis.zremrangebyrank(INSTALLATIONS, 1, -1),
     ),
 ]

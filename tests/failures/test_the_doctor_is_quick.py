@@ -11,12 +11,17 @@ import pytest
 from sqlalchemy import event
 
 from deploy.sandbox.tracker.control import StandIn
+from producer.admin.desk import Desk
 from producer.admin.doctor import tracker
 from producer.admin.doctor.examination import examine
+from producer.admin.doctor.installation import Installation
 from shared.codes.findings import Finding
 from shared.connection.connector import Connector
 from shared.connection.vault import Vault
 from shared.metadata.synchronisation import sync_metadata
+from shared.redis.keys import key_of
+from shared.redis.rate_limit import KEY as TURNS
+from shared.redis.rate_limit import RateLimiter
 from shared.store.configuration.links import Link, LinkKind
 from tests.failures.stage import Stage
 from tests.support.bridge import Bridge
@@ -99,3 +104,15 @@ def test_at_four_seconds_an_answer_it_tells_what_it_has_after_ten_seconds(stage:
     assert took < 11, took
     assert found["tracker"].found.code == Finding.TRACKER_SLOW
     assert Finding.NOT_REACHED_IN_TIME in {one.found.code for one in found.values()}
+
+
+@pytest.mark.stand_in
+def test_the_doctor_takes_no_turns(stage: Stage) -> None:
+    """With the environment of the workers it would hang at the very limit that it is to name."""
+    RateLimiter(stage.bridge.redis, 0.01).next_turn()
+    key = key_of(stage.bridge.redis, TURNS)
+    before = stage.bridge.redis.get(key)
+    settings = stage.bridge.settings.model_copy(update={"rate_limit": 0.01})
+    found = list(examine(Installation.of(Desk(settings, stage.bridge.store))))
+    assert stage.bridge.redis.get(key) == before, "the next turn is as far ahead as it was"
+    assert Finding.RATE_LIMIT_LOW in {one.found.code for one in found}

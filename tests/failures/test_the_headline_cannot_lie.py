@@ -8,11 +8,15 @@ import pytest
 from sqlalchemy import update
 
 from producer.admin.desk import Desk
+from producer.admin.doctor.latest import examined
 from producer.admin.looking.overview import overview
+from producer.admin.people.people import confirm_matches
 from shared.codes.faults import Fault
 from shared.errors import TrackerError
 from shared.metadata.synchronisation import synchronise as recorded
+from shared.redis.examination import KEY as EXAMINATION
 from shared.redis.heartbeat import WORKER, Heartbeats
+from shared.redis.keys import key_of
 from shared.store.tables.journal import JournalEvent
 from shared.store.tables.types import clock
 from tests.failures.stage import Act, Stage, both, configure, patch, settings
@@ -100,3 +104,38 @@ def test_both_databases_tell_how_everything_stands(bridge_on_postgresql: Bridge)
     bridge.forward(task_event())
     found = overview(Desk(bridge.settings, bridge.store))
     assert (found.linked, found.noted, found.is_stuck, found.delayed) == (True, [], False, None)
+
+
+@pytest.mark.stand_in
+@pytest.mark.parametrize(
+    "value",
+    [
+        "a text",
+        "[1, null]",
+        "{}",
+        '[{"check": "links", "status": "failure"}]',
+        '[{"check": "nothing of ours", "status": "failure", "code": "x", "params": {}}]',
+        '[{"check": "links", "status": "ok", "code": "links_usable", "params": {}}]',
+        '[{"check": "links", "status": [], "code": {}, "params": 5}]',
+    ],
+)
+def test_what_no_doctor_has_written_is_not_shown(stage: Stage, pages: Visitor, value: str) -> None:
+    stage.bridge.redis.set(key_of(stage.bridge.redis, EXAMINATION), value)
+    assert WELL in pages.open("/console")
+
+
+@pytest.mark.stand_in
+def test_the_first_page_tells_as_many_things_as_the_doctor(stage: Stage, pages: Visitor) -> None:
+    stage.work()
+    confirm_matches(stage.bridge.store, None)
+    configure(default_tracker_id=2)(stage)
+    settings(required_custom_fields=[5])(stage)
+    found = [one for one in examined(stage.installation()) if one.status in ("warning", "failure")]
+    shown = pages.open("/console")
+    assert len(found) == 2
+    for one in found:
+        assert one.what in shown
+    settings(required_custom_fields=[])(stage)
+    configure(default_tracker_id=1)(stage)
+    examined(stage.installation())
+    assert WELL in pages.open("/console")

@@ -11,6 +11,7 @@ import pytest
 from prometheus_client import generate_latest
 
 from producer.admin.doctor.finding import CheckResult
+from producer.admin.people.people import confirm_matches
 from shared.codes.faults import Detail, Fault
 from shared.codes.findings import Finding
 from shared.codes.notice import Code
@@ -19,6 +20,7 @@ from shared.store.tables.journal import EventState
 from shared.telemetry import metrics
 from tests.failures.stage import Stage
 from tests.integration.console.pages import Visitor
+from tests.support.events import task, task_event, ticket
 from tests.support.front import Front, Rule, page, passes, redirects_to
 from tests.unit.commands.conftest import Shell
 
@@ -180,6 +182,8 @@ def test_what_answers_only_what_is_to_be_created_is_named_while_the_tracker_answ
     stage: Stage, front: Front, pages: Visitor, shell: Shell, path: str
 ) -> None:
     assert told(stage.findings(), "on the way").found.code == Finding.CREATIONS_ANSWERED
+    stage.bridge.forward(task_event(of_ticket=ticket(4700), of_task=task(400)), ticket_id=4700)
+    confirm_matches(stage.bridge.store, None)
     front.rule = page(200, method="POST", path=path)
     words = "something on the way to the tracker answers in its place"
     assert stage.work() == EventState.PENDING

@@ -339,7 +339,6 @@ def test_a_database_without_tables_or_servers_that_are_down_end_in_findings(
         "database": Status.OK,
         "migrations": Status.FAILURE,
         "redis": Status.FAILURE,
-        "broker": Status.FAILURE,
     }
 
 

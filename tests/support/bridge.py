@@ -117,12 +117,13 @@ class Bridge:
         self.redis.whose()
         self.breaker = CircuitBreaker(self.redis)
         self.notified: list[int] = []
+        self.connect = Connector(self.store, vault).connect
         self.service = SyncService(
             self.store,
             self.settings,
             Locks(self.redis, self.settings.lock_lease),
             self.breaker,
-            Connector(self.store, vault).connect,
+            self.connect,
             self._notify,
             Completion(
                 self.store, lookup, CircuitBreaker(self.redis, HELPDESK_KEY), self.settings.helpdesk_wait

@@ -9,19 +9,22 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import timedelta
 from functools import partial
+from typing import Any
 
 from shared.codes.notice import Notice
 from shared.codes.reasons import Reason
 from shared.codes.steps import What
 from shared.errors import NotYet, OutcomeUnknown, TrackerRejected
-from shared.events.payloads import not_taken
+from shared.events.payloads import Body, not_taken, watchers_of
 from shared.store.transaction import Transaction
 from shared.telemetry import metrics
+from shared.values.ids import id_in
 from worker.ticket.context import TicketContext
 from worker.ticket.gone import issue_gone
 from worker.ticket.load import Work
 from worker.ticket.results import Created
 from worker.ticket.retry import is_exhausted
+from worker.ticket.status_transitions import WATCHERS, Watchers
 
 
 async def give_fields(ctx: TicketContext, work: Work, issue: Created) -> list[str]:
@@ -48,12 +51,18 @@ async def give_fields(ctx: TicketContext, work: Work, issue: Created) -> list[st
     if work.link is None:
         return await _conclude(ctx, issue, state.fields_due, state.fields_due, Reason.NO_LINK())
     sent = (row.body or {}).get("issue", {})
-    body = {"issue": {name: sent[name] for name in state.fields_due if name in sent}}
+    due = [name for name in state.fields_due if name in sent]
+    body = {"issue": {name: sent[name] for name in due if name != WATCHERS}}
     path, attempts = f"/issues/{issue.tracker_id}.json", (state.fields_attempts or 0) + 1
-    left, because = list(body["issue"]), None
+    left, because = due, None
     try:
-        await ctx.call_unclaimed("PUT", path, body)
-        left = not_taken(body, await ctx.tracker.issue(issue.tracker_id))
+        if body["issue"]:
+            await ctx.call_unclaimed("PUT", path, body)
+        now = await ctx.tracker.issue(issue.tracker_id, "watchers" if WATCHERS in due else None)
+        left = [
+            *not_taken(body, now),
+            *(_watchers_left_out(ctx, issue, row.body or {}, now) if WATCHERS in due else ()),
+        ]
     except TrackerRejected as rejection:
         gone = await issue_gone(ctx, issue.tracker_id) if rejection.status == 404 else None
         if gone:
@@ -69,6 +78,16 @@ async def give_fields(ctx: TicketContext, work: Work, issue: Created) -> list[st
             return []
         because = unclear.notice
     return await _conclude(ctx, issue, list(body["issue"]), left, because)
+
+
+def _watchers_left_out(ctx: TicketContext, issue: Created, body: Body, found: dict[str, Any]) -> list[str]:
+    """Return the field of the watchers if the tracker has left one of them out: nobody can add them by a field."""
+    sent = Watchers(issue.project_id, watchers_of(body))
+    shown = found.get("watchers")
+    if isinstance(shown, list) and not sent.user_ids <= {id_in(one) for one in shown}:
+        return [WATCHERS]
+    ctx.services.transitions.note(sent)
+    return []
 
 
 async def _conclude(

@@ -15,7 +15,7 @@ from shared.codes.notice import Notice
 from shared.codes.reasons import Reason
 from shared.codes.steps import What
 from shared.events.event import Event
-from shared.events.payloads import Body, issue_body, not_taken, time_entry_body
+from shared.events.payloads import Body, issue_body, not_taken, time_entry_body, watchers_of
 from shared.events.snapshots import HelpdeskUser
 from shared.store.configuration.matching import Match, nobody, who
 from shared.store.journal.journal import Done
@@ -32,6 +32,7 @@ from worker.ticket.match import fingerprint
 from worker.ticket.plan import Pending
 from worker.ticket.results import Created
 from worker.ticket.status import note_given
+from worker.ticket.status_transitions import WATCHERS, Watchers
 
 C = TypeVar("C", bound="Creation")
 
@@ -194,7 +195,11 @@ class IssueCreation(Creation):
 
     def not_taken(self, found: dict[str, Any]) -> list[str]:
         """Return the fields of the issue that the tracker left out or replaced, as its role says."""
-        return not_taken(self.body, found)
+        fields = not_taken(self.body, found)
+        watchers = Watchers(self.sender.project_id, watchers_of(self.body))
+        if watchers.user_ids and not self.ctx.services.transitions.is_known(watchers):
+            fields.append(WATCHERS)  # the answer does not name them: they are to be read
+        return fields
 
     @classmethod
     def all_linked(cls, tx: Transaction, links: Sequence[Linked[Self]]) -> list[bool]:

@@ -73,7 +73,8 @@ def _examine(installation: Installation) -> Iterator[CheckResult]:
     alive = yield from _all(services.database, installation)
     is_written = yield from _all(services.redis, installation)
     yield from services.others(installation)
-    yield from services.broker(installation)
+    if is_written or not installation.settings.is_broker_redis:  # else it says nothing new
+        yield from services.broker(installation)
     if is_written:  # else nobody can leave a sign of life in it
         yield from services.processes(installation)
     yield from services.calls(installation)

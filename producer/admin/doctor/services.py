@@ -5,17 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 
-from redis.exceptions import OutOfMemoryError, RedisError, ResponseError
+from redis.exceptions import RedisError
 from sqlalchemy.exc import SQLAlchemyError
 
-from producer.admin.doctor import redis_health as health
 from producer.admin.doctor.finding import CheckResult, failure, ok, warning
 from producer.admin.doctor.installation import Installation
+from producer.admin.showing import redis_health as health
 from producer.admin.showing.evictions import KEEPS_ALL
 from producer.admin.showing.evictions import evictions as evictions_of
 from producer.admin.showing.evictions import policy as policy_of
 from shared.codes.findings import Finding, Named
-from shared.codes.notice import Notice
 from shared.errors import SettingsError
 from shared.redis.call_limits import published
 from shared.redis.heartbeat import BEAT, CONSOLE, WORKER, Heartbeats, ProcessSign
@@ -31,19 +30,6 @@ SLOWEST_RATE = 1.0
 CLOCK_FAILURE_S = 120.0
 ALIVE_S = 30.0
 LONGEST_ERROR = 200
-MIB = 1024 * 1024
-REFUSED = {
-    "READONLY": Finding.REDIS_READ_ONLY,
-    "MISCONF": Finding.REDIS_CANNOT_SAVE,
-    "NOREPLICAS": Finding.REDIS_LACKS_REPLICAS,
-    "NOAUTH": Finding.REDIS_REFUSES,
-    "WRONGPASS": Finding.REDIS_REFUSES,
-    "NOPERM": Finding.REDIS_REFUSES,
-    "ERR invalid password": Finding.REDIS_REFUSES,
-    "LOADING": Finding.REDIS_LOADING,
-    "ERR max number of clients": Finding.REDIS_CROWDED,
-}
-"""What is found where Redis answers so; the memory that is used up is looked into."""
 HINDRANCES = {
     "standby": Finding.DATABASE_STANDBY,
     "read only": Finding.DATABASE_READ_ONLY,
@@ -111,7 +97,7 @@ def redis(installation: Installation) -> Iterator[CheckResult]:
         health.write(installation.redis)
         lost, policy = list(evictions(installation)), policy_of(installation.redis)
     except RedisError as error:
-        yield failure("redis", _why_not_written(installation, error))
+        yield failure("redis", health.why_not_written(installation.redis, error))
         return
     if lost:
         yield from lost
@@ -119,25 +105,6 @@ def redis(installation: Installation) -> Iterator[CheckResult]:
         yield warning("redis", Finding.REDIS_MAY_EVICT(policy=policy))
     else:
         yield ok("redis", Finding.REDIS_ANSWERS())
-
-
-def _why_not_written(installation: Installation, error: RedisError) -> Notice:
-    """Return why Redis takes nothing, in its own words where it has answered."""
-    words = health.words(error)
-    if isinstance(error, OutOfMemoryError):
-        return _full(words, health.memory(installation.redis))
-    for beginning, found in REFUSED.items():
-        if words.startswith(beginning):
-            return found(error=words)
-    if isinstance(error, ResponseError):
-        return Finding.REDIS_NOT_WRITABLE(error=words)
-    return Finding.REDIS_UNREACHABLE(error=type(error).__name__)
-
-
-def _full(words: str, memory: health.Memory) -> Notice:
-    """Say whose memory is used up."""
-    ours, others = memory.ours / MIB, memory.others / MIB
-    return Finding.REDIS_FULL(error=words, most=memory.most / MIB, ours=ours, others=others, keys=memory.keys)
 
 
 def others(installation: Installation) -> Iterator[CheckResult]:

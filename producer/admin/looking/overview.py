@@ -12,6 +12,8 @@ from producer.admin.desk import Desk
 from producer.admin.records.event_search import Group
 from producer.admin.records.transaction import Store
 from producer.admin.showing.evictions import evictions
+from producer.admin.showing.redis_health import why_not_written
+from shared.codes.notice import Notice
 from shared.events.config import PluginConfig
 from shared.metadata.confirming import unusable_defaults
 from shared.redis.circuit_breaker import CircuitBreaker, Paused
@@ -58,6 +60,7 @@ class Overview:
         held: issues and time entries that wait for a decision.
         hours: of each hour up to 24 ago how many came in and how many of these failed.
         signs: None where Redis cannot be asked.
+        redis_fault: why not.
         linked: whether anything is linked at all.
         noted: checks of the doctor that have something to tell (`WHERE_NOTED`).
     """
@@ -75,6 +78,7 @@ class Overview:
     hours: dict[int, tuple[int, int]]
     changes: Sequence[ChangeRecord]
     signs: Signs | None
+    redis_fault: Notice | None
     linked: bool
     recovering: bool
     noted: Sequence[str]
@@ -82,7 +86,7 @@ class Overview:
 
 def overview(desk: Desk) -> Overview:
     """Look at everything, in less than a dozen statements."""
-    told = signs(desk)
+    told, fault = signs(desk)
     with desk.store.transaction() as tx:
         standing = tx.events.standing()
         config, key = tx.configs.get()
@@ -112,6 +116,7 @@ def overview(desk: Desk) -> Overview:
             tx.events.per_hour(),
             tx.changes.find(limit=LATEST),
             told,
+            fault,
             standing.linked,
             tx.recovery.get() is not None,
             [check for check, is_noted in noted.items() if is_noted],
@@ -125,15 +130,15 @@ def _stands_still(oldest: JournalEvent | None, done_at: datetime | None, now: da
     return now - oldest.received_at
 
 
-def signs(desk: Desk) -> Signs | None:
-    """Ask Redis; None where it cannot be asked."""
+def signs(desk: Desk) -> tuple[Signs | None, Notice | None]:
+    """Ask Redis; else return why it cannot be asked."""
     try:
         heartbeats = Heartbeats(desk.redis)
         worker, beat = heartbeats.seconds_since(WORKER), heartbeats.seconds_since(BEAT)
         evicted = worker is None and evictions(desk.redis) is not None
-        return Signs(worker, beat, CircuitBreaker(desk.redis).current(), evicted)
-    except RedisError:
-        return None
+        return Signs(worker, beat, CircuitBreaker(desk.redis).current(), evicted), None
+    except RedisError as error:
+        return None, why_not_written(desk.redis, error)
 
 
 def needs_a_person(store: Store) -> tuple[int, int]:

@@ -45,7 +45,9 @@ def _of_others(error: BaseException) -> Notice:
         from redis.exceptions import RedisError
 
         if isinstance(error, RedisError):
-            return Refusal.REDIS_DOWN(error=first_line(error))
+            from producer.admin.showing.redis_health import refusal
+
+            return refusal(error) or Refusal.REDIS_DOWN(error=first_line(error))
     if isinstance(error, OSError):
         reason = error.strerror if error.filename and error.strerror else first_line(error)
         return Refusal.FILE_NOT_USABLE(file=error.filename and str(error.filename), error=reason)

@@ -8,6 +8,7 @@ from redis import Redis
 from redis.exceptions import RedisError
 
 from producer.admin.showing.evictions import evictions
+from producer.admin.showing.redis_health import refusal
 from shared.codes.findings import Finding
 from shared.codes.notice import Notice
 from shared.codes.reasons import Reason
@@ -39,7 +40,7 @@ def obstacle(redis: Redis) -> Notice | None:
             return Finding.EVERYTHING_PAUSED(because=paused.reason)
         found, seconds = turns(redis), seconds_per_call(redis)
     except RedisError as error:
-        return Refusal.REDIS_DOWN(error=type(error).__name__)
+        return refusal(error) or Refusal.REDIS_DOWN(error=type(error).__name__)
     if found and found.wait_s > NOTABLE_S:
         return Reason.TURN_AWAITED(rate=found.rate, seconds=found.wait_s)
     if seconds and seconds > SLOW_S:

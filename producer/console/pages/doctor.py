@@ -2,28 +2,48 @@
 
 from __future__ import annotations
 
+import asyncio
+
 from fastapi import Request
 from starlette.concurrency import run_in_threadpool
 from starlette.responses import Response
 
 from producer.admin.desk import Desk
-from producer.admin.doctor.examination import examine
 from producer.admin.doctor.finding import CheckResult, Status
 from producer.admin.doctor.installation import Installation
+from producer.admin.doctor.latest import examined
 from producer.admin.knowledge.shipped import shipped
 from producer.console.drawing.fixing import fix
 from producer.console.drawing.markdown import as_html
 from producer.console.pages.parts import page_router, show
 from producer.web.readiness import FreshLook
+from shared.telemetry.logs import get_logger
 
 router = page_router()
+log = get_logger("console")
+EXAMINED_EVERY_S = 300.0
+"""So often a console looks at every part by itself: the first page and monitors tell what it found."""
 KEPT_S = 10.0
 """So long a result is shown again: each takes seconds, and asks the tracker."""
 
 
 def examinations(desk: Desk) -> FreshLook[list[CheckResult]]:
     """Return what examines the installation: once at a time, however many load the page, in a thread of its own."""
-    return FreshLook({"found": lambda: list(examine(Installation.of(desk)))}, KEPT_S)
+    return FreshLook({"found": lambda: examined(Installation.of(desk))}, KEPT_S)
+
+
+async def examine_regularly(examinations: FreshLook[list[CheckResult]]) -> None:
+    """Examine the installation again and again.
+
+    Args:
+        examinations: what examines it.
+    """
+    while True:
+        await asyncio.sleep(EXAMINED_EVERY_S)
+        try:
+            await examinations.look()
+        except Exception as error:  # noqa: BLE001 (the next time it may go well; what it is, is for the log)
+            log.warning("the installation could not be examined", error=type(error).__name__)
 
 
 @router.get("/doctor")

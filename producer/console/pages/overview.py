@@ -8,6 +8,7 @@ from starlette.responses import Response
 from producer.admin.doctor.examination import at_a_glance
 from producer.admin.doctor.finding import Status
 from producer.admin.doctor.installation import Installation
+from producer.admin.doctor.latest import found_last
 from producer.admin.looking.overview import overview as look
 from producer.admin.showing.healing import is_ours, step
 from producer.admin.showing.moments import lasting
@@ -26,6 +27,8 @@ def overview(request: Request, desk: AtDesk) -> Response:
     found = look(desk)
     hours = [(ago, *found.hours.get(ago, (0, 0))) for ago in reversed(range(HOURS))]
     notable = at_a_glance(Installation.of(desk), asks_redis=found.signs is not None, noted=found.noted)
+    if found.signs is not None:
+        notable += found_last(desk.redis)
     return show(
         request,
         "overview",

@@ -11,7 +11,6 @@ from typing import Any
 import pytest
 
 from producer.admin.records.rights import Right
-from producer.console.pages import doctor
 from tests.integration.console.conftest import ComeIn, Console
 from tests.integration.console.pages import Visitor
 
@@ -34,7 +33,7 @@ def test_sixty_loads_at_once_examine_once_and_keep_no_other_page_waiting(
         assert may_go_on.wait(90)
         return iter(())
 
-    monkeypatch.setattr(doctor, "examine", examine)
+    monkeypatch.setattr("producer.admin.doctor.examination.examine", examine)
 
     def load(_: int) -> str:
         one = Visitor(console.base_url)

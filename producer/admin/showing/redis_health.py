@@ -6,14 +6,29 @@ from dataclasses import dataclass
 from itertools import islice
 
 from redis import Redis
-from redis.exceptions import RedisError
+from redis.exceptions import OutOfMemoryError, RedisError, ResponseError
 
+from shared.codes.findings import Finding
+from shared.codes.notice import Notice
 from shared.redis.keys import OURS
 
 CHECKED = f"{OURS}checked"
 CHECKED_S = 60
 MOST_KEYS = 5000
 LONGEST_WORDS = 200
+MIB = 1024 * 1024
+REFUSED = {
+    "READONLY": Finding.REDIS_READ_ONLY,
+    "MISCONF": Finding.REDIS_CANNOT_SAVE,
+    "NOREPLICAS": Finding.REDIS_LACKS_REPLICAS,
+    "NOAUTH": Finding.REDIS_REFUSES,
+    "WRONGPASS": Finding.REDIS_REFUSES,
+    "NOPERM": Finding.REDIS_REFUSES,
+    "ERR invalid password": Finding.REDIS_REFUSES,
+    "LOADING": Finding.REDIS_LOADING,
+    "ERR max number of clients": Finding.REDIS_CROWDED,
+}
+"""What is found where Redis answers so; the memory that is used up is looked into."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,3 +73,30 @@ def memory(redis: Redis) -> Memory:
     sizes = dict(zip(keys, pipe.execute(), strict=True))
     ours = sum(size or 0 for key, size in sizes.items() if key.startswith(OURS.encode()))
     return Memory(most, ours, sum(size or 0 for size in sizes.values()) - ours, len(keys))
+
+
+def refusal(error: RedisError) -> Notice | None:
+    """Return why Redis takes nothing, in its own words; None: it has not answered."""
+    told = words(error)
+    for beginning, found in REFUSED.items():
+        if told.startswith(beginning):
+            return found(error=told)
+    return Finding.REDIS_NOT_WRITABLE(error=told) if isinstance(error, ResponseError) else None
+
+
+def why_not_written(redis: Redis, error: RedisError) -> Notice:
+    """Return why nothing can be written to Redis.
+
+    Args:
+        redis: asked whose memory is used up, if that is the cause.
+        error: what was raised.
+    """
+    if isinstance(error, OutOfMemoryError):
+        return _full(words(error), memory(redis))
+    return refusal(error) or Finding.REDIS_UNREACHABLE(error=type(error).__name__)
+
+
+def _full(told: str, found: Memory) -> Notice:
+    """Say whose memory is used up."""
+    ours, others = found.ours / MIB, found.others / MIB
+    return Finding.REDIS_FULL(error=told, most=found.most / MIB, ours=ours, others=others, keys=found.keys)

@@ -1,0 +1,80 @@
+"""What the doctor found when it looked last, so that whoever looks at less says no less."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from typing import Any
+
+from redis import Redis
+from redis.exceptions import RedisError
+
+from producer.admin.doctor import examination
+from producer.admin.doctor.finding import RECORDS, CheckResult, Status
+from producer.admin.doctor.installation import Installation
+from shared.codes.findings import Finding
+from shared.codes.notice import Notice, from_json, notice_json
+from shared.redis import examination as stored
+
+WRONG = (Status.FAILURE, Status.WARNING)
+FRESHER = (
+    "database",
+    "redis",
+    "installation",
+    "on the way",
+    "refused",
+    "helpdesk events",
+    "clock",
+    "rate limit",
+    "issue statuses",
+    "fields",
+    "metadata",
+    "pending",
+    "failed",
+    "held",
+    "worker",
+    "recovery",
+)
+"""Checks that the console's first page makes itself, whenever it is shown."""
+FRESHER_CODES = (Finding.CALLS_SLOW, Finding.AUTHORS_WRONG, Finding.CONFIG_ID_UNKNOWN, Finding.NOTHING_LINKED)
+"""What it finds itself of checks that find more than that."""
+
+
+def examined(installation: Installation) -> list[CheckResult]:
+    """Examine every part, and keep what is not well for the first page and for monitors.
+
+    Args:
+        installation: the installation.
+    """
+    found = list(examination.examine(installation))
+    wrong = [
+        {"check": one.check, "status": str(one.status), **notice_json(one.found)}
+        for one in found
+        if one.status in WRONG
+    ]
+    with suppress(RedisError):  # which is among what was found
+        stored.keep(installation.redis, wrong)
+    return found
+
+
+def found_last(redis: Redis) -> list[CheckResult]:
+    """Return what was not well when the doctor looked last, but for what the first page looks at itself.
+
+    Args:
+        redis: connection with its own time-outs.
+    """
+    try:
+        rows = stored.kept(redis) or []
+    except RedisError:
+        return []
+    found = [one for one in map(_result, rows) if one]
+    return [one for one in found if one.check not in FRESHER and one.found.code not in FRESHER_CODES]
+
+
+def _result(row: dict[str, Any]) -> CheckResult | None:
+    """Return what the doctor found; None: no doctor of ours wrote it."""
+    try:
+        found = Notice(str(row["code"]), from_json(row["params"]))
+        result = CheckResult(str(row["check"]), Status(row["status"]), found)
+    except (KeyError, ValueError):
+        return None
+    return result if result.check in RECORDS and result.status in WRONG else None

@@ -1,0 +1,175 @@
+"""Rows of what stands between deskbridge and the tracker."""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Callable
+from typing import Any
+from urllib.parse import urlsplit
+
+from shared.process.outbound import Outbound
+from shared.redis.keys import key_of
+from shared.redis.latency import KEY as LATENCY
+from shared.redis.latency import note_calls
+from shared.store.tables.journal import EventState
+from tests.failures.rows.row import Row
+from tests.failures.stage import Act, Stage
+from tests.support.front import Front, Rule, page, passes, redirects_to
+from tests.support.tls import HOST, Authority, Relay
+
+NAME = "redmine.example.test"
+
+
+def trusts(stage: Stage, ca_file: str) -> None:
+    """Restart every process with DESKBRIDGE_CA_FILE."""
+    stage.patched.setenv("DESKBRIDGE_CA_FILE", ca_file)
+    connect: Any = stage.bridge.connect
+    connect.__self__._outbound = Outbound(ca_file)
+
+
+def certificate(days: int) -> Act:
+    """Have the tracker behind a web server that speaks TLS, with a certificate that is valid for so many days."""
+
+    def act(stage: Stage) -> None:
+        authority = Authority(stage.directory)
+        trusts(stage, str(authority.file))
+        context = authority.context(days=days)
+        relay = stage.during.enter_context(
+            Relay(urlsplit(stage.tracker.base_url).port or 0, context).running()
+        )
+        stage.bridge.configure(base_url=f"https://{HOST}:{relay.port}")
+        stage.kept["renew"] = lambda: setattr(relay, "context", authority.context(days=5))
+
+    return act
+
+
+def renew(stage: Stage) -> None:
+    """Renew the certificate on that server."""
+    stage.kept["renew"]()
+
+
+def name_gone(stage: Stage) -> None:
+    """Have the tracker's name be in no DNS."""
+    look_up, at = socket.getaddrinfo, urlsplit(stage.tracker.base_url)
+    names: dict[Any, str] = stage.kept.setdefault("names", {})
+
+    def of_the_test(host: Any, *given: Any, **named: Any) -> Any:
+        if host == NAME and NAME not in names:
+            raise socket.gaierror(socket.EAI_NONAME, "who?")
+        return look_up(names.get(host, host), *given, **named)
+
+    stage.patched.setattr("socket.getaddrinfo", of_the_test)
+    stage.bridge.configure(base_url=f"http://{NAME}:{at.port}{at.path}")
+
+
+def name_back(stage: Stage) -> None:
+    """Put the name into the DNS again."""
+    stage.kept["names"][NAME] = urlsplit(stage.tracker.base_url).hostname or ""
+
+
+def in_front(rule: Callable[[str], Rule]) -> Act:
+    """Have a web server in front of the tracker, which follows a rule."""
+
+    def act(stage: Stage) -> None:
+        stage.front = stage.during.enter_context(Front(stage.tracker.base_url).running())
+        stage.front.rule = rule(stage.tracker.base_url)
+        stage.bridge.configure(base_url=stage.front.address)
+
+    return act
+
+
+def passes_on(stage: Stage) -> None:
+    """Have the server in front let every call pass."""
+    stage.front.rule = passes
+
+
+def slow(stage: Stage) -> None:
+    """Have the workers' calls take four seconds."""
+    note_calls(stage.bridge.redis, {"POST issues": (5, 20.0)})
+
+
+def quick(stage: Stage) -> None:
+    """Have the tracker answer quickly again, and the minutes pass for which calls are remembered."""
+    for key in stage.bridge.redis.scan_iter(f"{key_of(stage.bridge.redis, LATENCY)}*"):
+        stage.bridge.redis.delete(key)
+
+
+ROWS = [
+    Row(
+        1,
+        "the tracker's certificate has expired",
+        certificate(-3),
+        EventState.PENDING,
+        doctor="the certificate of 127.0.0.1 expired on 20",
+        step="renew it on that server",
+        heal=renew,
+        everywhere="the certificate of 127.0.0.1 expired on 20",
+        told_before=True,
+    ),
+    Row(
+        2,
+        "the tracker redirects from http to https",
+        in_front(redirects_to),
+        EventState.PENDING,
+        doctor="every call is redirected to {tracker}",
+        step="`deskbridge config set base_url={tracker} --moved`",
+        heal="config set base_url={tracker} --moved",
+        everywhere="every call is redirected to {tracker}, and redirects are not followed",
+        told_before=True,
+    ),
+    Row(
+        3,
+        "base_url lacks the path that the tracker is under",
+        in_front(lambda _: page(404)),
+        EventState.PENDING,
+        doctor="is not the tracker's API: GET /users.json answered 404",
+        step="`deskbridge config set base_url=… --moved`, with the path",
+        heal="config set base_url={tracker} --moved",
+        everywhere="answered 404: nothing is at this path, so base_url has another path or host",
+        told_before=True,
+    ),
+    Row(
+        4,
+        "the tracker's name is gone from the DNS",
+        name_gone,
+        EventState.PENDING,
+        doctor="the name redmine.example.test does not exist",
+        step="have the name put into the DNS again",
+        heal=name_back,
+        everywhere="the name redmine.example.test does not exist",
+        told_before=True,
+    ),
+    Row(
+        5,
+        "a proxy answers 200 with a page for signing in",
+        in_front(lambda _: page(200)),
+        EventState.PENDING,
+        doctor="it is no JSON, but as a page for signing in",
+        step="let calls with an API key pass without signing in",
+        heal=passes_on,
+        everywhere="it is no JSON, but as a page for signing in",
+        told_before=True,
+    ),
+    Row(
+        5,
+        "a proxy answers only POST with a page for signing in",
+        in_front(lambda _: page(200, method="POST")),
+        EventState.PENDING,
+        doctor="1 ticket is not forwarded (4711): something on the way to the tracker answers in its place",
+        step="pass deskbridge's POST and PUT on",
+        heal=passes_on,
+        everywhere="something on the way to the tracker answers in its place",
+    ),
+    Row(
+        29,
+        "the tracker takes four seconds for an answer",
+        slow,
+        EventState.PENDING,
+        doctor="took 4.0 s on average",
+        step="look for what slows the tracker down",
+        heal=quick,
+        everywhere="took 4.0 s on average",
+        arrives=lambda stage: stage.receive(),
+        told_before=True,
+    ),
+]

@@ -1,0 +1,250 @@
+"""Rows of a database that takes no events."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from alembic import command
+from alembic.config import Config
+from sqlalchemy import create_engine, event, make_url
+from sqlalchemy.exc import DBAPIError
+from sqlalchemy.pool import Pool
+
+from producer.admin import migrations
+from producer.console.app import create_console
+from shared.codes.refusals import Refusal
+from shared.errors import SettingsError
+from shared.store.tables.schema import is_current
+from tests.failures.rows.row import Nothing, Row
+from tests.failures.stage import Stage
+from tests.support.events import task, task_event
+
+NOT_COMMITTED = Nothing("no event was committed")
+ACCOUNT = "deskbridge_of_the_test"
+"""No superuser: that gets a connection beyond every limit."""
+
+NO_SPACE = 'could not extend file "base/16384/16397": No space left on device'
+"""As PostgreSQL says it."""
+
+
+def not_taken_in(stage: Stage) -> None:
+    """Send what is not committed, so that the producer answers 503 and the helpdesk sends it again."""
+    with pytest.raises(DBAPIError):
+        stage.bridge.receive(
+            *(task_event(one, of_task=task(one, content="x" * 20_000)) for one in range(1, 30))
+        )
+
+
+def with_account(url: str) -> str:
+    """Return the address of a PostgreSQL database as deskbridge's account uses it, which is made if it is missing."""
+    engine = create_engine(url, isolation_level="AUTOCOMMIT")
+    with engine.connect() as connection:
+        if not connection.exec_driver_sql("SELECT 1 FROM pg_roles WHERE rolname = %s", (ACCOUNT,)).scalar():
+            connection.exec_driver_sql(f"CREATE ROLE {ACCOUNT} LOGIN IN ROLE postgres")
+    engine.dispose()
+    return make_url(url).set(username=ACCOUNT).render_as_string(hide_password=False)
+
+
+def administer(stage: Stage, *statements: str, database: str = "") -> None:
+    """Execute statements as the server's administrator, whatever the database is set to."""
+    url = make_url(stage.bridge.settings.database_url.get_secret_value()).set(username="postgres")
+    engine = create_engine(url.set(database=database or url.database), isolation_level="AUTOCOMMIT")
+    with engine.connect() as connection:
+        connection.exec_driver_sql("SET transaction_read_only = off; SET default_transaction_read_only = off")
+        for statement in statements:
+            connection.exec_driver_sql(statement)
+    engine.dispose()
+
+
+def name(stage: Stage) -> str:
+    """Return the database's name."""
+    return str(make_url(stage.bridge.settings.database_url.get_secret_value()).database)
+
+
+def reconnect(stage: Stage) -> None:
+    """Have every process connect to the database again, as when it is restarted."""
+    others = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '{}' AND pid <> pg_backend_pid()"
+    stage.bridge.store.database.engine.dispose()
+    stage.console.app.state.desk.store.database.engine.dispose()
+    administer(stage, others.format(name(stage)))
+
+
+def read_only(stage: Stage) -> None:
+    """Set the database to read only, as an administrator does."""
+    stage.during.callback(writable, stage)
+    administer(stage, f"ALTER DATABASE {name(stage)} SET default_transaction_read_only = on")
+    reconnect(stage)
+
+
+def writable(stage: Stage) -> None:
+    """Set it back, and restart every process."""
+    administer(stage, f"ALTER DATABASE {name(stage)} RESET default_transaction_read_only")
+    reconnect(stage)
+
+
+def crowded(stage: Stage) -> None:
+    """Have the server give no further connection to the account of deskbridge."""
+    stage.during.callback(spare, stage)
+    administer(stage, f"ALTER ROLE {ACCOUNT} CONNECTION LIMIT 0")
+    reconnect(stage)
+
+
+def spare(stage: Stage) -> None:
+    """Have the server give as many connections as are asked for."""
+    administer(stage, f"ALTER ROLE {ACCOUNT} CONNECTION LIMIT -1")
+
+
+DISK_FULL = f"""
+CREATE FUNCTION disk_full() RETURNS trigger LANGUAGE plpgsql AS
+$$ BEGIN RAISE EXCEPTION USING ERRCODE = 'disk_full', MESSAGE = '{NO_SPACE}'; END $$;
+CREATE FUNCTION disk_full_too() RETURNS event_trigger LANGUAGE plpgsql AS
+$$ BEGIN RAISE EXCEPTION USING ERRCODE = 'disk_full', MESSAGE = '{NO_SPACE}'; END $$;
+CREATE TRIGGER disk_full BEFORE INSERT ON journal FOR EACH STATEMENT EXECUTE FUNCTION disk_full();
+CREATE EVENT TRIGGER disk_full ON ddl_command_start EXECUTE FUNCTION disk_full_too();
+"""
+ROOM = """
+DROP EVENT TRIGGER IF EXISTS disk_full; DROP FUNCTION IF EXISTS disk_full, disk_full_too CASCADE;
+"""
+
+
+def disk_full(stage: Stage) -> None:
+    """Have PostgreSQL fail at each new page as on a full disk.
+
+    The server itself raises what it raises then: only the superuser of a machine can mount a disk that is full.
+    """
+    stage.during.callback(administer, stage, ROOM)
+    administer(stage, DISK_FULL)
+
+
+def room(stage: Stage) -> None:
+    """Make room on the disk."""
+    administer(stage, ROOM)
+
+
+def full_file(stage: Stage) -> None:
+    """Have each connection to the SQLite file find its disk full."""
+    with stage.bridge.store.database.engine.connect() as connection:
+        stage.kept["pages"] = connection.exec_driver_sql("PRAGMA page_count").scalar()
+
+    def limit(connection: object, _record: object, _proxy: object) -> None:
+        connection.execute(f"PRAGMA max_page_count = {stage.kept['pages']}")  # type: ignore[attr-defined]
+
+    event.listen(Pool, "checkout", limit)
+    stage.during.callback(event.remove, Pool, "checkout", limit)
+
+
+def room_for_file(stage: Stage) -> None:
+    """Make room on the disk of the file."""
+    stage.kept["pages"] = 1_000_000
+
+
+def old_schema(stage: Stage) -> None:
+    """Install a version whose migrations were not applied: no process of it starts."""
+    stage.console.stop()
+    config = Config()
+    config.set_main_option("script_location", str(Path(migrations.__file__).parent))
+    with stage.bridge.store.database.engine.begin() as connection:
+        config.attributes["connection"] = connection
+        command.downgrade(config, "-1")
+
+
+def not_started(stage: Stage) -> None:
+    """No process starts, so that the helpdesk keeps what it has to send."""
+    with pytest.raises(SettingsError) as refused:
+        is_current(stage.bridge.settings)
+    assert refused.value.notice.code == Refusal.DATABASE_TOO_OLD
+
+
+def migrate(stage: Stage) -> None:
+    """Apply the migrations, and start the processes."""
+    stage.shell.do("migrate")
+    assert is_current(stage.bridge.settings)
+    stage.console = type(stage.console)(create_console(stage.bridge.settings))
+    stage.console.start()
+    stage.during.callback(stage.console.stop)
+    stage.pages.base_url = stage.console.base_url
+
+
+ROWS = [
+    Row(
+        14,
+        "PostgreSQL was set to read only",
+        read_only,
+        None,
+        doctor="was set to read only",
+        step="set default_transaction_read_only to off",
+        heal=writable,
+        everywhere=NOT_COMMITTED,
+        overview="was set to read only, so that no event is kept",
+        arrives=not_taken_in,
+        readyz=503,
+        unreachable=("database",),
+        on_postgresql=True,
+        told_before=True,
+    ),
+    Row(
+        15,
+        "PostgreSQL gives no further connection",
+        crowded,
+        None,
+        doctor="too many connections",
+        step="has connections to spare",
+        heal=spare,
+        events="too many connections",
+        history="too many connections",
+        ticket="the producer refuses it, and the helpdesk sends it again",
+        overview="the producer refuses it, and the helpdesk sends it again",
+        arrives=not_taken_in,
+        readyz=503,
+        unreachable=("database",),
+        on_postgresql=True,
+        told_before=True,
+    ),
+    Row(
+        17,
+        "the migrations are behind",
+        old_schema,
+        None,
+        doctor="the database is at revision",
+        step="run `deskbridge migrate`",
+        heal=migrate,
+        events="run `deskbridge migrate`",
+        history="run `deskbridge migrate`",
+        ticket=Nothing("no console starts before the migration"),
+        overview=Nothing("no console starts before the migration"),
+        arrives=not_started,
+        readyz=None,
+    ),
+    Row(
+        21,
+        "PostgreSQL's disk is full",
+        disk_full,
+        None,
+        doctor=f"keeps nothing more: {NO_SPACE}",
+        step="make room on the disk of its server",
+        heal=room,
+        everywhere=NOT_COMMITTED,
+        overview=f"keeps nothing more: {NO_SPACE}",
+        arrives=not_taken_in,
+        readyz=503,
+        unreachable=("database",),
+        on_postgresql=True,
+        told_before=True,
+    ),
+    Row(
+        21,
+        "the disk of the SQLite file is full",
+        full_file,
+        None,
+        doctor="keeps nothing more: database or disk is full",
+        step="make room on the disk of its server",
+        heal=room_for_file,
+        everywhere=NOT_COMMITTED,
+        overview="keeps nothing more: database or disk is full",
+        arrives=not_taken_in,
+        readyz=503,
+        unreachable=("database",),
+        told_before=True,
+    ),
+]

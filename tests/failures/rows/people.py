@@ -1,0 +1,201 @@
+"""Rows of people: in whose name something is sent, which day it counts for, and who may still come in."""
+
+from __future__ import annotations
+
+from producer.admin.access.accounts import AccountStore
+from producer.admin.records.rights import Right
+from shared.metadata.synchronisation import refresh_people
+from shared.store.tables.journal import EventState
+from shared.tracker.lists import TrackerLists
+from tests.contract.support import Tracker
+from tests.failures.rows.row import Nothing, Prevented, Row
+from tests.failures.stage import Stage, both, nothing_to_do, patch, settings
+from tests.integration.console.pages import PASSWORD
+from tests.support.events import task, task_event, ticket
+
+ALICE, BOB, OF_ALICE, DEVELOPER = 5, 6, 7, 4
+OLDER_TASK = 400
+"""The hours that were logged before anything failed."""
+MAY_NOT_LOG = ["view_issues", "add_issues", "edit_issues", "view_time_entries"]
+MAY = [*MAY_NOT_LOG, "log_time"]
+DAY = "2026-01-20"
+ANOTHER = "another author than was meant"
+
+
+def people_read(stage: Stage) -> None:
+    """Have the people read again, as the beat does every hour."""
+    _, client = stage.installation().connect()
+    refresh_people(stage.bridge.store, TrackerLists(client))
+
+
+def is_bob(stage: Stage) -> None:
+    """Say who it is, and give him the hours that were logged as the API user."""
+    stage.shell.do("map-user", str(OF_ALICE), str(BOB))
+    corrected(stage)
+
+
+def bob_does_it(stage: Stage) -> None:
+    """Say who does the work now, and give him all hours of the person who was deleted."""
+    stage.shell.do("map-user", str(OF_ALICE), str(BOB))
+    corrected(stage, OLDER_TASK, 601, stage.tasks)
+
+
+def corrected(stage: Stage, *tasks: int) -> None:
+    """Give hours to whom they belong; by default the newest."""
+    stage.patched.setenv("DESKBRIDGE_CORRECT_AUTHORS", "1")
+    for task_id in tasks or (stage.tasks,):
+        stage.shell.do("correct-author", str(task_id))
+
+
+def role_mended(stage: Stage) -> None:
+    """Give the role the right that the list of them names, and the hours to the person."""
+    assert "ole Developer lacks the right *Log spent time*" in stage.shell.ask("misattributed")[0]["todo"]
+    stage.tracker.patch("roles", DEVELOPER, permissions=MAY)
+    corrected(stage)
+
+
+def with_an_issue(stage: Stage) -> None:
+    """Have the ticket its issue, so that only hours are sent in the person's name."""
+    stage.work()
+
+
+def of_nobody(stage: Stage) -> None:
+    """Let the helpdesk name nobody."""
+    stage.tasks += 1
+    stage.bridge.forward(task_event(of_ticket=ticket(technician=None), of_task=task(stage.tasks, user=None)))
+
+
+def named_in_glpi(stage: Stage) -> None:
+    """Have GLPI name who does the work, as the list says: from then on nothing more is the API user's."""
+    assert "in GLPI" in stage.shell.ask("misattributed")[0]["todo"]
+    before = len(stage.shell.ask("misattributed"))
+    stage.work()
+    assert len(stage.shell.ask("misattributed")) == before
+
+
+def deleted_meanwhile(stage: Stage) -> None:
+    """Let an event come in, and delete the person before it is sent."""
+    stage.receive()
+    stage.tracker.remove("users", ALICE)
+    stage.bridge.sync()
+
+
+def came_on_that_day(stage: Stage) -> None:
+    """The hours are on the day of the work, whenever they were forwarded."""
+    entries = Tracker(stage.tracker.base_url, stage.tracker.api_key).read("/time_entries.json?limit=100")
+    with stage.bridge.store.transaction() as tx:
+        row = tx.times.get(stage.tasks)
+    (spent,) = [one["spent_on"] for one in entries["time_entries"] if row and one["id"] == row.tracker_id]
+    assert spent == DAY
+
+
+def account_disabled(stage: Stage) -> None:
+    """Disable the account of a person who has made tokens."""
+    store = AccountStore(stage.bridge.store)
+    store.add("hugo", PASSWORD, Right.OPERATOR)
+    stage.kept["token"] = store.add_token("hugo-script", Right.VIEWER, "hugo")
+    assert stage.console.ask("GET", "/api/events", token=stage.kept["token"]).status_code == 200
+    stage.kept["told"] = stage.shell.do("account", "disable", "hugo")
+
+
+def no_token_left(stage: Stage) -> None:
+    """Nothing lets the person in any more."""
+    assert "API tokens of hugo that are revoked: 1" in stage.kept["told"]
+    assert stage.console.ask("GET", "/api/events", token=stage.kept["token"]).status_code == 401
+
+
+ROWS: list[Row | Prevented] = [
+    Row(
+        9,
+        "two users have one e-mail address",
+        both(patch("users", BOB, mail="Alice@example.test"), people_read),
+        EventState.DONE,
+        doctor="whose e-mail several tracker users have: 7 (alice@example.test",
+        step="`deskbridge map-user HELPDESK_USER_ID TRACKER_USER_ID`",
+        heal=is_bob,
+        events="several tracker users have the e-mail of helpdesk user 7: 5 (alice), 6 (bob)",
+        history="several tracker users have the e-mail of helpdesk user 7: 5 (alice), 6 (bob)",
+        ticket="under another name",
+        overview=ANOTHER,
+        left=ANOTHER,
+    ),
+    Row(
+        10,
+        "the role may not log time",
+        both(with_an_issue, patch("roles", DEVELOPER, permissions=MAY_NOT_LOG)),
+        EventState.DONE,
+        doctor=ANOTHER,
+        step="`deskbridge misattributed`",
+        heal=role_mended,
+        events="sent as the administrator, since alice was refused",
+        history="ole Developer lacks the right *Log spent time*",
+        ticket="under another name",
+        overview=ANOTHER,
+    ),
+    Row(
+        11,
+        "future dates are off, and the helpdesk's clock is ahead",
+        settings(future_dates=False),
+        EventState.FAILED,
+        doctor="Cannot log time on a future date",
+        step="`deskbridge config set spent_on=omit`",
+        heal="config set spent_on=omit",
+        everywhere="Cannot log time on a future date",
+        arrives=lambda stage: stage.work(date="2090-01-01"),
+    ),
+    Row(
+        12,
+        "more hours than a day takes",
+        settings(max_hours_per_day=1),
+        EventState.FAILED,
+        doctor="Cannot log more than 1:00 hours on the same day",
+        step="fix it, then",
+        heal=settings(max_hours_per_day=8),
+        everywhere="Cannot log more than 1:00 hours on the same day",
+        arrives=lambda stage: stage.work(date=DAY),
+    ),
+    Prevented(
+        24,
+        "the API token of a person who left",
+        account_disabled,
+        no_token_left,
+        history=Nothing("no ticket is concerned"),
+    ),
+    Row(
+        35,
+        "the helpdesk names nobody",
+        nothing_to_do,
+        EventState.DONE,
+        doctor=ANOTHER,
+        step="`deskbridge misattributed`",
+        heal=named_in_glpi,
+        events="the helpdesk names nobody",
+        history="the helpdesk names nobody",
+        ticket="under another name",
+        overview=ANOTHER,
+        arrives=of_nobody,
+        left=ANOTHER,
+    ),
+    Prevented(
+        39,
+        "hours around midnight",
+        nothing_to_do,
+        came_on_that_day,
+        history="1.50 h logged",
+        arrives=lambda stage: stage.work(date=f"{DAY}T23:30:00+09:00"),
+    ),
+    Row(
+        40,
+        "a person is deleted while events wait",
+        lambda stage: stage.work(),
+        EventState.DONE,
+        doctor="the tracker user of a helpdesk user was deleted: 7 (alice@example.test)",
+        step="`deskbridge map-user HELPDESK_USER_ID TRACKER_USER_ID`",
+        heal=bob_does_it,
+        events="alice was deleted on the tracker",
+        history="alice was deleted on the tracker",
+        ticket="under another name",
+        overview=ANOTHER,
+        arrives=deleted_meanwhile,
+    ),
+]
