@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from xml.etree import ElementTree
 import subprocess
 import time
 from pathlib import Path
@@ -179,6 +180,13 @@ def test_the_version_the_changelog_and_the_catalogue_of_plug_ins_agree() -> None
     assert version is not None
     assert f"## {version[1]}" in (PLUGIN / "CHANGELOG.md").read_text()
     assert f"<num>{version[1]}</num>" in (PLUGIN / "plugin.xml").read_text()
+
+
+def test_the_plug_in_names_no_address_on_the_web_as_it_has_none() -> None:
+    """An empty homepage, since an update in GLPI keeps that of the version before where there is none."""
+    catalogue = ElementTree.parse(PLUGIN / "plugin.xml").getroot()
+    assert not [one.tag for one in catalogue.iter() if "://" in (one.text or "")]
+    assert "'homepage'     => ''," in (PLUGIN / "setup.php").read_text()
 
 
 def test_an_older_glpi_that_loads_the_plugin_gets_to_compare_the_versions(
