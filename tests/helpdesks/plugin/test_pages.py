@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-from xml.etree import ElementTree
 import subprocess
 import time
 from pathlib import Path
@@ -184,8 +183,7 @@ def test_the_version_the_changelog_and_the_catalogue_of_plug_ins_agree() -> None
 
 def test_the_plug_in_names_no_address_on_the_web_as_it_has_none() -> None:
     """An empty homepage, since an update in GLPI keeps that of the version before where there is none."""
-    catalogue = ElementTree.parse(PLUGIN / "plugin.xml").getroot()
-    assert not [one.tag for one in catalogue.iter() if "://" in (one.text or "")]
+    assert "://" not in (PLUGIN / "plugin.xml").read_text()
     assert "'homepage'     => ''," in (PLUGIN / "setup.php").read_text()
 
 
