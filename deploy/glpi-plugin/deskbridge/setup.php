@@ -28,7 +28,7 @@ function plugin_version_deskbridge(): array
         'version'      => PLUGIN_DESKBRIDGE_VERSION,
         'author'       => 'The deskbridge founders',
         'license'      => 'MIT',
-        'homepage'     => 'https://deskbridge.example.org/',
+        'homepage'     => '', // GLPI keeps that of the version before if there is none
         'requirements' => [
             'glpi' => ['min' => PLUGIN_DESKBRIDGE_MIN_GLPI, 'max' => PLUGIN_DESKBRIDGE_MAX_GLPI],
             'php'  => ['min' => '8.2', 'exts' => ['curl' => ['required' => true]]],

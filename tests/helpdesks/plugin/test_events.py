@@ -220,6 +220,17 @@ def test_who_watches_and_links_of_problems_send_nothing(play: Play) -> None:
     assert play(observer, problem, ROWS)[-1] == []
 
 
+def test_a_cloned_ticket_is_sent_until_it_has_the_people_and_without_the_tasks(play: Play) -> None:
+    people = [
+        {"id": 1, "users_id": 7, "type": 1, **OF_TICKET},
+        {"id": 2, "users_id": 8, "type": 2, **OF_TICKET},
+    ]
+    rows = play(store(TicketTask=[TASK], Ticket_User=people), act("clone"), ROWS)[-1]
+    assert named(rows) == [("ticket.updated", 4712, None)] * 3
+    told = [(one["ticket"]["requester"], one["ticket"]["technician"]) for one in events(rows)]
+    assert told == [(None, None), (ALICE, None), (ALICE, BOB)]
+
+
 # what goes, and comes back
 
 

@@ -181,6 +181,12 @@ def test_the_version_the_changelog_and_the_catalogue_of_plug_ins_agree() -> None
     assert f"<num>{version[1]}</num>" in (PLUGIN / "plugin.xml").read_text()
 
 
+def test_the_plug_in_names_no_address_on_the_web_as_it_has_none() -> None:
+    """An empty homepage, since an update in GLPI keeps that of the version before where there is none."""
+    assert "://" not in (PLUGIN / "plugin.xml").read_text()
+    assert "'homepage'     => ''," in (PLUGIN / "setup.php").read_text()
+
+
 def test_an_older_glpi_that_loads_the_plugin_gets_to_compare_the_versions(
     play: Play, monkeypatch: pytest.MonkeyPatch
 ) -> None:

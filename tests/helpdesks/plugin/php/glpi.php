@@ -489,6 +489,18 @@ namespace {
             }
         }
 
+        /** A new ticket alike, then the people and the groups of this one, each added by itself; no tasks, no projects. */
+        public function copy(): void
+        {
+            $copy = new self();
+            $copy->add(['id' => null, 'name' => $this->fields['name'] . ' (copy)', '_users' => []] + $this->fields);
+            foreach ([Ticket_User::class, Group_Ticket::class] as $type) {
+                foreach ($type::all(['tickets_id' => $this->fields['id']]) as $link) {
+                    (new $type())->add(['id' => null, 'tickets_id' => $copy->fields['id']] + $link->fields);
+                }
+            }
+        }
+
         /**
          * Write a follow-up that names the other ticket, copy its tasks, and put that into the bin.
          *

@@ -115,6 +115,7 @@ function play(array $step): mixed
         'bin'       => item($step)->bin($step['input'] ?? []),
         'restore'   => item($step)->restore(),
         'merge'     => item($step)->merge($step['other'], $step['with_tasks'] ?? true),
+        'clone'     => item($step)->copy(),
         'call off'  => calledOff($step),
         'tab'       => tab($step),
         'form'      => form($step['form']),
