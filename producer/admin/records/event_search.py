@@ -37,7 +37,7 @@ from shared.store.ledger.transitions import FOR_A_PERSON
 from shared.store.ledger.undecided import undecided_count
 from shared.store.tables.configuration import EntityLink, ProjectLink
 from shared.store.tables.explained import kept
-from shared.store.tables.journal import EventState, JournalEvent
+from shared.store.tables.journal import EventState, JournalEvent, TraceStep
 from shared.store.tables.ledger import (
     LedgerRow,
     LedgerState,
@@ -50,6 +50,8 @@ MOST_COUNTED = 1001
 RECENT_DAYS = 30
 """For so long fields that the tracker did not take are told."""
 NUMBER = re.compile(r"\d+")
+STEPS_READ = 30
+"""So many of the newest steps are looked through for a call."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,6 +116,23 @@ class EventCounts(NamedTuple):
     wrong_author: bool
     status_not_taken: bool
     field_not_taken: bool
+
+
+class LastAnswer(NamedTuple):
+    """The newest call to the tracker.
+
+    Attributes:
+        at: when it ended.
+        status: HTTP status; None: there was no answer.
+    """
+
+    at: datetime
+    status: int | None
+
+    @property
+    def is_good(self) -> bool:
+        """Whether the tracker answered and was able to work."""
+        return self.status is not None and self.status < 500
 
 
 class EventSearch:
@@ -218,6 +237,15 @@ class EventSearch:
             *(one.exists() for one in noted),
         )
         return EventCounts._make(self._session.execute(told).one())
+
+    def last_answer(self) -> LastAnswer | None:
+        """Return the newest call to the tracker that a worker's history holds; None if the newest steps have none."""
+        newest = select(TraceStep.at, TraceStep.call).order_by(TraceStep.id.desc()).limit(STEPS_READ)
+        for at, call in self._session.execute(newest):
+            if isinstance(call, dict) and "path" in call:
+                status = call.get("status")
+                return LastAnswer(at, status if isinstance(status, int) else None)
+        return None
 
     def needs_a_person(self, most: int = 100) -> tuple[int, int]:
         """Return how many events failed, and how many creations wait for a decision, each up to a limit."""
