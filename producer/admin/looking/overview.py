@@ -122,7 +122,7 @@ def overview(desk: Desk) -> Overview:
             standing.linked,
             tx.recovery.get() is not None,
             [check for check, is_noted in noted.items() if is_noted],
-            tx.events.last_answer(),
+            standing.answer,
         )
 
 

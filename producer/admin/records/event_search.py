@@ -95,29 +95,6 @@ class Group:
     reasons: frozenset[str]
 
 
-class EventCounts(NamedTuple):
-    """How many events there are, each at most MOST_COUNTED, and what else is noted.
-
-    Attributes:
-        held: issues and time entries that wait for a decision.
-        now: the time.
-        done_at: when an event was done last.
-        linked: whether anything is linked.
-        wrong_author, status_not_taken, field_not_taken: whether there is any such thing on the tracker.
-    """
-
-    last_hour: int
-    waiting: int
-    failed: int
-    held: int
-    now: datetime
-    done_at: datetime | None
-    linked: bool
-    wrong_author: bool
-    status_not_taken: bool
-    field_not_taken: bool
-
-
 class LastAnswer(NamedTuple):
     """The newest call to the tracker.
 
@@ -133,6 +110,31 @@ class LastAnswer(NamedTuple):
     def is_good(self) -> bool:
         """Whether the tracker answered and was able to work."""
         return self.status is not None and self.status < 500
+
+
+class EventCounts(NamedTuple):
+    """How many events there are, each at most MOST_COUNTED, and what else is noted.
+
+    Attributes:
+        held: issues and time entries that wait for a decision.
+        now: the time.
+        done_at: when an event was done last.
+        linked: whether anything is linked.
+        wrong_author, status_not_taken, field_not_taken: whether there is any such thing on the tracker.
+        answer: the newest call to the tracker, if one of the newest steps of a history is one.
+    """
+
+    last_hour: int
+    waiting: int
+    failed: int
+    held: int
+    now: datetime
+    done_at: datetime | None
+    linked: bool
+    wrong_author: bool
+    status_not_taken: bool
+    field_not_taken: bool
+    answer: LastAnswer | None
 
 
 class EventSearch:
@@ -228,6 +230,10 @@ class EventSearch:
         )
         done_at = done.order_by(JournalEvent.ended_at.desc()).limit(1).scalar_subquery()
         noted = (wrong_authors(), not_given(), with_fields_kept(RECENT_DAYS))
+        steps = select(TraceStep.id, TraceStep.at, TraceStep.call).order_by(TraceStep.id.desc())
+        newest = steps.limit(STEPS_READ).subquery()
+        call = select(newest.c.at, newest.c.call).where(newest.c.call.is_not(None))
+        last = call.order_by(newest.c.id.desc()).limit(1)
         told = select(
             *counts,
             undecided_count(),
@@ -235,17 +241,12 @@ class EventSearch:
             done_at,
             or_(exists(select(EntityLink.entity_id)), exists(select(ProjectLink.helpdesk_project_id))),
             *(one.exists() for one in noted),
+            *(last.with_only_columns(one).scalar_subquery() for one in (newest.c.at, newest.c.call)),
         )
-        return EventCounts._make(self._session.execute(told).one())
-
-    def last_answer(self) -> LastAnswer | None:
-        """Return the newest call to the tracker that a worker's history holds; None if the newest steps have none."""
-        newest = select(TraceStep.at, TraceStep.call).order_by(TraceStep.id.desc()).limit(STEPS_READ)
-        for at, call in self._session.execute(newest):
-            if isinstance(call, dict) and "path" in call:
-                status = call.get("status")
-                return LastAnswer(at, status if isinstance(status, int) else None)
-        return None
+        *counted, at, made = self._session.execute(told).one()
+        status = made.get("status") if isinstance(made, dict) else None
+        answer = LastAnswer(at, status if isinstance(status, int) else None) if made else None
+        return EventCounts._make((*counted, answer))
 
     def needs_a_person(self, most: int = 100) -> tuple[int, int]:
         """Return how many events failed, and how many creations wait for a decision, each up to a limit."""
