@@ -16,7 +16,7 @@ from tests.drill.expect import expect
 from tests.drill.load import Receipt
 from tests.drill.oracle import Oracle
 from tests.failures.stage import Act, Stage, settings
-from tests.failures.test_the_headline_cannot_lie import of_nobody
+from tests.failures.test_a_monitor_is_told import of_nobody
 from tests.integration.console.pages import Visitor
 from tests.support.events import task, task_event, ticket
 
