@@ -35,7 +35,9 @@ class Did(Code):
     RECOVERY_BEGUN = "recovery_begun"
     RECOVERY_ENDED = "recovery_ended"
     ACCOUNT_ADDED = "account_added"
-    ACCOUNT_CHANGED = "account_changed"
+    ACCOUNT_DISABLED = "account_disabled"
+    ACCOUNT_ENABLED = "account_enabled"
+    RIGHT_CHANGED = "right_changed"
     PASSWORD_CHANGED = "password_changed"  # noqa: S105 (a code)
     SIGNED_IN = "signed_in"
     SIGNED_OUT = "signed_out"

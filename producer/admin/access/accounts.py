@@ -154,13 +154,17 @@ class AccountStore:
         with self._store.transaction() as tx:
             tx.accounts.lock()
             account = _found(tx, name)
+            was_disabled = account.disabled_at is not None  # read now: the update below changes the object
             if disabled:
                 _keep_an_administrator(tx, account)
                 tx.accounts.end_sessions(account.id)
                 revoked = tx.accounts.revoke_tokens(account.id)
             tx.accounts.disable(account.id, disabled=disabled)
-            state = {"disabled": account.disabled_at is not None}
-            tx.changes.note(Did.ACCOUNT_CHANGED(account=name), before=state, after={"disabled": disabled})
+            if disabled != was_disabled:
+                did = Did.ACCOUNT_DISABLED if disabled else Did.ACCOUNT_ENABLED
+                tx.changes.note(
+                    did(account=name), before={"disabled": was_disabled}, after={"disabled": disabled}
+                )
             for token in revoked:
                 tx.changes.note(Did.TOKEN_REVOKED(token=token))
         return len(revoked)
@@ -176,11 +180,14 @@ class AccountStore:
         with self._store.transaction() as tx:
             tx.accounts.lock()
             account = _found(tx, name)
+            before = account.right  # read now: the update below changes the object
+            if before == right:
+                return
             if right is not Right.ADMINISTRATOR:
                 _keep_an_administrator(tx, account)
             tx.accounts.set_right(account.id, right)
-            before, after = {"right": account.right}, {"right": right}
-            tx.changes.note(Did.ACCOUNT_CHANGED(account=name), before=before, after=after)
+            did = Did.RIGHT_CHANGED(account=name, before=before, after=right)
+            tx.changes.note(did, before={"right": before}, after={"right": right})
 
     def sign_in(self, name: str, password: str) -> str | None:
         """Begin a session; return what the cookie holds, None where name and password do not belong together.
