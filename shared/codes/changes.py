@@ -21,6 +21,7 @@ class Did(Code):
     MATCHES_CONFIRMED = "matches_confirmed"
     PERSON_FORGOTTEN = "person_forgotten"
     HELD_RESOLVED = "held_resolved"
+    ADOPTION_TAKEN_BACK = "adoption_taken_back"
     LINK_FORGOTTEN = "link_forgotten"
     SAMPLE_SENT = "sample_sent"
     SAMPLE_REMOVED = "sample_removed"

@@ -21,6 +21,7 @@ SENTENCES: Table = {
     ),
     Did.PERSON_FORGOTTEN: "had a person forgotten",
     Did.HELD_RESOLVED: "decided on {kind} {id}: {verdict}",
+    Did.ADOPTION_TAKEN_BACK: "took back that {kind} {id} is {kind:noun} #{tracker_id}",
     Did.LINK_FORGOTTEN: "had deskbridge forget that {kind} {id} is linked to {kind:noun} #{tracker_id}",
     Did.SAMPLE_SENT: "sent sample {id}",
     Did.SAMPLE_REMOVED: (

@@ -41,7 +41,7 @@ SUBJECTS: Mapping[str, tuple[str, tuple[Did, ...]]] = {
             Did.AUTHOR_CORRECTED,
         ),
     ),
-    "decisions": (N_("decisions"), (Did.HELD_RESOLVED, Did.LINK_FORGOTTEN)),
+    "decisions": (N_("decisions"), (Did.HELD_RESOLVED, Did.ADOPTION_TAKEN_BACK, Did.LINK_FORGOTTEN)),
     "events": (N_("events"), (Did.EVENTS_REPLAYED, Did.SAMPLE_SENT, Did.SAMPLE_REMOVED)),
     "templates": (
         N_("templates"),

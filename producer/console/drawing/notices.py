@@ -14,6 +14,7 @@ NOTICES = {
     "unchecked": N_(
         "Adopted without a check, since the tracker could not be asked. What waited for it goes on."
     ),
+    "taken-back": N_("The adoption is taken back: it waits for a decision again."),
     "forgotten": N_("The link is forgotten. The next event creates another one."),
     "corrected": N_("The hours are theirs now."),
     "given": N_("What the map says is given now."),

@@ -9,12 +9,15 @@ from starlette.responses import Response
 
 from producer.admin.catching_up import replay as events
 from producer.admin.decisions.forgotten_links import forget_link
+from producer.admin.decisions.undo import take_back, unused_adoptions
 from producer.admin.looking.story import destination, names_of, trace_ticket
 from producer.console.drawing.fixing import HINTS, fix
 from producer.console.entry.answers import AtDesk, Id
 from producer.console.pages.parts import Form, go, page_router, show
+from producer.web.problems import Problem
 from shared.codes.kinds import Kind
 from shared.codes.notice import Notice, codes_in
+from shared.codes.refusals import Refusal
 from shared.codes.steps import What
 from shared.errors import NotFound
 from shared.store.tables.journal import EventState
@@ -76,6 +79,7 @@ def ticket(request: Request, desk: AtDesk, ticket_id: Id) -> Response:
             for one in found.ticket_tasks
             if one.state in (LedgerState.HELD, LedgerState.GONE)
         ],
+        adoptions=unused_adoptions(found.steps),
         fix=fix,
         is_bad=_is_bad,
     )
@@ -100,6 +104,19 @@ def forget(desk: AtDesk, ticket_id: Id, form: Form) -> Response:
     except NotFound:
         return go(f"/console/tickets/{ticket_id}", "unchanged")
     return go(f"/console/tickets/{ticket_id}", "forgotten")
+
+
+@router.post("/tickets/{ticket_id}/take-back")
+def undo(desk: AtDesk, ticket_id: Id, form: Form) -> Response:
+    """Take an adoption back; the row waits for a decision again."""
+    try:
+        kind = Kind(form.text("kind"))
+        done = take_back(desk, kind, form.number("key") or 0)
+    except ValueError:
+        raise Problem(422, "Not valid", why=Refusal.NOTHING_ASKED_FOR()) from None
+    except NotFound:
+        return go(f"/console/tickets/{ticket_id}", "unchanged")
+    return go(f"/console/held/{done.kind}/{done.key}", "taken-back")
 
 
 def _page(snapshot: dict[str, Any], helpdesk: str | None, ticket_id: int) -> str | None:
