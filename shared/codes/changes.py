@@ -43,4 +43,5 @@ class Did(Code):
     SIGNED_IN = "signed_in"
     SIGNED_OUT = "signed_out"
     TOKEN_ADDED = "token_added"  # noqa: S105 (a code)
+    TOKEN_ROTATED = "token_rotated"  # noqa: S105 (a code)
     TOKEN_REVOKED = "token_revoked"  # noqa: S105 (a code)

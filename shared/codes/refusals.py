@@ -142,6 +142,7 @@ class Refusal(Code):
     ACCOUNT_NOT_ADDED = "account_not_added"
     LAST_ADMINISTRATOR = "last_administrator"
     PASSWORD_TOO_SHORT = "password_too_short"  # noqa: S105 (a code)
+    TOKEN_HAS_ENDED = "token_has_ended"  # noqa: S105 (a code)
     TOKEN_NAME_TAKEN = "token_name_taken"  # noqa: S105 (a code)
     TOKEN_EXCEEDS_OWNER = "token_exceeds_owner"  # noqa: S105 (a code)
     SIGN_IN_BUSY = "sign_in_busy"

@@ -45,5 +45,6 @@ SENTENCES: Table = {
     Did.SIGNED_IN: "signed in",
     Did.SIGNED_OUT: "ended every session of {account}",
     Did.TOKEN_ADDED: "made the API token {token} ({right})",
+    Did.TOKEN_ROTATED: "replaced the API token {token}",
     Did.TOKEN_REVOKED: "revoked the API token {token}",
 }

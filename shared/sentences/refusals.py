@@ -264,7 +264,8 @@ SENTENCES: Table = {
     Refusal.ACCOUNT_NOT_ADDED: "there is no account {name}: an administrator can add it",
     Refusal.LAST_ADMINISTRATOR: "{name} is the only administrator: make another one first",
     Refusal.PASSWORD_TOO_SHORT: "a password has at least {least} characters",
-    Refusal.TOKEN_NAME_TAKEN: "there is, or was, a token {name}; choose another name",
+    Refusal.TOKEN_HAS_ENDED: "the token {name} is revoked or has expired: make a new one; its name is free",
+    Refusal.TOKEN_NAME_TAKEN: "there is a token {name}; choose another name",
     Refusal.TOKEN_EXCEEDS_OWNER: (
         "a token may do no more than its owner: it was to have the right {right:word}, and {name} has {has:word}"
     ),

@@ -64,6 +64,7 @@ SUBJECTS: Mapping[str, tuple[str, tuple[Did, ...]]] = {
             Did.RIGHT_CHANGED,
             Did.PASSWORD_CHANGED,
             Did.TOKEN_ADDED,
+            Did.TOKEN_ROTATED,
             Did.TOKEN_REVOKED,
         ),
     ),

@@ -171,6 +171,21 @@ for (const input of document.querySelectorAll("input[data-search]")) {
   });
 }
 
+// --- a button that copies a text; outside TLS browsers have no clipboard, but copy what is selected
+for (const button of document.querySelectorAll("button[data-copy]")) {
+  const from = document.getElementById(button.dataset.copy);
+  button.hidden = false;
+  button.addEventListener("click", async () => {
+    try {
+      await navigator.clipboard.writeText(from.textContent);
+    } catch {
+      getSelection().selectAllChildren(from);
+      document.execCommand("copy");
+    }
+    say(button.dataset.copied);
+  });
+}
+
 // --- parts of a form that belong to a choice
 const choices = () => {
   for (const part of document.querySelectorAll("[data-when]")) {
