@@ -1,7 +1,7 @@
-"""A secret that is shown once: handed from the form that made it to the page that shows it.
+"""What is shown once: handed from the form that made it to the page that shows it.
 
-The browser that asked for the secret carries it there in a cookie for a minute, sealed by its own session. So loading
-the page again makes no second one, and nothing of it is kept on the server.
+The browser that sent the form carries it there in a cookie for a minute, sealed by its own session. So loading the page
+again does nothing a second time, and nothing of it is kept on the server.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ class Secret:
     """What is shown once.
 
     Attributes:
-        kind: `link` or `token`.
+        kind: `link`, `token` or `warnings`.
         name: whose link, or which token.
-        text: what opens the door.
+        text: what opens the door, or what is to be known.
     """
 
     kind: str
@@ -37,14 +37,14 @@ class Secret:
     text: str
 
 
-def hand_over(request: Request, response: Response, secret: Secret) -> None:
-    """Let the browser carry a secret to the page that shows it."""
+def hand_over(request: Request, response: Response, secret: Secret, path: str = PATH) -> None:
+    """Let the browser carry something to the page that shows it."""
     content = base64.urlsafe_b64encode(json.dumps(astuple(secret)).encode()).decode()
     response.set_cookie(
         visitors.cookie_name(request, COOKIE),
         f"{content}.{_seal(request, content)}",
         max_age=SECONDS,
-        path=PATH,
+        path=path,
         httponly=True,
         samesite="strict",
         secure=visitors.is_secure(request),
@@ -62,10 +62,10 @@ def handed_over(request: Request) -> Secret | None:
         return None
 
 
-def forget(request: Request, response: Response) -> None:
+def forget(request: Request, response: Response, path: str = PATH) -> None:
     """Have the browser forget it."""
     response.delete_cookie(
-        visitors.cookie_name(request, COOKIE), path=PATH, httponly=True, secure=visitors.is_secure(request)
+        visitors.cookie_name(request, COOKIE), path=path, httponly=True, secure=visitors.is_secure(request)
     )
 
 

@@ -37,8 +37,11 @@ BAD = (
 @router.get("/tickets")
 def find_ticket(request: Request) -> Response:
     """Lead to the ticket whose number somebody typed."""
-    ticket_id = read_id(request.query_params.get("number", "").strip().removeprefix("#"))
-    return go(f"/console/tickets/{ticket_id}" if ticket_id else "/console/events")
+    asked = request.query_params.get("number", "").strip()
+    ticket_id = read_id(asked.removeprefix("#"))
+    if ticket_id:
+        return go(f"/console/tickets/{ticket_id}")
+    return show(request, "ticket_unknown", status=422, ticket_id=None, asked=asked[:200])
 
 
 @router.get("/tickets/{ticket_id}")
@@ -47,7 +50,7 @@ def ticket(request: Request, desk: AtDesk, ticket_id: Id) -> Response:
     try:
         found = trace_ticket(desk.store, ticket_id, desk.redis)
     except NotFound:
-        return show(request, "ticket_unknown", status=404, ticket_id=ticket_id)
+        return show(request, "ticket_unknown", status=404, ticket_id=ticket_id, asked="")
     snapshot: dict[str, Any] = found.state.snapshot if found.state else {}
     place = destination(desk.store, found)
     body = next(
