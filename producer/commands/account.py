@@ -14,6 +14,7 @@ from producer.commands.register import Json, add
 from shared.codes.refusals import Refusal
 
 if TYPE_CHECKING:
+    from producer.admin.access.accounts import KnownToken
     from producer.admin.records.rights import Right
 
 app = typer.Typer(help="Say who may use the console and its API.", no_args_is_help=True)
@@ -68,7 +69,7 @@ def disable(
     """
     with open_desk() as desk:
         revoked = desk.accounts.disable(name, disabled=not enable)
-        left = [one.name for one in desk.accounts.tokens() if one.owner is None and one.revoked_at is None]
+        left = [one.name for one in desk.accounts.tokens() if one.owner is None and one.is_good]
     say(f"{name} may sign in again." if enable else f"{name} may not sign in any more.")
     if revoked:
         say(f"API tokens of {name} that are revoked: {revoked} (`deskbridge account tokens` lists them).")
@@ -116,6 +117,13 @@ def token(
             help="The account that it belongs to: it may do no more than that, and ends when that is disabled.",
         ),
     ] = None,
+    expires: Annotated[
+        int | None,
+        typer.Option(metavar="DAYS", min=1, max=3650, help="It ends after so many days.", show_default=False),
+    ] = None,
+    rotate: Annotated[
+        bool, typer.Option("--rotate", help="Replace it: the one before goes on for an hour.")
+    ] = False,
     revoke: Annotated[bool, typer.Option("--revoke", help="Let nobody in with it any more.")] = False,
 ) -> None:
     """Make a token of the API, and print it: it is never shown again.
@@ -124,14 +132,19 @@ def token(
     belongs to no account, and only `--revoke` ends it.
     """
     from producer.admin.records.rights import Right
+    from producer.commands.failures import WrongUsage
 
+    if revoke and rotate:
+        raise WrongUsage("say either --rotate or --revoke")
     with open_desk() as desk:
         if revoke:
             desk.accounts.revoke_token(name)
-            say(f"The token {name} is revoked.")
+            say(f"The token {name} is revoked; its name is free again.")
+        elif rotate:
+            say(desk.accounts.rotate_token(name))
         else:
             right = _right(scope, tuple(Right), Refusal.TOKEN_RIGHT_UNKNOWN)
-            say(desk.accounts.add_token(name, right, owner))
+            say(desk.accounts.add_token(name, right, owner, expires))
 
 
 def tokens(as_json: Json = False) -> None:
@@ -139,7 +152,7 @@ def tokens(as_json: Json = False) -> None:
     with open_desk() as desk:
         found = desk.accounts.tokens()
     if as_json:
-        names = ("name", "right", "owner", "created_at", "used_at", "revoked_at")
+        names = ("name", "right", "owner", "created_at", "used_at", "revoked_at", "expires_at")
         print_json([{name: getattr(one, name) for name in names} for one in found])
     elif not found:
         say("There is none: `deskbridge account token NAME`.")
@@ -151,7 +164,7 @@ def tokens(as_json: Json = False) -> None:
                 one.owner or "no account",
                 when(one.created_at),
                 when(one.used_at) or "never",
-                "revoked" if one.revoked_at else "",
+                _standing(one),
             )
             for one in found
         ]
@@ -166,6 +179,14 @@ def _right(
     if text not in choices:
         raise WrongUsage(otherwise(rights=[str(one) for one in choices]))
     return next(one for one in choices if one == text)
+
+
+def _standing(one: KnownToken) -> str:
+    if one.revoked_at:
+        return f"ends {when(one.revoked_at)}" if one.is_good else "revoked"
+    if one.expires_at:
+        return f"expires {when(one.expires_at)}" if one.is_good else "expired"
+    return ""
 
 
 def _password() -> str:
@@ -192,6 +213,8 @@ add(
     None,
     "deskbridge account token glpi --scope links",
     "deskbridge account token scripts --scope operator --owner hugo",
+    "deskbridge account token scripts --expires 90",
+    "deskbridge account token glpi --rotate",
     "deskbridge account token glpi --revoke",
 )
 add(app, tokens, None, "deskbridge account tokens", "deskbridge account tokens --json")

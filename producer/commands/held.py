@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+import sys
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -13,6 +14,9 @@ from producer.commands.failures import WrongUsage
 from producer.commands.output import print_json, say, table, warn
 from producer.commands.register import Json, add, fits
 from shared.codes.kinds import Kind
+
+if TYPE_CHECKING:
+    from producer.admin.desk import Desk
 
 
 def register(app: typer.Typer, look: str, decide: str) -> None:
@@ -26,6 +30,7 @@ def register(app: typer.Typer, look: str, decide: str) -> None:
         decide,
         "deskbridge resolve ticket 4711 --adopt 12",
         "deskbridge resolve ticket-task 512 --create-again",
+        "deskbridge resolve ticket 4711 --take-back",
     )
 
 
@@ -131,16 +136,29 @@ def resolve(
     create_again: Annotated[
         bool, typer.Option("--create-again", help="It does not exist on the tracker: create it.")
     ] = False,
+    take_back: Annotated[
+        bool, typer.Option("--take-back", help="It was adopted by mistake, and nothing was sent to it since.")
+    ] = False,
 ) -> None:
     """Decide on what waits for a person (see `held`).
 
-    What is adopted must exist on the tracker; where the tracker cannot be asked, that is only a warning.
+    What is adopted must exist on the tracker; where the tracker cannot be asked, that is only a warning. On a terminal
+    it is shown first, and asked about.
     """
     from producer.admin.decisions.held import resolve as carry_out
+    from producer.admin.decisions.undo import take_back as undo
 
-    if (adopt is not None) == create_again:
-        raise WrongUsage("say either --adopt TRACKER_ID or --create-again")
+    if [adopt is not None, create_again, take_back].count(True) != 1:
+        raise WrongUsage("say either --adopt TRACKER_ID, --create-again or --take-back")
     with open_desk() as desk:
+        if take_back:
+            undone = undo(desk, kind, key)
+            say(
+                f"{kind.capitalize()} {key} is not {kind.noun} #{undone.tracker_id} any more; it waits for a decision."
+            )
+            return
+        if adopt is not None and sys.stdin.isatty():
+            _ask(desk, kind, key, adopt)
         done = carry_out(desk, kind, key, adopt)
     if done.unchecked:
         warn(f"{kind.noun} #{adopt} is adopted without a check: {done.unchecked}")
@@ -148,3 +166,20 @@ def resolve(
     say(
         f"{kind.capitalize()} {key} {verdict}; what waited for it goes on (see `deskbridge trace {done.ticket_id}`)."
     )
+
+
+def _ask(desk: Desk, kind: Kind, key: int, adopt: int) -> None:
+    """Show what is about to be adopted, and ask whether it is that; once more if it is older than what was sent."""
+    from producer.admin.decisions.candidates import candidates_of
+    from producer.admin.decisions.held import held_row
+
+    row = held_row(desk.store, kind, key)
+    found, _ = candidates_of(desk, kind, row, [adopt]) if row else ([], None)
+    one = next((one for one in found if one.tracker_id == adopt and one.there), None)
+    if one is None:
+        return  # what is not there, or not held, is refused with its reason
+    what = one.fields.get("subject") or f"{one.fields.get('hours', '?')} h: {one.fields.get('comments', '')}"
+    say(f"{kind.noun.capitalize()} #{adopt}: {what}, by {one.author}, created {one.created_on}")
+    typer.confirm("Is it this one?", abort=True)
+    if one.is_older:
+        typer.confirm("It was created before anything was sent. Is it this one all the same?", abort=True)

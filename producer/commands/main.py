@@ -13,6 +13,7 @@ from typer.core import TyperGroup
 from producer.commands import (
     account,
     backfill,
+    changes,
     config,
     doctor,
     events,
@@ -130,6 +131,7 @@ events.register(app, LOOK, DECIDE)
 trace.register(app, LOOK)
 doctor.register(app, LOOK)
 app.add_typer(knowledge.app, name="knowledge", rich_help_panel=LOOK)
+changes.register(app, LOOK)
 held.register(app, LOOK, DECIDE)
 send.register(app, DECIDE)
 recover.register(app, DECIDE)

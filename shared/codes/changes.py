@@ -21,6 +21,7 @@ class Did(Code):
     MATCHES_CONFIRMED = "matches_confirmed"
     PERSON_FORGOTTEN = "person_forgotten"
     HELD_RESOLVED = "held_resolved"
+    ADOPTION_TAKEN_BACK = "adoption_taken_back"
     LINK_FORGOTTEN = "link_forgotten"
     SAMPLE_SENT = "sample_sent"
     SAMPLE_REMOVED = "sample_removed"
@@ -35,9 +36,12 @@ class Did(Code):
     RECOVERY_BEGUN = "recovery_begun"
     RECOVERY_ENDED = "recovery_ended"
     ACCOUNT_ADDED = "account_added"
-    ACCOUNT_CHANGED = "account_changed"
+    ACCOUNT_DISABLED = "account_disabled"
+    ACCOUNT_ENABLED = "account_enabled"
+    RIGHT_CHANGED = "right_changed"
     PASSWORD_CHANGED = "password_changed"  # noqa: S105 (a code)
     SIGNED_IN = "signed_in"
     SIGNED_OUT = "signed_out"
     TOKEN_ADDED = "token_added"  # noqa: S105 (a code)
+    TOKEN_ROTATED = "token_rotated"  # noqa: S105 (a code)
     TOKEN_REVOKED = "token_revoked"  # noqa: S105 (a code)

@@ -86,6 +86,7 @@ class Reason(Code):
     NO_VERDICT = "no_verdict"
     NEVER_CLEAR = "never_clear"
     ALIKE_AFTER_RESTORE = "alike_after_restore"
+    ADOPTION_TAKEN_BACK = "taken_back_by_a_person"
     ISSUE_GONE = "issue_gone"
     ISSUE_GIVEN_UP = "issue_given_up"
     ISSUE_IS_ANOTHERS = "issue_is_anothers"

@@ -103,6 +103,10 @@ class Refusal(Code):
     LINKED_MEANWHILE = "linked_meanwhile"
     LINKED_ALREADY = "linked_already"
     NOT_LINKED_TO_ANY = "not_linked_to_any"
+    ADOPTION_NOT_A_PERSONS = "adoption_not_a_persons"
+    SENT_SINCE_ADOPTION = "sent_since_adoption"
+    ADOPTION_IN_USE = "adoption_in_use"
+    OLDER_THAN_SENT = "older_than_sent"
     LINK_IN_FLIGHT = "link_in_flight"
     LINK_FOR_A_PERSON = "link_for_a_person"
     TIME_ENTRY_UNKNOWN = "time_entry_unknown"
@@ -138,6 +142,7 @@ class Refusal(Code):
     ACCOUNT_NOT_ADDED = "account_not_added"
     LAST_ADMINISTRATOR = "last_administrator"
     PASSWORD_TOO_SHORT = "password_too_short"  # noqa: S105 (a code)
+    TOKEN_HAS_ENDED = "token_has_ended"  # noqa: S105 (a code)
     TOKEN_NAME_TAKEN = "token_name_taken"  # noqa: S105 (a code)
     TOKEN_EXCEEDS_OWNER = "token_exceeds_owner"  # noqa: S105 (a code)
     SIGN_IN_BUSY = "sign_in_busy"

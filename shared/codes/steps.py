@@ -70,6 +70,7 @@ class What(Code):
 
     # a person decided
     PERSON_DECIDES = "person_decides"
+    ADOPTION_TAKEN_BACK = "adoption_taken_back_by_person"
     LINK_FORGOTTEN = "person_forgets_link"
     ENTRY_GIVEN_TO = "entry_given_to"
     TIME_FOR_PERSON = "time_for_person"

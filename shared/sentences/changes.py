@@ -21,6 +21,7 @@ SENTENCES: Table = {
     ),
     Did.PERSON_FORGOTTEN: "had a person forgotten",
     Did.HELD_RESOLVED: "decided on {kind} {id}: {verdict}",
+    Did.ADOPTION_TAKEN_BACK: "took back that {kind} {id} is {kind:noun} #{tracker_id}",
     Did.LINK_FORGOTTEN: "had deskbridge forget that {kind} {id} is linked to {kind:noun} #{tracker_id}",
     Did.SAMPLE_SENT: "sent sample {id}",
     Did.SAMPLE_REMOVED: (
@@ -37,10 +38,13 @@ SENTENCES: Table = {
     Did.RECOVERY_BEGUN: "began to ask the tracker before each creation",
     Did.RECOVERY_ENDED: "ended asking the tracker before each creation",
     Did.ACCOUNT_ADDED: "added the account {account} ({right})",
-    Did.ACCOUNT_CHANGED: "changed the account {account}",
+    Did.ACCOUNT_DISABLED: "disabled the account {account}",
+    Did.ACCOUNT_ENABLED: "enabled the account {account} again",
+    Did.RIGHT_CHANGED: "changed the account {account} from {before} to {after}",
     Did.PASSWORD_CHANGED: "changed the password of {account}",
     Did.SIGNED_IN: "signed in",
     Did.SIGNED_OUT: "ended every session of {account}",
     Did.TOKEN_ADDED: "made the API token {token} ({right})",
+    Did.TOKEN_ROTATED: "replaced the API token {token}",
     Did.TOKEN_REVOKED: "revoked the API token {token}",
 }

@@ -115,6 +115,7 @@ SENTENCES: Table = {
     Reason.WAS_NOT_ITS_OWN: "what it had been linked to was not its own",
     Reason.ADOPTED_ANOTHERS: "what was adopted belongs to another",
     Reason.PERSON_DECIDED: "a person decided: {verdict}",
+    Reason.ADOPTION_TAKEN_BACK: "a person took back that it is #{tracker_id}",
     Reason.PERSON_REPLAYED: "replayed by a person",
     Reason.LINK_WAS_MADE: "replayed: a link was made",
     Reason.MAP_WAS_CHANGED: "replayed: status_map was changed",

@@ -192,6 +192,16 @@ SENTENCES: Table = {
     Refusal.LINKED_MEANWHILE: "{kind:noun} #{number} was linked to something else just now",
     Refusal.LINKED_ALREADY: ("{kind:noun} #{number} belongs to {kind:word} {id} already; adopt another one"),
     Refusal.NOT_LINKED_TO_ANY: "{kind:word} {id} is not linked, so there is nothing to forget",
+    Refusal.ADOPTION_NOT_A_PERSONS: "no person linked {kind:word} {id}, so there is nothing to take back",
+    Refusal.SENT_SINCE_ADOPTION: (
+        "something was sent to {kind:noun} #{tracker_id} since it was adopted, so that is not taken back: put it right "
+        "on the tracker, then have the link forgotten (`deskbridge forget-link`)"
+    ),
+    Refusal.ADOPTION_IN_USE: "a worker is at ticket {ticket_id}; try again in a moment",
+    Refusal.OLDER_THAN_SENT: (
+        "{kind:noun} #{number} was created before anything was sent for {kind:word} {id}: say that it is this one all "
+        "the same, or choose another"
+    ),
     Refusal.LINK_IN_FLIGHT: (
         "{kind:word} {id} is under way ({state:word}), and what is under way is not forgotten; try again once it has "
         "ended (see `deskbridge trace`)"
@@ -255,7 +265,8 @@ SENTENCES: Table = {
     Refusal.ACCOUNT_NOT_ADDED: "there is no account {name}: an administrator can add it",
     Refusal.LAST_ADMINISTRATOR: "{name} is the only administrator: make another one first",
     Refusal.PASSWORD_TOO_SHORT: "a password has at least {least} characters",
-    Refusal.TOKEN_NAME_TAKEN: "there is, or was, a token {name}; choose another name",
+    Refusal.TOKEN_HAS_ENDED: "the token {name} is revoked or has expired: make a new one; its name is free",
+    Refusal.TOKEN_NAME_TAKEN: "there is a token {name}; choose another name",
     Refusal.TOKEN_EXCEEDS_OWNER: (
         "a token may do no more than its owner: it was to have the right {right:word}, and {name} has {has:word}"
     ),

@@ -59,6 +59,7 @@ SENTENCES: Table = {
         "Whether the {kind:noun} was created before is for a person to say: #{candidates:, #}"
     ),
     What.PERSON_DECIDES: "A person decided on {kind} {key}: {verdict}",
+    What.ADOPTION_TAKEN_BACK: "A person took back that it is {kind:noun} #{tracker_id}",
     What.LINK_FORGOTTEN: "A person had deskbridge forget the link to {kind:noun} #{tracker_id}",
     What.ENTRY_GIVEN_TO: "Time entry #{time_entry_id} was given to {login}",
     What.TIME_FOR_PERSON: "Its time is for a person to decide on",
@@ -150,6 +151,7 @@ WHY: Table = {
     What.CREATED_BEFORE: AFTER_RESTORE,
     What.PERHAPS_CREATED_BEFORE: REASONS[Reason.ALIKE_AFTER_RESTORE],
     What.PERSON_DECIDES: "it had waited because: {before}",
+    What.ADOPTION_TAKEN_BACK: "nothing had been sent to it; it waits for a decision again",
     What.LINK_FORGOTTEN: "the {kind:noun} stays on the tracker; the next event creates another one",
     What.ENTRY_GIVEN_TO: "a person corrected its author",
     What.TIME_FOR_PERSON: "{because}",

@@ -218,6 +218,15 @@ class Decisions:
                     self.tell(What.TIME_FOR_PERSON(because=given_up), ticket_id=ticket_id, task_id=key)
             self.tx.statuses.owe({ticket_id: None}, self.tx.configs.status_map())
 
+    def take_back(self, row: LedgerRow, tracker_id: int) -> bool:
+        """Hold a row again that a person had linked to the wrong object; False where it is not linked to that."""
+        reason = Reason.ADOPTION_TAKEN_BACK(tracker_id=tracker_id)
+        taken_back = self.tx.ledger(self.kind).take_back(row.key, tracker_id, reason)
+        if taken_back:
+            self._note(row, What.ADOPTION_TAKEN_BACK(kind=self.kind, tracker_id=tracker_id))
+            self.to_notify.add(row.ticket_id)
+        return taken_back
+
     def create_again(self, row: LedgerRow) -> bool:
         """Let a held or gone row be created again, as a person said; False where no event is left that asks for it."""
         ticket_id, before, was_gone = row.ticket_id, row.tracker_id, row.state == LedgerState.GONE

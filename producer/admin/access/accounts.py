@@ -13,7 +13,7 @@ import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
 from sqlalchemy.exc import IntegrityError
@@ -26,7 +26,7 @@ from shared.errors import BridgeError, NotFound
 from shared.store.configuration.changes import acting
 
 if TYPE_CHECKING:
-    from producer.admin.records.models import ConsoleAccount
+    from producer.admin.records.models import ApiToken, ConsoleAccount
 
 NAME = re.compile(r"[\w.@+-][\w .@+-]{0,98}[\w.@+-]|[\w.@+-]")
 SHORTEST_PASSWORD = 12
@@ -34,6 +34,8 @@ LONGEST_PASSWORD = 1000
 SESSION_S = 12 * 3600.0
 IDLE_S = 2 * 3600.0
 LINK_S = 15 * 60.0
+ROTATION_S = 3600.0
+"""So long a token that was replaced goes on, until everything has the new one."""
 HASHING = threading.BoundedSemaphore(2)
 """Each hash takes 64 MiB: forty at once took 2.4 GB."""
 
@@ -78,7 +80,8 @@ class KnownToken:
         owner: the account that it belongs to, None for one that belongs to none.
         created_at: when it was made.
         used_at: when it was used last.
-        revoked_at: from when on nobody comes in with it.
+        revoked_at: from when on nobody comes in with it; in the future if it was replaced.
+        expires_at: when it ends by itself, None: never.
     """
 
     name: str
@@ -87,6 +90,13 @@ class KnownToken:
     created_at: datetime
     used_at: datetime | None
     revoked_at: datetime | None
+    expires_at: datetime | None
+
+    @property
+    def is_good(self) -> bool:
+        """Whether it lets somebody in at this moment."""
+        now = datetime.now(UTC)
+        return all(one is None or one > now for one in (self.revoked_at, self.expires_at))
 
 
 class AccountStore:
@@ -120,6 +130,9 @@ class AccountStore:
         hashed = None if password is None else _hash(_checked(password))
         try:
             with self._store.transaction() as tx:
+                tx.accounts.lock()
+                if (same := tx.accounts.named(name)) is not None:
+                    raise AccountRefused(Refusal.ACCOUNT_NAME_TAKEN(name=same.name))
                 tx.accounts.add(name, hashed, right)
                 tx.changes.note(Did.ACCOUNT_ADDED(account=name, right=right))
         except IntegrityError:
@@ -154,13 +167,17 @@ class AccountStore:
         with self._store.transaction() as tx:
             tx.accounts.lock()
             account = _found(tx, name)
+            was_disabled = account.disabled_at is not None  # read now: the update below changes the object
             if disabled:
                 _keep_an_administrator(tx, account)
                 tx.accounts.end_sessions(account.id)
                 revoked = tx.accounts.revoke_tokens(account.id)
             tx.accounts.disable(account.id, disabled=disabled)
-            state = {"disabled": account.disabled_at is not None}
-            tx.changes.note(Did.ACCOUNT_CHANGED(account=name), before=state, after={"disabled": disabled})
+            if disabled != was_disabled:
+                did = Did.ACCOUNT_DISABLED if disabled else Did.ACCOUNT_ENABLED
+                tx.changes.note(
+                    did(account=name), before={"disabled": was_disabled}, after={"disabled": disabled}
+                )
             for token in revoked:
                 tx.changes.note(Did.TOKEN_REVOKED(token=token))
         return len(revoked)
@@ -176,11 +193,14 @@ class AccountStore:
         with self._store.transaction() as tx:
             tx.accounts.lock()
             account = _found(tx, name)
+            before = account.right  # read now: the update below changes the object
+            if before == right:
+                return
             if right is not Right.ADMINISTRATOR:
                 _keep_an_administrator(tx, account)
             tx.accounts.set_right(account.id, right)
-            before, after = {"right": account.right}, {"right": right}
-            tx.changes.note(Did.ACCOUNT_CHANGED(account=name), before=before, after=after)
+            did = Did.RIGHT_CHANGED(account=name, before=before, after=right)
+            tx.changes.note(did, before={"right": before}, after={"right": right})
 
     def sign_in(self, name: str, password: str) -> str | None:
         """Begin a session; return what the cookie holds, None where name and password do not belong together.
@@ -330,17 +350,20 @@ class AccountStore:
         """Return every token, newest first."""
         with self._store.transaction() as tx:
             return [
-                KnownToken(one.name, one.right, owner, one.created_at, one.used_at, one.revoked_at)
+                KnownToken(
+                    one.name, one.right, owner, one.created_at, one.used_at, one.revoked_at, one.expires_at
+                )
                 for one, owner in tx.accounts.tokens()
             ]
 
-    def add_token(self, name: str, right: Right, owner: str | None = None) -> str:
+    def add_token(self, name: str, right: Right, owner: str | None = None, days: int | None = None) -> str:
         """Make a token of the API; return it: it is never shown again.
 
         Args:
             name: what it is for.
             right: what it may do.
             owner: the account that it belongs to and ends with; None: it belongs to none.
+            days: after how many days it expires; None: never.
 
         Raises:
             NotFound: there is no such account.
@@ -350,10 +373,45 @@ class AccountStore:
         token = secrets.token_urlsafe(32)
         try:
             with self._store.transaction() as tx:
+                now = tx.accounts.now()
+                before = tx.accounts.token_named(name)
+                if before is not None:
+                    if not _has_ended(before, now):
+                        raise AccountRefused(Refusal.TOKEN_NAME_TAKEN(name=name))
+                    tx.accounts.give_name_away(before)
                 owner_id = None if owner is None else _owner(tx, owner, right).id
-                tx.accounts.add_token(name, digest(token), right, owner_id)
-                whose = None if owner is None else {"owner": owner}
-                tx.changes.note(Did.TOKEN_ADDED(token=name, right=right), after=whose)
+                expires_at = None if days is None else now + timedelta(days=days)
+                tx.accounts.add_token(name, digest(token), right, owner_id, expires_at)
+                told = {"owner": owner, "expires_at": expires_at and expires_at.isoformat(timespec="seconds")}
+                after = {key: value for key, value in told.items() if value is not None}
+                tx.changes.note(Did.TOKEN_ADDED(token=name, right=right), after=after or None)
+        except IntegrityError:
+            raise AccountRefused(Refusal.TOKEN_NAME_TAKEN(name=name)) from None
+        return token
+
+    def rotate_token(self, name: str) -> str:
+        """Replace a token by another one of the same name, owner, right and duration; return that.
+
+        The one before goes on for an hour.
+
+        Raises:
+            NotFound: there is no such token.
+            AccountRefused: it is revoked or has expired, so that there is nothing to replace.
+        """
+        token = secrets.token_urlsafe(32)
+        try:
+            with self._store.transaction() as tx:
+                before, now = tx.accounts.token_named(name), tx.accounts.now()
+                if before is None:
+                    raise NotFound(Refusal.TOKEN_UNKNOWN(name=name))
+                if _has_ended(before, now):
+                    raise AccountRefused(Refusal.TOKEN_HAS_ENDED(name=name))
+                right, owner_id = before.right, before.owner_id  # read now: what follows changes the object
+                expires_at = before.expires_at and now + (before.expires_at - before.created_at)
+                tx.accounts.give_name_away(before)
+                tx.accounts.revoke_token(before.id, ROTATION_S)
+                tx.accounts.add_token(name, digest(token), right, owner_id, expires_at)
+                tx.changes.note(Did.TOKEN_ROTATED(token=name))
         except IntegrityError:
             raise AccountRefused(Refusal.TOKEN_NAME_TAKEN(name=name)) from None
         return token
@@ -368,7 +426,7 @@ class AccountStore:
             token = tx.accounts.token_named(name)
             if token is None:
                 raise NotFound(Refusal.TOKEN_UNKNOWN(name=name))
-            if token.revoked_at is None:
+            if token.revoked_at is None or token.revoked_at > tx.accounts.now():
                 tx.accounts.revoke_token(token.id)
                 tx.changes.note(Did.TOKEN_REVOKED(token=name))
 
@@ -383,6 +441,10 @@ class AccountStore:
             if of_owner is not None and not Right(of_owner).covers(right):
                 right = Right(of_owner)  # its owner may do less by now
             return token.name, right
+
+
+def _has_ended(token: ApiToken, now: datetime) -> bool:
+    return token.revoked_at is not None or (token.expires_at is not None and token.expires_at <= now)
 
 
 def digest(text: str) -> str:

@@ -143,6 +143,57 @@ def save(
     return changed
 
 
+@dataclass(frozen=True, slots=True)
+class OwedStatus:
+    """An issue that has another status than the map says.
+
+    Attributes:
+        status: the ticket's.
+        has, wanted: names of the issue's statuses, as far as they are known.
+    """
+
+    ticket_id: int
+    title: str
+    issue_id: int | None
+    status: int
+    has: str
+    wanted: str
+
+
+@dataclass(frozen=True, slots=True)
+class OwedStatuses:
+    """How many issues there are of them, and the first of them."""
+
+    count: int
+    first: Sequence[OwedStatus]
+
+
+def owed_statuses(store: Store, most: int) -> OwedStatuses:
+    """Return the issues that `give_statuses` would change."""
+    with store.transaction() as tx:
+        status_map = tx.configs.get()[0].status_map
+        owed = tx.statuses.owed(status_map, status_map)
+        issues = tx.issues.of_keys(owed[:most])
+        names = {one.tracker_id: one.name for one in tx.metadata.of_kind(MetadataKind.STATUS)}
+        found = []
+        for ticket_id in owed[:most]:
+            state = tx.statuses.get(ticket_id)
+            if state is None:
+                continue
+            issue, has, wanted = issues.get(ticket_id), state.given_status_id, status_map.get(state.status)
+            found.append(
+                OwedStatus(
+                    ticket_id,
+                    str(state.snapshot.get("title") or ""),
+                    issue.tracker_id if issue else None,
+                    state.status,
+                    names.get(has or 0, str(has or "?")),
+                    names.get(wanted or 0, str(wanted or "?")),
+                )
+            )
+    return OwedStatuses(len(owed), found)
+
+
 def give_statuses(desk: Desk) -> None:
     """Give the issues that have another status than the map says what it says now."""
     status_map = current(desk.store).status_map

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -15,10 +16,14 @@ from producer.admin.doctor.installation import Installation
 from producer.admin.doctor.tracker import connection
 from shared.codes.invalid import Invalid, faulty
 from shared.codes.refusals import Refusal
+from shared.connection.vault import Vault
 from shared.errors import SettingsError, TrackerError
 from shared.events.config import PluginConfig
 from shared.process.outbound import Outbound
 from shared.tracker.client import MYSELF, Target, TrackerClient
+
+KEPT_S = 3600
+"""So long a tested key can be saved without being typed again."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +81,30 @@ def try_connection(desk: Desk, wanted: PluginConfig, typed_key: str) -> Tested:
     user = _whose(client)
     took = round((time.monotonic() - began) * 1000)
     return Tested(list(connection(installation)), user, took)
+
+
+def sealed_key(vault: Vault, base_url: str, key: str) -> str:
+    """Return a key that was tested with an address, sealed so that a page can hold it until it is saved.
+
+    Raises:
+        SettingsError: there is nothing to encrypt it with.
+    """
+    return vault.encrypt(SecretStr(json.dumps([base_url.rstrip("/"), key, time.time() + KEPT_S])))
+
+
+def unsealed_key(vault: Vault, base_url: str, sealed: str) -> str | None:
+    """Return a key that was tested with an address; None where it was for another one, or is too old.
+
+    Args:
+        vault: what has sealed it.
+        base_url: the address that is to be saved.
+        sealed: what the page held.
+    """
+    try:
+        tested_with, key, until = json.loads(vault.decrypt(sealed).get_secret_value())
+    except (SettingsError, ValueError, TypeError):
+        return None
+    return str(key) if tested_with == base_url.rstrip("/") and time.time() < until else None
 
 
 def _whose(client: TrackerClient) -> str:

@@ -9,14 +9,14 @@ from shared.codes.refusals import Refusal
 from shared.errors import BridgeError
 from shared.store.tables.ledger import LedgerRow
 from shared.tracker.client import TrackerClient
-from shared.tracker.lists import PAGE_SIZE, Params, TrackerLists, project_of
+from shared.tracker.lists import PAGE_SIZE, Listed, Params, TrackerLists, project_of
 
 
 class NotThere(BridgeError):
     """The tracker was asked and does not have it."""
 
 
-def check_there(client: TrackerClient, kind: Kind, row: LedgerRow, tracker_id: int) -> int | None:
+def check_there(client: TrackerClient, kind: Kind, row: LedgerRow, tracker_id: int) -> Listed:
     """Make sure that an issue, or a time entry of the row's issue, exists.
 
     Args:
@@ -26,7 +26,7 @@ def check_there(client: TrackerClient, kind: Kind, row: LedgerRow, tracker_id: i
         tracker_id: the object's id.
 
     Returns:
-        The tracker project of an issue; None for a time entry, which is where its issue is.
+        It as the tracker lists it.
 
     Raises:
         NotThere: it does not exist.
@@ -39,7 +39,7 @@ def check_there(client: TrackerClient, kind: Kind, row: LedgerRow, tracker_id: i
     found = TrackerLists(client).find(kind.path, kind.list_name, tracker_id, params)
     if found is None:
         raise NotThere(Refusal.NOT_ON_TRACKER(kind=str(kind), tracker_id=tracker_id, issue_id=issue_id))
-    return project_of(found) if kind is Kind.TICKET else None
+    return found
 
 
 def projects_of(client: TrackerClient, issue_ids: Sequence[int]) -> dict[int, int]:

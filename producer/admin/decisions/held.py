@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from sqlalchemy.exc import IntegrityError
 
 from producer.admin.decisions.adoption import check_there
+from producer.admin.decisions.candidates import is_older_than_sent
 from producer.admin.desk import Desk
 from producer.admin.records.transaction import Store, Transaction
 from shared.codes.changes import Did
@@ -19,6 +20,7 @@ from shared.errors import BridgeError, NotFound, SettingsError, TrackerError
 from shared.store.decisions import Decisions, into_trace
 from shared.store.ledger.transitions import FOR_A_PERSON
 from shared.store.tables.ledger import LedgerRow
+from shared.tracker.lists import project_of
 
 
 class NotResolved(BridgeError):
@@ -68,10 +70,17 @@ class Resolved:
     unchecked: BridgeError | None = None
 
 
-def resolve(desk: Desk, kind: Kind, key: int, adopt: int | None) -> Resolved:
+def resolve(desk: Desk, kind: Kind, key: int, adopt: int | None, *, is_sure: bool = True) -> Resolved:
     """Carry out a person's verdict as `decide` does, and ring the ticket.
 
     What is adopted is looked for on the tracker first; where that cannot be asked, it is adopted without a check.
+
+    Args:
+        desk: the collaborators.
+        kind: an issue of a ticket, or a time entry of a ticket task.
+        key: ticket id or ticket-task id.
+        adopt: the tracker id to adopt; None: create again.
+        is_sure: whether the person means it even if the object is older than what was sent.
 
     Raises:
         NotThere: the tracker does not have what is to be adopted.
@@ -83,7 +92,10 @@ def resolve(desk: Desk, kind: Kind, key: int, adopt: int | None) -> Resolved:
             row = _waiting(tx, kind, key)
         try:
             _, client = desk.connector.connect()
-            project_id = check_there(client, kind, row, adopt)
+            found = check_there(client, kind, row, adopt)
+            project_id = project_of(found) if kind is Kind.TICKET else None
+            if not is_sure and is_older_than_sent(row, str(found.get("created_on", ""))):
+                raise NotResolved(Refusal.OLDER_THAN_SENT(kind=str(kind), id=key, number=adopt))
         except (SettingsError, TrackerError) as failure:
             unchecked = failure
     ticket_id = decide(desk.store, kind, key, adopt, project_id)

@@ -2,21 +2,90 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import csv
+import io
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from producer.admin.records.transaction import Store
+from producer.admin.showing.shapes import Shape, stamp
+from shared.codes.changes import Did
+from shared.codes.notice import notice_json
 from shared.codes.refusals import Refusal
 from shared.errors import NotFound
+from shared.sentences.language import N_
+from shared.sentences.render import sentence
+from shared.store.configuration.changes import ALL, WantedChanges
 from shared.store.tables.configuration import ChangeRecord
+
+AT_ONCE = 500
+COLUMNS = ("id", "at", "who", "code", "what", "before", "after")
+FORMULA = re.compile(r"[=+\-@\t\r]")
+"""With one of these a spreadsheet takes a text for a formula."""
+
+SUBJECTS: Mapping[str, tuple[str, tuple[Did, ...]]] = {
+    "settings": (N_("settings"), (Did.CONFIG_CHANGED, Did.KEY_STORED, Did.KEY_ROTATED, Did.METADATA_READ)),
+    "links": (
+        N_("links and projects"),
+        (Did.LINK_CHANGED, Did.LINK_REMOVED, Did.LINKS_IMPORTED, Did.PROJECT_CREATED),
+    ),
+    "people": (
+        N_("people"),
+        (
+            Did.PERSON_MAPPED,
+            Did.PERSON_UNMAPPED,
+            Did.MATCHES_CONFIRMED,
+            Did.PERSON_FORGOTTEN,
+            Did.AUTHOR_CORRECTED,
+        ),
+    ),
+    "decisions": (N_("decisions"), (Did.HELD_RESOLVED, Did.ADOPTION_TAKEN_BACK, Did.LINK_FORGOTTEN)),
+    "events": (N_("events"), (Did.EVENTS_REPLAYED, Did.SAMPLE_SENT, Did.SAMPLE_REMOVED)),
+    "templates": (
+        N_("templates"),
+        (
+            Did.TEMPLATE_SAVED,
+            Did.TEMPLATE_ACTIVATED,
+            Did.TEMPLATE_DEACTIVATED,
+            Did.TEMPLATE_ROLLED_BACK,
+            Did.TEMPLATE_DELETED,
+            Did.DRY_RUN_MADE,
+        ),
+    ),
+    "recovery": (N_("recovery"), (Did.RECOVERY_BEGUN, Did.RECOVERY_ENDED)),
+    "accounts": (
+        N_("accounts and tokens"),
+        (
+            Did.ACCOUNT_ADDED,
+            Did.ACCOUNT_DISABLED,
+            Did.ACCOUNT_ENABLED,
+            Did.RIGHT_CHANGED,
+            Did.PASSWORD_CHANGED,
+            Did.TOKEN_ADDED,
+            Did.TOKEN_ROTATED,
+            Did.TOKEN_REVOKED,
+        ),
+    ),
+    "sessions": (N_("sessions"), (Did.SIGNED_IN, Did.SIGNED_OUT)),
+}
+"""What changes can be about: what people call it, and the codes of these changes."""
+
+
+def codes_of(what: str) -> tuple[str, ...]:
+    """Return the codes of a subject, or the one code that is named; none if it is neither."""
+    if what in SUBJECTS:
+        return SUBJECTS[what][1]
+    return (what,) if what in list(Did) else ()
 
 
 def latest_changes(
-    store: Store, *, limit: int, below: int | None = None, who: str | None = None, code: str | None = None
+    store: Store, *, limit: int, below: int | None = None, wanted: WantedChanges = ALL
 ) -> Sequence[ChangeRecord]:
     """Return changes, newest first."""
     with store.transaction() as tx:
-        return tx.changes.find(limit=limit, older_than=below, who=who, code=code)
+        return tx.changes.find(limit=limit, older_than=below, wanted=wanted)
 
 
 def change_of(store: Store, change_id: int) -> tuple[ChangeRecord, Any]:
@@ -31,3 +100,33 @@ def change_of(store: Store, change_id: int) -> tuple[ChangeRecord, Any]:
             raise NotFound(Refusal.CHANGE_UNKNOWN(change_id=change_id))
         ids = found.after.get("event_ids") if isinstance(found.after, dict) else None
         return found, tx.events.states_of(ids) if isinstance(ids, list) else None
+
+
+def change_record_json(one: ChangeRecord) -> Shape:
+    """Return a change: code and parameters for programs, a sentence for people."""
+    said = {**notice_json(one.notice), "what": sentence(one.notice)}
+    return {"id": one.id, "at": one.at, "who": one.who, **said, "before": one.before, "after": one.after}
+
+
+def changes_csv(store: Store, wanted: WantedChanges = ALL) -> Iterator[str]:
+    """Yield the changes that match as lines of CSV, newest first, some at a time."""
+    yield _line(COLUMNS)
+    below: int | None = None
+    while rows := latest_changes(store, limit=AT_ONCE, below=below, wanted=wanted):
+        yield "".join(_line(_cells(one)) for one in rows)
+        below = rows[-1].id
+
+
+def _cells(one: ChangeRecord) -> tuple[object, ...]:
+    values = (
+        None if value is None else json.dumps(value, ensure_ascii=False) for value in (one.before, one.after)
+    )
+    return (one.id, stamp(one.at), one.who, one.code, sentence(one.notice), *values)
+
+
+def _line(cells: Sequence[object]) -> str:
+    line = io.StringIO()
+    csv.writer(line).writerow(
+        f"'{one}" if isinstance(one, str) and FORMULA.match(one) else one for one in cells
+    )
+    return line.getvalue()

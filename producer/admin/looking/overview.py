@@ -9,7 +9,7 @@ from datetime import datetime, timedelta
 from redis.exceptions import RedisError
 
 from producer.admin.desk import Desk
-from producer.admin.records.event_search import Group
+from producer.admin.records.event_search import Group, LastAnswer
 from producer.admin.records.transaction import Store
 from producer.admin.showing.evictions import evictions
 from producer.admin.showing.redis_health import why_not_written
@@ -63,6 +63,7 @@ class Overview:
         redis_fault: why not.
         linked: whether anything is linked at all.
         noted: checks of the doctor that have something to tell (`WHERE_NOTED`).
+        answer: the newest call to the tracker.
     """
 
     config: PluginConfig
@@ -82,6 +83,12 @@ class Overview:
     linked: bool
     recovering: bool
     noted: Sequence[str]
+    answer: LastAnswer | None
+
+    @property
+    def is_set_up(self) -> bool:
+        """Whether there is a tracker to send to."""
+        return bool(self.config.base_url) and self.has_key
 
 
 def overview(desk: Desk) -> Overview:
@@ -120,6 +127,7 @@ def overview(desk: Desk) -> Overview:
             standing.linked,
             tx.recovery.get() is not None,
             [check for check, is_noted in noted.items() if is_noted],
+            standing.answer,
         )
 
 

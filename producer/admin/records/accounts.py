@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from datetime import datetime
 
-from sqlalchemy import delete, insert, select, update
+from sqlalchemy import delete, insert, or_, select, update
 from sqlalchemy.orm import Session
 
 from producer.admin.records.models import ApiToken, ConsoleAccount, ConsoleSession, SignInLink
 from shared.store.tables.types import clock, moment
 
+LONGEST_NAME = 100
 SEEN_EVERY_S = 60
 """A session or token in constant use is not written down at each request."""
 
@@ -29,7 +31,12 @@ class Accounts:
         self._session.execute(select(ConsoleAccount.id).order_by(ConsoleAccount.id).with_for_update()).all()
 
     def named(self, name: str) -> ConsoleAccount | None:
-        return self._session.scalar(select(ConsoleAccount).where(ConsoleAccount.name == name))
+        """Return the account of a name, whichever letters of it are capitals; of two the one that is written so."""
+        folded = name.casefold()
+        alike = [
+            one for one in self.all() if one.name.casefold() == folded
+        ]  # no database folds every alphabet
+        return next((one for one in alike if one.name == name), alike[0] if alike else None)
 
     def add(self, name: str, password_hash: str | None, right: str) -> None:
         values = {"name": name, "password_hash": password_hash, "right": right, "created_at": clock()}
@@ -105,10 +112,24 @@ class Accounts:
         )
         return [(token, owner) for token, owner in self._session.execute(owned.order_by(ApiToken.id.desc()))]
 
-    def add_token(self, name: str, digest: str, right: str, owner_id: int | None) -> None:
+    def add_token(
+        self, name: str, digest: str, right: str, owner_id: int | None, expires_at: datetime | None
+    ) -> None:
         """Keep a new token."""
-        values = {"name": name, "digest": digest, "right": right, "owner_id": owner_id, "created_at": clock()}
-        self._session.execute(insert(ApiToken).values(values))
+        values = {"name": name, "digest": digest, "right": right, "owner_id": owner_id}
+        kept = insert(ApiToken).values(**values, created_at=clock(), expires_at=expires_at)
+        self._session.execute(kept)
+
+    def give_name_away(self, token: ApiToken) -> None:
+        """Let another token have a token's name; this one is told apart by its number from now on."""
+        number = f" #{token.id}"
+        own = update(ApiToken).where(ApiToken.id == token.id)
+        self._session.execute(own.values(name=token.name[: LONGEST_NAME - len(number)] + number))
+
+    def now(self) -> datetime:
+        """Return the database's time."""
+        found: datetime = self._session.execute(select(moment())).scalar_one()
+        return found
 
     def token_named(self, name: str) -> ApiToken | None:
         return self._session.scalar(select(ApiToken).where(ApiToken.name == name))
@@ -120,7 +141,8 @@ class Accounts:
             .outerjoin(ConsoleAccount, ConsoleAccount.id == ApiToken.owner_id)
             .where(
                 ApiToken.digest == digest,
-                ApiToken.revoked_at.is_(None),
+                or_(ApiToken.revoked_at.is_(None), ApiToken.revoked_at > moment()),
+                or_(ApiToken.expires_at.is_(None), ApiToken.expires_at > moment()),
                 ConsoleAccount.disabled_at.is_(None),
             )
         ).first()
@@ -133,9 +155,11 @@ class Accounts:
 
     def revoke_tokens(self, owner_id: int) -> Sequence[str]:
         """Let nobody come in with an account's tokens any more; return their names."""
-        good = update(ApiToken).where(ApiToken.owner_id == owner_id, ApiToken.revoked_at.is_(None))
+        is_good = or_(ApiToken.revoked_at.is_(None), ApiToken.revoked_at > moment())
+        good = update(ApiToken).where(ApiToken.owner_id == owner_id, is_good)
         return self._session.scalars(good.values(revoked_at=clock()).returning(ApiToken.name)).all()
 
-    def revoke_token(self, token_id: int) -> None:
-        """Let nobody come in with a token any more."""
-        self._session.execute(update(ApiToken).where(ApiToken.id == token_id).values(revoked_at=clock()))
+    def revoke_token(self, token_id: int, after_s: float = 0) -> None:
+        """Let nobody come in with a token any more, now or after some seconds."""
+        own = update(ApiToken).where(ApiToken.id == token_id)
+        self._session.execute(own.values(revoked_at=clock(after_s)))

@@ -36,7 +36,7 @@ from shared.store.ledger.misattributed import wrong_authors
 from shared.store.ledger.transitions import FOR_A_PERSON
 from shared.store.tables.configuration import EntityLink, ProjectLink
 from shared.store.tables.explained import kept
-from shared.store.tables.journal import EventState, JournalEvent
+from shared.store.tables.journal import EventState, JournalEvent, TraceStep
 from shared.store.tables.ledger import (
     LedgerRow,
     LedgerState,
@@ -49,6 +49,8 @@ MOST_COUNTED = 1001
 RECENT_DAYS = 30
 """For so long fields that the tracker did not take are told."""
 NUMBER = re.compile(r"\d+")
+STEPS_READ = 30
+"""So many of the newest steps are looked through for a call."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,6 +94,23 @@ class Group:
     reasons: frozenset[str]
 
 
+class LastAnswer(NamedTuple):
+    """The newest call to the tracker.
+
+    Attributes:
+        at: when it ended.
+        status: HTTP status; None: there was no answer.
+    """
+
+    at: datetime
+    status: int | None
+
+    @property
+    def is_good(self) -> bool:
+        """Whether the tracker answered and was able to work."""
+        return self.status is not None and self.status < 500
+
+
 class EventCounts(NamedTuple):
     """How many events there are, each at most MOST_COUNTED, and what else is noted.
 
@@ -101,6 +120,7 @@ class EventCounts(NamedTuple):
         done_at: when an event was done last.
         linked: whether anything is linked.
         wrong_author, status_not_taken, field_not_taken: whether there is any such thing on the tracker.
+        answer: the newest call to the tracker, if one of the newest steps of a history is one.
     """
 
     last_hour: int
@@ -113,6 +133,7 @@ class EventCounts(NamedTuple):
     wrong_author: bool
     status_not_taken: bool
     field_not_taken: bool
+    answer: LastAnswer | None
 
 
 class EventSearch:
@@ -208,6 +229,10 @@ class EventSearch:
         )
         done_at = done.order_by(JournalEvent.ended_at.desc()).limit(1).scalar_subquery()
         noted = (wrong_authors(), not_given(), with_fields_kept(RECENT_DAYS))
+        steps = select(TraceStep.id, TraceStep.at, TraceStep.call).order_by(TraceStep.id.desc())
+        newest = steps.limit(STEPS_READ).subquery()
+        call = select(newest.c.at, newest.c.call).where(newest.c.call.is_not(None))
+        last = call.order_by(newest.c.id.desc()).limit(1)
         told = select(
             *counts,
             undecided_count(),
@@ -215,8 +240,12 @@ class EventSearch:
             done_at,
             or_(exists(select(EntityLink.entity_id)), exists(select(ProjectLink.helpdesk_project_id))),
             *(one.exists() for one in noted),
+            *(last.with_only_columns(one).scalar_subquery() for one in (newest.c.at, newest.c.call)),
         )
-        return EventCounts._make(self._session.execute(told).one())
+        *counted, at, made = self._session.execute(told).one()
+        status = made.get("status") if isinstance(made, dict) else None
+        answer = LastAnswer(at, status if isinstance(status, int) else None) if made else None
+        return EventCounts._make((*counted, answer))
 
     def needs_a_person(self, most: int = 100) -> tuple[int, int]:
         """Return how many events failed, and how many creations wait for a decision, each up to a limit."""

@@ -64,6 +64,7 @@ class ApiToken(Base):
     created_at: Mapped[datetime]
     used_at: Mapped[datetime | None]
     revoked_at: Mapped[datetime | None]
+    expires_at: Mapped[datetime | None]
 
 
 class ProjectClaim(Explained, Base):

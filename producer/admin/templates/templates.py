@@ -122,7 +122,9 @@ class TemplateStore:
         except IntegrityError:
             raise taken from None
 
-    def edit(self, template_id: int, body: str, who: str, *, based_on: int) -> Described:
+    def edit(
+        self, template_id: int, body: str, who: str, *, based_on: int, in_force: bool = False
+    ) -> Described:
         """Keep a new version of a template; what is in force stays in force.
 
         Args:
@@ -130,9 +132,11 @@ class TemplateStore:
             body: the new text; a faulty one is kept as a draft.
             who: by whom.
             based_on: the version that was edited.
+            in_force: put it in force in the same transaction: a faulty text is refused, and nothing is kept.
 
         Raises:
             NotFound: there is no such template.
+            TemplateError: the text is faulty and was to be put in force.
             TemplateRefused: the text cannot be stored.
             EditedMeanwhile: somebody else saved a version after `based_on`.
         """
@@ -146,6 +150,8 @@ class TemplateStore:
                     )
                 )
             _note(tx, Did.TEMPLATE_SAVED(version=template.version, name=template.name), template)
+            if in_force:
+                return self._put_in_force(tx, template, template.version, who, Change.ACTIVATED)
             return _as_it_is(tx, template)
 
     def activate(self, template_id: int, who: str, version: int | None = None) -> Described:

@@ -5,8 +5,10 @@ from __future__ import annotations
 from typing import Annotated, Any
 
 from fastapi import Query
+from pydantic import AwareDatetime
 
 from producer.admin.decisions.held import held_rows
+from producer.admin.looking.changes import change_record_json, codes_of, latest_changes
 from producer.admin.looking.events import latest_with_reasons
 from producer.admin.looking.story import trace_json, trace_ticket
 from producer.admin.people.misattributed import misattributed as find_misattributed
@@ -16,6 +18,7 @@ from producer.console.api import models
 from producer.console.api.routes import api_router
 from producer.console.entry.answers import AtDesk, Id
 from producer.web.problems import refusals
+from shared.store.configuration.changes import WantedChanges
 from shared.store.tables.journal import EventState
 from shared.values.ids import LARGEST
 
@@ -32,6 +35,28 @@ def events(
     """List events, newest first, and what became of them."""
     found = latest_with_reasons(desk, state=state, ticket_id=ticket, limit=limit)
     return [event_json(row, why) for row, why in found]
+
+
+@router.get("/changes", response_model=list[models.Change])
+def changes(
+    desk: AtDesk,
+    who: Annotated[str, Query(max_length=200, description="Part of the name of who made it.")] = "",
+    what: Annotated[
+        str, Query(max_length=64, description="A code, or a subject: settings, links, people, accounts …")
+    ] = "",
+    since: Annotated[AwareDatetime | None, Query(description="Not before this time.")] = None,
+    until: Annotated[AwareDatetime | None, Query(description="Not after this time.")] = None,
+    below: Annotated[int | None, Query(ge=1, le=LARGEST, description="Only changes with a lower id.")] = None,
+    limit: Annotated[int, Query(ge=1, le=10_000)] = 100,
+) -> Any:
+    """List what people changed, newest first: who, what, before and after."""
+    codes = codes_of(what)
+    if what and not codes:
+        return []
+    wanted = WantedChanges(who, codes, since, until)
+    return [
+        change_record_json(one) for one in latest_changes(desk.store, limit=limit, below=below, wanted=wanted)
+    ]
 
 
 @router.get("/held", response_model=list[models.Held])

@@ -45,6 +45,19 @@ class Event(Notice):
     next_attempt_at: AwareDatetime | None
 
 
+class Change(Shape):
+    """What somebody changed."""
+
+    id: int
+    at: AwareDatetime
+    who: str
+    code: str
+    params: dict[str, Any]
+    what: str
+    before: Any
+    after: Any
+
+
 class Held(Notice):
     """An issue or a time entry that waits for a decision."""
 

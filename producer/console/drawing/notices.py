@@ -14,11 +14,13 @@ NOTICES = {
     "unchecked": N_(
         "Adopted without a check, since the tracker could not be asked. What waited for it goes on."
     ),
+    "taken-back": N_("The adoption is taken back: it waits for a decision again."),
     "forgotten": N_("The link is forgotten. The next event creates another one."),
     "corrected": N_("The hours are theirs now."),
     "given": N_("What the map says is given now."),
     "again": N_("It is being created again."),
     "saved": N_("Saved."),
+    "draft": N_("Saved as a draft: it has an error, so it cannot be put in force."),
     "unchanged": N_("Nothing was changed."),
     "linked": N_("Linked."),
     "unconfirmed": N_("Linked without a check, since no metadata of the tracker confirms the project."),

@@ -44,6 +44,8 @@ HEADERS = {
 }
 MOST_COUNTED = 1000
 CODE = re.compile(r"`([^`]+)`")
+FIRST_WORD = re.compile(r"\A(<bdi>)?([a-zß-ÿœ])(?=[a-zß-ÿœ’'-]*[,:;.)]?(?:\s|<|$))")
+"""A word of a sentence; no name such as `issue.status_id`, no address, no command."""
 RECORD = re.compile(r"\bKB-[A-Z]{2,20}-\d{3}\b")
 
 
@@ -61,6 +63,7 @@ def environment() -> Environment:
     made.install_gettext_callables(said, counted, newstyle=True)  # type: ignore[attr-defined]
     made.filters.update(
         ago=_ago,
+        capital=_capital,
         outside=outside,
         plain=plain,
         said=_said,
@@ -183,6 +186,11 @@ def _with_code(text: str) -> Markup:
 def _with_records(text: Markup) -> Markup:
     """Lead from the number of each knowledge record to its page."""
     return Markup(RECORD.sub(r'<a class="nowrap" href="/console/knowledge/\g<0>">\g<0></a>', str(text)))
+
+
+def _capital(text: Markup) -> Markup:
+    """Return a sentence with a capital letter, unless it begins with what may be copied."""
+    return Markup(FIRST_WORD.sub(lambda found: (found[1] or "") + found[2].upper(), str(text)))
 
 
 def _many(count: int) -> str:

@@ -10,12 +10,14 @@ import hashlib
 import hmac
 import math
 from collections.abc import Sequence
+from urllib.parse import quote
 
 from pydantic import SecretStr
 from sqlalchemy.exc import SQLAlchemyError
 from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import Headers
 from starlette.requests import HTTPConnection
+from starlette.responses import RedirectResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from producer.admin.access.accounts import AccountStore
@@ -80,6 +82,9 @@ class Guard:
         """Serve a request, or refuse it."""
         if scope["type"] != "http" or scope["path"] in OPEN or scope["path"].startswith(STATIC):
             await self._app(scope, receive, send)
+            return
+        if leads_to := _page_meant(scope):
+            await RedirectResponse(leads_to, 308)(scope, receive, send)
             return
         state = scope.setdefault("state", {})
         try:
@@ -170,6 +175,19 @@ class Guard:
         except SQLAlchemyError as error:
             log.error("nobody can tell whose a token is", **for_the_log(error))
             raise unusable(error) from None
+
+
+def _page_meant(scope: Scope) -> str | None:
+    """Return the page that is meant by an address of none: the console's first for `/`, else that without a slash."""
+    path: str = scope["path"]
+    if scope["method"] not in ("GET", "HEAD"):
+        return None
+    if path == "/" and not Headers(scope=scope).get("authorization"):
+        return visitors.PATH
+    if not path.startswith(f"{visitors.PATH}/") or not path.endswith("/"):
+        return None
+    query = scope.get("query_string", b"").decode("latin-1")
+    return quote(path.rstrip("/")) + (f"?{query}" if query else "")
 
 
 def _check_address(scope: Scope) -> None:

@@ -15,6 +15,7 @@ OPERATOR_MAY = {
     "/console/events/replay",
     "/console/tickets/{ticket_id}/replay",
     "/console/tickets/{ticket_id}/forget-link",
+    "/console/tickets/{ticket_id}/take-back",
     "/console/held/{kind}/{key}",
     "/console/authors/{task_id}",
     "/console/people/{helpdesk_user_id}",

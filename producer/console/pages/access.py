@@ -8,6 +8,8 @@ from starlette.responses import Response
 from producer.admin.access.accounts import AccountRefused
 from producer.admin.records.rights import OF_ACCOUNTS, Right
 from producer.console.entry.answers import AtDesk
+from producer.console.entry.once import PATH as ONCE
+from producer.console.entry.once import Secret, forget, hand_over, handed_over
 from producer.console.entry.rights import require
 from producer.console.pages.parts import Form, go, page_router, show
 from producer.web.problems import Problem
@@ -15,6 +17,8 @@ from shared.codes.refusals import Refusal
 
 router = page_router()
 PATH = "/console/access"
+DURATIONS = (30, 90, 365)
+"""Days after which a token may expire."""
 
 
 @router.get("/access")
@@ -32,7 +36,16 @@ def add_account(request: Request, desk: AtDesk, form: Form) -> Response:
         desk.accounts.add(name, None, _right(form.text("right"), OF_ACCOUNTS))
     except AccountRefused as refused:
         return _show(request, desk, status=422, fault=("account", str(refused)), name=name)
-    return _show(request, desk, link=(name, _link(request, desk, name)))
+    return _once(request, Secret("link", name, _link(request, desk, name)))
+
+
+@router.get("/access/secret")
+def secret(request: Request) -> Response:
+    """Show a link or a token that was made just now, once."""
+    require(request, Right.ADMINISTRATOR)
+    response = show(request, "secret", secret=handed_over(request))
+    forget(request, response)
+    return response
 
 
 @router.post("/access/accounts/change")
@@ -41,7 +54,7 @@ def change_account(request: Request, desk: AtDesk, form: Form) -> Response:
     name, act = form.text("name"), form.text("act")
     try:
         if act == "link":
-            return _show(request, desk, link=(name, _link(request, desk, name)))
+            return _once(request, Secret("link", name, _link(request, desk, name)))
         if act == "right":
             desk.accounts.set_right(name, _right(form.text("right"), OF_ACCOUNTS))
         elif act in ("disable", "enable"):
@@ -57,17 +70,32 @@ def change_account(request: Request, desk: AtDesk, form: Form) -> Response:
 
 @router.post("/access/tokens")
 def add_token(request: Request, desk: AtDesk, form: Form) -> Response:
-    """Make a token of whoever is signed in, and show it this once."""
+    """Make a token of whoever is signed in, or replace one, and show it this once."""
     name = form.text("name")
+    days = form.number("days") or None
+    if days not in (None, *DURATIONS):
+        raise Problem(422, "Not valid", why=Refusal.NOTHING_ASKED_FOR())
     try:
         token = desk.accounts.add_token(
             name,
             _right(form.text("right"), tuple(Right), Refusal.TOKEN_RIGHT_UNKNOWN),
             request.state.account.name,
+            days,
         )
     except AccountRefused as refused:
         return _show(request, desk, status=422, fault=("token", str(refused)), name=name)
-    return _show(request, desk, token=(name, token))
+    return _once(request, Secret("token", name, token))
+
+
+@router.post("/access/tokens/rotate")
+def rotate_token(request: Request, desk: AtDesk, form: Form) -> Response:
+    """Replace a token; the one before goes on for an hour."""
+    name = form.text("name")
+    try:
+        token = desk.accounts.rotate_token(name)
+    except AccountRefused as refused:
+        return _show(request, desk, status=409, fault=("tokens", str(refused)))
+    return _once(request, Secret("token", name, token))
 
 
 @router.post("/access/tokens/revoke")
@@ -75,6 +103,12 @@ def revoke_token(desk: AtDesk, form: Form) -> Response:
     """Revoke a token."""
     desk.accounts.revoke_token(form.text("name"))
     return go(PATH, "revoked")
+
+
+def _once(request: Request, secret: Secret) -> Response:
+    response = go(ONCE)
+    hand_over(request, response, secret)
+    return response
 
 
 def _link(request: Request, desk: AtDesk, name: str) -> str:
@@ -98,8 +132,6 @@ def _show(
     status: int = 200,
     fault: tuple[str, str] = ("", ""),
     name: str = "",
-    link: tuple[str, str] | None = None,
-    token: tuple[str, str] | None = None,
 ) -> Response:
     return show(
         request,
@@ -111,6 +143,5 @@ def _show(
         scopes=list(Right),
         fault=fault,
         name=name,
-        link=link,
-        token=token,
+        durations=DURATIONS,
     )

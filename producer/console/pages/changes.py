@@ -5,39 +5,55 @@ from __future__ import annotations
 from typing import Any
 
 from fastapi import Request
-from starlette.responses import Response
+from starlette.datastructures import QueryParams
+from starlette.responses import Response, StreamingResponse
 
-from producer.admin.looking.changes import change_of, latest_changes
+from producer.admin.looking.changes import SUBJECTS, change_of, changes_csv, codes_of, latest_changes
 from producer.console.drawing.view import address
 from producer.console.entry.answers import AtDesk, Id
 from producer.console.pages.parts import page_router, show
-from shared.codes.changes import Did
+from producer.console.pages.times import typed_moment
+from shared.store.configuration.changes import WantedChanges
 from shared.values.ids import LARGEST
 
 router = page_router()
+PATH = "/console/changes"
 PAGE = 50
+FILTERS = ("who", "what", "from", "to", "offset")
 
 
 @router.get("/changes")
-def changes(
-    request: Request, desk: AtDesk, below: int | None = None, who: str = "", what: str = ""
-) -> Response:
+def changes(request: Request, desk: AtDesk, below: int | None = None) -> Response:
     """List changes, newest first."""
     below = min(below, LARGEST) if below is not None else None
-    code = what if what in list(Did) else None
-    found = latest_changes(desk.store, limit=PAGE + 1, below=below, who=who or None, code=code)
+    given = _given(request.query_params)
+    found = latest_changes(desk.store, limit=PAGE + 1, below=below, wanted=_wanted(given))
     rows = found[:PAGE]
-    older = address("/console/changes", who=who, what=what, below=rows[-1].id) if len(found) > PAGE else None
     return show(
         request,
         "changes",
         rows=rows,
-        who=who,
-        what=what,
+        given=given,
+        is_filtered=any(value for name, value in given.items() if name != "offset"),
         below=below,
-        older=older,
-        dids=list(Did),
+        newest=address(PATH, **given),
+        older=address(PATH, **given, below=rows[-1].id) if len(found) > PAGE else None,
+        csv=address(f"{PATH}.csv", **given),
+        subjects={name: label for name, (label, _) in SUBJECTS.items()},
         diff=_diff,
+    )
+
+
+@router.get("/changes.csv")
+def export(request: Request, desk: AtDesk) -> Response:
+    """Return the changes that match as CSV."""
+    return StreamingResponse(
+        changes_csv(desk.store, _wanted(_given(request.query_params))),
+        media_type="text/csv; charset=utf-8",
+        headers={
+            "Content-Disposition": 'attachment; filename="deskbridge-changes.csv"',
+            "Cache-Control": "no-store",
+        },
     )
 
 
@@ -46,6 +62,19 @@ def change(request: Request, desk: AtDesk, change_id: Id) -> Response:
     """Show one change; of a replay what became of the events."""
     found, became = change_of(desk.store, change_id)
     return show(request, "change", one=found, became=became, diff=_diff)
+
+
+def _given(asked: QueryParams) -> dict[str, str]:
+    return {name: asked.get(name, "").strip() for name in FILTERS}
+
+
+def _wanted(given: dict[str, str]) -> WantedChanges:
+    return WantedChanges(
+        given["who"],
+        codes_of(given["what"]),
+        typed_moment(given["from"], given["offset"]),
+        typed_moment(given["to"], given["offset"]),
+    )
 
 
 def _diff(before: Any, after: Any) -> list[tuple[str, Any, Any]]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from fastapi import Request
@@ -19,6 +18,7 @@ from producer.console.drawing.view import address
 from producer.console.entry.answers import AtDesk
 from producer.console.entry.visitors import Fields
 from producer.console.pages.parts import Form, go, page_router, show
+from producer.console.pages.times import typed_moment
 from producer.web.problems import Problem
 from shared.codes.refusals import Refusal
 from shared.events.event import DELETIONS, EVENTS
@@ -82,22 +82,10 @@ def _wanted(given: QueryParams | Fields) -> Wanted:
         ticket_id=_number(read("ticket")),
         code=read("code")[:64] or None,
         cause=read("cause")[:64] or None,
-        since=_moment(read("from"), read("offset")),
-        until=_moment(read("to"), read("offset")),
+        since=typed_moment(read("from"), read("offset")),
+        until=typed_moment(read("to"), read("offset")),
     )
 
 
 def _number(text: str | None) -> int | None:
     return read_id((text or "").strip().removeprefix("#"))
-
-
-def _moment(text: str, offset: str) -> datetime | None:
-    """Return what a field for date and time holds: without a zone, so the browser tells its minutes from UTC."""
-    try:
-        found = datetime.fromisoformat(text)
-        minutes = int(offset or 0)
-    except ValueError:
-        return None
-    if found.tzinfo is not None or abs(minutes) > 24 * 60:
-        return None
-    return found.replace(tzinfo=UTC) + timedelta(minutes=minutes)

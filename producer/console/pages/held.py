@@ -2,23 +2,59 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from fastapi import Request
 from starlette.responses import Response
 
 from producer.admin.configuration import configuration
-from producer.admin.decisions.candidates import Candidate, candidates_of
+from producer.admin.configuration.metadata import names
+from producer.admin.decisions.candidates import Candidate, candidates_of, known_candidates
 from producer.admin.decisions.held import held_page, held_row, resolve
+from producer.admin.desk import Desk
+from producer.admin.people.people import logins_of
+from producer.console.drawing.view import address
 from producer.console.entry.answers import AtDesk, Id
 from producer.console.pages.parts import PAGE, Form, Number, go, leaf, page_router, show
 from producer.web.problems import Problem
 from shared.codes.kinds import Kind
 from shared.codes.refusals import Refusal
 from shared.errors import BridgeError, NotFound
+from shared.sentences.language import N_
+from shared.store.configuration.metadata import MetadataKind
+from shared.values.ids import read_id
 
 router = page_router()
 PATH = "/console/held"
+FIELDS = {
+    "project_id": N_("project"),
+    "tracker_id": N_("issue type"),
+    "status_id": N_("status"),
+    "priority_id": N_("priority"),
+    "category_id": N_("category"),
+    "activity_id": N_("activity"),
+    "assigned_to_id": N_("assignee"),
+    "user_id": N_("user"),
+    "issue_id": N_("issue"),
+    "subject": N_("subject"),
+    "description": N_("description"),
+    "hours": N_("hours"),
+    "comments": N_("comment"),
+    "spent_on": N_("day"),
+}
+"""What people call the fields of a request body."""
+
+KINDS = {
+    "project_id": MetadataKind.PROJECT,
+    "tracker_id": MetadataKind.ISSUE_TYPE,
+    "status_id": MetadataKind.STATUS,
+    "priority_id": MetadataKind.PRIORITY,
+    "category_id": MetadataKind.CATEGORY,
+    "activity_id": MetadataKind.ACTIVITY,
+}
+PEOPLE = ("assigned_to_id", "user_id")
 
 
 @router.get("/held")
@@ -32,55 +68,98 @@ def held(request: Request, desk: AtDesk, after: Number = 0) -> Response:
 
 @router.get("/held/{kind}/{key}")
 def one(request: Request, desk: AtDesk, kind: Kind, key: Id) -> Response:
-    """Show what was sent beside each candidate."""
-    return _show(request, desk, kind, key)
+    """Show what was sent beside each candidate, and beside what a person has named by its number."""
+    typed = request.query_params.get("number")
+    number = read_id((typed or "").strip().removeprefix("#")) or None
+    is_wrong = typed is not None and number is None
+    return _show(
+        request,
+        desk,
+        kind,
+        key,
+        number=number,
+        fault="number" if is_wrong else "",
+        status=422 if is_wrong else 200,
+    )
 
 
 @router.post("/held/{kind}/{key}")
 def decide(request: Request, desk: AtDesk, kind: Kind, key: Id, form: Form) -> Response:
-    """Adopt a candidate, or have it created again."""
+    """Adopt what was compared, or have it created again."""
     verdict, adopt = form.text("verdict"), form.number("adopt")
     if verdict not in ("adopt", "again"):
         raise Problem(422, "Not valid", why=Refusal.NOTHING_ASKED_FOR())
     if verdict == "adopt" and not adopt:
         return _show(request, desk, kind, key, fault="number", status=422)
+    if verdict == "adopt" and form.number("seen") != adopt:
+        row = held_row(desk.store, kind, key)
+        if row is not None and adopt not in known_candidates(row):
+            return go(address(f"{PATH}/{kind}/{key}", number=adopt))  # nobody has compared it yet
     try:
-        done = resolve(desk, kind, key, adopt if verdict == "adopt" else None)
+        done = resolve(desk, kind, key, adopt if verdict == "adopt" else None, is_sure=form.has("sure"))
     except NotFound:
         return go(PATH, "unchanged")
     except BridgeError as refused:
-        return _show(request, desk, kind, key, fault=str(refused), status=409)
+        return _show(request, desk, kind, key, number=adopt, fault=str(refused), status=409)
     did = "unchecked" if done.unchecked else "adopted" if verdict == "adopt" else "again"
     return go(f"/console/tickets/{done.ticket_id}", did)
 
 
 def _show(
-    request: Request, desk: AtDesk, kind: Kind, key: int, *, fault: str = "", status: int = 200
+    request: Request,
+    desk: AtDesk,
+    kind: Kind,
+    key: int,
+    *,
+    number: int | None = None,
+    fault: str = "",
+    status: int = 200,
 ) -> Response:
     row = held_row(desk.store, kind, key)
     if row is None:
         return go(PATH, "unchanged")
-    found, trouble = candidates_of(desk, kind, row)
+    found, trouble = candidates_of(desk, kind, row, [number] if number else ())
+    sent = _sent(kind, row.body or {})
     return show(
         request,
         "held_one",
         status=status,
         kind=kind,
         row=row,
-        sent=_sent(kind, row.body or {}),
+        sent=sent,
         found=found,
+        known=known_candidates(row),
+        number=number,
         trouble=trouble,
         fault=fault,
         base_url=configuration.current(desk.store).base_url,
         differs=_differs,
+        labels=FIELDS,
+        called=_names(desk, [sent, *(one.fields for one in found)]),
     )
 
 
 def _sent(kind: Kind, body: dict[str, Any]) -> dict[str, Any]:
-    sent = body.get("issue" if kind is Kind.TICKET else "time_entry")
+    sent = body.get(kind.wire_name)
     return sent if isinstance(sent, dict) else {}
 
 
 def _differs(name: str, sent: dict[str, Any], candidate: Candidate) -> bool:
     was, now = sent.get(name), candidate.fields.get(name)
     return str(was or "").strip() != str(now or "").strip() if was is not None else False
+
+
+def _names(desk: Desk, several: Sequence[Mapping[str, Any]]) -> dict[tuple[str, int], str]:
+    """Return the names of what some fields hold the ids of, by field and id."""
+    ids = defaultdict[str, set[int]](set)
+    for fields in several:
+        for name, value in fields.items():
+            if isinstance(value, int):
+                ids[name].add(value)
+    found = {}
+    for name in (one for one in (*KINDS, *PEOPLE) if one in ids):
+        known = (
+            logins_of(desk.store, ids[name]) if name in PEOPLE else names(desk.store, KINDS[name], ids[name])
+        )
+        found.update({(name, id): text for id, text in known.items()})
+    return found

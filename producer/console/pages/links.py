@@ -46,6 +46,12 @@ HelpdeskId = Annotated[int, Path(ge=0, le=LARGEST)]
 @router.get("/links")
 def links(request: Request, desk: AtDesk, kind: str = "entity", find: str = "", after: int = 0) -> Response:
     """List the links of entities, or of projects."""
+    return _list(request, desk, kind, find, after)
+
+
+def _list(
+    request: Request, desk: AtDesk, kind: str, find: str = "", after: int = 0, *, wrong: str | None = None
+) -> Response:
     shown = LinkKind.PROJECT if kind == "project" else LinkKind.ENTITY
     found = named_links(desk.store, shown)
     projects, text = found.projects, find.strip().lower()
@@ -64,17 +70,20 @@ def links(request: Request, desk: AtDesk, kind: str = "entity", find: str = "", 
         categories=found.categories,
         find=find.strip(),
         total=len(found.links),
+        wrong=wrong,
+        status=200 if wrong is None else 422,
     )
 
 
 @router.get("/links/open")
-def open_form(request: Request) -> Response:
+def open_form(request: Request, desk: AtDesk) -> Response:
     """Lead to the form of the helpdesk project or entity whose number was typed."""
     kind = "project" if request.query_params.get("kind") == "project" else "entity"
-    number = read_id((request.query_params.get("id") or "").strip())
+    asked = (request.query_params.get("id") or "").strip()
+    number = read_id(asked)
     if number is not None:
         return go(f"{PATH}/{kind}/{number}")
-    return go(f"{PATH}?kind={kind}")
+    return _list(request, desk, kind, wrong=asked[:200])
 
 
 @router.get("/links/{kind}/{helpdesk_id}")

@@ -11,13 +11,13 @@ from redis.exceptions import RedisError
 from starlette.responses import Response
 
 from producer.admin.configuration import configuration
-from producer.admin.configuration.connecting import Tested, try_connection
+from producer.admin.configuration.connecting import Tested, sealed_key, try_connection, unsealed_key
 from producer.admin.configuration.metadata import begin_reading, cached
 from producer.admin.people.people import logins_of
 from producer.console.entry.answers import AtDesk
+from producer.console.entry.once import Secret, forget, hand_over, handed_over
 from producer.console.entry.visitors import Fields
 from producer.console.pages.parts import Form, go, page_router, show
-from shared.codes.notice import Notice
 from shared.errors import SettingsError
 from shared.events.config import PluginConfig
 from shared.metadata.confirming import OF_SPEC
@@ -29,6 +29,10 @@ from shared.values.ids import read_id
 
 router = page_router()
 PATH = "/console/settings"
+WARNINGS = "warnings"
+SHOWN = 50
+"""So many issues are listed before their status is changed."""
+
 SOON_S = 2.0
 """So long somebody waits for a reading before the page shows how far it is."""
 
@@ -49,8 +53,13 @@ HELPDESK_STATUSES = {
 
 @router.get("/settings")
 def settings(request: Request, desk: AtDesk) -> Response:
-    """Show the settings."""
-    return _show(request, desk)
+    """Show the settings, and once what is to be known of what was saved just now."""
+    told = handed_over(request)
+    if told is None or told.kind != WARNINGS:
+        return _show(request, desk)
+    response = _show(request, desk, warnings=[str(one) for one in json.loads(told.text)])
+    forget(request, response, PATH)
+    return response
 
 
 @router.post("/settings")
@@ -58,19 +67,33 @@ def save(request: Request, desk: AtDesk, form: Form) -> Response:
     """Save what was changed; a wrong form keeps every value."""
     before = configuration.current(desk.store)
     typed = _typed(form, before)
-    key = form.text("api_key")
+    key = form.text("api_key") or _tested_key(desk, form)
     if form.text("seen") != _seen(before):
-        return _show(request, desk, form=form, status=409, faults={"": "stale"})
+        sealed = _sealed(desk, typed["base_url"], key)
+        return _show(request, desk, form=form, status=409, faults={"": "stale"}, sealed=sealed)
     changed = {name: text for name, text in typed.items() if text != _as_typed(before, name)}
     try:
         if not changed and not key:
             return go(PATH, "unchanged")
         done = configuration.save(desk, changed, api_key=key or None, moved=form.has("moved"))
     except SettingsError as wrong:
-        return _show(request, desk, form=form, status=422, faults=_faults(wrong))
-    if done.warnings or done.owed:
-        return _show(request, desk, saved=True, warnings=done.warnings, owed=len(done.owed))
-    return go(PATH, "saved")
+        sealed = _sealed(desk, typed["base_url"], key)
+        return _show(request, desk, form=form, status=422, faults=_faults(wrong), sealed=sealed)
+    response = go(f"{PATH}/statuses" if done.owed else PATH, "saved")
+    if done.warnings:
+        text = json.dumps([sentence(one) for one in done.warnings])
+        hand_over(request, response, Secret(WARNINGS, "", text), PATH)
+    return response
+
+
+@router.get("/settings/statuses")
+def owed_statuses(request: Request, desk: AtDesk) -> Response:
+    """List the issues that have another status than the map says, before anything is changed."""
+    owed = configuration.owed_statuses(desk.store, SHOWN)
+    if not owed.count:
+        return go(PATH, request.query_params.get("did", ""))
+    base_url = configuration.current(desk.store).base_url
+    return show(request, "statuses", owed=owed, base_url=base_url, names=HELPDESK_STATUSES)
 
 
 @router.post("/settings/statuses")
@@ -92,10 +115,11 @@ def test(request: Request, desk: AtDesk, form: Form) -> Response:
                 if name in ("base_url", "header_prefix", "verify_tls")
             }
         )
-        tested = try_connection(desk, wanted, form.text("api_key"))
+        key = form.text("api_key") or _tested_key(desk, form)
+        tested = try_connection(desk, wanted, key)
     except SettingsError as wrong:
         return _show(request, desk, form=form, status=422, faults=_faults(wrong))
-    return _show(request, desk, form=form, tested=tested)
+    return _show(request, desk, form=form, tested=tested, sealed=_sealed(desk, wanted.base_url, key))
 
 
 @router.post("/settings/metadata")
@@ -117,9 +141,8 @@ def _show(
     status: int = 200,
     faults: dict[str, str] | None = None,
     tested: Tested | None = None,
-    saved: bool = False,
-    warnings: Sequence[Notice] = (),
-    owed: int = 0,
+    sealed: str = "",
+    warnings: Sequence[str] = (),
 ) -> Response:
     # first of all: what has ended by then is in what is read next
     try:
@@ -154,11 +177,25 @@ def _show(
         reading=reading,
         faults=faults or {},
         tested=tested,
-        saved=saved,
-        warnings=[sentence(one) for one in warnings],
-        owed=owed,
+        sealed=sealed,
+        warnings=warnings,
+        is_typed=form is not None,
         seen=_seen(config),
     )
+
+
+def _sealed(desk: AtDesk, base_url: str | None, key: str) -> str:
+    """Return a typed key as the page holds it until it is saved; empty where there is none, or no way to seal it."""
+    try:
+        return sealed_key(desk.vault, base_url or "", key) if key else ""
+    except SettingsError:
+        return ""
+
+
+def _tested_key(desk: AtDesk, form: Fields) -> str:
+    """Return the key that was typed before, as long as it goes to the address with which it was typed."""
+    sealed = form.text("sealed_key")
+    return unsealed_key(desk.vault, form.text("base_url"), sealed) or "" if sealed else ""
 
 
 def _typed(form: Fields, before: PluginConfig) -> dict[str, str]:

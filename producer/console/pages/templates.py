@@ -13,7 +13,7 @@ from producer.admin.dryrun.results import DryRun
 from producer.admin.looking.events import recent_events
 from producer.admin.templates.defaults import WITH_TICKET, default_template
 from producer.admin.templates.preview import preview as render
-from producer.admin.templates.templates import EditedMeanwhile, TemplateRefused
+from producer.admin.templates.templates import Described, EditedMeanwhile, TemplateRefused
 from producer.console.entry.answers import AtDesk, Id
 from producer.console.entry.visitors import Fields
 from producer.console.pages.parts import Form, go, page_router, show
@@ -63,7 +63,7 @@ def create(request: Request, desk: AtDesk, form: Form) -> Response:
     except TemplateRefused as refused:
         faults = {field: sentence(problem) for field, problem in refused.faults} or {"": str(refused)}
         return _editor(request, desk, operation, body=body, name=name, faults=faults, status=422)
-    return go(f"{PATH}/{kept.id}", "saved")
+    return go(f"{PATH}/{kept.id}", _saved(kept))
 
 
 @router.post("/templates/preview")
@@ -90,10 +90,9 @@ def act(request: Request, desk: AtDesk, template_id: Id, form: Form) -> Response
     store = desk.templates
     try:
         if what in ("save", "save-activate"):
-            kept = store.edit(template_id, form.raw("body"), who, based_on=form.number("based_on") or 0)
-            if what == "save-activate":
-                store.activate(template_id, who, kept.version)
-            return go(here, "saved" if what == "save" else "activated")
+            based_on, in_force = form.number("based_on") or 0, what == "save-activate"
+            kept = store.edit(template_id, form.raw("body"), who, based_on=based_on, in_force=in_force)
+            return go(here, "activated" if in_force else _saved(kept))
         if what == "activate":
             store.activate(template_id, who, version)
             return go(here, "activated")
@@ -127,6 +126,11 @@ def compare(request: Request, desk: AtDesk, template_id: Id, old: int, new: int)
     lines = list(difflib.ndiff(before.body.splitlines(), after.body.splitlines()))
     told = [(line[:1], line[2:]) for line in lines if not line.startswith("?")]
     return show(request, "compare", template=after, old=old, new=new, lines=told)
+
+
+def _saved(kept: Described) -> str:
+    """Return what was done, as notices name it: a faulty text is a draft."""
+    return "draft" if kept.fault else "saved"
 
 
 def _operation(text: str) -> Operation:

@@ -9,12 +9,15 @@ from starlette.responses import Response
 
 from producer.admin.catching_up import replay as events
 from producer.admin.decisions.forgotten_links import forget_link
+from producer.admin.decisions.undo import take_back, unused_adoptions
 from producer.admin.looking.story import destination, names_of, trace_ticket
 from producer.console.drawing.fixing import HINTS, fix
 from producer.console.entry.answers import AtDesk, Id
 from producer.console.pages.parts import Form, go, page_router, show
+from producer.web.problems import Problem
 from shared.codes.kinds import Kind
 from shared.codes.notice import Notice, codes_in
+from shared.codes.refusals import Refusal
 from shared.codes.steps import What
 from shared.errors import NotFound
 from shared.store.tables.journal import EventState
@@ -34,8 +37,11 @@ BAD = (
 @router.get("/tickets")
 def find_ticket(request: Request) -> Response:
     """Lead to the ticket whose number somebody typed."""
-    ticket_id = read_id(request.query_params.get("number", "").strip().removeprefix("#"))
-    return go(f"/console/tickets/{ticket_id}" if ticket_id else "/console/events")
+    asked = request.query_params.get("number", "").strip()
+    ticket_id = read_id(asked.removeprefix("#"))
+    if ticket_id:
+        return go(f"/console/tickets/{ticket_id}")
+    return show(request, "ticket_unknown", status=422, ticket_id=None, asked=asked[:200])
 
 
 @router.get("/tickets/{ticket_id}")
@@ -44,7 +50,7 @@ def ticket(request: Request, desk: AtDesk, ticket_id: Id) -> Response:
     try:
         found = trace_ticket(desk.store, ticket_id, desk.redis)
     except NotFound:
-        return show(request, "ticket_unknown", status=404, ticket_id=ticket_id)
+        return show(request, "ticket_unknown", status=404, ticket_id=ticket_id, asked="")
     snapshot: dict[str, Any] = found.state.snapshot if found.state else {}
     place = destination(desk.store, found)
     body = next(
@@ -76,6 +82,7 @@ def ticket(request: Request, desk: AtDesk, ticket_id: Id) -> Response:
             for one in found.ticket_tasks
             if one.state in (LedgerState.HELD, LedgerState.GONE)
         ],
+        adoptions=unused_adoptions(found.steps),
         fix=fix,
         is_bad=_is_bad,
     )
@@ -100,6 +107,19 @@ def forget(desk: AtDesk, ticket_id: Id, form: Form) -> Response:
     except NotFound:
         return go(f"/console/tickets/{ticket_id}", "unchanged")
     return go(f"/console/tickets/{ticket_id}", "forgotten")
+
+
+@router.post("/tickets/{ticket_id}/take-back")
+def undo(desk: AtDesk, ticket_id: Id, form: Form) -> Response:
+    """Take an adoption back; the row waits for a decision again."""
+    try:
+        kind = Kind(form.text("kind"))
+        done = take_back(desk, kind, form.number("key") or 0)
+    except ValueError:
+        raise Problem(422, "Not valid", why=Refusal.NOTHING_ASKED_FOR()) from None
+    except NotFound:
+        return go(f"/console/tickets/{ticket_id}", "unchanged")
+    return go(f"/console/held/{done.kind}/{done.key}", "taken-back")
 
 
 def _page(snapshot: dict[str, Any], helpdesk: str | None, ticket_id: int) -> str | None:

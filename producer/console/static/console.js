@@ -111,6 +111,7 @@ const fetchJson = async (path, options) => {
   return answer.json();
 };
 let serial = 0;
+const combos = [];
 for (const input of document.querySelectorAll("input[data-search]")) {
   const box = document.createElement("div"), shown = document.createElement("input"), list = document.createElement("ul");
   const id = `list-${serial++}`;
@@ -159,6 +160,20 @@ for (const input of document.querySelectorAll("input[data-search]")) {
       list.hidden = false; shown.setAttribute("aria-expanded", "true"); at = -1;
     } catch { say(words.old); }
   };
+  // a name that is typed exactly is that choice, as much as one that is clicked
+  const settle = async () => {
+    const text = shown.value.trim();
+    if (input.value || !text) return;
+    const other = input.dataset.with && document.querySelector(`input[name="${input.dataset.with}"]`)?.value || "0";
+    const found = await fetchJson(`${input.dataset.search}?q=${encodeURIComponent(text)}&project=${other}`);
+    if (input.value || shown.value.trim() !== text) return;
+    const same = found.filter((one) => one.name.toLowerCase() === text.toLowerCase());
+    if (same.length === 1) choose({ dataset: { id: String(same[0].id), name: same[0].name } });
+    else shown.setCustomValidity(words.nothing);
+  };
+  combos.push({ form: input.form, settle, isOpen: () => !input.value && shown.value.trim() !== "" });
+  shown.addEventListener("blur", () => { settle().catch(() => {}); });
+  shown.addEventListener("input", () => { shown.setCustomValidity(""); });
   shown.addEventListener("input", () => { input.value = /^\d+$/.test(shown.value.trim()) ? shown.value.trim() : ""; clearTimeout(waiting); waiting = setTimeout(search, 150); });
   shown.addEventListener("focus", () => { shown.select(); });
   shown.addEventListener("click", search);
@@ -168,6 +183,37 @@ for (const input of document.querySelectorAll("input[data-search]")) {
     else if (event.key === "ArrowUp") { event.preventDefault(); point(at - 1); }
     else if (event.key === "Enter" && !list.hidden && at >= 0) { event.preventDefault(); choose(list.querySelectorAll("[role=option][data-id]")[at]); }
     else if (event.key === "Escape") close();
+  });
+}
+
+document.addEventListener("submit", (event) => {
+  const form = event.target, button = event.submitter;
+  const open = combos.filter((one) => one.form === form && one.isOpen());
+  if (!open.length) return;
+  event.preventDefault(); event.stopImmediatePropagation();
+  Promise.all(open.map((one) => one.settle())).then(() => form.requestSubmit(button), () => say(words.old));
+}, true);
+
+// --- a form whose changes would be lost asks before it is left
+for (const form of document.querySelectorAll("form[data-guard]")) {
+  const now = () => JSON.stringify([...new FormData(form)].filter(([name]) => name !== "form_token"));
+  let was = form.dataset.guard === "typed" ? "" : now();
+  window.addEventListener("submit", (event) => { if (event.target === form && !event.defaultPrevented) was = null; });
+  window.addEventListener("beforeunload", (event) => { if (was !== null && now() !== was) event.preventDefault(); });
+}
+
+// --- a button that copies a text; outside TLS browsers have no clipboard, but copy what is selected
+for (const button of document.querySelectorAll("button[data-copy]")) {
+  const from = document.getElementById(button.dataset.copy);
+  button.hidden = false;
+  button.addEventListener("click", async () => {
+    try {
+      await navigator.clipboard.writeText(from.textContent);
+    } catch {
+      getSelection().selectAllChildren(from);
+      document.execCommand("copy");
+    }
+    say(button.dataset.copied);
   });
 }
 

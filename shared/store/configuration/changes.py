@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
+from dataclasses import dataclass
+from datetime import datetime
 from typing import Any
 
-from sqlalchemy import insert, select
+from sqlalchemy import func, insert, select
 from sqlalchemy.orm import Session
 
 from shared.codes.notice import Notice, notice_json
@@ -33,6 +35,25 @@ def whoever() -> str:
     return _who.get()
 
 
+@dataclass(frozen=True, slots=True)
+class WantedChanges:
+    """Which changes.
+
+    Attributes:
+        who: part of the name of who made them, in either case; empty: anybody.
+        codes: what was done; empty: anything.
+        since, until: when.
+    """
+
+    who: str = ""
+    codes: Collection[str] = ()
+    since: datetime | None = None
+    until: datetime | None = None
+
+
+ALL = WantedChanges()
+
+
 class Changes:
     """Writes and reads the record within one transaction."""
 
@@ -55,16 +76,21 @@ class Changes:
         return self._session.get(ChangeRecord, change_id)
 
     def find(
-        self, *, limit: int, older_than: int | None = None, code: str | None = None, who: str | None = None
+        self, *, limit: int, older_than: int | None = None, wanted: WantedChanges = ALL
     ) -> Sequence[ChangeRecord]:
         """Return changes, newest first."""
         statement = select(ChangeRecord).order_by(ChangeRecord.id.desc()).limit(limit)
         if older_than is not None:
             statement = statement.where(ChangeRecord.id < older_than)
-        if code:
-            statement = statement.where(ChangeRecord.code == code)
-        if who:
-            statement = statement.where(ChangeRecord.who == who)
+        if wanted.codes:
+            statement = statement.where(ChangeRecord.code.in_(wanted.codes))
+        if wanted.who:
+            name = func.lower(ChangeRecord.who)
+            statement = statement.where(name.contains(wanted.who.lower(), autoescape=True))
+        if wanted.since:
+            statement = statement.where(ChangeRecord.at >= wanted.since)
+        if wanted.until:
+            statement = statement.where(ChangeRecord.at <= wanted.until)
         return self._session.scalars(statement).all()
 
     def prune(self, older_than_days: float, limit: int) -> int:

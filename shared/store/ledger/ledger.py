@@ -357,6 +357,21 @@ class Ledger(LedgerQueries):
             **keeping(reason),
         )
 
+    def take_back(self, key: int, tracker_id: int, reason: Notice) -> bool:
+        """Hold a row again that a person had linked to the wrong object; that stays a candidate."""
+        return self._move(
+            (LedgerEvent.PERSON_TAKES_BACK,),
+            self._object(key, tracker_id),
+            self._model.adopted.is_(True),
+            tracker_id=None,
+            adopted=False,
+            author_id=None,
+            attempt=self._model.attempt + 1,
+            settle_after=None,
+            candidates=[tracker_id],
+            **keeping(reason),
+        )
+
     def unlink(self, key: int, tracker_id: int) -> bool:
         """Free a link that a person wants forgotten, though its object still exists; no lookup adopts that again."""
         return self._move(

@@ -55,6 +55,7 @@ class LedgerEvent(StrEnum):
     ISSUE_LOST = "issue lost"
     PERSON_ADOPTS = "a person adopts"
     PERSON_CREATES_AGAIN = "a person has it created again"
+    PERSON_TAKES_BACK = "a person takes an adoption back"
     PERSON_FORGETS = "a person has the link forgotten"
     TAKEN_OVER = "taken over"
 
@@ -230,6 +231,11 @@ ROWS = (
         LedgerEvent.PERSON_CREATES_AGAIN, FOR_A_PERSON, FREE, NO_GUARD,
         "A person said that there is no such object, or that it is to be replaced.",
         (InJournal.REOPEN_HELD, InJournal.REOPEN_CAUSE_ALWAYS), (What.PERSON_DECIDES,),
+    ),
+    Transition(
+        LedgerEvent.PERSON_TAKES_BACK, (LINKED,), HELD, (*OF_OBJECT, Guard.ADOPTED),
+        "A person had named the wrong object, and nothing was sent to it yet.",
+        notices=(What.ADOPTION_TAKEN_BACK,),
     ),
     Transition(
         LedgerEvent.PERSON_FORGETS, (LINKED,), FREE, OF_OBJECT,

@@ -11,7 +11,7 @@ from shared.errors import SettingsError
 from shared.process.settings import Settings
 from shared.store.tables.database import Database
 
-HEAD = "0023"
+HEAD = "0024"
 """The newest revision. A process looks at its start, without Alembic."""
 
 

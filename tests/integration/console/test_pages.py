@@ -338,8 +338,11 @@ def test_a_changed_status_map_is_offered_for_what_was_given_before(
         "status.2": "2",
         "status.5": "2",
     }
-    saved = visitor.send("/console/settings", typed)
-    assert "1 issue has another status than the map says now" in saved.text
+    where = visitor.do("/console/settings", typed)
+    assert where == "/console/settings/statuses?did=saved"
+    shown = visitor.open(where)
+    assert "1 issue has another status than the map says now" in shown
+    assert "Printer 4711 on fire" in shown, "it is listed before anything is changed"
     assert visitor.do("/console/settings/statuses") == "/console/settings?did=given"
     bridge.sync()
     (issue,) = ours(stand_in)
@@ -349,7 +352,7 @@ def test_a_changed_status_map_is_offered_for_what_was_given_before(
 def test_what_does_not_exist_is_said_as_a_page(visitor: Visitor) -> None:
     assert "Nothing was ever heard" in visitor.open("/console/tickets/99", status=404)
     nowhere = visitor.open("/console/nonsense", status=404)
-    assert "there is nothing at this address" in nowhere
+    assert "There is nothing at this address" in nowhere
     assert "Try again" not in nowhere
     assert "Not found" in visitor.open("/console/knowledge/KB-NONE-001", status=404)
 

@@ -146,6 +146,7 @@ CASES: dict[tuple[LedgerEvent, ...], Case] = {
     (E.ISSUE_LOST,): Case(lambda b, at: b.hold(at.key, None, WHY, [1])),
     (E.PERSON_ADOPTS,): Case(lambda b, at: b.resolve(at.key, at.new, WHY)),
     (E.PERSON_CREATES_AGAIN,): Case(lambda b, at: b.resolve(at.key, None, WHY)),
+    (E.PERSON_TAKES_BACK,): Case(lambda b, at: b.take_back(at.key, at.own, WHY), {"adopted": True}),
     (E.PERSON_FORGETS,): Case(lambda b, at: b.unlink(at.key, at.own)),
     (E.TAKEN_OVER,): Case(take_over),
 }

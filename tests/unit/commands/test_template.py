@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -76,7 +77,7 @@ def test_what_is_saved_and_activated_at_once_is_that_text_though_somebody_saves_
     number, kept = str(save(shell)), TemplateStore.edit
 
     def and_somebody_else(
-        store: TemplateStore, template_id: int, body: str, who: str, **named: int
+        store: TemplateStore, template_id: int, body: str, who: str, **named: Any
     ) -> Described:
         mine = kept(store, template_id, body, who, **named)
         kept(store, template_id, '{"issue": {"subject": "another"}}', "bert", based_on=mine.version)

@@ -1,0 +1,69 @@
+"""The audit log: who changed what."""
+
+from __future__ import annotations
+
+import sys
+from typing import Annotated
+
+import typer
+
+from producer.admin.showing.moments import when
+from producer.commands.desk import open_desk
+from producer.commands.failures import WrongUsage
+from producer.commands.output import print_json, say, table
+from producer.commands.register import Json, add, zoned
+from shared.sentences.render import sentence
+
+
+def register(app: typer.Typer, look: str) -> None:
+    """Add the command of this module."""
+    add(
+        app,
+        changes,
+        look,
+        "deskbridge changes --who claire",
+        "deskbridge changes --what accounts --since 2026-11-20T00:00:00Z",
+        "deskbridge changes --csv > changes.csv",
+    )
+
+
+def changes(
+    who: Annotated[str, typer.Option(metavar="NAME", help="Part of the name of who made it.")] = "",
+    what: Annotated[
+        str,
+        typer.Option(
+            metavar="WHAT",
+            help="A code, or settings, links, people, decisions, events, templates, recovery, accounts, sessions.",
+        ),
+    ] = "",
+    since: Annotated[
+        str | None,
+        typer.Option(metavar="TIME", help="Not before this time, with its zone.", show_default=False),
+    ] = None,
+    limit: Annotated[int, typer.Option(metavar="N", min=1, max=1_000_000, help="How many at most.")] = 100,
+    as_csv: Annotated[bool, typer.Option("--csv", help="Print all that match as CSV.")] = False,
+    as_json: Json = False,
+) -> None:
+    """List what people changed, newest first: who, what, before and after."""
+    from producer.admin.looking.changes import change_record_json, changes_csv, codes_of, latest_changes
+    from shared.store.configuration.changes import WantedChanges
+
+    codes = codes_of(what)
+    if what and not codes:
+        raise WrongUsage(f"--what {what}: there is no such subject or code")
+    wanted = WantedChanges(who, codes, zoned(since))
+    with open_desk() as desk:
+        if as_csv:
+            for lines in changes_csv(desk.store, wanted):
+                sys.stdout.write(lines)
+            return
+        found = latest_changes(desk.store, limit=limit, wanted=wanted)
+    if as_json:
+        print_json([change_record_json(one) for one in found])
+    elif not found:
+        say("No such change.")
+    else:
+        table(
+            ("Id", "When", "Who", "What"),
+            [(one.id, when(one.at), one.who, sentence(one.notice)) for one in found],
+        )
