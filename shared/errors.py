@@ -21,11 +21,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from shared.codes.faults import Fault
-from shared.codes.invalid import Faults, faults_in, faulty
-from shared.codes.notice import Code, Notice
-from shared.codes.refusals import Refusal
-from shared.sentences.render import sentence
+from shared.notices.faults import Fault
+from shared.notices.invalid import Faults, faults_in, faulty
+from shared.notices.notice import Code, Notice
+from shared.notices.refusals import Refusal
+from shared.notices.render import sentence
 
 
 class BridgeError(Exception):

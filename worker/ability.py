@@ -9,8 +9,8 @@ from contextlib import suppress
 from redis.exceptions import RedisError
 from sqlalchemy.exc import SQLAlchemyError
 
-from shared.codes.notice import Notice
 from shared.errors import SettingsError
+from shared.notices.notice import Notice
 from shared.redis.heartbeat import WORKER, Heartbeats
 from shared.telemetry.logs import get_logger, reason_fields
 

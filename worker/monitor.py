@@ -9,8 +9,8 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, generate_latest
 
-from shared.codes.refusals import Refusal
 from shared.errors import SettingsError
+from shared.notices.refusals import Refusal
 from shared.process.settings import Settings
 from shared.telemetry.logs import get_logger
 

@@ -13,10 +13,10 @@ from celery import Celery
 from celery.signals import worker_shutting_down
 from redis.exceptions import RedisError
 
-from shared.codes.refusals import Refusal
 from shared.errors import BridgeError, SettingsError
 from shared.monitoring.clocks import OwnClock
 from shared.monitoring.standing import StandingCollector
+from shared.notices.refusals import Refusal
 from shared.process.itself import Process
 from shared.process.settings import Settings
 from shared.queue.celery_app import drop_strange_keys

@@ -10,19 +10,19 @@ from importlib import import_module
 
 import typer
 from fastapi import FastAPI
+from producer.admin.knowledge.by_code import BY_CODE
 from typer.cli import get_docs_for_click
 
-import shared.codes
+import shared.notices
 from deploy.site.markdown import code, link, table
 from deploy.site.tables import RECORDS
-from producer.admin.knowledge.by_code import BY_CODE
 from producer.commands.main import app
 from producer.console.app import create_console
 from producer.hooks.app import create_app
-from shared.codes.notice import Code
+from shared.notices.notice import Code
+from shared.notices.render import WHAT
+from shared.notices.template import Plural
 from shared.process.settings import Settings
-from shared.sentences.render import WHAT
-from shared.sentences.template import Plural
 
 LEFT_OUT = (
     r"(?s)^.*?(?=\n## )",
@@ -89,8 +89,8 @@ def codes() -> str:
 
 
 def _kinds() -> Iterator[type[Code]]:
-    for module in pkgutil.iter_modules(shared.codes.__path__):
-        name = f"shared.codes.{module.name}"
+    for module in pkgutil.iter_modules(shared.notices.__path__):
+        name = f"shared.notices.{module.name}"
         for kind in vars(import_module(name)).values():
             if isinstance(kind, type) and issubclass(kind, Code) and kind.__module__ == name and len(kind):
                 yield kind

@@ -11,7 +11,8 @@ from producer.admin.showing.moments import when
 from producer.commands.desk import open_desk, settings
 from producer.commands.output import print_json, say, table
 from producer.commands.register import Json, add
-from shared.codes.refusals import Refusal
+from shared.notices.access import AccessRefusal
+from shared.notices.refusals import Refusal
 
 if TYPE_CHECKING:
     from producer.admin.access.accounts import KnownToken
@@ -143,7 +144,7 @@ def token(
         elif rotate:
             say(desk.accounts.rotate_token(name))
         else:
-            right = _right(scope, tuple(Right), Refusal.TOKEN_RIGHT_UNKNOWN)
+            right = _right(scope, tuple(Right), AccessRefusal.TOKEN_RIGHT_UNKNOWN)
             say(desk.accounts.add_token(name, right, owner, expires))
 
 
@@ -172,7 +173,7 @@ def tokens(as_json: Json = False) -> None:
 
 
 def _right(
-    text: str, choices: tuple[Right, ...], otherwise: Refusal = Refusal.ACCOUNT_RIGHT_UNKNOWN
+    text: str, choices: tuple[Right, ...], otherwise: Refusal = AccessRefusal.ACCOUNT_RIGHT_UNKNOWN
 ) -> Right:
     from producer.commands.failures import WrongUsage
 

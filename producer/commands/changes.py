@@ -12,7 +12,7 @@ from producer.commands.desk import open_desk
 from producer.commands.failures import WrongUsage
 from producer.commands.output import print_json, say, table
 from producer.commands.register import Json, add, zoned
-from shared.sentences.render import sentence
+from shared.notices.render import sentence
 
 
 def register(app: typer.Typer, look: str) -> None:

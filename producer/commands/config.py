@@ -12,7 +12,7 @@ from producer.commands.desk import open_desk
 from producer.commands.failures import WrongUsage
 from producer.commands.output import count, plain, print_json, say, table, warn
 from producer.commands.register import Json, add
-from shared.sentences.render import sentence
+from shared.notices.render import sentence
 
 app = typer.Typer(
     help="Show or change the tracker's address, defaults and API key.",

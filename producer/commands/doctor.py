@@ -83,11 +83,13 @@ def _line(one: CheckResult, blind: list[CheckResult]) -> str:
 def _tell(findings: list[CheckResult]) -> None:
     from rich.text import Text
 
-    from shared.codes.findings import Finding
+    from shared.notices.doctor_service import ServiceFinding
 
     out = console()
     blind = [
-        one for one in findings if one.found.code in (Finding.NOT_LOOKED_AT, Finding.NOT_REACHED_IN_TIME)
+        one
+        for one in findings
+        if one.found.code in (ServiceFinding.NOT_LOOKED_AT, ServiceFinding.NOT_REACHED_IN_TIME)
     ]
     for one in findings:
         if one in blind[1:]:

@@ -12,10 +12,10 @@ from producer.commands.desk import open_desk
 from producer.commands.failures import WrongUsage
 from producer.commands.output import count, print_json, say, state_text, table, warn
 from producer.commands.register import Json, add, fit, fits
-from shared.sentences.render import sentence
+from shared.notices.render import sentence
 
 if TYPE_CHECKING:
-    from shared.codes.notice import Notice
+    from shared.notices.notice import Notice
     from shared.store.tables.journal import JournalEvent
 
 State = Literal["pending", "held", "done", "skipped", "superseded", "failed"]

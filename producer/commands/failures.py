@@ -7,9 +7,9 @@ from typing import Any
 import typer
 
 from producer.admin.showing.failures import why
-from shared.codes.notice import Notice
-from shared.codes.refusals import Refusal
 from shared.errors import BridgeError
+from shared.notices.notice import Notice
+from shared.notices.refusals import Refusal
 
 FAILED = 1
 WRONG_USAGE = 2
@@ -42,7 +42,7 @@ def _reword(error: Any) -> None:
     """Say what was expected of an argument or option in our words, which typer's own display then shows."""
     from pydantic import ValidationError
 
-    from shared.sentences.render import sentence
+    from shared.notices.render import sentence
     from shared.values.validation import expected
 
     if isinstance(error.__cause__, ValidationError):

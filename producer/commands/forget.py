@@ -10,7 +10,7 @@ from producer.commands.desk import open_desk
 from producer.commands.failures import WrongUsage
 from producer.commands.output import count, print_json, say, table, warn
 from producer.commands.register import Json, add, fits
-from shared.sentences.render import sentence
+from shared.notices.render import sentence
 
 
 def register(app: typer.Typer, panel: str) -> None:

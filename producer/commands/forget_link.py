@@ -11,7 +11,7 @@ from producer.commands.desk import open_desk
 from producer.commands.failures import WrongUsage
 from producer.commands.output import count, say
 from producer.commands.register import add, fits
-from shared.codes.kinds import Kind
+from shared.notices.kinds import Kind
 
 
 def register(app: typer.Typer, panel: str) -> None:

@@ -13,7 +13,7 @@ from producer.commands.desk import open_desk
 from producer.commands.failures import WrongUsage
 from producer.commands.output import print_json, say, table, warn
 from producer.commands.register import Json, add, fits
-from shared.codes.kinds import Kind
+from shared.notices.kinds import Kind
 
 if TYPE_CHECKING:
     from producer.admin.desk import Desk

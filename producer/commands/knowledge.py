@@ -35,7 +35,7 @@ def show(
     """
     from producer.admin.knowledge.by_code import BY_CODE
     from producer.admin.knowledge.shipped import shipped
-    from shared.sentences.render import pattern
+    from shared.notices.render import pattern
 
     what, why = pattern(record_id)
     if what and record_id not in BY_CODE:

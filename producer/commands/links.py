@@ -11,7 +11,7 @@ from producer.commands.desk import open_desk
 from producer.commands.failures import WrongUsage
 from producer.commands.output import count, print_json, say, table, warn
 from producer.commands.register import Json, add, fits
-from shared.codes.refusals import Refusal
+from shared.notices.refusals import Refusal
 
 if TYPE_CHECKING:
     from producer.admin.projects.links import Linked

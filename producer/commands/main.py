@@ -35,10 +35,10 @@ from producer.commands import (
 )
 from producer.commands.failures import explain
 from producer.commands.output import complain, print_json
-from shared.codes.notice import notice_json
+from shared.notices.notice import notice_json
+from shared.notices.render import sentence
 from shared.process.dumps import guard_memory
 from shared.process.loading import look_seldom
-from shared.sentences.render import sentence
 
 SUMMARY = """Forwards helpdesk tickets and ticket tasks to a project tracker: exactly once, by the right person.
 

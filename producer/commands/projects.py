@@ -12,7 +12,7 @@ from producer.commands.desk import open_desk
 from producer.commands.links import From, HelpdeskId, Replay, check_helpdesk_id, warn_of_metadata
 from producer.commands.output import print_json, say, warn
 from producer.commands.register import Json, add, fits
-from shared.sentences.render import sentence
+from shared.notices.render import sentence
 
 
 def register(app: typer.Typer, panel: str) -> None:

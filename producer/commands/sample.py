@@ -10,10 +10,10 @@ import typer
 from producer.commands.desk import open_desk
 from producer.commands.failures import WrongUsage
 from producer.commands.output import complain, print_json, say, warn
-from shared.codes.notice import Notice
-from shared.codes.refusals import Refusal
 from shared.errors import BridgeError
-from shared.sentences.render import sentence
+from shared.notices.notice import Notice
+from shared.notices.refusals import Refusal
+from shared.notices.render import sentence
 
 if TYPE_CHECKING:
     from pydantic import SecretStr

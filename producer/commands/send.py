@@ -13,7 +13,7 @@ from producer.commands.desk import settings
 from producer.commands.failures import WrongUsage
 from producer.commands.output import console, count, print_json, say
 from producer.commands.register import Json, add, fits
-from shared.codes.refusals import Refusal
+from shared.notices.refusals import Refusal
 
 if TYPE_CHECKING:
     from pydantic import SecretStr

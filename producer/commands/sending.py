@@ -14,11 +14,11 @@ import requests
 from pydantic import SecretStr
 from standardwebhooks import Webhook
 
-from shared.codes.invalid import Invalid
-from shared.codes.notice import Notice
-from shared.codes.refusals import Refusal
 from shared.errors import BridgeError, InvalidEvent
 from shared.events.delivery import parse_delivery
+from shared.notices.invalid import Invalid
+from shared.notices.notice import Notice
+from shared.notices.refusals import Refusal
 from shared.values.utf8 import json_bytes
 
 MOST_EVENTS = 100

@@ -11,7 +11,7 @@ from producer.admin.showing.moments import when
 from producer.commands.desk import open_desk
 from producer.commands.output import console, plain, print_json, say, state_text, table
 from producer.commands.register import Json, add, fits
-from shared.sentences.render import sentence
+from shared.notices.render import sentence
 
 if TYPE_CHECKING:
     from rich.console import Group

@@ -14,7 +14,7 @@ from producer.commands.desk import CommandDesk, open_desk
 from producer.commands.failures import WrongUsage
 from producer.commands.output import count, print_json, say, table, warn
 from producer.commands.register import Json, add, fits
-from shared.sentences.render import sentence
+from shared.notices.render import sentence
 
 if TYPE_CHECKING:
     from producer.admin.dryrun.results import DryRun

@@ -12,8 +12,8 @@ from producer.admin.desk import Desk
 from producer.console.entry.guard import MONITORED
 from producer.web.problems import Problem
 from producer.web.readiness import FreshLook, told
-from shared.codes.refusals import Refusal
 from shared.monitoring.standing import StandingCollector
+from shared.notices.refusals import Refusal
 from shared.redis.heartbeat import is_there
 from shared.telemetry import metrics
 

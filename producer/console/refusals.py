@@ -21,19 +21,20 @@ from producer.console.entry.visitors import PATH, SignInNeeded
 from producer.console.pages.sign_in import sign_in_needed
 from producer.web.problems import Problem
 from shared.bodies.contexts import NoContext
-from shared.codes.notice import Notice, written
-from shared.codes.refusals import Refusal
 from shared.errors import BridgeError, LockBusy, NotFound, SettingsError, TemplateError, TrackerError
-from shared.sentences.language import N_, said
-from shared.sentences.render import sentence
+from shared.notices.access import AccessRefusal
+from shared.notices.language import N_, said
+from shared.notices.notice import Notice, written
+from shared.notices.refusals import Refusal
+from shared.notices.render import sentence
 from shared.telemetry.logs import get_logger, reason_fields
 from shared.values.validation import expected, path_of
 
 log = get_logger("console")
 OF_STATUS = {
-    400: (N_("Bad Request"), Refusal.BODY_UNREADABLE),
-    404: ("Not found", Refusal.ADDRESS_UNKNOWN),
-    405: (N_("Method Not Allowed"), Refusal.METHOD_NOT_POSSIBLE),
+    400: (N_("Bad Request"), AccessRefusal.BODY_UNREADABLE),
+    404: ("Not found", AccessRefusal.ADDRESS_UNKNOWN),
+    405: (N_("Method Not Allowed"), AccessRefusal.METHOD_NOT_POSSIBLE),
 }
 
 
@@ -58,11 +59,11 @@ def problem_of(error: Exception) -> Problem:
         return error
     if isinstance(error, RequestValidationError):
         faults = [(path_of(one["loc"][1:]) or str(one["loc"][0]), expected(one)) for one in error.errors()]
-        return Problem(422, "Not valid", why=Refusal.REQUEST_NOT_VALID(), faults=faults)
+        return Problem(422, "Not valid", why=AccessRefusal.REQUEST_NOT_VALID(), faults=faults)
     if isinstance(error, HTTPException):
         status = error.status_code
         told = OF_STATUS.get(status)
-        because = told[1]() if told else Refusal.REQUEST_REFUSED(status=status)
+        because = told[1]() if told else AccessRefusal.REQUEST_REFUSED(status=status)
         return Problem(status, told[0] if told else str(error.detail), why=because, headers=error.headers)
     if isinstance(error, BridgeError):
         return _of_ours(error)
@@ -83,7 +84,7 @@ def _of_ours(error: BridgeError) -> Problem:
 
 def _kind_of(error: BridgeError) -> Problem:
     if isinstance(error, FormRefused):
-        return Problem(422, "Not valid", sentence(Refusal.REQUEST_NOT_VALID()))
+        return Problem(422, "Not valid", sentence(AccessRefusal.REQUEST_NOT_VALID()))
     if isinstance(error, TemplateError):
         place = {"line": error.line, "column": error.column}
         faults = [("body", error.problem)]

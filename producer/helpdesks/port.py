@@ -7,8 +7,8 @@ from typing import Any, Protocol
 
 from fastapi import Request
 
-from shared.codes.invalid import Faults
 from shared.events.delivery import Delivery
+from shared.notices.invalid import Faults
 
 
 @dataclass(frozen=True, slots=True)

@@ -37,12 +37,12 @@ from producer.web.connections import ANSWER_S, KNOWN
 from producer.web.problems import Problem
 from producer.web.readiness import FreshLook, told
 from producer.web.shield import ShieldedApp
-from shared.codes.deliveries import Undelivered
-from shared.codes.invalid import faulty
-from shared.codes.notice import Notice
-from shared.codes.refusals import Refusal
 from shared.errors import BadSignature, SettingsError
 from shared.events.delivery import Delivery
+from shared.notices.deliveries import Undelivered
+from shared.notices.invalid import faulty
+from shared.notices.notice import Notice
+from shared.notices.refusals import Refusal
 from shared.process.settings import Settings
 from shared.queue.publisher import Publisher
 from shared.redis.installation import Whose

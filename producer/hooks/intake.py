@@ -6,13 +6,13 @@ import json
 from typing import Any, NoReturn
 
 from producer.web.problems import Problem
-from shared.codes.deliveries import Undelivered
-from shared.codes.invalid import Faults, Invalid
-from shared.codes.notice import Notice
 from shared.errors import InvalidEvent
 from shared.events.delivery import Delivery, parse_delivery
 from shared.events.parsing import may_be_deep, may_have_surrogates
-from shared.sentences.render import sentence
+from shared.notices.deliveries import Undelivered
+from shared.notices.invalid import Faults, Invalid
+from shared.notices.notice import Notice
+from shared.notices.render import sentence
 
 MOST_EVENTS = 500
 MOST_FAULTS = 50

@@ -9,7 +9,7 @@ from collections import OrderedDict
 from dataclasses import dataclass, field
 from typing import Any
 
-from shared.codes.notice import Notice, to_json
+from shared.notices.notice import Notice, to_json
 
 MOST_ADDRESSES = 10
 NO_ADDRESS = "?"

@@ -11,9 +11,9 @@ from contextlib import suppress
 from pydantic import SecretStr
 from standardwebhooks.webhooks import EmptyWebhookSecretError, Webhook
 
-from shared.codes.deliveries import Undelivered
-from shared.codes.refusals import Refusal
 from shared.errors import BadSignature, SettingsError
+from shared.notices.deliveries import Undelivered
+from shared.notices.refusals import Refusal
 from shared.values.validation import is_in_milliseconds
 
 PREFIX = "whsec_"

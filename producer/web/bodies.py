@@ -13,7 +13,7 @@ from starlette.types import Message, Receive, Scope
 
 from producer.web.problems import Problem
 from producer.web.sources import source_of
-from shared.codes.deliveries import Undelivered
+from shared.notices.deliveries import Undelivered
 from shared.values.ids import read_id
 
 LARGEST_BODY = 1024 * 1024

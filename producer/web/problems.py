@@ -11,8 +11,8 @@ from pydantic import BaseModel, ConfigDict, Field
 from pydantic.json_schema import models_json_schema
 from starlette.responses import Response
 
-from shared.codes.notice import Notice, notice_json
-from shared.sentences.render import sentence
+from shared.notices.notice import Notice, notice_json
+from shared.notices.render import sentence
 
 MEDIA_TYPE = "application/problem+json"
 

@@ -7,12 +7,13 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from shared.codes.refusals import Refusal
 from shared.errors import BridgeError, NotFound
 from shared.events.config import PluginConfig
 from shared.events.event import Deletion
 from shared.events.snapshots import Ticket, TicketTask
 from shared.events.stored import stored
+from shared.notices.refusals import Refusal
+from shared.notices.templates import TemplateRefusal
 from shared.store.configuration.links import Link
 from shared.store.configuration.matching import TrackerPerson
 from shared.store.configuration.metadata import Entry, MetadataKind
@@ -137,7 +138,7 @@ def preview_context(
     if row is None:
         raise NotFound(Refusal.EVENT_UNKNOWN(event_id=event_id))
     if operation.from_form:
-        raise NoContext(Refusal.FORM_IS_NO_EVENT(operation=str(operation)))
+        raise NoContext(TemplateRefusal.FORM_IS_NO_EVENT(operation=str(operation)))
     return _event_context(tx, operation, row)
 
 
@@ -163,7 +164,7 @@ def trial_context(
         return context | {"form": {**context["form"], "parent_id": None}}
     link = next(iter(tx.links.all()), None)
     if link is None:
-        raise NoContext(Refusal.NOTHING_LINKED_YET())
+        raise NoContext(TemplateRefusal.NOTHING_LINKED_YET())
     project = tx.metadata.get(MetadataKind.PROJECT, link.tracker_project_id)
     person = min(tx.people.cached(), key=lambda one: (one.admin, one.tracker_user_id), default=None)
     return context | {
@@ -185,12 +186,12 @@ def _event_context(tx: Transaction, operation: Operation, row: JournalEvent) -> 
     config, _ = tx.configs.get()
     event = stored(row.payload, row.completion)
     if isinstance(event, Deletion):
-        raise NoContext(Refusal.EVENT_OF_DELETION(event_id=row.id))
+        raise NoContext(TemplateRefusal.EVENT_OF_DELETION(event_id=row.id))
     if operation is Operation.TIME_ENTRY_CREATE and event.task is None:
-        raise NoContext(Refusal.EVENT_WITHOUT_TASK(event_id=row.id))
+        raise NoContext(TemplateRefusal.EVENT_WITHOUT_TASK(event_id=row.id))
     link = tx.links.of(event.ticket.place)
     if link is None:
-        raise NoContext(Refusal.EVENT_NOT_LINKED(event_id=row.id))
+        raise NoContext(TemplateRefusal.EVENT_NOT_LINKED(event_id=row.id))
     issue = None if operation is Operation.ISSUE_CREATE else tx.issues.get(event.ticket.id)
     linked = issue if issue and issue.state == LedgerState.LINKED else None
     logged = event.task if operation is Operation.TIME_ENTRY_CREATE else None

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from shared.codes.notice import Notice
 from shared.errors import TemplateError
 from shared.events.payloads import Body
+from shared.notices.notice import Notice
 from shared.store.configuration.templates import ActiveTemplate
 from shared.templating.catalogue import Context
 from shared.templating.render import Engine

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import threading
 
-from shared.codes.refusals import Refusal
 from shared.connection.vault import Vault
 from shared.errors import SettingsError
 from shared.events.config import PluginConfig
+from shared.notices.refusals import Refusal
 from shared.process.outbound import DIRECT, Outbound
 from shared.store.transaction import Store, Transaction
 from shared.tracker.client import RateLimiter, Target, TrackerClient

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from datetime import timedelta
 
-from shared.codes.reasons import Reason
 from shared.dryrun.lookup import in_use, look_up
 from shared.dryrun.marks import ObjectKind
 from shared.dryrun.objects import FRESH_S, LONGEST_DELAY_S, OWN_S, Bench, delay, lease, settled_after
 from shared.errors import LeaseOver, SettingsError, TrackerError, TrackerRejected
 from shared.metadata.synchronisation import Connect
+from shared.notices.reasons import Reason
 from shared.store.ledger.send_window import SendWindow
 from shared.store.tables.ledger import DryRunObject
 from shared.store.transaction import Store

@@ -9,11 +9,11 @@ from collections.abc import Callable
 from datetime import datetime, timedelta
 from typing import Any
 
-from shared.codes.notice import Notice
-from shared.codes.reasons import Reason
 from shared.dryrun.marks import ObjectKind
 from shared.errors import TrackerRejected
 from shared.metadata.reading import find_project
+from shared.notices.notice import Notice
+from shared.notices.reasons import Reason
 from shared.store.tables.ledger import DryRunObject
 from shared.tracker.answers import Answer
 from shared.tracker.client import TrackerClient

@@ -12,8 +12,6 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
-from shared.codes.notice import Notice
-from shared.codes.reasons import Reason
 from shared.dryrun.lookup import look_up
 from shared.dryrun.marks import ObjectKind
 from shared.errors import (
@@ -24,6 +22,8 @@ from shared.errors import (
     TrackerRejected,
     TrackerUnreachable,
 )
+from shared.notices.notice import Notice
+from shared.notices.reasons import Reason
 from shared.store.ledger.send_window import SendWindow
 from shared.store.tables.ledger import DryRunObject
 from shared.store.transaction import Store

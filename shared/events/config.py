@@ -8,10 +8,10 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
-from shared.codes.invalid import Invalid, faulty
-from shared.codes.refusals import Refusal
 from shared.errors import SettingsError
 from shared.events.formatting import Formatting
+from shared.notices.invalid import Invalid, faulty
+from shared.notices.refusals import Refusal
 from shared.values.validation import Id, Unfit, model_faults, parts_of
 
 SENT = "send"

@@ -7,11 +7,11 @@ import json
 import re
 from dataclasses import dataclass, replace
 
-from shared.codes.invalid import Invalid
 from shared.errors import InvalidEvent
 from shared.events.event import Deletion, Event
 from shared.events.parsing import parse
 from shared.events.snapshots import TicketTask
+from shared.notices.invalid import Invalid
 
 DELIVERY_ID = re.compile(r"[\x21-\x7e]{1,255}")
 AS_SENT = json.JSONEncoder(allow_nan=False)

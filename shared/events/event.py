@@ -6,7 +6,6 @@ from typing import Annotated, Literal, get_args
 
 from pydantic import AwareDatetime, BeforeValidator, Field
 
-from shared.codes.invalid import Invalid
 from shared.events.snapshots import (
     ContentFormat,
     Integer,
@@ -17,6 +16,7 @@ from shared.events.snapshots import (
     only_text,
     web_address,
 )
+from shared.notices.invalid import Invalid
 from shared.values.validation import Id, Unfit
 
 EventName = Literal["ticket_task.added", "ticket_task.updated", "ticket.updated"]

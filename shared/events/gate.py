@@ -5,11 +5,11 @@ A copy logs none, since its time belongs to the original; a private one none if 
 
 from __future__ import annotations
 
-from shared.codes.notice import Notice
-from shared.codes.reasons import Reason
 from shared.events.config import PluginConfig
 from shared.events.event import Event
 from shared.events.snapshots import TicketTask
+from shared.notices.notice import Notice
+from shared.notices.reasons import Reason
 
 
 def closed_gate(event: Event, config: PluginConfig) -> Notice | None:

@@ -7,10 +7,10 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from shared.codes.invalid import Invalid
 from shared.errors import InvalidEvent
 from shared.events.event import DELETIONS, EVENTS, Deletion, Event
 from shared.events.snapshots import STORED, TextHolder
+from shared.notices.invalid import Invalid
 from shared.values.characters import LONE_SURROGATE
 from shared.values.validation import model_faults
 

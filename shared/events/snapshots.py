@@ -8,8 +8,8 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationInfo
 
-from shared.codes.invalid import Invalid
 from shared.events.place import Place, place_of
+from shared.notices.invalid import Invalid
 from shared.values.ids import LARGEST
 from shared.values.validation import Id, Unfit, is_in_milliseconds, is_in_seconds, parts_of
 

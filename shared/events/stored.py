@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from shared.codes.invalid import Invalid
 from shared.errors import InvalidEvent
 from shared.events.event import OTHER_PROJECTS, Deletion, Event, known_facts
 from shared.events.parsing import may_be_deep, may_have_surrogates, parse
+from shared.notices.invalid import Invalid
 
 LONGEST_NAME = 100
 

@@ -17,10 +17,10 @@ from typing import Any
 
 from pydantic import SecretStr
 
-from shared.codes.faults import HelpdeskFault
 from shared.errors import InvalidEvent
 from shared.events.parsing import parse_event
 from shared.helpdesk.lookup import Changed, HelpdeskRefused, HelpdeskUnreachable
+from shared.notices.faults import HelpdeskFault
 from shared.process.bounded import OutOfTime, Unanswered, bounded_call
 from shared.process.outbound import DIRECT, Outbound
 from shared.values.ids import is_id

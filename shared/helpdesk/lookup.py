@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Protocol
 
-from shared.codes.notice import Notice
-from shared.codes.refusals import Refusal
 from shared.errors import BridgeError
+from shared.notices.notice import Notice
+from shared.notices.refusals import Refusal
 
 
 class HelpdeskUnreachable(BridgeError):

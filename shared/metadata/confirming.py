@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Sequence
 from typing import Any
 
-from shared.codes.notice import Notice
-from shared.codes.refusals import Refusal
 from shared.errors import NotFound
 from shared.events.config import PluginConfig
+from shared.notices.notice import Notice
+from shared.notices.refusals import Refusal
 from shared.store.configuration.links import Link
 from shared.store.configuration.metadata import MetadataKind
 from shared.store.transaction import Transaction

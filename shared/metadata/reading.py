@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
-from shared.codes.faults import Detail
 from shared.errors import OutcomeUnknown, TrackerRejected
 from shared.metadata import rows as metadata_rows
 from shared.metadata.rows import LISTINGS
+from shared.notices.faults import Detail
 from shared.store.configuration.matching import TrackerPerson
 from shared.store.configuration.metadata import Entry, MetadataKind
 from shared.tracker.answers import Answer

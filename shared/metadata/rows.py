@@ -6,8 +6,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from shared.codes.faults import Detail
 from shared.errors import OutcomeUnknown
+from shared.notices.faults import Detail
 from shared.store.configuration.matching import TrackerPerson
 from shared.store.configuration.metadata import Entry, MetadataKind
 from shared.telemetry.logs import get_logger

@@ -9,8 +9,6 @@ from typing import Any, TypeVar
 
 from redis.exceptions import RedisError
 
-from shared.codes.notice import Notice
-from shared.codes.refusals import Refusal
 from shared.errors import BridgeError, LockBusy
 from shared.events.config import PluginConfig
 from shared.metadata.reading import (
@@ -21,8 +19,10 @@ from shared.metadata.reading import (
     read_kinds,
     read_people,
 )
+from shared.notices.notice import Notice
+from shared.notices.refusals import Refusal
+from shared.notices.render import sentence
 from shared.redis.locks import Locks
-from shared.sentences.render import sentence
 from shared.store.configuration.matching import TrackerPerson
 from shared.store.configuration.metadata import Entry, MetadataKind
 from shared.store.transaction import Store, Transaction

@@ -18,7 +18,7 @@ from urllib.parse import urlsplit
 import requests
 from requests.adapters import HTTPAdapter
 
-from shared.codes.notice import Notice
+from shared.notices.notice import Notice
 from shared.process.outbound import Outbound, why_unreachable
 
 PIECE = 64 * 1024

@@ -18,8 +18,8 @@ from urllib.parse import SplitResult, unquote, urlsplit
 import certifi
 from pydantic import SecretStr
 
-from shared.codes.faults import Detail
-from shared.codes.notice import Notice
+from shared.notices.faults import Detail
+from shared.notices.notice import Notice
 
 if TYPE_CHECKING:
     from shared.process.settings import Settings

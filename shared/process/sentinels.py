@@ -12,7 +12,7 @@ from urllib.parse import SplitResult, parse_qs, quote, unquote, urlsplit
 from redis.backoff import NoBackoff
 from redis.retry import Retry
 
-from shared.codes.invalid import Invalid
+from shared.notices.invalid import Invalid
 from shared.values.validation import Unfit, parts_of
 
 SCHEME = "redis+sentinel"

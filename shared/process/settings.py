@@ -18,9 +18,9 @@ from typing import Annotated, Any, Literal
 from pydantic import Field, SecretStr, ValidationError, field_validator, model_validator
 from pydantic_settings import BaseSettings, NoDecode, PydanticBaseSettingsSource, SettingsConfigDict
 
-from shared.codes.invalid import Invalid, faulty
-from shared.codes.refusals import Refusal
 from shared.errors import SettingsError
+from shared.notices.invalid import Invalid, faulty
+from shared.notices.refusals import Refusal
 from shared.process.environment import PREFIX
 from shared.process.sentinels import sentinels
 from shared.values.validation import Unfit, model_faults, parts_of

@@ -11,7 +11,7 @@ from dataclasses import asdict, dataclass
 from redis import Redis
 from redis.exceptions import ResponseError
 
-from shared.codes.limits import CallLimit, CallLimitBy
+from shared.notices.limits import CallLimit, CallLimitBy
 from shared.process.itself import Process
 from shared.redis.heartbeat import WORKER, Heartbeats
 from shared.redis.keys import OURS, is_of_another_type, key_of

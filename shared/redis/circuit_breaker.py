@@ -13,11 +13,11 @@ from dataclasses import dataclass
 from redis import Redis
 from redis.exceptions import ResponseError
 
-from shared.codes.notice import Notice, from_json, to_json, written
+from shared.notices.notice import Notice, from_json, to_json, written
+from shared.notices.render import sentence
 from shared.redis.clock import now
 from shared.redis.keys import OURS, is_of_another_type, key_of
 from shared.redis.locks import drop_endless
-from shared.sentences.render import sentence
 from shared.telemetry.logs import get_logger
 
 log = get_logger("pause")

@@ -15,8 +15,8 @@ from redis import Redis
 from redis.exceptions import RedisError
 from redis.sentinel import Sentinel
 
-from shared.codes.faults import Fault
 from shared.errors import LockBusy
+from shared.notices.faults import Fault
 from shared.process.sentinels import sentinels
 from shared.process.settings import Settings
 from shared.redis.keys import OURS, InstallationRedis, key_of

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from shared.codes.hints import Hint
 from shared.metadata.confirming import some_of
+from shared.notices.hints import Hint
 from shared.refusals.judging import Fields, Rule, blank, choices_of, is_date, number, whole
 from shared.refusals.known import Explanation, Known
 from shared.store.configuration.metadata import Entry

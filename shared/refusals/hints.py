@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from shared.codes.hints import Hint
+from shared.notices.hints import Hint
 from shared.refusals import issue_hints, other_hints
 from shared.refusals.custom_field_hints import given_values, place, rule_for
 from shared.refusals.judging import Rule, blank, whole

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from shared.codes.hints import Hint
 from shared.events.payloads import LONGEST_SUBJECT
+from shared.notices.hints import Hint
 from shared.refusals.judging import (
     Fields,
     Rule,

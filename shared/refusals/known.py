@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import date
 
-from shared.codes.faults import Detail
-from shared.codes.notice import Notice
+from shared.notices.faults import Detail
+from shared.notices.notice import Notice
+from shared.notices.render import sentence
 from shared.refusals.records import RECORDS
-from shared.sentences.render import sentence
 from shared.store.configuration.metadata import Entry, MetadataKind
 from shared.store.transaction import Transaction
 from shared.tracker.projects import ProjectNow

@@ -17,15 +17,15 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
-from shared.codes.authors import Misattribution
-from shared.codes.kinds import Kind
-from shared.codes.notice import Notice
-from shared.codes.reasons import Reason, Verdict
-from shared.codes.steps import What
 from shared.events.config import PluginConfig
 from shared.events.event import Event
 from shared.events.gate import closed_gate
 from shared.events.payloads import not_taken
+from shared.notices.authors import Misattribution
+from shared.notices.kinds import Kind
+from shared.notices.notice import Notice
+from shared.notices.reasons import Reason, Verdict
+from shared.notices.steps import What
 from shared.store.journal.due import snapshot_of
 from shared.store.journal.trace import Step
 from shared.store.ledger.statements import Claim

@@ -14,7 +14,7 @@ from sqlalchemy import select
 from sqlalchemy.exc import DBAPIError, IntegrityError
 from sqlalchemy.orm import Session
 
-from shared.codes.kinds import Kind
+from shared.notices.kinds import Kind
 from shared.store.configuration.changes import Changes
 from shared.store.configuration.configs import SHARE, Configs, settle
 from shared.store.configuration.links import Links

@@ -10,10 +10,10 @@ from collections.abc import Callable, Iterator, Sequence
 from types import TracebackType
 from typing import Any, Literal, TextIO
 
-from shared.codes.notice import Notice, notice_json
+from shared.notices.language import ENGLISH, speaking
+from shared.notices.notice import Notice, notice_json
+from shared.notices.render import because, sentence
 from shared.process.loading import without
-from shared.sentences.language import ENGLISH, speaking
-from shared.sentences.render import because, sentence
 from shared.values.characters import NOT_ON_ONE_LINE
 from shared.values.visible import visible
 

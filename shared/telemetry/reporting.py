@@ -18,8 +18,8 @@ from urllib.parse import unquote, urlsplit
 
 from pydantic import SecretStr
 
-from shared.codes.refusals import Refusal
 from shared.errors import SettingsError
+from shared.notices.refusals import Refusal
 from shared.process.settings import Settings
 from shared.telemetry.logs import CHANNEL, report_to
 

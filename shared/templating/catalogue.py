@@ -17,10 +17,10 @@ from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from shared.codes.templates import JsonType, TemplateProblem
 from shared.events.config import PluginConfig
 from shared.events.gate import shown
 from shared.events.snapshots import Ticket, TicketTask
+from shared.notices.templates import JsonType, TemplateProblem
 from shared.templating.operations import CustomField, Operation
 from shared.templating.values import Json, UnlocatedError
 

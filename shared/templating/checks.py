@@ -6,10 +6,10 @@ from collections.abc import Callable, Mapping
 from datetime import date
 from typing import Any
 
-from shared.codes.notice import Notice
-from shared.codes.templates import JsonType, TemplateProblem, TemplateWarning
 from shared.errors import TemplateError
 from shared.events.text import cut, hours, one_line
+from shared.notices.notice import Notice
+from shared.notices.templates import JsonType, TemplateProblem, TemplateWarning
 from shared.templating.operations import FIELDS, Field, Operation
 from shared.templating.reader import Node, Object, Scalar, Source, Text
 from shared.templating.values import (

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from shared.codes.templates import TemplateProblem
+from shared.notices.templates import TemplateProblem
 from shared.templating.catalogue import ANY, Catalogue, Shape, step
 from shared.templating.filters import FUNCTIONS, Function
 from shared.templating.grammar import Call, Expression, Literal, Path

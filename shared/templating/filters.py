@@ -14,10 +14,10 @@ from decimal import ROUND_HALF_UP, Decimal
 from typing import Any, get_args
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
-from shared.codes.templates import TemplateProblem
 from shared.events.formatting import Formatting, formatted
 from shared.events.snapshots import ContentFormat
 from shared.events.text import cut, hours, plain_text
+from shared.notices.templates import TemplateProblem
 from shared.templating.values import (
     OUTPUT_BYTES,
     Json,

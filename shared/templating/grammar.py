@@ -13,9 +13,9 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from shared.codes.notice import Notice
-from shared.codes.templates import Expected, TemplateProblem
 from shared.errors import TemplateError
+from shared.notices.notice import Notice
+from shared.notices.templates import Expected, TemplateProblem
 from shared.templating.reader import Source, Text
 from shared.templating.values import DEPTH, FILTERS_PER_TAG, TAGS, Json, UnlocatedError, number
 

@@ -12,9 +12,9 @@ from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from shared.codes.notice import Notice
-from shared.codes.templates import Expected, TemplateProblem
 from shared.errors import TemplateError
+from shared.notices.notice import Notice
+from shared.notices.templates import Expected, TemplateProblem
 from shared.templating.values import BODY_BYTES, JSON_DEPTH, UnlocatedError, number
 from shared.values.characters import NOT_TEMPLATE_TEXT
 

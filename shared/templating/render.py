@@ -12,9 +12,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
-from shared.codes.notice import Notice
-from shared.codes.templates import TemplateProblem, TemplateWarning
 from shared.errors import TemplateError
+from shared.notices.notice import Notice
+from shared.notices.templates import TemplateProblem, TemplateWarning
 from shared.templating.catalogue import ANY, SORTS, Catalogue, Shape
 from shared.templating.checks import Checks, check_constants, check_shape
 from shared.templating.expressions import Clock, Evaluation, ExpressionCheck

@@ -9,8 +9,8 @@ from collections.abc import Callable
 from decimal import Decimal
 from typing import Any
 
-from shared.codes.notice import Notice
-from shared.codes.templates import JsonType, TemplateProblem
+from shared.notices.notice import Notice
+from shared.notices.templates import JsonType, TemplateProblem
 from shared.values.characters import NOT_TEMPLATE_TEXT
 from shared.values.ids import LARGEST
 

@@ -12,8 +12,6 @@ from functools import lru_cache
 from typing import Any
 from urllib.parse import urljoin, urlsplit
 
-from shared.codes.faults import Detail
-from shared.codes.notice import Notice
 from shared.errors import (
     ImpersonationRefused,
     OutcomeUnknown,
@@ -22,6 +20,8 @@ from shared.errors import (
     TrackerError,
     TrackerRejected,
 )
+from shared.notices.faults import Detail
+from shared.notices.notice import Notice
 from shared.values.characters import NOT_FOR_A_TERMINAL
 
 REFUSES_A_PERSON = (403, 404, 412, 422)

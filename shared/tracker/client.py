@@ -19,8 +19,6 @@ from aiohttp import ClientHttpProxyError
 from pydantic import SecretStr
 from yarl import URL
 
-from shared.codes.faults import Detail, Fault
-from shared.codes.notice import Notice
 from shared.errors import (
     BridgeError,
     ImpersonationRefused,
@@ -33,6 +31,8 @@ from shared.errors import (
     TrackerRejected,
     TrackerUnreachable,
 )
+from shared.notices.faults import Detail, Fault
+from shared.notices.notice import Notice
 from shared.process.alive import alive, wait_alive
 from shared.process.outbound import DIRECT, Outbound, ProxyRefused, authorization, why_unreachable
 from shared.telemetry import metrics, tracing

@@ -11,8 +11,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, TypeVar
 
-from shared.codes.faults import Detail
 from shared.errors import OutcomeUnknown
+from shared.notices.faults import Detail
 from shared.tracker.answers import Answer
 from shared.tracker.client import USERS, CallRecord, TrackerClient
 from shared.tracker.lanes import LONG_ANSWERS, in_lanes

@@ -31,7 +31,7 @@ from aiohttp import (
 from aiohttp.abc import AbstractResolver, ResolveResult
 from aiohttp.connector import Connection
 
-from shared.codes.notice import Notice
+from shared.notices.notice import Notice
 from shared.process.outbound import Outbound
 from shared.values.addresses import why_forbidden
 

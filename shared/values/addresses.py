@@ -5,8 +5,8 @@ from __future__ import annotations
 import socket
 from ipaddress import IPv4Address, IPv6Address, ip_address, ip_network
 
-from shared.codes.invalid import Invalid
-from shared.codes.notice import Notice
+from shared.notices.invalid import Invalid
+from shared.notices.notice import Notice
 
 NAMES = (
     "metadata.google.internal",

@@ -9,8 +9,8 @@ from urllib.parse import SplitResult, urlsplit
 
 from pydantic import Field, ValidationError
 
-from shared.codes.invalid import Faults, Invalid
-from shared.codes.notice import Notice
+from shared.notices.invalid import Faults, Invalid
+from shared.notices.notice import Notice
 from shared.values.ids import LARGEST
 
 Id = Annotated[int, Field(ge=1, le=LARGEST)]

@@ -17,7 +17,7 @@ import structlog
 from sqlalchemy import select
 
 from producer.admin.templates.defaults import default_template
-from shared.codes.steps import What
+from shared.notices.steps import What
 from shared.store.configuration.metadata import Entry, MetadataKind
 from shared.store.tables.journal import TraceStep
 from shared.templating.operations import Operation

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from deploy.sandbox.tracker.control import StandIn
-from shared.codes.reasons import Reason
+from shared.notices.reasons import Reason
 from tests.support.bridge import Bridge
 from tests.support.events import task, task_event
 

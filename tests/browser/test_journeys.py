@@ -9,8 +9,8 @@ import pytest
 from playwright.sync_api import expect
 
 from deploy.sandbox.tracker.control import StandIn
-from shared.codes.reasons import Reason
 from shared.metadata.synchronisation import synchronise
+from shared.notices.reasons import Reason
 from tests.browser.conftest import SLOW_MS
 from tests.browser.pages import PAGES, filled
 from tests.support.bridge import Bridge

@@ -12,10 +12,10 @@ from pydantic import SecretStr
 from producer.admin.dryrun.results import DryRunRefused
 from producer.admin.dryrun.run import DryRuns
 from producer.admin.records.transaction import Store
-from shared.codes.hints import Hint
 from shared.dryrun.cleanup import clean_up
 from shared.events.config import PluginConfig
 from shared.metadata.synchronisation import sync_metadata
+from shared.notices.hints import Hint
 from shared.refusals import records
 from shared.store.tables.database import Database
 from shared.templating.operations import OPERATIONS, Operation

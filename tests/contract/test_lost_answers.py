@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from shared.codes.kinds import Kind
+from shared.notices.kinds import Kind
 from shared.store.configuration.links import LinkKind
 from shared.store.tables.ledger import LedgerState
 from tests.contract.support import Json, Tracker

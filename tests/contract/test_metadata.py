@@ -18,10 +18,10 @@ from producer.admin.doctor.installation import Installation
 from producer.admin.projects.links import lacking_modules
 from producer.admin.projects.project_forms import FormRefused, ProjectForm
 from producer.admin.records.transaction import Store
-from shared.codes.invalid import Invalid
-from shared.codes.refusals import Refusal
 from shared.errors import NotFound
 from shared.metadata.synchronisation import synchronise
+from shared.notices.invalid import Invalid
+from shared.notices.refusals import Refusal
 from shared.process.settings import Settings
 from shared.store.configuration.links import Link, LinkKind
 from shared.store.configuration.metadata import Entry, MetadataKind

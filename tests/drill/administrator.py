@@ -16,8 +16,8 @@ from producer.admin.projects.links import make_link, remove_link
 from producer.admin.records.transaction import Store
 from producer.admin.templates.defaults import default_template
 from producer.admin.templates.templates import TemplateStore
-from shared.codes.kinds import Kind
 from shared.errors import NotFound
+from shared.notices.kinds import Kind
 from shared.store.configuration.links import Link, LinkKind
 from shared.store.tables.journal import EventState
 from shared.store.tables.ledger import LedgerState

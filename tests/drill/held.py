@@ -9,7 +9,7 @@ from sqlalchemy import select
 
 from producer.admin.decisions.held import held_rows
 from producer.admin.records.transaction import Store
-from shared.codes.kinds import Kind
+from shared.notices.kinds import Kind
 from shared.store.tables.journal import EventState, JournalEvent
 from shared.store.tables.ledger import LedgerState
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from cryptography.fernet import Fernet
+from producer.admin.knowledge.by_code import BY_CODE
 from pydantic import SecretStr
 
 from deploy.sandbox.tracker.control import StandIn
@@ -18,14 +19,16 @@ from producer.admin.catching_up.replay import replay_code, replay_state
 from producer.admin.doctor.examination import examine
 from producer.admin.doctor.finding import RECORDS, CheckResult, finding_json
 from producer.admin.doctor.installation import Installation
-from producer.admin.knowledge.by_code import BY_CODE
 from producer.admin.looking.story import trace_json, trace_ticket
 from producer.admin.showing.shapes import event_json
 from producer.admin.showing.waiting import with_reasons
-from shared.codes.findings import Finding
-from shared.codes.notice import Code
 from shared.connection.connector import Connector
 from shared.connection.vault import Vault
+from shared.notices.doctor_helpdesk import HelpdeskFinding
+from shared.notices.doctor_service import ServiceFinding
+from shared.notices.doctor_setup import SetupFinding
+from shared.notices.doctor_work import WorkFinding
+from shared.notices.notice import Code
 from shared.store.tables.journal import EventState
 from tests.failures.redmine import RealRedmine
 from tests.support.bridge import Bridge
@@ -40,10 +43,10 @@ if TYPE_CHECKING:
 Report = Callable[[str, object], None]
 WITHIN_S = 60
 OF_MANY_CHECKS = {
-    Finding.NOT_LOOKED_AT,
-    Finding.NOT_REACHED_IN_TIME,
-    Finding.CONFIG_ID_UNKNOWN,
-    Finding.HELPDESK_API_NOT_USED,
+    ServiceFinding.NOT_LOOKED_AT,
+    ServiceFinding.NOT_REACHED_IN_TIME,
+    SetupFinding.CONFIG_ID_UNKNOWN,
+    HelpdeskFinding.HELPDESK_API_NOT_USED,
 }
 EITHER_OR = ("or the API key", "or its REST API", "closed, archived or deleted")
 """What names no cause."""
@@ -183,7 +186,7 @@ class Stage:
 
     def offered(self) -> str | None:
         """Return the replay that the doctor offers, as a code, where it says that a cause is fixed."""
-        fixed = [one.found for one in self.findings() if one.found.code == Finding.EVENTS_FIXED]
+        fixed = [one.found for one in self.findings() if one.found.code == WorkFinding.EVENTS_FIXED]
         return next((one.params["code"] for one in fixed), None)
 
     def replay(self, code: str | None = None) -> None:

@@ -18,9 +18,9 @@ from producer.admin.doctor.examination import at_a_glance, examine
 from producer.admin.doctor.finding import CheckResult
 from producer.console.monitoring import Monitoring
 from producer.hooks.app import Producer
-from shared.codes.findings import Finding
-from shared.codes.notice import Code
 from shared.monitoring.standing import StandingCollector
+from shared.notices.doctor_service import ServiceFinding
+from shared.notices.notice import Code
 from shared.store.tables import database as module
 from shared.telemetry import metrics
 from tests.integration.conftest import bridge, bridge_on_postgresql, stand_in_process
@@ -84,10 +84,10 @@ def read_only_server(bridge: Bridge) -> Heal:
 
 
 CASES = [
-    pytest.param("bridge", read_only_file, Finding.DATABASE_FILE_READ_ONLY, "readonly database", "let the account",
+    pytest.param("bridge", read_only_file, ServiceFinding.DATABASE_FILE_READ_ONLY, "readonly database", "let the account",
                  id="SQLite's file is read only"),
-    pytest.param("bridge", full_file, Finding.DATABASE_FULL, "is full", "make room", id="SQLite's disk is full"),
-    pytest.param("bridge_on_postgresql", read_only_server, Finding.DATABASE_READ_ONLY, "read-only transaction",
+    pytest.param("bridge", full_file, ServiceFinding.DATABASE_FULL, "is full", "make room", id="SQLite's disk is full"),
+    pytest.param("bridge_on_postgresql", read_only_server, ServiceFinding.DATABASE_READ_ONLY, "read-only transaction",
                  "default_transaction_read_only to off", id="PostgreSQL was set to read only"),
 ]  # fmt: skip
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from producer.admin.doctor.finding import CheckResult
 from producer.admin.people.correction import correct_author
-from shared.codes.authors import Misattribution
-from shared.codes.findings import Finding
-from shared.codes.steps import What
 from shared.connection.connector import Connector
 from shared.connection.vault import Vault
+from shared.notices.authors import Misattribution
+from shared.notices.doctor_setup import SetupFinding
+from shared.notices.doctor_work import WorkFinding
+from shared.notices.steps import What
 from shared.store.tables.journal import EventState
 from tests.failures.stage import Stage
 from tests.integration.console.pages import Visitor
@@ -34,10 +35,10 @@ def test_a_person_who_is_deleted_while_events_wait_is_called_deleted_and_map_use
     stage.bridge.sync(4711)
     assert stage.goes_on()
     people, wrong, lost = of(stage, "people", "authors")
-    assert people.found.code == Finding.PEOPLE_DELETED
+    assert people.found.code == SetupFinding.PEOPLE_DELETED
     assert "the tracker user of a helpdesk user was deleted: 7 (alice@example.test)" in people.what
     assert people.todo == "`deskbridge map-user HELPDESK_USER_ID TRACKER_USER_ID`", "one step"
-    assert (wrong.found.code, lost.found.code) == (Finding.AUTHORS_WRONG, Finding.AUTHORS_DELETED)
+    assert (wrong.found.code, lost.found.code) == (WorkFinding.AUTHORS_WRONG, WorkFinding.AUTHORS_DELETED)
     assert "(the newest: tickets 4711)" in lost.what
     assert lost.todo.startswith(people.todo)
     assert f"`deskbridge correct-author TASK_ID` for the hours (ticket tasks {older})" in lost.todo
@@ -66,4 +67,4 @@ def heal(stage: Stage, shell: Shell, tasks: tuple[int, ...]) -> None:
 def test_a_locked_person_is_not_called_deleted(stage: Stage) -> None:
     assert stage.work() == EventState.DONE
     stage.tracker.patch("users", ALICE, status=3)
-    assert [one.found.code for one in of(stage, "people", "authors")] == [Finding.PEOPLE_LOCKED]
+    assert [one.found.code for one in of(stage, "people", "authors")] == [SetupFinding.PEOPLE_LOCKED]

@@ -12,7 +12,7 @@ from deploy.embedded.child import Child
 from deploy.embedded.postgres import PostgresServer
 from deploy.sandbox.tracker.control import StandIn
 from producer.admin.doctor.examination import at_a_glance, examine
-from shared.codes.findings import Finding
+from shared.notices.doctor_service import ServiceFinding
 from shared.store.tables import database
 from shared.store.tables.database import Database
 from tests.integration.test_doctor import installation
@@ -66,12 +66,12 @@ def test_a_standby_is_named_and_the_server_that_takes_writes_heals(
     bridge.store.database.engine.dispose()
     server.follow()
     named = next(one for one in examine(installation(bridge)) if one.check == "database")
-    assert (named.status, named.found.code) == ("failure", Finding.DATABASE_STANDBY)
+    assert (named.status, named.found.code) == ("failure", ServiceFinding.DATABASE_STANDBY)
     assert "is on a standby, which takes no writes" in named.what
     assert named.todo.startswith("set DESKBRIDGE_DATABASE_URL to the server that takes writes")
     assert "was set to read only" not in named.what
     assert [one.found.code for one in at_a_glance(installation(bridge)) if one.check == "database"] == [
-        Finding.DATABASE_STANDBY
+        ServiceFinding.DATABASE_STANDBY
     ]
     assert not bridge.store.database.takes_writes(), "/readyz and the metric follow it"
     server.promote()  # now the address leads to the server that takes writes

@@ -9,10 +9,10 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from shared.codes.faults import Detail
-from shared.codes.findings import Finding
-from shared.codes.reasons import Reason
-from shared.codes.steps import What
+from shared.notices.doctor_work import WorkFinding
+from shared.notices.faults import Detail
+from shared.notices.reasons import Reason
+from shared.notices.steps import What
 from shared.store.tables.journal import EventState
 from tests.failures.stage import Stage
 from tests.support.events import task, task_event, ticket, ticket_event
@@ -91,7 +91,7 @@ def test_a_status_that_no_role_may_set_is_failed_and_named_and_given_after_the_f
     assert status(stage) == RESOLVED
     assert last_event(stage).code == Reason.STATUS_SET
     assert stage.goes_on(), stage.events().text
-    assert Finding.STATUSES_NOT_GIVEN not in stage.doctor().codes
+    assert WorkFinding.STATUSES_NOT_GIVEN not in stage.doctor().codes
 
 
 def test_a_status_that_no_role_may_set_is_given_once_the_map_names_another(
@@ -121,7 +121,7 @@ def test_a_status_that_is_due_without_an_event_is_named_too_and_given_after_the_
     shell.do("replay", str(event_id))
     stage.bridge.sync()
     assert status(stage) == IN_PROGRESS
-    assert stage.doctor().codes.isdisjoint({Finding.STATUSES_NOT_GIVEN, Detail.STATUS_NOT_TAKEN})
+    assert stage.doctor().codes.isdisjoint({WorkFinding.STATUSES_NOT_GIVEN, Detail.STATUS_NOT_TAKEN})
 
 
 def test_a_status_that_is_read_only_for_every_role_says_so(stage: Stage) -> None:

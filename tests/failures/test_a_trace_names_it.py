@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from shared.codes.faults import Detail
-from shared.codes.hints import Hint
-from shared.codes.notice import Code
-from shared.codes.reasons import Reason
-from shared.codes.steps import What
 from shared.metadata.synchronisation import refresh_people
+from shared.notices.faults import Detail
+from shared.notices.hints import Hint
+from shared.notices.notice import Code
+from shared.notices.reasons import Reason
+from shared.notices.steps import What
 from shared.store.configuration.links import LinkKind
 from shared.store.tables.journal import EventState
 from shared.tracker.lists import TrackerLists

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from deploy.sandbox.tracker.seed import user_key
-from shared.codes.hints import Hint
+from shared.notices.hints import Hint
 from shared.redis.circuit_breaker import CircuitBreaker
 from shared.store.configuration.links import LinkKind
 from shared.store.tables.journal import EventState

@@ -8,9 +8,10 @@ import shlex
 import pytest
 
 from deploy.sandbox.tracker.seed import user_key
-from shared.codes.faults import Detail
-from shared.codes.findings import Finding
-from shared.codes.hints import Hint
+from shared.notices.doctor_setup import SetupFinding
+from shared.notices.doctor_tracker import TrackerFinding
+from shared.notices.faults import Detail
+from shared.notices.hints import Hint
 from shared.store.tables.journal import EventState
 from tests.failures.stage import Act, Stage, both, key, patch
 from tests.integration.console.pages import Visitor
@@ -27,7 +28,9 @@ def test_an_activity_that_is_off_everywhere_has_the_one_step_that_heals(
 ) -> None:
     OFF_EVERYWHERE(stage)
     found = [one for one in stage.findings() if one.check == "activity"]
-    assert [one.found.code for one in found] == [Finding.CONFIG_ID_UNKNOWN], "no project is told to enable it"
+    assert [one.found.code for one in found] == [SetupFinding.CONFIG_ID_UNKNOWN], (
+        "no project is told to enable it"
+    )
     assert "9 (Development) is switched off on the tracker" in found[0].what
     assert stage.work() == EventState.FAILED
     for ask in (stage.events, stage.trace):
@@ -54,7 +57,7 @@ def test_an_activity_that_is_off_in_one_project_is_enabled_there(stage: Stage) -
     assert THERE in stage.events().text
     assert "whole tracker" not in stage.events().text
     assert {one.found.code for one in stage.findings() if one.check == "activity"} >= {
-        Finding.ACTIVITY_NOT_USABLE
+        TrackerFinding.ACTIVITY_NOT_USABLE
     }
     patch("activities", 13, parent_id=10)(stage)
     stage.replay(Hint.ACTIVITY_NOT_USABLE_NOW)
@@ -76,7 +79,7 @@ def test_a_changed_key_and_a_locked_owner_cannot_be_told_apart_and_one_step_heal
     act(stage)
     assert stage.work() == EventState.PENDING
     (found,) = [one for one in stage.findings() if one.check == "administrator"]
-    assert (found.status, found.found.code) == ("failure", Finding.KEY_NOT_KNOWN)
+    assert (found.status, found.found.code) == ("failure", TrackerFinding.KEY_NOT_KNOWN)
     both_words = "its owner is locked, which are answered alike"
     assert both_words in found.what
     assert found.todo == "store another with `deskbridge config set-api-key`"

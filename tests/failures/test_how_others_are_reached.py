@@ -17,10 +17,10 @@ from producer.admin.doctor.examination import examine
 from producer.admin.doctor.finding import CheckResult
 from producer.admin.doctor.installation import Installation
 from producer.console.entry.oidc import ProviderFailed, _json
-from shared.codes.faults import Detail, HelpdeskFault
-from shared.codes.findings import Finding
 from shared.helpdesk.glpi import GlpiLookup
 from shared.helpdesk.lookup import HelpdeskUnreachable
+from shared.notices.doctor_tracker import TrackerFinding
+from shared.notices.faults import Detail, HelpdeskFault
 from shared.process.outbound import Outbound
 from tests.failures.stage import Stage
 from tests.support.glpi_api import glpi_api
@@ -54,7 +54,7 @@ def tracker(stage: Stage, **settings: Any) -> CheckResult:
 
 def cause(found: CheckResult) -> str:
     """Return the code of what the doctor quotes."""
-    assert found.found.code == Finding.TRACKER_NOT_REACHED, found.what
+    assert found.found.code == TrackerFinding.TRACKER_NOT_REACHED, found.what
     return str(found.found.params["problem"].code)
 
 
@@ -65,7 +65,7 @@ def test_an_own_authority_is_trusted_once_its_file_is_named(
     assert cause(found) == Detail.CERTIFICATE_OF_UNKNOWN_AUTHORITY
     assert found.what == f"the certificate of {HOST} is of an authority that is not trusted here"
     assert "DESKBRIDGE_CA_FILE" in found.todo
-    assert tracker(stage, ca_file=str(authority.file)).found.code == Finding.TRACKER_ANSWERS
+    assert tracker(stage, ca_file=str(authority.file)).found.code == TrackerFinding.TRACKER_ANSWERS
     assert front.context is not None
 
 
@@ -78,7 +78,7 @@ def test_a_certificate_that_expired_is_named_with_its_date(
     assert f"the certificate of {HOST} expired on 20" in found.what
     assert found.todo == "renew it on that server"
     front.context = authority.context()
-    assert tracker(stage, ca_file=str(authority.file)).found.code == Finding.TRACKER_ANSWERS
+    assert tracker(stage, ca_file=str(authority.file)).found.code == TrackerFinding.TRACKER_ANSWERS
 
 
 def test_a_certificate_for_another_name_is_named_with_the_names_that_it_has(
@@ -90,7 +90,7 @@ def test_a_certificate_for_another_name_is_named_with_the_names_that_it_has(
     assert "localhost, redmine.example.org" in found.what
     assert "use a name in the address that the certificate has" in found.todo
     stage.bridge.configure(base_url=f"https://localhost:{front.port}")
-    assert tracker(stage, ca_file=str(authority.file)).found.code == Finding.TRACKER_ANSWERS
+    assert tracker(stage, ca_file=str(authority.file)).found.code == TrackerFinding.TRACKER_ANSWERS
 
 
 @pytest.mark.parametrize(
@@ -114,7 +114,7 @@ def test_a_name_that_is_gone_is_named(
     assert cause(found) == code
     assert "redmine.gone.example" in found.what
     stage.bridge.configure(base_url=before)
-    assert tracker(stage).found.code == Finding.TRACKER_ANSWERS
+    assert tracker(stage).found.code == TrackerFinding.TRACKER_ANSWERS
 
 
 @pytest.mark.parametrize("is_secured", [True, False], ids=["https", "http"])
@@ -128,12 +128,12 @@ def test_the_tracker_is_called_by_a_proxy(
             "ca_file": str(authority.file),
             "proxy_url": SecretStr(f"http://me:p%40ss@{HOST}:{proxy.port}"),
         }
-        assert tracker(stage, **given).found.code == Finding.TRACKER_ANSWERS
+        assert tracker(stage, **given).found.code == TrackerFinding.TRACKER_ANSWERS
         line, said = proxy.requests[0]
         assert line.startswith("CONNECT" if is_secured else f"GET {stage.tracker.base_url}/users.json")
         assert said == "Basic bWU6cEBzcw=="
         proxy.requests.clear()
-        assert tracker(stage, **given, no_proxy=(HOST,)).found.code == Finding.TRACKER_ANSWERS
+        assert tracker(stage, **given, no_proxy=(HOST,)).found.code == TrackerFinding.TRACKER_ANSWERS
         assert proxy.requests == []
         assert front.port
 

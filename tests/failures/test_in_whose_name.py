@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from shared.codes.authors import Misattribution
-from shared.codes.findings import Finding
-from shared.codes.notice import Code
-from shared.codes.steps import What
+from shared.notices.authors import Misattribution
+from shared.notices.doctor_work import WorkFinding
+from shared.notices.notice import Code
+from shared.notices.steps import What
 from shared.store.tables.journal import EventState
 from tests.failures.stage import Act, Stage, patch, remove
 from tests.support.events import task, task_event, ticket
@@ -22,7 +22,7 @@ EVERY_STEP = (GIVE, UNLOCK, MAP, RIGHT)
 def spare(stage: Stage) -> None:
     """Have the ticket its issue, so that only hours are sent in the person's name."""
     assert stage.work() == EventState.DONE
-    assert stage.doctor().codes.isdisjoint({Finding.AUTHORS_WRONG})
+    assert stage.doctor().codes.isdisjoint({WorkFinding.AUTHORS_WRONG})
 
 
 @pytest.mark.parametrize(
@@ -59,13 +59,13 @@ def test_hours_in_another_name_say_which_of_the_causes_it_is(
     assert wrong["code"] == listed
     for text in (told.text, wrong["todo"]):
         assert {one for one in EVERY_STEP if one in text} == steps, text
-    assert Finding.AUTHORS_WRONG in stage.doctor().codes
+    assert WorkFinding.AUTHORS_WRONG in stage.doctor().codes
 
 
 def test_what_names_nobody_is_counted_among_what_the_api_user_has(stage: Stage, shell: Shell) -> None:
     event = task_event(of_ticket=ticket(technician=None), of_task=task(700, user=None))
     assert stage.bridge.forward(event) == [EventState.DONE]
-    assert Finding.AUTHORS_WRONG in stage.doctor().codes
+    assert WorkFinding.AUTHORS_WRONG in stage.doctor().codes
     assert Misattribution.NOBODY_NAMED in stage.events().codes
     found = shell.ask("misattributed")
     assert {one["code"] for one in found} == {Misattribution.NOBODY_NAMED}

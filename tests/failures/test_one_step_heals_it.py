@@ -12,9 +12,10 @@ from redis.exceptions import OutOfMemoryError
 from producer.helpdesks.glpi.signatures import GlpiVerifier
 from producer.hooks.refused import Refused
 from producer.hooks.signatures import Verifier
-from shared.codes.findings import Finding
-from shared.codes.refusals import Refusal
 from shared.errors import BadSignature
+from shared.notices.doctor_helpdesk import HelpdeskFinding
+from shared.notices.doctor_service import ServiceFinding
+from shared.notices.refusals import Refusal
 from shared.process.itself import Process
 from shared.redis.heartbeat import BEAT, WORKER, Heartbeats
 from shared.store.tables.journal import EventState
@@ -59,18 +60,20 @@ def test_beside_evicted_signs_of_life_nobody_is_told_to_start_a_worker(
 ) -> None:
     evicting.bridge.receive(task_event(900, of_task=task(900)))
     told = evicting.doctor()
-    assert Finding.SIGNS_EVICTED in told.codes
-    assert {Finding.NO_WORKER, Finding.NO_BEAT, Finding.REDIS_MAY_EVICT}.isdisjoint(told.codes)
+    assert ServiceFinding.SIGNS_EVICTED in told.codes
+    assert {ServiceFinding.NO_WORKER, ServiceFinding.NO_BEAT, ServiceFinding.REDIS_MAY_EVICT}.isdisjoint(
+        told.codes
+    )
     assert "CONFIG SET maxmemory-policy noeviction" in told.text
     assert "deskbridge worker" not in told.text
     says_it(evicting, pages, "Redis evicts keys", START)
     assert "no worker is at work" not in pages.open("/console")
 
     evicting.bridge.redis.config_set("maxmemory-policy", "noeviction")
-    assert Finding.NO_WORKER in evicting.doctor().codes, "from now on a missing sign of life is one"
+    assert ServiceFinding.NO_WORKER in evicting.doctor().codes, "from now on a missing sign of life is one"
     Heartbeats(evicting.bridge.redis).mark(WORKER)
     Heartbeats(evicting.bridge.redis).mark(BEAT)
-    assert {Finding.SIGNS_EVICTED, Finding.NO_WORKER}.isdisjoint(evicting.doctor().codes)
+    assert {ServiceFinding.SIGNS_EVICTED, ServiceFinding.NO_WORKER}.isdisjoint(evicting.doctor().codes)
     evicting.bridge.sync()
     assert evicting.goes_on()
     assert "All is well" in pages.open("/console")
@@ -98,7 +101,7 @@ def test_a_worker_of_other_keys_is_named_by_its_host_and_the_key_stays_stored(
     (event_id,) = stage.bridge.receive(task_event(900, of_task=task(900)))
     worker_of_other_keys.sync()
     told, host = stage.doctor(), Process.here().host
-    assert Finding.WORKER_CANNOT_OPEN_KEY in told.codes
+    assert ServiceFinding.WORKER_CANNOT_OPEN_KEY in told.codes
     assert f"a worker on {host}" in told.text
     assert Refusal.API_KEY_NOT_OPENED in stage.events().codes
     for text in (stage.events().text, stage.trace().text):
@@ -113,7 +116,7 @@ def test_a_worker_of_other_keys_is_named_by_its_host_and_the_key_stays_stored(
     stage.bridge.hurry()
     stage.bridge.sync()
     assert stage.bridge.event(event_id).state == EventState.DONE
-    assert Finding.WORKER_CANNOT_OPEN_KEY not in stage.doctor().codes
+    assert ServiceFinding.WORKER_CANNOT_OPEN_KEY not in stage.doctor().codes
     assert "All is well" in pages.open("/console")
 
 
@@ -161,7 +164,7 @@ def test_headers_that_a_proxy_took_away_are_called_that(
 
     refused.accepted()
     keep(stage, refused)
-    assert Finding.DELIVERIES_REFUSED not in stage.doctor().codes
+    assert HelpdeskFinding.DELIVERIES_REFUSED not in stage.doctor().codes
     assert "All is well" in pages.open("/console")
 
 

@@ -15,10 +15,11 @@ from producer.admin.desk import Desk
 from producer.admin.doctor import tracker
 from producer.admin.doctor.examination import examine
 from producer.admin.doctor.installation import Installation
-from shared.codes.findings import Finding
 from shared.connection.connector import Connector
 from shared.connection.vault import Vault
 from shared.metadata.synchronisation import sync_metadata
+from shared.notices.doctor_service import ServiceFinding
+from shared.notices.doctor_tracker import TrackerFinding
 from shared.redis.keys import key_of
 from shared.redis.rate_limit import KEY as TURNS
 from shared.redis.rate_limit import RateLimiter
@@ -78,9 +79,9 @@ def test_with_a_slow_tracker_the_doctor_ends_in_time_and_names_what_it_did_not_r
     began = time.monotonic()
     found = {one.check: one for one in examine(patient)}
     assert time.monotonic() - began < 3
-    assert found["tracker"].found.code == Finding.TRACKER_SLOW
+    assert found["tracker"].found.code == TrackerFinding.TRACKER_SLOW
     assert "0.3 s for an answer" in found["tracker"].what
-    assert found["links"].found.code == Finding.NOT_REACHED_IN_TIME
+    assert found["links"].found.code == ServiceFinding.NOT_REACHED_IN_TIME
     assert "deskbridge doctor --all" in found["links"].todo
     assert found["pending"].status == "ok", "what the tracker is not needed for is looked at all the same"
     stage.stand_in.clear_faults()
@@ -91,7 +92,7 @@ def test_with_everything_well_the_doctor_takes_at_most_three_seconds(stage: Stag
     began = time.monotonic()
     found = list(examine(stage.installation()))
     assert time.monotonic() - began < 3
-    assert Finding.NOT_REACHED_IN_TIME not in {one.found.code for one in found}
+    assert ServiceFinding.NOT_REACHED_IN_TIME not in {one.found.code for one in found}
 
 
 @pytest.mark.stand_in
@@ -102,8 +103,8 @@ def test_at_four_seconds_an_answer_it_tells_what_it_has_after_ten_seconds(stage:
     took = time.monotonic() - began
     stage.stand_in.clear_faults()
     assert took < 11, took
-    assert found["tracker"].found.code == Finding.TRACKER_SLOW
-    assert Finding.NOT_REACHED_IN_TIME in {one.found.code for one in found.values()}
+    assert found["tracker"].found.code == TrackerFinding.TRACKER_SLOW
+    assert ServiceFinding.NOT_REACHED_IN_TIME in {one.found.code for one in found.values()}
 
 
 @pytest.mark.stand_in
@@ -115,4 +116,4 @@ def test_the_doctor_takes_no_turns(stage: Stage) -> None:
     settings = stage.bridge.settings.model_copy(update={"rate_limit": 0.01})
     found = list(examine(Installation.of(Desk(settings, stage.bridge.store))))
     assert stage.bridge.redis.get(key) == before, "the next turn is as far ahead as it was"
-    assert Finding.RATE_LIMIT_LOW in {one.found.code for one in found}
+    assert ServiceFinding.RATE_LIMIT_LOW in {one.found.code for one in found}

@@ -15,12 +15,15 @@ from deploy.embedded.ports import free_port
 from deploy.sandbox.tracker.seed import user_key
 from producer.admin.doctor.finding import RECORDS
 from producer.admin.people.people import map_user
-from shared.codes.faults import Detail
-from shared.codes.findings import Finding
-from shared.codes.refusals import Refusal
 from shared.connection.connector import Connector
 from shared.connection.vault import Vault
 from shared.metadata.synchronisation import sync_metadata
+from shared.notices.doctor_service import ServiceFinding
+from shared.notices.doctor_setup import SetupFinding
+from shared.notices.doctor_tracker import TrackerFinding
+from shared.notices.doctor_work import WorkFinding
+from shared.notices.faults import Detail
+from shared.notices.refusals import Refusal
 from shared.process.itself import Process
 from shared.redis.heartbeat import BEAT, CONSOLE, WORKER, Heartbeats
 from shared.store.configuration.links import LinkKind
@@ -129,7 +132,7 @@ FAILURES = [
     Failure(
         "no worker runs",
         silent(WORKER),
-        Finding.NO_WORKER,
+        ServiceFinding.NO_WORKER,
         "start `deskbridge worker`",
         ("deskbridge beat",),
         alive(WORKER),
@@ -137,51 +140,51 @@ FAILURES = [
     Failure(
         "no beat runs",
         silent(BEAT),
-        Finding.NO_BEAT,
+        ServiceFinding.NO_BEAT,
         "start `deskbridge beat`",
         ("deskbridge worker",),
         alive(BEAT),
     ),
     Failure(
         "a worker was killed 40 s ago",
-        gone(WORKER), Finding.NO_WORKER, "start `deskbridge worker`",
+        gone(WORKER), ServiceFinding.NO_WORKER, "start `deskbridge worker`",
         ("deskbridge beat", "deskbridge console", "deskbridge producer"), alive(WORKER),
     ),
     Failure(
         "a beat was killed 40 s ago",
-        gone(BEAT), Finding.NO_BEAT, "start `deskbridge beat`",
+        gone(BEAT), ServiceFinding.NO_BEAT, "start `deskbridge beat`",
         ("deskbridge worker", "deskbridge console", "deskbridge producer"), alive(BEAT),
     ),
     Failure(
         "the console was killed 40 s ago",
-        both(alive(CONSOLE), gone(CONSOLE)), Finding.NO_CONSOLE, "start `deskbridge console`",
+        both(alive(CONSOLE), gone(CONSOLE)), ServiceFinding.NO_CONSOLE, "start `deskbridge console`",
         ("deskbridge worker", "deskbridge beat", "deskbridge producer"), alive(CONSOLE),
     ),
     Failure(
         "the producer was killed 40 s ago",
-        lambda stage: producer(stage, 40), Finding.NO_PRODUCER, "start `deskbridge producer`",
+        lambda stage: producer(stage, 40), ServiceFinding.NO_PRODUCER, "start `deskbridge producer`",
         ("deskbridge worker", "deskbridge beat", "deskbridge console"), producer,
     ),
     Failure(
         "the API key was changed on the tracker",
-        key("0" * 40), Finding.KEY_NOT_KNOWN, "config set-api-key", ("REST",), own_key,
+        key("0" * 40), TrackerFinding.KEY_NOT_KNOWN, "config set-api-key", ("REST",), own_key,
     ),
     Failure(
         "the API key is no administrator's",
-        key(user_key("alice")), Finding.KEY_NOT_ADMINISTRATOR, "set-api-key", ("REST",), own_key,
+        key(user_key("alice")), TrackerFinding.KEY_NOT_ADMINISTRATOR, "set-api-key", ("REST",), own_key,
     ),
     Failure(
         "the REST API was switched off",
-        settings(rest_enabled=False), Finding.REST_API_OFF, "switch it on", ("key",), settings(rest_enabled=True),
+        settings(rest_enabled=False), TrackerFinding.REST_API_OFF, "switch it on", ("key",), settings(rest_enabled=True),
     ),
     Failure(
         "the key was encrypted with another secret key",
         lambda stage: stage.api_key("x", foreign=True),
-        Finding.API_KEY_UNREADABLE, "DESKBRIDGE_SECRET_KEYS", ("REST",), own_key,
+        SetupFinding.API_KEY_UNREADABLE, "DESKBRIDGE_SECRET_KEYS", ("REST",), own_key,
     ),
     Failure(
         "no tracker is configured",
-        configure(base_url=None), Finding.TRACKER_NOT_SET_UP, "set up the tracker first",
+        configure(base_url=None), TrackerFinding.TRACKER_NOT_SET_UP, "set up the tracker first",
     ),
     Failure(
         "nothing listens at base_url",
@@ -191,33 +194,33 @@ FAILURES = [
     Failure(
         "the tracker answers 500",
         lambda stage: stage.stand_in.fault("status_before", status=500),
-        Finding.TRACKER_NOT_USABLE, "check that it runs", ("REST",),
+        ServiceFinding.TRACKER_NOT_USABLE, "check that it runs", ("REST",),
         lambda stage: stage.tracker.clear_faults(), real=False,
     ),
     Failure(
         "a proxy drops the header of impersonation",
         lambda stage: stage.stand_in.fault("switch_ignored", path="/trackers.json"),
-        Finding.IMPERSONATION_IGNORED, "header_prefix", (), lambda stage: stage.tracker.clear_faults(), real=False,
+        TrackerFinding.IMPERSONATION_IGNORED, "header_prefix", (), lambda stage: stage.tracker.clear_faults(), real=False,
     ),
     Failure(
         "a linked project was closed",
-        patch("projects", 1, status=5), Finding.LINKED_PROJECT_CLOSED, "reopen it",
+        patch("projects", 1, status=5), TrackerFinding.LINKED_PROJECT_CLOSED, "reopen it",
         ("archived", "deleted", "does not exist"), patch("projects", 1, status=1),
     ),
     Failure(
         "a linked project was archived",
-        patch("projects", 1, status=9), Finding.LINKED_PROJECT_ARCHIVED, "unarchive it",
+        patch("projects", 1, status=9), TrackerFinding.LINKED_PROJECT_ARCHIVED, "unarchive it",
         ("closed", "deleted", "does not exist"), patch("projects", 1, status=1),
     ),
     Failure(
         "a linked project was deleted",
-        lambda stage: stage.bridge.link(LinkKind.ENTITY, 9, 99), Finding.LINKED_PROJECT_GONE,
+        lambda stage: stage.bridge.link(LinkKind.ENTITY, 9, 99), TrackerFinding.LINKED_PROJECT_GONE,
         "deskbridge unlink entity 9", ("closed", "archived"),
         lambda stage: stage.bridge.link(LinkKind.ENTITY, 9, 1),
     ),
     Failure(
         "a link's category was deleted",
-        lambda stage: stage.bridge.link(LinkKind.ENTITY, 9, 1, 3), Finding.CATEGORY_GONE, "--category",
+        lambda stage: stage.bridge.link(LinkKind.ENTITY, 9, 1, 3), TrackerFinding.CATEGORY_GONE, "--category",
         ("closed",), lambda stage: stage.bridge.link(LinkKind.ENTITY, 9, 1, 2),
     ),
     Failure(
@@ -226,41 +229,41 @@ FAILURES = [
             lambda stage: stage.bridge.link(LinkKind.ENTITY, 9, 1, 2),
             patch("categories", 2, assigned_to_id=6), patch("users", 6, status=3), synchronise,
         ),
-        Finding.CATEGORY_ASSIGNEE_LOCKED, "2 (Software)", ("closed",), patch("users", 6, status=1),
+        TrackerFinding.CATEGORY_ASSIGNEE_LOCKED, "2 (Software)", ("closed",), patch("users", 6, status=1),
     ),
     Failure(
         "a linked project lacks time tracking",
-        patch("projects", 1, modules=["issue_tracking"]), Finding.MODULES_MISSING, "enable them", ("closed",),
+        patch("projects", 1, modules=["issue_tracking"]), TrackerFinding.MODULES_MISSING, "enable them", ("closed",),
         patch("projects", 1, modules=["issue_tracking", "time_tracking"]),
     ),
     Failure(
         "a linked project lacks issue tracking",
-        patch("projects", 1, modules=["time_tracking"]), Finding.MODULES_MISSING, "enable them", ("closed",),
+        patch("projects", 1, modules=["time_tracking"]), TrackerFinding.MODULES_MISSING, "enable them", ("closed",),
         patch("projects", 1, modules=["issue_tracking", "time_tracking"]),
     ),
     Failure(
         "the default activity was switched off in the project",
-        patch("activities", 13, parent_id=9, active=False), Finding.ACTIVITY_NOT_USABLE,
+        patch("activities", 13, parent_id=9, active=False), TrackerFinding.ACTIVITY_NOT_USABLE,
         "change default_activity_id", ("closed",), patch("activities", 13, parent_id=10),
     ),
     Failure(
         "the default activity was switched off on the whole tracker",
-        patch("activities", 9, active=False), Finding.CONFIG_ID_UNKNOWN, "config set default_activity_id",
+        patch("activities", 9, active=False), SetupFinding.CONFIG_ID_UNKNOWN, "config set default_activity_id",
         ("closed",), patch("activities", 9, active=True),
     ),
     Failure(
         "the default role was deleted",
-        remove("roles", 4), Finding.CONFIG_ID_UNKNOWN, "config set default_role_id", ("closed",),
+        remove("roles", 4), SetupFinding.CONFIG_ID_UNKNOWN, "config set default_role_id", ("closed",),
         configure(default_role_id=5),
     ),
     Failure(
         "a status of status_map was deleted",
-        remove("statuses", 5), Finding.STATUS_MAP_WRONG, "status_map", ("closed",),
+        remove("statuses", 5), SetupFinding.STATUS_MAP_WRONG, "status_map", ("closed",),
         configure(status_map={1: 1, 2: 2, 5: 3, 6: 6}),
     ),
     Failure(
         "the default priority was deleted",
-        both(configure(default_priority_id=4), remove("priorities", 4)), Finding.CONFIG_ID_UNKNOWN,
+        both(configure(default_priority_id=4), remove("priorities", 4)), SetupFinding.CONFIG_ID_UNKNOWN,
         "config set default_priority_id", ("closed",), configure(default_priority_id=2),
     ),
     Failure(
@@ -272,40 +275,40 @@ FAILURES = [
     Failure(
         "the default issue type was deleted",
         both(configure(default_tracker_id=3), patch("projects", 1, tracker_ids=[1]), remove("issue_types", 3)),
-        Finding.CONFIG_ID_UNKNOWN, "config set default_tracker_id", ("closed",), configure(default_tracker_id=1),
+        SetupFinding.CONFIG_ID_UNKNOWN, "config set default_tracker_id", ("closed",), configure(default_tracker_id=1),
     ),
     Failure(
         "a default watcher was locked",
-        both(configure(default_watcher_ids=(6,)), patch("users", 6, status=3)), Finding.CONFIG_ID_UNKNOWN,
+        both(configure(default_watcher_ids=(6,)), patch("users", 6, status=3)), SetupFinding.CONFIG_ID_UNKNOWN,
         "config set default_watcher_ids", ("closed",), patch("users", 6, status=1),
     ),
     Failure(
         "a custom field of issues was made required",
-        settings(required_custom_fields=[3]), Finding.CUSTOM_FIELDS_NOT_SENT, "give them a default value",
+        settings(required_custom_fields=[3]), WorkFinding.CUSTOM_FIELDS_NOT_SENT, "give them a default value",
         ("closed",), settings(required_custom_fields=[]),
     ),
     Failure(
         "a custom field of time entries was made required",
-        settings(required_custom_fields=[5]), Finding.CUSTOM_FIELDS_NOT_SENT, "template generate",
+        settings(required_custom_fields=[5]), WorkFinding.CUSTOM_FIELDS_NOT_SENT, "template generate",
         ("closed",), settings(required_custom_fields=[]),
     ),
     Failure(
         "a template gives a list a value that it does not have",
-        template("issue.create", LIST_TEMPLATE), Finding.TEMPLATE_OUT_OF_DATE, "template save", ("closed",),
+        template("issue.create", LIST_TEMPLATE), WorkFinding.TEMPLATE_OUT_OF_DATE, "template save", ("closed",),
         patch("custom_fields", 4, possible_values=["Fax"]),
     ),
     Failure(
         "a template fills a custom field that was deleted",
-        template("issue.create", GONE_TEMPLATE), Finding.TEMPLATE_OUT_OF_DATE, "template save",
+        template("issue.create", GONE_TEMPLATE), WorkFinding.TEMPLATE_OUT_OF_DATE, "template save",
     ),
     Failure(
         "a template cannot be rendered",
-        template("issue.create", '{"issue": {"subject": "{{a}}"}}'), Finding.TEMPLATE_NOT_RENDERED,
+        template("issue.create", '{"issue": {"subject": "{{a}}"}}'), WorkFinding.TEMPLATE_NOT_RENDERED,
         "template preview",
     ),
     Failure(
         "a technician was locked on the tracker",
-        seen("dave@example.test"), Finding.PEOPLE_LOCKED, "unlock them", ("no active tracker user",),
+        seen("dave@example.test"), SetupFinding.PEOPLE_LOCKED, "unlock them", ("no active tracker user",),
         patch("users", 10, status=1),
     ),
     Failure(
@@ -313,50 +316,50 @@ FAILURES = [
         both(
             lambda stage: map_user(stage.bridge.store, 77, 6), patch("users", 6, status=3), seen(None),
         ),
-        Finding.PEOPLE_LOCKED, "map-user", ("no active tracker user",), patch("users", 6, status=1),
+        SetupFinding.PEOPLE_LOCKED, "map-user", ("no active tracker user",), patch("users", 6, status=1),
     ),
     Failure(
         "a technician is nobody on the tracker",
-        seen("nobody@example.test"), Finding.PEOPLE_UNKNOWN, "map-user", ("locked",),
+        seen("nobody@example.test"), SetupFinding.PEOPLE_UNKNOWN, "map-user", ("locked",),
         lambda stage: map_user(stage.bridge.store, 77, 6),
     ),
     Failure(
         "the default issue type is not switched on in a linked project",
-        configure(default_tracker_id=2), Finding.ISSUE_TYPE_NOT_USABLE, "switch it on", ("does not have",),
+        configure(default_tracker_id=2), TrackerFinding.ISSUE_TYPE_NOT_USABLE, "switch it on", ("does not have",),
         configure(default_tracker_id=3),
     ),
     Failure(
         "base_url leads beside the tracker",
         lambda stage: stage.bridge.configure(base_url=f"{stage.tracker.base_url}/elsewhere"),
-        Finding.NOT_A_TRACKER, "config set base_url", ("refused the call",),
+        TrackerFinding.NOT_A_TRACKER, "config set base_url", ("refused the call",),
         lambda stage: stage.bridge.configure(base_url=stage.tracker.base_url),
     ),
     Failure(
         "a worker has another encryption key than the command line",
-        worker_of_another_key, Finding.WORKER_CANNOT_OPEN_KEY, "with the DESKBRIDGE_SECRET_KEYS of the others",
+        worker_of_another_key, ServiceFinding.WORKER_CANNOT_OPEN_KEY, "with the DESKBRIDGE_SECRET_KEYS of the others",
         ("keeps running", "set-api-key"), restarted,
     ),
     Failure(
         "Redis was given a password",
-        locked_redis, Finding.REDIS_REFUSES, "DESKBRIDGE_REDIS_URL", ("cannot be reached", "no sign of life"),
+        locked_redis, ServiceFinding.REDIS_REFUSES, "DESKBRIDGE_REDIS_URL", ("cannot be reached", "no sign of life"),
         open_redis,
     ),
-    Failure("nothing is linked", nobody_linked, Finding.NOTHING_LINKED, "deskbridge link entity"),
+    Failure("nothing is linked", nobody_linked, TrackerFinding.NOTHING_LINKED, "deskbridge link entity"),
     Failure(
         "the memory of Redis is full",
-        full_redis, Finding.REDIS_FULL, "raise `maxmemory`", ("no sign of life",), roomy_redis,
+        full_redis, ServiceFinding.REDIS_FULL, "raise `maxmemory`", ("no sign of life",), roomy_redis,
     ),
     Failure(
         "the broker is down",
-        broker(answers=False), Finding.BROKER_UNREACHABLE, "DESKBRIDGE_BROKER_URL", (), broker(answers=True),
+        broker(answers=False), ServiceFinding.BROKER_UNREACHABLE, "DESKBRIDGE_BROKER_URL", (), broker(answers=True),
     ),
     Failure(
         "the tracker's clock is ten minutes ahead",
-        settings(clock_offset=600.0), Finding.CLOCKS_DIFFER, "NTP", (), settings(clock_offset=0.0), real=False,
+        settings(clock_offset=600.0), ServiceFinding.CLOCKS_DIFFER, "NTP", (), settings(clock_offset=0.0), real=False,
     ),
     Failure(
         "a ticket status is not mapped",
-        both(configure(status_map={1: 1}), seen("alice@example.test", 7)), Finding.STATUSES_NOT_MAPPED,
+        both(configure(status_map={1: 1}), seen("alice@example.test", 7)), SetupFinding.STATUSES_NOT_MAPPED,
         "status_map", (), configure(status_map={1: 1, 2: 2}),
     ),
 ]  # fmt: skip
@@ -377,7 +380,7 @@ def test_the_doctor_names_the_cause_and_the_next_step(stage: Stage, failure: Fai
 def test_a_default_priority_that_is_switched_off_is_a_warning_since_all_is_forwarded(stage: Stage) -> None:
     configure(default_priority_id=2)(stage)
     patch("priorities", 2, active=False)(stage)
-    found = {one.status for one in stage.findings() if one.found.code == Finding.CONFIG_ID_UNKNOWN}
+    found = {one.status for one in stage.findings() if one.found.code == SetupFinding.CONFIG_ID_UNKNOWN}
     assert found == {"warning"}
     assert stage.work() == EventState.DONE
     patch("priorities", 2, active=True)(stage)
@@ -424,9 +427,9 @@ def test_before_the_first_synchronisation_nothing_claims_that_links_are_active(s
     stage.bridge.link(LinkKind.ENTITY, 9, 6)
     with stage.bridge.store.transaction() as tx:
         tx.metadata.forget_tracker()
-    assert Finding.LINKED_PROJECT_CLOSED in stage.doctor().codes
+    assert TrackerFinding.LINKED_PROJECT_CLOSED in stage.doctor().codes
     stage.stand_in.fault("status_before", status=500)
-    assert Finding.LINKS_USABLE not in {one.found.code for one in stage.findings()}
+    assert TrackerFinding.LINKS_USABLE not in {one.found.code for one in stage.findings()}
 
 
 def test_a_beat_leaves_its_own_sign_of_life_without_any_worker(stage: Stage, redis_url: str) -> None:
@@ -439,6 +442,9 @@ def test_a_beat_leaves_its_own_sign_of_life_without_any_worker(stage: Stage, red
             while Heartbeats(stage.bridge.redis).seconds_since(BEAT) is None:
                 assert time.monotonic() < until, "no sign of life"
                 time.sleep(0.1)
-            assert {Finding.NO_WORKER} == stage.doctor().codes & {Finding.NO_WORKER, Finding.NO_BEAT}
+            assert {ServiceFinding.NO_WORKER} == stage.doctor().codes & {
+                ServiceFinding.NO_WORKER,
+                ServiceFinding.NO_BEAT,
+            }
         finally:
             beat.terminate()

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from sqlalchemy import update
 
-from shared.codes.faults import Fault
+from shared.notices.faults import Fault
 from shared.redis.heartbeat import BEAT, WORKER, Heartbeats
 from shared.store.tables.journal import JournalEvent
 from shared.store.tables.types import clock

@@ -11,9 +11,9 @@ from producer.admin.desk import Desk
 from producer.admin.doctor.latest import examined
 from producer.admin.looking.overview import overview
 from producer.admin.people.people import confirm_matches
-from shared.codes.faults import Fault
 from shared.errors import TrackerError
 from shared.metadata.synchronisation import synchronise as recorded
+from shared.notices.faults import Fault
 from shared.redis.examination import KEY as EXAMINATION
 from shared.redis.heartbeat import WORKER, Heartbeats
 from shared.redis.keys import key_of

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from producer.admin.catching_up.replay import replay_state
-from shared.codes.findings import Finding
+from shared.notices.doctor_helpdesk import HelpdeskFinding
 from shared.store.configuration.links import LinkKind
 from shared.store.tables.journal import EventState
 from tests.failures.stage import Stage
@@ -20,7 +20,7 @@ def raise_tickets(bridge: Bridge, count: int, entity_id: int, first: int, **of_t
 
 
 def unlinked(stage: Stage) -> list[dict[str, Any]]:
-    codes = (Finding.TICKETS_UNLINKED, Finding.LINKED_SINCE)
+    codes = (HelpdeskFinding.TICKETS_UNLINKED, HelpdeskFinding.LINKED_SINCE)
     return [dict(one.found.params) for one in stage.findings() if one.found.code in codes]
 
 
@@ -42,9 +42,9 @@ def test_linked_since_and_replayed_it_goes_on(stage: Stage) -> None:
     raise_tickets(stage.bridge, 2, 44, 5000)
     stage.bridge.link(LinkKind.ENTITY, 44, 1)
     told = stage.doctor()
-    assert Finding.LINKED_SINCE in told.codes
-    assert Finding.TICKETS_UNLINKED not in told.codes
+    assert HelpdeskFinding.LINKED_SINCE in told.codes
+    assert HelpdeskFinding.TICKETS_UNLINKED not in told.codes
     assert "`deskbridge replay --state skipped --code no_link`" in told.text
     for ticket_id in replay_state(stage.bridge.store, EventState.SKIPPED, "no_link").tickets:
         stage.bridge.sync(ticket_id)
-    assert Finding.LINKED_SINCE not in stage.doctor().codes
+    assert HelpdeskFinding.LINKED_SINCE not in stage.doctor().codes

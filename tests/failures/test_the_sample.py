@@ -19,8 +19,8 @@ from producer.admin.samples import removal
 from producer.admin.samples.events import mark_of
 from producer.commands.main import app
 from producer.hooks.app import create_app
-from shared.codes.changes import Did
-from shared.codes.kinds import Kind
+from shared.notices.changes import Did
+from shared.notices.kinds import Kind
 from shared.redis.locks import of_ticket
 from shared.store.tables.journal import EventState, JournalEvent
 from shared.store.tables.ledger import LedgerState, TicketIssueLink

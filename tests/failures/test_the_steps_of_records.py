@@ -11,20 +11,21 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
+from producer.admin.knowledge.by_code import BY_CODE
 from sqlalchemy import update
 from typer.testing import Result
 
 from producer.admin.dryrun.run import DryRuns
-from producer.admin.knowledge.by_code import BY_CODE
 from producer.admin.knowledge.shipped import shipped
 from producer.admin.records.models import ProjectClaim
-from shared.codes.findings import Finding
-from shared.codes.hints import Hint
-from shared.codes.invalid import Invalid
-from shared.codes.notice import Code
-from shared.codes.reasons import Reason
-from shared.codes.refusals import Refusal
-from shared.codes.steps import What
+from shared.notices.doctor_helpdesk import HelpdeskFinding
+from shared.notices.doctor_work import WorkFinding
+from shared.notices.hints import Hint
+from shared.notices.invalid import Invalid
+from shared.notices.notice import Code
+from shared.notices.reasons import Reason
+from shared.notices.refusals import Refusal
+from shared.notices.steps import What
 from shared.store.tables.journal import EventState
 from shared.store.tables.types import clock
 from shared.templating.operations import Operation
@@ -90,13 +91,13 @@ def ago(minutes: int) -> str:
 def test_an_unreadable_delivery_is_found_by_the_comparison(stage: Stage, shell: Shell, api: GlpiApi) -> None:
     with stage.bridge.store.transaction() as tx:
         tx.journal.park("id", "glpi/ticket-task", b"{}", [("item", Invalid.FIELD_REQUIRED())])
-    assert checks(shell)["deliveries"] == ("failure", Finding.DELIVERIES_UNREADABLE)
-    assert checks(shell)["failed"] == ("ok", Finding.NOTHING_FAILED), "it is told once"
+    assert checks(shell)["deliveries"] == ("failure", HelpdeskFinding.DELIVERIES_UNREADABLE)
+    assert checks(shell)["failed"] == ("ok", WorkFinding.NOTHING_FAILED), "it is told once"
     api.ticket(4711, ago(20))
     api.task(4711, 900, ago(20), user=7)
-    said = follow(shell, Finding.DELIVERIES_UNREADABLE)
+    said = follow(shell, HelpdeskFinding.DELIVERIES_UNREADABLE)
     assert "1" in said["reconcile"]
-    assert checks(shell)["deliveries"] == ("ok", Finding.DELIVERIES_COMPARED)
+    assert checks(shell)["deliveries"] == ("ok", HelpdeskFinding.DELIVERIES_COMPARED)
     stage.bridge.sync(4711)
     with stage.bridge.store.transaction() as tx:
         assert tx.times.get(900) is not None
@@ -108,10 +109,12 @@ def test_hours_that_a_wrong_done_state_left_out_are_logged_once_it_is_right(
     configure(done_state=9)(stage)
     for _ in range(10):
         assert stage.work() == EventState.SKIPPED
-    assert checks(shell)["done state"] == ("warning", Finding.NO_TASK_IS_DONE)
-    follow(shell, Finding.NO_TASK_IS_DONE, {"config set done_state=…": ("config", "set", "done_state=2")})
+    assert checks(shell)["done state"] == ("warning", HelpdeskFinding.NO_TASK_IS_DONE)
+    follow(
+        shell, HelpdeskFinding.NO_TASK_IS_DONE, {"config set done_state=…": ("config", "set", "done_state=2")}
+    )
     stage.bridge.sync(4711)
-    assert checks(shell)["done state"] == ("ok", Finding.TASKS_ARE_DONE)
+    assert checks(shell)["done state"] == ("ok", HelpdeskFinding.TASKS_ARE_DONE)
     with stage.bridge.store.transaction() as tx:
         assert tx.journal.count(EventState.DONE) == 10
 
@@ -120,15 +123,18 @@ def test_open_ticket_tasks_are_nothing_to_tell_where_one_was_done(stage: Stage, 
     stage.work()
     for _ in range(10):
         stage.work(state=1)
-    assert checks(shell)["done state"] == ("ok", Finding.TASKS_ARE_DONE)
+    assert checks(shell)["done state"] == ("ok", HelpdeskFinding.TASKS_ARE_DONE)
 
 
 def test_a_helpdesk_api_that_was_off_is_well_once_it_is_on(shell: Shell, api: GlpiApi) -> None:
     api.down = True
-    assert checks(shell, "--helpdesk")["helpdesk API"] == ("failure", Finding.HELPDESK_API_UNREACHABLE)
+    assert checks(shell, "--helpdesk")["helpdesk API"] == (
+        "failure",
+        HelpdeskFinding.HELPDESK_API_UNREACHABLE,
+    )
     assert json_of(shell.type("reconcile", "--json").stdout)["error"]["code"] == Refusal.HELPDESK_UNANSWERED
     api.down = False
-    (said,) = follow(shell, Finding.HELPDESK_API_UNREACHABLE).values()
+    (said,) = follow(shell, HelpdeskFinding.HELPDESK_API_UNREACHABLE).values()
     assert "ok      helpdesk API" in said
 
 
@@ -137,17 +143,17 @@ def test_what_had_been_missed_is_told_until_a_comparison_misses_nothing(
 ) -> None:
     with stage.bridge.store.transaction() as tx:
         tx.reconciliation.ran(tx.now(), 3)
-    assert checks(shell)["reconciliation"] == ("warning", Finding.EVENTS_WERE_MISSED)
-    assert "Nothing" in follow(shell, Finding.EVENTS_WERE_MISSED)["reconcile"]
-    assert checks(shell)["reconciliation"] == ("ok", Finding.NOTHING_WAS_MISSED)
+    assert checks(shell)["reconciliation"] == ("warning", HelpdeskFinding.EVENTS_WERE_MISSED)
+    assert "Nothing" in follow(shell, HelpdeskFinding.EVENTS_WERE_MISSED)["reconcile"]
+    assert checks(shell)["reconciliation"] == ("ok", HelpdeskFinding.NOTHING_WAS_MISSED)
 
 
 def test_a_recovery_ends_when_a_person_says_so(stage: Stage, shell: Shell) -> None:
     stage.work()
     shell.do("recover")
-    assert checks(shell)["recovery"] == ("warning", Finding.RECOVERY_ON)
-    follow(shell, Finding.RECOVERY_ON)
-    assert checks(shell)["recovery"] == ("ok", Finding.RECOVERY_OFF)
+    assert checks(shell)["recovery"] == ("warning", WorkFinding.RECOVERY_ON)
+    follow(shell, WorkFinding.RECOVERY_ON)
+    assert checks(shell)["recovery"] == ("ok", WorkFinding.RECOVERY_OFF)
 
 
 @pytest.mark.stand_in
@@ -156,11 +162,11 @@ def test_what_a_dry_run_has_left_is_deleted_by_the_sweep(stage: Stage, shell: Sh
     fault = stage.stand_in.fault("reset_before", method="DELETE")
     dry_run(runs, Operation.ISSUE_CREATE)
     stage.stand_in.clear_faults(fault)
-    assert checks(shell)["dry runs"] == ("warning", Finding.DRY_RUNS_LEFT)
-    assert follow(shell, Finding.DRY_RUNS_LEFT) == {}
+    assert checks(shell)["dry runs"] == ("warning", WorkFinding.DRY_RUNS_LEFT)
+    assert follow(shell, WorkFinding.DRY_RUNS_LEFT) == {}
     let_time_pass(stage.bridge.store)
     clean(runs)
-    assert checks(shell)["dry runs"] == ("ok", Finding.DRY_RUNS_CLEANED)
+    assert checks(shell)["dry runs"] == ("ok", WorkFinding.DRY_RUNS_CLEANED)
 
 
 @pytest.mark.stand_in

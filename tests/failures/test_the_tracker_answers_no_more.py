@@ -12,10 +12,11 @@ from prometheus_client import generate_latest
 
 from producer.admin.doctor.finding import CheckResult
 from producer.admin.people.people import confirm_matches
-from shared.codes.faults import Detail, Fault
-from shared.codes.findings import Finding
-from shared.codes.notice import Code
 from shared.monitoring.standing import StandingCollector
+from shared.notices.doctor_tracker import TrackerFinding
+from shared.notices.doctor_work import WorkFinding
+from shared.notices.faults import Detail, Fault
+from shared.notices.notice import Code
 from shared.store.tables.journal import EventState
 from shared.telemetry import metrics
 from tests.failures.stage import Stage
@@ -98,28 +99,28 @@ def moved(tracker: str) -> str:
 CASES = [
     Case(
         "the tracker has moved, and its old address redirects",
-        redirects_to, Finding.TRACKER_NOT_REACHED, Detail.ADDRESS_MOVED, "redirected to {tracker},",
+        redirects_to, TrackerFinding.TRACKER_NOT_REACHED, Detail.ADDRESS_MOVED, "redirected to {tracker},",
         "`deskbridge config set base_url={tracker} --moved`", moved,
     ),
     Case(
         "base_url lacks the path that the tracker is under",
-        lambda _: page(404), Finding.NOT_A_TRACKER, Detail.NO_API_THERE, "answered 404",
+        lambda _: page(404), TrackerFinding.NOT_A_TRACKER, Detail.NO_API_THERE, "answered 404",
         "`deskbridge config set base_url=… --moved`, with the path", moved,
     ),
     Case(
         "a proxy answers every call with a page for signing in",
-        lambda _: page(200), Finding.TRACKER_NOT_REACHED, Detail.A_PAGE, "it is no JSON",
+        lambda _: page(200), TrackerFinding.TRACKER_NOT_REACHED, Detail.A_PAGE, "it is no JSON",
         "let calls with an API key pass without signing in",
     ),
     Case(
         "a proxy forbids every call with a page",
-        lambda _: page(403), Finding.TRACKER_NOT_REACHED, Detail.A_PAGE, "it is no JSON",
+        lambda _: page(403), TrackerFinding.TRACKER_NOT_REACHED, Detail.A_PAGE, "it is no JSON",
         "let calls with an API key pass without signing in",
     ),
     Case(
         "a proxy redirects every call to a page for signing in",
         lambda tracker: lambda _method, _path: (302, {"Location": f"{tracker}/login?back=here"}, b""),
-        Finding.TRACKER_NOT_REACHED, Detail.REDIRECT_NOT_FOLLOWED, "it redirects to {tracker}/login,",
+        TrackerFinding.TRACKER_NOT_REACHED, Detail.REDIRECT_NOT_FOLLOWED, "it redirects to {tracker}/login,",
         "let calls with an API key pass without signing in",
     ),
 ]  # fmt: skip
@@ -174,14 +175,14 @@ def heal(stage: Stage, front: Front, shell: Shell, command: str, todo: str) -> N
         assert COMMAND.findall(todo) == [], "it is not on deskbridge's side"
         front.rule = passes
     go_on(stage)
-    assert told(stage.findings(), "tracker").found.code == Finding.TRACKER_ANSWERS
+    assert told(stage.findings(), "tracker").found.code == TrackerFinding.TRACKER_ANSWERS
 
 
 @pytest.mark.parametrize("path", ["/issues.json", "/time_entries.json", ""], ids=["issues", "hours", "all"])
 def test_what_answers_only_what_is_to_be_created_is_named_while_the_tracker_answers_questions(
     stage: Stage, front: Front, pages: Visitor, shell: Shell, path: str
 ) -> None:
-    assert told(stage.findings(), "on the way").found.code == Finding.CREATIONS_ANSWERED
+    assert told(stage.findings(), "on the way").found.code == WorkFinding.CREATIONS_ANSWERED
     stage.bridge.forward(task_event(of_ticket=ticket(4700), of_task=task(400)), ticket_id=4700)
     confirm_matches(stage.bridge.store, None)
     front.rule = page(200, method="POST", path=path)
@@ -189,9 +190,9 @@ def test_what_answers_only_what_is_to_be_created_is_named_while_the_tracker_answ
     assert stage.work() == EventState.PENDING
     for _ in range(2):  # in doubt, then known to be absent
         found = stage.findings()
-        assert told(found, "tracker").found.code == Finding.TRACKER_ANSWERS
+        assert told(found, "tracker").found.code == TrackerFinding.TRACKER_ANSWERS
         named = told(found, "on the way")
-        assert (named.status, named.found.code) == ("failure", Finding.CREATIONS_NOT_PASSED_ON)
+        assert (named.status, named.found.code) == ("failure", WorkFinding.CREATIONS_NOT_PASSED_ON)
         assert f"1 ticket is not forwarded (4711): {words}" in named.what
         assert "pass deskbridge's POST and PUT on" in named.todo
         assert COMMAND.findall(named.todo) == [], "it is not on deskbridge's side"
@@ -208,7 +209,7 @@ def test_what_answers_only_what_is_to_be_created_is_named_while_the_tracker_answ
     assert shell.type("doctor").exit_code == 1
     front.rule = passes
     go_on(stage)
-    assert told(stage.findings(), "on the way").found.code == Finding.CREATIONS_ANSWERED
+    assert told(stage.findings(), "on the way").found.code == WorkFinding.CREATIONS_ANSWERED
     assert "All is well" in pages.open("/console")
 
 
@@ -226,4 +227,4 @@ def test_while_what_is_created_is_held_no_page_says_that_everything_else_is_forw
     front.rule = passes
     shell.do("resolve", "ticket", "4711", "--create-again")
     go_on(stage)
-    assert told(stage.findings(), "on the way").found.code == Finding.CREATIONS_ANSWERED
+    assert told(stage.findings(), "on the way").found.code == WorkFinding.CREATIONS_ANSWERED

@@ -8,11 +8,11 @@ import pytest
 
 from deploy.sandbox.tracker import permissions as may
 from deploy.sandbox.tracker.control import StandIn
-from shared.codes.hints import Hint
-from shared.codes.kinds import Kind
-from shared.codes.notice import codes_in
-from shared.codes.reasons import Reason
-from shared.codes.steps import What
+from shared.notices.hints import Hint
+from shared.notices.kinds import Kind
+from shared.notices.notice import codes_in
+from shared.notices.reasons import Reason
+from shared.notices.steps import What
 from shared.store.configuration.links import LinkKind
 from tests.contract import seed
 from tests.contract.support import Json, Tracker

@@ -8,7 +8,7 @@ from typing import Any
 from structlog.testing import capture_logs
 
 from producer.admin.looking.story import trace_ticket
-from shared.codes.faults import Fault
+from shared.notices.faults import Fault
 from shared.store.configuration.links import LinkKind
 from shared.store.tables.journal import EventState
 from tests.failures.stage import Stage

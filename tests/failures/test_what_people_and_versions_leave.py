@@ -15,10 +15,10 @@ from producer.admin import migrations
 from producer.admin.access.accounts import AccountStore
 from producer.admin.records.rights import Right
 from producer.admin.records.transaction import Store
-from shared.codes.findings import Finding, Named
-from shared.codes.refusals import Refusal
-from shared.codes.steps import What
 from shared.errors import SettingsError
+from shared.notices.doctor_setup import Named, SetupFinding
+from shared.notices.refusals import Refusal
+from shared.notices.steps import What
 from shared.store.tables.database import Database
 from shared.store.tables.journal import EventState
 from shared.store.tables.schema import HEAD, is_current
@@ -78,7 +78,7 @@ def test_a_status_that_no_issue_may_be_created_in_is_given_by_a_second_call(
     assert stage.work(status=2) == EventState.DONE
     assert status(stage) == IN_PROGRESS
     assert What.STATUS_GIVEN in stage.trace().codes
-    assert stage.doctor().codes - before <= {Finding.MATCHES_NEW, Named.PERSON_MATCHED}
+    assert stage.doctor().codes - before <= {SetupFinding.MATCHES_NEW, Named.PERSON_MATCHED}
     assert "Everything is on the tracker" in pages.open("/console/tickets/4711")
     assert "All is well" in pages.open("/console")
     assert api(stage, "GET", "/users/current.json")[0] == 200
@@ -122,7 +122,7 @@ def test_a_project_that_the_tracker_fails_on_is_named_and_read_once_it_is_mended
         failed = shell.fail("sync-metadata")
         assert f"GET {path} answered 500" in failed
         (found,) = [one for one in stage.findings() if one.check == "metadata"]
-        assert (found.status, found.found.code) == ("warning", Finding.METADATA_NOT_READ)
+        assert (found.status, found.found.code) == ("warning", SetupFinding.METADATA_NOT_READ)
         assert f"GET {path} answered 500" in found.what
         assert found.todo.startswith("correct what the tracker fails on")
         overview = pages.open("/console")
@@ -133,5 +133,5 @@ def test_a_project_that_the_tracker_fails_on_is_named_and_read_once_it_is_mended
         (step,) = COMMAND.findall(found.todo)
         shell.do(*shlex.split(step))
         (found,) = [one for one in stage.findings() if one.check == "metadata"]
-        assert found.found.code == Finding.METADATA_CURRENT
+        assert found.found.code == SetupFinding.METADATA_CURRENT
         assert "All is well" in pages.open("/console")

@@ -8,11 +8,11 @@ import shlex
 import pytest
 
 from producer.admin.doctor.finding import CheckResult
-from shared.codes.authors import Misattribution
-from shared.codes.findings import Finding
-from shared.codes.notice import Code
-from shared.codes.reasons import Matching
 from shared.metadata.synchronisation import refresh_people
+from shared.notices.authors import Misattribution
+from shared.notices.doctor_setup import SetupFinding
+from shared.notices.notice import Code
+from shared.notices.reasons import Matching
 from shared.store.tables.journal import EventState
 from shared.tracker.lists import TrackerLists
 from tests.failures.stage import Act, Stage, both, patch
@@ -39,7 +39,7 @@ def people(stage: Stage) -> list[CheckResult]:
     ("act", "finding", "match", "named", "words"),
     [
         (
-            patch("users", BOB, mail="Alice@example.test"), Finding.PEOPLE_AMBIGUOUS, Matching.EMAIL_AMBIGUOUS,
+            patch("users", BOB, mail="Alice@example.test"), SetupFinding.PEOPLE_AMBIGUOUS, Matching.EMAIL_AMBIGUOUS,
             "7 (alice@example.test; the tracker finds 5 (alice), 6 (bob) by it)",
             "several tracker users have the e-mail of helpdesk user 7: 5 (alice), 6 (bob)",
         ),
@@ -48,7 +48,7 @@ def people(stage: Stage) -> list[CheckResult]:
                 patch("users", ALICE, mail="archer@example.test"),
                 patch("users", BOB, further_mails=[MAIL]), patch("users", CAROL, further_mails=[MAIL]),
             ),
-            Finding.PEOPLE_UNKNOWN, Matching.EMAIL_UNKNOWN,
+            SetupFinding.PEOPLE_UNKNOWN, Matching.EMAIL_UNKNOWN,
             "7 (alice@example.test; the tracker finds 6 (bob), 7 (carol) by it)",
             "no active tracker user (one that is locked is not) has the same main e-mail",
         ),
@@ -89,7 +89,7 @@ def heal(stage: Stage, shell: Shell, todo: str) -> None:
     (command,) = re.findall(r"`deskbridge (.+?)`", todo)
     typed = command.replace("HELPDESK_USER_ID", "7").replace("TRACKER_USER_ID", str(BOB))
     shell.do(*shlex.split(typed))
-    assert [one.found.code for one in people(stage)] == [Finding.PEOPLE_KNOWN]
+    assert [one.found.code for one in people(stage)] == [SetupFinding.PEOPLE_KNOWN]
     before = len(shell.ask("misattributed"))
     assert stage.work() == EventState.DONE
     assert len(shell.ask("misattributed")) == before, "nothing more in another name"

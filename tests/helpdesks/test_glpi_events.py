@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from producer.helpdesks.glpi.events import Item, read
-from shared.codes.invalid import Invalid
 from shared.errors import InvalidEvent
+from shared.notices.invalid import Invalid
 from tests.helpdesks.recorded_requests import Recorded, recorded
 
 ITEM = json.loads(recorded("task-new").body)["item"]

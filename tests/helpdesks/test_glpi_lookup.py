@@ -13,12 +13,12 @@ from typing import Any
 import pytest
 from pydantic import SecretStr
 
-from shared.codes.faults import HelpdeskFault
-from shared.codes.refusals import Refusal
 from shared.events.parsing import parse_event
 from shared.helpdesk import glpi
 from shared.helpdesk.glpi import PAGE_SIZE, GlpiLookup
 from shared.helpdesk.lookup import HelpdeskRefused, HelpdeskUnreachable
+from shared.notices.faults import HelpdeskFault
+from shared.notices.refusals import Refusal
 from tests.support.glpi_api import GlpiApi, glpi_api
 from tests.support.refusals import says
 from tests.support.wire import WireServer, trickle

@@ -9,8 +9,8 @@ import pytest
 from pydantic import SecretStr
 
 from producer.helpdesks.glpi.signatures import NEWEST_S, OLDEST_S, GlpiVerifier
-from shared.codes.deliveries import Undelivered
 from shared.errors import BadSignature
+from shared.notices.deliveries import Undelivered
 from tests.helpdesks.recorded_requests import RECORDED_WITH, recorded, signed
 from tests.support.refusals import says
 

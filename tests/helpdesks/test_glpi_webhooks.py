@@ -20,11 +20,11 @@ from producer.admin.catching_up.replay import replay_state
 from producer.hooks import app as app_module
 from producer.hooks.app import create_app
 from producer.web.buckets import Buckets
-from shared.codes.deliveries import Undelivered
-from shared.codes.invalid import Invalid
-from shared.codes.reasons import Reason
-from shared.codes.refusals import Refusal
 from shared.errors import SettingsError
+from shared.notices.deliveries import Undelivered
+from shared.notices.invalid import Invalid
+from shared.notices.reasons import Reason
+from shared.notices.refusals import Refusal
 from shared.process.settings import Settings
 from shared.store.tables.journal import EventState
 from tests.helpdesks.conftest import OF_GLPI_ALONE, GlpiProducer

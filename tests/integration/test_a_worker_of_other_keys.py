@@ -11,10 +11,10 @@ from pydantic import SecretStr
 from structlog.testing import capture_logs
 
 from deploy.sandbox.tracker.control import StandIn
-from shared.codes.refusals import Refusal
 from shared.connection.connector import Connector
 from shared.connection.vault import Vault
 from shared.errors import SettingsError
+from shared.notices.refusals import Refusal
 from shared.redis.heartbeat import WORKER, Heartbeats
 from tests.support.bridge import Bridge
 from tests.support.events import task_event

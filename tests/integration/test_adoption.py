@@ -6,11 +6,11 @@ import pytest
 
 from deploy.sandbox.tracker.control import StandIn
 from producer.admin.decisions.adoption import NotThere, check_there
-from shared.codes.kinds import Kind
-from shared.codes.refusals import Refusal
 from shared.connection.connector import Connector
 from shared.connection.vault import Vault
 from shared.errors import TrackerClosed
+from shared.notices.kinds import Kind
+from shared.notices.refusals import Refusal
 from shared.store.tables.ledger import LedgerRow
 from tests.support.bridge import Bridge
 from tests.support.events import task_event

@@ -9,10 +9,10 @@ import pytest
 from deploy.sandbox.tracker.control import StandIn
 from producer.admin.people.correction import NotCorrected, correct_author
 from producer.admin.people.misattributed import misattributed
-from shared.codes.faults import Fault
-from shared.codes.kinds import Kind
-from shared.codes.refusals import Refusal
 from shared.errors import NotFound, OutcomeUnknown
+from shared.notices.faults import Fault
+from shared.notices.kinds import Kind
+from shared.notices.refusals import Refusal
 from shared.tracker.answers import Answer
 from shared.tracker.client import TrackerClient
 from tests.support.bridge import Bridge

@@ -10,7 +10,7 @@ import pytest
 
 from deploy.embedded.ports import HOST, free_port
 from deploy.sandbox.tracker.control import StandIn
-from shared.codes.notice import written
+from shared.notices.notice import written
 from shared.redis.circuit_breaker import FIRST_PAUSE_S, CircuitBreaker
 from tests.bench.backpressure import measure
 from tests.support.bridge import Bridge

@@ -10,10 +10,10 @@ from deploy.sandbox.tracker.control import StandIn
 from producer.admin.doctor.finding import CheckResult
 from producer.admin.doctor.installation import Installation
 from producer.admin.doctor.services import calls
-from shared.codes.findings import Finding
-from shared.codes.limits import CallLimit, CallLimitBy
 from shared.connection.connector import Connector
 from shared.connection.vault import Vault
+from shared.notices.doctor_service import ServiceFinding
+from shared.notices.limits import CallLimit, CallLimitBy
 from shared.process.itself import Process
 from shared.redis.call_limits import publish
 from shared.redis.heartbeat import WORKER, Heartbeats
@@ -39,13 +39,13 @@ def found(bridge: Bridge) -> list[CheckResult]:
 
 def test_the_doctor_says_how_many_and_why(bridge: Bridge) -> None:
     (nothing,) = found(bridge)
-    assert nothing.found == Finding.NO_CALLS_LATELY()
+    assert nothing.found == ServiceFinding.NO_CALLS_LATELY()
     worker = replace(Process.here(), host="here", pid=1)
     Heartbeats(bridge.redis).mark(WORKER, worker)
     publish(bridge.redis, worker, CallLimit(3, CallLimitBy.QUEUEING, ratio=1.8))
     (one,) = found(bridge)
     because = CallLimitBy.QUEUEING(ratio=1.8)
-    assert one.found == Finding.CALLS_AT_ONCE(host="here", pid=1, count=3, because=because)
+    assert one.found == ServiceFinding.CALLS_AT_ONCE(host="here", pid=1, count=3, because=because)
     assert "1.8 times as long" in one.what
 
 

@@ -16,8 +16,8 @@ from typing import Any, cast
 import pytest
 from pydantic import SecretStr
 
-from shared.codes.notice import written
 from shared.errors import LeaseOver, OutcomeUnknown, TrackerError, TrackerUnreachable
+from shared.notices.notice import written
 from shared.tracker.answers import Answer
 from shared.tracker.client import CallRecord, Request, Target, TrackerClient
 from tests.support.tracker_calls import idle

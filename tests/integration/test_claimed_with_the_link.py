@@ -11,11 +11,11 @@ from typing import Any
 import pytest
 
 from deploy.sandbox.tracker.control import StandIn
-from shared.codes.faults import Fault
-from shared.codes.kinds import Kind
 from shared.connection.connector import Connector
 from shared.connection.vault import Vault
 from shared.errors import LeaseOver, NotBegun
+from shared.notices.faults import Fault
+from shared.notices.kinds import Kind
 from shared.store.ledger.statements import Claim as Asked
 from shared.store.tables.ledger import LedgerState
 from tests.support.bridge import Bridge

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 from structlog.testing import capture_logs
 
-from shared.codes.notice import written
 from shared.monitoring.clocks import OwnClock
+from shared.notices.notice import written
 from shared.redis.heartbeat import WORKER, Heartbeats
 from shared.store.journal.trace import Step
 from tests.support.bridge import Bridge

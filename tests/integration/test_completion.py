@@ -12,9 +12,9 @@ import pytest
 from sqlalchemy import update
 
 from deploy.sandbox.tracker.control import StandIn
-from shared.codes.reasons import Reason
-from shared.codes.steps import What
 from shared.helpdesk.glpi import GlpiLookup
+from shared.notices.reasons import Reason
+from shared.notices.steps import What
 from shared.redis.circuit_breaker import HELPDESK_KEY
 from shared.redis.keys import key_of
 from shared.store.configuration.links import LinkKind

@@ -9,7 +9,7 @@ import pytest
 
 from deploy.sandbox.tracker.control import StandIn
 from producer.admin.decisions.held import decide
-from shared.codes.kinds import Kind
+from shared.notices.kinds import Kind
 from shared.store.tables.ledger import LedgerState
 from tests.support.bridge import Bridge
 from tests.support.events import task, task_event, ticket, ticket_event

@@ -6,8 +6,8 @@ import pytest
 
 from deploy.sandbox.tracker.control import StandIn
 from producer.admin.looking.story import trace_ticket
-from shared.codes.kinds import Kind
-from shared.codes.reasons import Reason
+from shared.notices.kinds import Kind
+from shared.notices.reasons import Reason
 from shared.store.tables.journal import EventState
 from shared.store.tables.ledger import LedgerState
 from tests.support.bridge import Bridge

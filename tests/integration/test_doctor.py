@@ -25,12 +25,15 @@ from producer.admin.doctor.finding import RECORDS, CheckResult, Status
 from producer.admin.doctor.installation import Installation
 from producer.admin.people.people import confirm_matches
 from producer.admin.records.transaction import Store
-from shared.codes.findings import Finding, Named
-from shared.codes.notice import written
-from shared.codes.steps import Which
 from shared.connection.connector import Connector
 from shared.connection.vault import Vault
 from shared.metadata.synchronisation import sync_metadata
+from shared.notices.doctor_service import ServiceFinding
+from shared.notices.doctor_setup import Named, SetupFinding
+from shared.notices.doctor_tracker import TrackerFinding
+from shared.notices.doctor_work import WorkFinding
+from shared.notices.notice import written
+from shared.notices.steps import Which
 from shared.process.itself import Process
 from shared.redis.heartbeat import BEAT, WORKER, Heartbeats
 from shared.store.configuration.links import LinkKind
@@ -155,67 +158,77 @@ def project_activities(_: Bridge, stand_in: StandIn) -> None:
 @pytest.mark.parametrize(
     ("change", "check", "status", "code"),
     [
-        (lambda b, _: b.redis.flushdb(), "worker", "failure", Finding.NO_WORKER),
-        (lambda b, _: b.redis.flushdb(), "beat", "warning", Finding.NO_BEAT),
-        (lambda _, s: s.settings(clock_offset=600.0), "clock", "failure", Finding.CLOCKS_DIFFER),
-        (lambda _, s: s.settings(clock_offset=20.0), "clock", "warning", Finding.CLOCKS_DIFFER),
-        (foreign_key, "api key", "failure", Finding.API_KEY_UNREADABLE),
-        (configure(base_url=None), "tracker", "failure", Finding.TRACKER_NOT_SET_UP),
+        (lambda b, _: b.redis.flushdb(), "worker", "failure", ServiceFinding.NO_WORKER),
+        (lambda b, _: b.redis.flushdb(), "beat", "warning", ServiceFinding.NO_BEAT),
+        (lambda _, s: s.settings(clock_offset=600.0), "clock", "failure", ServiceFinding.CLOCKS_DIFFER),
+        (lambda _, s: s.settings(clock_offset=20.0), "clock", "warning", ServiceFinding.CLOCKS_DIFFER),
+        (foreign_key, "api key", "failure", SetupFinding.API_KEY_UNREADABLE),
+        (configure(base_url=None), "tracker", "failure", TrackerFinding.TRACKER_NOT_SET_UP),
         (
             configure(base_url=f"http://127.0.0.1:{free_port()}"),
             "tracker",
             "failure",
-            Finding.TRACKER_NOT_REACHED,
+            TrackerFinding.TRACKER_NOT_REACHED,
         ),
-        (lambda _, s: s.fault("status_before", status=500), "tracker", "failure", Finding.TRACKER_NOT_USABLE),
-        (key("0" * 40), "administrator", "failure", Finding.KEY_NOT_KNOWN),
-        (key(user_key("mallory")), "administrator", "failure", Finding.KEY_NOT_ADMINISTRATOR),
+        (
+            lambda _, s: s.fault("status_before", status=500),
+            "tracker",
+            "failure",
+            ServiceFinding.TRACKER_NOT_USABLE,
+        ),
+        (key("0" * 40), "administrator", "failure", TrackerFinding.KEY_NOT_KNOWN),
+        (key(user_key("mallory")), "administrator", "failure", TrackerFinding.KEY_NOT_ADMINISTRATOR),
         (
             lambda _, s: s.settings(rest_enabled=False),
             "administrator",
             "failure",
-            Finding.REST_API_OFF,
+            TrackerFinding.REST_API_OFF,
         ),
         (
             lambda _, s: s.fault("switch_ignored", path="/trackers.json"),
             "impersonation",
             "failure",
-            Finding.IMPERSONATION_IGNORED,
+            TrackerFinding.IMPERSONATION_IGNORED,
         ),
-        (lambda b, _: b.link(LinkKind.ENTITY, 9, 6), "links", "failure", Finding.LINKED_PROJECT_CLOSED),
-        (lambda b, _: b.link(LinkKind.ENTITY, 9, 1, 3), "links", "failure", Finding.CATEGORY_GONE),
-        (configure(default_role_id=99), "role", "failure", Finding.CONFIG_ID_UNKNOWN),
-        (configure(default_role_id=None), "role", "warning", Finding.ROLE_NOT_SET),
-        (configure(text_formatting=None), "text formatting", "warning", Finding.FORMATTING_NOT_SET),
-        (configure(default_activity_id=12), "activity", "failure", Finding.CONFIG_ID_UNKNOWN),
-        (configure(default_activity_id=None), "activity", "warning", Finding.ACTIVITY_NOT_SET),
-        (project_activities, "activity", "failure", Finding.ACTIVITY_NOT_USABLE),
-        (configure(default_tracker_id=99), "ids", "failure", Finding.CONFIG_ID_UNKNOWN),
-        (configure(default_watcher_ids=(99,)), "ids", "failure", Finding.CONFIG_ID_UNKNOWN),
-        (configure(status_map={2: 99}), "statuses", "failure", Finding.STATUS_MAP_WRONG),
-        (configure(status_map={1: 1}), "statuses", "warning", Finding.STATUSES_NOT_MAPPED),
-        (required(3), "custom fields", "warning", Finding.CUSTOM_FIELDS_NOT_SENT),
-        (required(5), "custom fields", "warning", Finding.CUSTOM_FIELDS_NOT_SENT),
+        (
+            lambda b, _: b.link(LinkKind.ENTITY, 9, 6),
+            "links",
+            "failure",
+            TrackerFinding.LINKED_PROJECT_CLOSED,
+        ),
+        (lambda b, _: b.link(LinkKind.ENTITY, 9, 1, 3), "links", "failure", TrackerFinding.CATEGORY_GONE),
+        (configure(default_role_id=99), "role", "failure", SetupFinding.CONFIG_ID_UNKNOWN),
+        (configure(default_role_id=None), "role", "warning", SetupFinding.ROLE_NOT_SET),
+        (configure(text_formatting=None), "text formatting", "warning", SetupFinding.FORMATTING_NOT_SET),
+        (configure(default_activity_id=12), "activity", "failure", SetupFinding.CONFIG_ID_UNKNOWN),
+        (configure(default_activity_id=None), "activity", "warning", SetupFinding.ACTIVITY_NOT_SET),
+        (project_activities, "activity", "failure", TrackerFinding.ACTIVITY_NOT_USABLE),
+        (configure(default_tracker_id=99), "ids", "failure", SetupFinding.CONFIG_ID_UNKNOWN),
+        (configure(default_watcher_ids=(99,)), "ids", "failure", SetupFinding.CONFIG_ID_UNKNOWN),
+        (configure(status_map={2: 99}), "statuses", "failure", SetupFinding.STATUS_MAP_WRONG),
+        (configure(status_map={1: 1}), "statuses", "warning", SetupFinding.STATUSES_NOT_MAPPED),
+        (required(3), "custom fields", "warning", WorkFinding.CUSTOM_FIELDS_NOT_SENT),
+        (required(5), "custom fields", "warning", WorkFinding.CUSTOM_FIELDS_NOT_SENT),
         (
             in_force("issue.create", '{"issue": {"subject": "{{a}}"}}'),
             "templates",
             "warning",
-            Finding.TEMPLATE_NOT_RENDERED,
+            WorkFinding.TEMPLATE_NOT_RENDERED,
         ),
-        (left_by_a_dry_run, "dry runs", "warning", Finding.DRY_RUNS_LEFT),
-        (age(MetadataRun, "ended_at", 86400), "metadata", "warning", Finding.METADATA_OLD),
+        (left_by_a_dry_run, "dry runs", "warning", WorkFinding.DRY_RUNS_LEFT),
+        (age(MetadataRun, "ended_at", 86400), "metadata", "warning", SetupFinding.METADATA_OLD),
         (
             lambda b, _: b.forward(
                 ticket_event(5, of_ticket=ticket(4712, technician={"id": 77})), ticket_id=4712
             ),
             "people",
             "warning",
-            Finding.PEOPLE_UNKNOWN,
+            SetupFinding.PEOPLE_UNKNOWN,
         ),
-        (work_of(BOB), "people", "warning", Finding.MATCHES_NEW),
-        (work_of({**ALICE, "email": BOB["email"]}), "people", "warning", Finding.MATCHES_WAIT),
-        (configure(membership_for="matched"), "role", "warning", Finding.MEMBERSHIP_BY_EMAIL),
-        (wait_long, "pending", "failure", Finding.EVENTS_PENDING),
+        (work_of(BOB), "people", "warning", SetupFinding.MATCHES_NEW),
+        (work_of({**ALICE, "email": BOB["email"]}), "people", "warning", SetupFinding.MATCHES_WAIT),
+        (configure(membership_for="matched"), "role", "warning", SetupFinding.MEMBERSHIP_BY_EMAIL),
+        (wait_long, "pending", "failure", WorkFinding.EVENTS_PENDING),
     ],
 )
 def test_what_is_wrong_is_found(
@@ -252,24 +265,32 @@ def test_what_failed_or_is_held_is_counted(healthy: Bridge) -> None:
     with healthy.store.transaction() as tx:
         tx.issues.hold(4711, None, written("a test"))
     found = wrong(healthy)
-    assert found["failed"].found == Finding.EVENTS_FAILED(count=1)
-    assert found["held"].found == Finding.ROWS_HELD(count=1)
+    assert found["failed"].found == WorkFinding.EVENTS_FAILED(count=1)
+    assert found["held"].found == WorkFinding.ROWS_HELD(count=1)
 
 
 def test_what_is_held_for_nothing_is_found(healthy: Bridge) -> None:
     with healthy.store.database.transaction() as session:
         session.execute(update(JournalEvent).values(state="held"))
-    assert wrong(healthy)["held"].found == Finding.HELD_FOR_NOTHING(count=1)
+    assert wrong(healthy)["held"].found == WorkFinding.HELD_FOR_NOTHING(count=1)
 
 
 @pytest.mark.parametrize(
     ("change", "check", "code"),
     [
-        (lambda s: s.patch("projects", 1, modules=["issue_tracking"]), "modules", Finding.MODULES_MISSING),
-        (lambda s: s.patch("projects", 1, status=5), "links", Finding.LINKED_PROJECT_CLOSED),
-        (lambda s: s.patch("projects", 1, status=9), "links", Finding.LINKED_PROJECT_ARCHIVED),
-        (lambda s: s.patch("activities", 9, active=False), "activity", Finding.CONFIG_ID_UNKNOWN),
-        (lambda s: s.settings(required_custom_fields=[3]), "custom fields", Finding.CUSTOM_FIELDS_NOT_SENT),
+        (
+            lambda s: s.patch("projects", 1, modules=["issue_tracking"]),
+            "modules",
+            TrackerFinding.MODULES_MISSING,
+        ),
+        (lambda s: s.patch("projects", 1, status=5), "links", TrackerFinding.LINKED_PROJECT_CLOSED),
+        (lambda s: s.patch("projects", 1, status=9), "links", TrackerFinding.LINKED_PROJECT_ARCHIVED),
+        (lambda s: s.patch("activities", 9, active=False), "activity", SetupFinding.CONFIG_ID_UNKNOWN),
+        (
+            lambda s: s.settings(required_custom_fields=[3]),
+            "custom fields",
+            WorkFinding.CUSTOM_FIELDS_NOT_SENT,
+        ),
     ],
 )
 def test_what_changed_on_the_tracker_is_found_at_once(
@@ -310,7 +331,9 @@ def test_where_the_tracker_takes_too_long_projects_of_the_newest_tickets_come_fi
     ]
     stand_in.patch("projects", 3, status=5)
     found = list(examine(impatient(healthy, monkeypatch)))
-    closed = {one.found.params["id"] for one in found if one.found.code == Finding.LINKED_PROJECT_CLOSED}
+    closed = {
+        one.found.params["id"] for one in found if one.found.code == TrackerFinding.LINKED_PROJECT_CLOSED
+    }
     assert closed == {8}, "that of the newest ticket was looked at, the others were not"
 
 
@@ -320,7 +343,7 @@ def test_with_patience_each_linked_project_is_looked_at(
     healthy.link(LinkKind.ENTITY, 7, 2)
     stand_in.patch("projects", 2, status=9)
     found = list(examine(replace(impatient(healthy, monkeypatch), patience_s=None)))
-    assert {one.check: one.found.code for one in found}["links"] == Finding.LINKED_PROJECT_ARCHIVED
+    assert {one.check: one.found.code for one in found}["links"] == TrackerFinding.LINKED_PROJECT_ARCHIVED
 
 
 def test_a_database_without_tables_or_servers_that_are_down_end_in_findings(
@@ -373,7 +396,7 @@ def test_a_database_that_cannot_be_used_is_told_with_the_drivers_own_cause(
     assert "too many connections" in told["crowded"].what
     assert "connections to spare" in told["crowded"].todo
     assert "refused" in told["down"].what
-    assert told["read only"].found.code == Finding.DATABASE_READ_ONLY
+    assert told["read only"].found.code == ServiceFinding.DATABASE_READ_ONLY
     assert not any("OperationalError" in one.what or "cannot be reached" in one.what for one in told.values())
 
 

@@ -11,10 +11,10 @@ from sqlalchemy import update
 from producer.admin.doctor.examination import examine_helpdesk
 from producer.admin.doctor.finding import Status
 from producer.admin.doctor.installation import Installation
-from shared.codes.findings import Finding
-from shared.codes.invalid import Invalid
 from shared.connection.connector import Connector
 from shared.connection.vault import Vault
+from shared.notices.doctor_helpdesk import HelpdeskFinding
+from shared.notices.invalid import Invalid
 from shared.store.tables.journal import JournalEvent
 from shared.store.tables.types import clock
 from tests.support.bridge import Bridge
@@ -49,43 +49,46 @@ def found(bridge: Bridge, api: GlpiApi | None = None) -> dict[str, tuple[Status,
 
 
 def test_before_the_first_event_it_says_so(bridge: Bridge) -> None:
-    assert found(bridge)["helpdesk events"] == (Status.WARNING, Finding.NO_EVENT_YET)
+    assert found(bridge)["helpdesk events"] == (Status.WARNING, HelpdeskFinding.NO_EVENT_YET)
 
 
 def test_after_a_quiet_day_it_asks_whether_that_is_right(bridge: Bridge) -> None:
     bridge.receive(task_event())
-    assert found(bridge)["helpdesk events"] == (Status.OK, Finding.LAST_EVENT)
+    assert found(bridge)["helpdesk events"] == (Status.OK, HelpdeskFinding.LAST_EVENT)
     with bridge.store.database.transaction() as session:
         session.execute(update(JournalEvent).values(received_at=clock(-2 * 86400)))
-    assert found(bridge)["helpdesk events"] == (Status.WARNING, Finding.LAST_EVENT)
+    assert found(bridge)["helpdesk events"] == (Status.WARNING, HelpdeskFinding.LAST_EVENT)
 
 
 def test_deliveries_that_cannot_be_read_are_counted(bridge: Bridge) -> None:
-    assert found(bridge)["deliveries"] == (Status.OK, Finding.DELIVERIES_READABLE)
+    assert found(bridge)["deliveries"] == (Status.OK, HelpdeskFinding.DELIVERIES_READABLE)
     with bridge.store.transaction() as tx:
         tx.journal.park("id", "glpi/ticket", b"{}", [("item", Invalid.FIELD_REQUIRED())])
         tx.reconciliation.ran(datetime(2026, 1, 1, tzinfo=UTC), 0)
-    assert found(bridge)["deliveries"] == (Status.FAILURE, Finding.DELIVERIES_UNREADABLE)
+    assert found(bridge)["deliveries"] == (Status.FAILURE, HelpdeskFinding.DELIVERIES_UNREADABLE)
     with bridge.store.transaction() as tx:
         tx.reconciliation.ran(tx.now(), 0)
-    assert found(bridge)["deliveries"] == (Status.OK, Finding.DELIVERIES_COMPARED)
+    assert found(bridge)["deliveries"] == (Status.OK, HelpdeskFinding.DELIVERIES_COMPARED)
 
 
 def test_an_api_that_is_not_used_is_no_fault(bridge: Bridge) -> None:
-    assert found(bridge)["helpdesk API"] == (Status.OK, Finding.HELPDESK_API_NOT_USED)
+    assert found(bridge)["helpdesk API"] == (Status.OK, HelpdeskFinding.HELPDESK_API_NOT_USED)
 
 
 def test_the_api_is_asked_and_its_clock_compared(bridge: Bridge, api: GlpiApi) -> None:
-    assert found(bridge, api)["helpdesk API"] == (Status.OK, Finding.HELPDESK_API_ANSWERS)
+    assert found(bridge, api)["helpdesk API"] == (Status.OK, HelpdeskFinding.HELPDESK_API_ANSWERS)
     api.ahead_s = 600
-    assert found(bridge, api)["helpdesk API"] == (Status.WARNING, Finding.HELPDESK_CLOCK_DIFFERS)
+    assert found(bridge, api)["helpdesk API"] == (Status.WARNING, HelpdeskFinding.HELPDESK_CLOCK_DIFFERS)
     api.down = True
-    assert found(bridge, api)["helpdesk API"] == (Status.FAILURE, Finding.HELPDESK_API_UNREACHABLE)
+    assert found(bridge, api)["helpdesk API"] == (Status.FAILURE, HelpdeskFinding.HELPDESK_API_UNREACHABLE)
 
 
 def test_what_had_been_missed_is_told_until_a_run_misses_nothing(bridge: Bridge, api: GlpiApi) -> None:
-    assert found(bridge, api)["reconciliation"] == (Status.WARNING, Finding.NOT_RECONCILED)
-    for missing, expected in ((3, Finding.EVENTS_WERE_MISSED), (0, Finding.NOTHING_WAS_MISSED)):
+    assert found(bridge, api)["reconciliation"] == (Status.WARNING, HelpdeskFinding.NOT_RECONCILED)
+    for missing, expected in (
+        (3, HelpdeskFinding.EVENTS_WERE_MISSED),
+        (0, HelpdeskFinding.NOTHING_WAS_MISSED),
+    ):
         with bridge.store.transaction() as tx:
             tx.reconciliation.ran(datetime.now(UTC), missing)
         assert found(bridge, api)["reconciliation"][1] == expected

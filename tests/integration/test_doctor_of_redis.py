@@ -11,12 +11,13 @@ from deploy.embedded.redis import RedisServer
 from producer.admin.doctor.examination import examine
 from producer.admin.doctor.finding import Status
 from producer.admin.doctor.installation import Installation
-from shared.codes.findings import Finding
 from shared.connection.connector import Connector
 from shared.connection.vault import Vault
+from shared.notices.doctor_service import ServiceFinding
+from shared.notices.notice import Code
+from shared.notices.render import because, sentence
 from shared.redis.installation import Whose
 from shared.redis.locks import make_redis
-from shared.sentences.render import because, sentence
 from tests.support.bridge import Bridge
 from tests.support.refusing import (
     OPTIONS,
@@ -33,25 +34,40 @@ from tests.support.refusing import (
 )
 
 CASES = [
-    (OutOfMemory, Finding.REDIS_FULL, "OOM command not allowed", "raise `maxmemory`"),
+    (OutOfMemory, ServiceFinding.REDIS_FULL, "OOM command not allowed", "raise `maxmemory`"),
     (
         ReadOnly,
-        Finding.REDIS_READ_ONLY,
+        ServiceFinding.REDIS_READ_ONLY,
         "READONLY You can't write against a read only replica",
         "takes writes",
     ),
-    (DiskFull, Finding.REDIS_CANNOT_SAVE, "MISCONF Redis is configured to save", "make room on the disk"),
+    (
+        DiskFull,
+        ServiceFinding.REDIS_CANNOT_SAVE,
+        "MISCONF Redis is configured to save",
+        "make room on the disk",
+    ),
     (
         NoReplicas,
-        Finding.REDIS_LACKS_REPLICAS,
+        ServiceFinding.REDIS_LACKS_REPLICAS,
         "NOREPLICAS Not enough good replicas",
         "min-replicas-to-write",
     ),
-    (NoPassword, Finding.REDIS_REFUSES, "NOAUTH Authentication required", "right user and password"),
-    (Loading, Finding.REDIS_LOADING, "LOADING Redis is loading the dataset in memory", "wait"),
-    (TooManyClients, Finding.REDIS_CROWDED, "max number of clients reached", "maxclients"),
-    (Busy, Finding.REDIS_NOT_WRITABLE, "BUSY Redis is busy running a script", "correct what Redis says"),
-    (ForbidsCommands, Finding.REDIS_REFUSES, "NOPERM this user has no permissions", "allowed to write"),
+    (NoPassword, ServiceFinding.REDIS_REFUSES, "NOAUTH Authentication required", "right user and password"),
+    (Loading, ServiceFinding.REDIS_LOADING, "LOADING Redis is loading the dataset in memory", "wait"),
+    (TooManyClients, ServiceFinding.REDIS_CROWDED, "max number of clients reached", "maxclients"),
+    (
+        Busy,
+        ServiceFinding.REDIS_NOT_WRITABLE,
+        "BUSY Redis is busy running a script",
+        "correct what Redis says",
+    ),
+    (
+        ForbidsCommands,
+        ServiceFinding.REDIS_REFUSES,
+        "NOPERM this user has no permissions",
+        "allowed to write",
+    ),
 ]
 
 
@@ -66,7 +82,7 @@ def refusing_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RedisS
 
 @pytest.mark.parametrize(("kind", "code", "words", "step"), CASES, ids=[kind.word for kind, *_ in CASES])
 def test_the_doctor_repeats_what_redis_says_and_names_the_step(
-    bridge: Bridge, refusing_server: RedisServer, kind: type[Refusing], code: Finding, words: str, step: str
+    bridge: Bridge, refusing_server: RedisServer, kind: type[Refusing], code: Code, words: str, step: str
 ) -> None:
     settings = bridge.settings.model_copy(update={"redis_url": SecretStr(refusing_server.url)})
     vault = Vault(settings.secret_keys)
@@ -81,4 +97,6 @@ def test_the_doctor_repeats_what_redis_says_and_names_the_step(
     assert words in sentence(of_redis.found)
     assert step in because(of_redis.found)
     codes = {one.found.code for one in found}
-    assert not codes & {Finding.NO_WORKER, Finding.NO_BEAT}, "no process can leave a sign of life in it"
+    assert not codes & {ServiceFinding.NO_WORKER, ServiceFinding.NO_BEAT}, (
+        "no process can leave a sign of life in it"
+    )

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from deploy.sandbox.tracker.control import StandIn
-from shared.codes.kinds import Kind
-from shared.codes.steps import What
+from shared.notices.kinds import Kind
+from shared.notices.steps import What
 from tests.support.bridge import Bridge
 from tests.support.events import task_event, ticket
 from tests.support.ledger import a_sweep, ours, row, until_settled

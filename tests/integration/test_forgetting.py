@@ -11,15 +11,15 @@ from sqlalchemy import MetaData, delete, inspect, select
 
 from deploy.sandbox.tracker.control import StandIn
 from producer.admin.erasing.forgetting import Forgotten, StillNeeded, forget
-from shared.codes.invalid import Invalid
-from shared.codes.kinds import Kind
-from shared.codes.notice import written
-from shared.codes.refusals import Refusal
 from shared.connection.connector import Connector
 from shared.connection.vault import Vault
 from shared.errors import NotFound
 from shared.events.snapshots import HelpdeskUser
 from shared.metadata.synchronisation import sync_metadata
+from shared.notices.invalid import Invalid
+from shared.notices.kinds import Kind
+from shared.notices.notice import written
+from shared.notices.refusals import Refusal
 from shared.store.configuration.matching import TrackerPerson
 from shared.store.tables.configuration import HelpdeskPerson
 from shared.store.tables.journal import EventState

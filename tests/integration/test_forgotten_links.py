@@ -6,7 +6,7 @@ import pytest
 
 from deploy.sandbox.tracker.control import StandIn
 from producer.admin.decisions.forgotten_links import forget_link
-from shared.codes.kinds import Kind
+from shared.notices.kinds import Kind
 from shared.store.tables.ledger import LedgerState
 from tests.integration.test_in_doubt import LOST_BEFORE, lose, ours, row, until_settled
 from tests.support.bridge import Bridge

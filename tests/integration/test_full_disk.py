@@ -16,7 +16,7 @@ from deploy.embedded.postgres import PostgresServer
 from deploy.sandbox.tracker.control import StandIn
 from producer.admin.doctor.examination import examine
 from producer.admin.doctor.finding import Status
-from shared.codes.findings import Finding
+from shared.notices.doctor_service import ServiceFinding
 from tests.integration.test_doctor import installation
 from tests.support.bridge import Bridge
 from tests.support.events import task, task_event
@@ -83,7 +83,7 @@ def test_a_full_disk_is_named_and_when_there_is_room_again_it_goes_on(
         for one in long:
             bridge.receive(one)
     first = next(examine(installation(bridge)))
-    assert (first.status, first.found.code) == (Status.FAILURE, Finding.DATABASE_FULL)
+    assert (first.status, first.found.code) == (Status.FAILURE, ServiceFinding.DATABASE_FULL)
     assert "No space left on device" in first.what
     assert "make room" in first.todo
     filling.unlink()

@@ -14,7 +14,7 @@ import pytest
 from sqlalchemy import text
 
 from deploy.sandbox.tracker.control import StandIn
-from shared.codes.reasons import Reason
+from shared.notices.reasons import Reason
 from shared.store.tables.journal import EventState
 from shared.store.tables.prepared import HotStatement
 from tests.bench.retention import FILLINGS, fill

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from deploy.sandbox.tracker.control import StandIn
-from shared.codes.kinds import Kind
-from shared.codes.notice import written
+from shared.notices.kinds import Kind
+from shared.notices.notice import written
 from shared.store.tables.ledger import LedgerState
 from tests.support.bridge import Bridge
 from tests.support.events import task_event

@@ -13,8 +13,8 @@ from sqlalchemy.exc import OperationalError
 
 from deploy.sandbox.tracker.control import StandIn
 from producer.admin.decisions.held import decide, held_rows
-from shared.codes.kinds import Kind
-from shared.codes.notice import written
+from shared.notices.kinds import Kind
+from shared.notices.notice import written
 from shared.store.ledger.ledger import Ledger
 from shared.store.ledger.statements import Claim
 from shared.store.tables.journal import JournalEvent

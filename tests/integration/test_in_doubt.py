@@ -10,8 +10,8 @@ from sqlalchemy import update
 
 from deploy.sandbox.tracker.control import StandIn
 from producer.admin.decisions.held import decide
-from shared.codes.kinds import Kind
-from shared.codes.notice import written
+from shared.notices.kinds import Kind
+from shared.notices.notice import written
 from shared.redis.locks import Locks
 from shared.store.tables.journal import JournalEvent
 from shared.store.tables.ledger import LedgerRow, LedgerState, TaskTimeLink, TicketIssueLink

@@ -16,8 +16,8 @@ import pytest
 from sqlalchemy.exc import OperationalError
 
 from deploy.sandbox.tracker.control import StandIn
-from shared.codes.kinds import Kind
-from shared.codes.notice import written
+from shared.notices.kinds import Kind
+from shared.notices.notice import written
 from shared.redis.circuit_breaker import CircuitBreaker
 from shared.store.ledger.send_window import SendWindow
 from shared.store.tables.journal import TicketState

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from deploy.sandbox.tracker.control import StandIn
-from shared.codes.kinds import Kind
+from shared.notices.kinds import Kind
 from shared.store.tables.ledger import LedgerState
 from tests.support.bridge import Bridge
 from tests.support.events import task_event

@@ -8,7 +8,7 @@ import pytest
 
 from deploy.sandbox.tracker.control import StandIn
 from producer.admin.projects.links import make_link
-from shared.codes.reasons import Reason
+from shared.notices.reasons import Reason
 from shared.store.configuration.links import Link, LinkKind
 from shared.store.tables.journal import EventState
 from tests.support.bridge import SUPPORT, Bridge

@@ -11,11 +11,11 @@ from typing import Any
 import pytest
 
 from deploy.sandbox.tracker.control import StandIn
-from shared.codes.notice import written
-from shared.codes.refusals import Refusal
 from shared.connection.connector import Connector
 from shared.connection.vault import Vault
 from shared.helpdesk.glpi import GlpiLookup
+from shared.notices.notice import written
+from shared.notices.refusals import Refusal
 from shared.queue.names import MAINTENANCE, SWEEP
 from shared.redis.keys import key_of
 from shared.redis.locks import ONCE, Locks

@@ -10,12 +10,12 @@ from prometheus_client import generate_latest
 from prometheus_client.parser import text_string_to_metric_families
 
 from producer.admin.records.transaction import Store
-from shared.codes.faults import Fault
-from shared.codes.invalid import Invalid
-from shared.codes.limits import CallLimit, CallLimitBy
-from shared.codes.notice import written
 from shared.monitoring import standing
 from shared.monitoring.standing import StandingCollector
+from shared.notices.faults import Fault
+from shared.notices.invalid import Invalid
+from shared.notices.limits import CallLimit, CallLimitBy
+from shared.notices.notice import written
 from shared.process.itself import Process
 from shared.redis.call_limits import publish
 from shared.redis.heartbeat import WORKER, Heartbeats

@@ -9,7 +9,7 @@ from producer.admin.catching_up.backfill import add_links
 from producer.admin.decisions.adoption import projects_of
 from producer.admin.decisions.held import resolve
 from producer.admin.desk import Desk
-from shared.codes.kinds import Kind
+from shared.notices.kinds import Kind
 from shared.store.tables.ledger import LedgerState
 from shared.tracker.client import TrackerClient
 from tests.support.bridge import Bridge

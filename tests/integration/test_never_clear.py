@@ -8,7 +8,7 @@ import pytest
 
 from deploy.sandbox.tracker.control import StandIn
 from producer.admin.decisions.held import decide
-from shared.codes.kinds import Kind
+from shared.notices.kinds import Kind
 from shared.store.tables.journal import EventState
 from shared.store.tables.ledger import LedgerState
 from tests.integration.test_in_doubt import ours, row

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import pytest
+from producer.admin.knowledge.by_code import BY_CODE
 
 from deploy.sandbox.tracker.control import StandIn
-from producer.admin.knowledge.by_code import BY_CODE
-from shared.codes.faults import Detail, Fault
-from shared.codes.notice import Code, Notice
 from shared.errors import TrackerAway
+from shared.notices.faults import Detail, Fault
+from shared.notices.notice import Code, Notice
 from shared.tracker.answers import QUOTA_EXCEEDED, is_limiters
 from tests.support.bridge import Bridge
 from tests.support.events import task, task_event, ticket, ticket_event

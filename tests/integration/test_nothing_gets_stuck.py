@@ -11,13 +11,13 @@ from sqlalchemy import update
 
 from deploy.sandbox.tracker.control import StandIn
 from producer.admin.catching_up.replay import MOST_NAMED, replay_events
-from shared.codes.faults import Fault
-from shared.codes.kinds import Kind
-from shared.codes.notice import written
-from shared.codes.steps import What, Which
 from shared.errors import InvalidEvent, TrackerBusy
 from shared.events.delivery import parse_delivery
 from shared.events.payloads import issue_body
+from shared.notices.faults import Fault
+from shared.notices.kinds import Kind
+from shared.notices.notice import written
+from shared.notices.steps import What, Which
 from shared.store.tables.journal import JournalEvent
 from shared.store.tables.ledger import LedgerState
 from shared.store.tables.types import clock

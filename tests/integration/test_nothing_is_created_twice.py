@@ -10,7 +10,7 @@ from datetime import timedelta
 import pytest
 
 from deploy.sandbox.tracker.control import StandIn
-from shared.codes.kinds import Kind
+from shared.notices.kinds import Kind
 from shared.store.configuration.matching import TrackerPerson
 from shared.store.tables.ledger import LedgerState
 from shared.store.tables.types import clock

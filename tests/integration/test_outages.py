@@ -10,12 +10,12 @@ import pytest
 from deploy.sandbox.tracker.control import StandIn
 from producer.admin.doctor.installation import Installation
 from producer.admin.doctor.work import pending
-from shared.codes.faults import Detail, Fault
-from shared.codes.findings import Finding
 from shared.connection.connector import Connector
 from shared.connection.vault import Vault
+from shared.notices.doctor_work import WorkFinding
+from shared.notices.faults import Detail, Fault
+from shared.notices.render import sentence
 from shared.redis.circuit_breaker import FIRST_PAUSE_S
-from shared.sentences.render import sentence
 from shared.store.tables.ledger import LedgerState
 from tests.support.bridge import Bridge
 from tests.support.events import task, task_event, ticket, ticket_event
@@ -199,7 +199,7 @@ def test_the_doctor_says_that_everything_waits(bridge: Bridge, stand_in: StandIn
     )
     (found,) = pending(installation)
     (why,) = [found.found.params["why"]]
-    assert why.code == Finding.EVERYTHING_PAUSED
+    assert why.code == WorkFinding.EVERYTHING_PAUSED
     assert "the tracker gives no clear answer" in sentence(found.found)
     assert "answered 502" in sentence(found.found)
 

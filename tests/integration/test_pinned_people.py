@@ -8,8 +8,8 @@ import pytest
 
 from deploy.sandbox.tracker.control import StandIn
 from producer.admin.people.people import confirm_matches, map_user, unmap_user, user_map
-from shared.codes.reasons import Matching
 from shared.errors import NotFound
+from shared.notices.reasons import Matching
 from shared.store.configuration.links import LinkKind
 from shared.store.configuration.matching import TrackerPerson
 from tests.support.bridge import DEVELOPER, PEOPLE, Bridge

@@ -10,10 +10,10 @@ import pytest
 
 from deploy.sandbox.tracker.control import StandIn
 from producer.admin.catching_up.replay import replay_code
-from shared.codes.reasons import Reason
 from shared.events.delivery import parse_delivery
 from shared.helpdesk.glpi import GlpiLookup
 from shared.helpdesk.reconciliation import reconcile
+from shared.notices.reasons import Reason
 from shared.store.tables.journal import EventState
 from tests.support.bridge import Bridge
 from tests.support.events import task, task_event

@@ -17,14 +17,14 @@ from producer.admin.projects.project_forms import FormRefused, ProjectForm
 from producer.admin.projects.projects import Made, ProjectForms, ProjectInDoubt
 from producer.admin.records.models import ProjectClaim
 from producer.admin.records.project_claims import ProjectClaims
-from shared.codes.hints import Hint
-from shared.codes.invalid import Invalid
-from shared.codes.notice import written
-from shared.codes.refusals import Refusal
 from shared.connection.connector import Connector
 from shared.connection.vault import Vault
 from shared.errors import BridgeError, LeaseOver, NotFound, TrackerClosed, TrackerUnreachable
 from shared.metadata.synchronisation import synchronise
+from shared.notices.hints import Hint
+from shared.notices.invalid import Invalid
+from shared.notices.notice import written
+from shared.notices.refusals import Refusal
 from shared.redis.locks import Locks
 from shared.store.configuration.links import Link, LinkKind
 from shared.store.ledger import send_window

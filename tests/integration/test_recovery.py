@@ -13,7 +13,7 @@ import pytest
 from deploy.sandbox.tracker.control import StandIn
 from producer.admin.catching_up import recovery
 from producer.admin.decisions.held import decide
-from shared.codes.kinds import Kind
+from shared.notices.kinds import Kind
 from shared.store.tables.ledger import LedgerRow
 from shared.tracker.answers import Answer
 from tests.support.bridge import Bridge

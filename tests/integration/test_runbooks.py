@@ -10,7 +10,7 @@ import requests
 from deploy.sandbox.tracker.control import StandIn
 from producer.admin.catching_up.backfill import export_links
 from producer.admin.decisions.held import decide, held_rows
-from shared.codes.kinds import Kind
+from shared.notices.kinds import Kind
 from tests.support.bridge import Bridge
 from tests.support.events import task, task_event, ticket, ticket_event
 from tests.support.ledger import entries, ours, row, until_settled

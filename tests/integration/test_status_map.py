@@ -11,8 +11,8 @@ from deploy.sandbox.tracker.control import StandIn
 from producer.admin.catching_up.replay import replay_events
 from producer.admin.configuration.configuration import change
 from producer.admin.projects.links import Linked, make_link, remove_link
-from shared.codes.reasons import Reason
 from shared.metadata.synchronisation import refresh
+from shared.notices.reasons import Reason
 from shared.store.configuration.links import LinkKind
 from shared.store.configuration.metadata import MetadataKind
 from shared.tracker.answers import Answer

@@ -9,8 +9,8 @@ import pytest
 
 from producer.admin.templates.preview import preview
 from producer.admin.templates.templates import TemplateStore
-from shared.codes.faults import Detail
-from shared.codes.hints import Hint
+from shared.notices.faults import Detail
+from shared.notices.hints import Hint
 from shared.store.configuration.metadata import Entry, MetadataKind
 from shared.templating.operations import Operation
 from tests.support.bridge import Bridge

@@ -11,13 +11,13 @@ from deploy.sandbox.tracker.control import StandIn
 from producer.admin.projects.project_forms import FormRefused, ProjectForm
 from producer.admin.projects.projects import ProjectForms
 from producer.admin.templates.templates import TemplateStore
-from shared.codes.cautions import Caution
-from shared.codes.hints import Hint
-from shared.codes.reasons import Reason
-from shared.codes.refusals import Refusal
 from shared.connection.connector import Connector
 from shared.connection.vault import Vault
 from shared.metadata.synchronisation import synchronise
+from shared.notices.cautions import Caution
+from shared.notices.hints import Hint
+from shared.notices.reasons import Reason
+from shared.notices.refusals import Refusal
 from shared.redis.locks import Locks
 from shared.store.configuration.links import LinkKind
 from tests.support.bridge import DEVELOPER, Bridge

@@ -7,7 +7,7 @@ import json
 from sqlalchemy import update
 
 from deploy.sandbox.tracker.control import StandIn
-from shared.codes.kinds import Kind
+from shared.notices.kinds import Kind
 from shared.store.tables.journal import JournalEvent
 from tests.support.bridge import Bridge
 from tests.support.events import task, task_event

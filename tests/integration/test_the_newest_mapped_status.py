@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from deploy.sandbox.tracker.control import StandIn
-from shared.codes.reasons import Reason
+from shared.notices.reasons import Reason
 from shared.store.configuration.links import LinkKind
 from tests.support.bridge import Bridge
 from tests.support.events import SUPPORT_ENTITY, task, task_event, ticket, ticket_event

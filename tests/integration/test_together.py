@@ -18,9 +18,9 @@ from sqlalchemy.exc import OperationalError
 from sqlalchemy.orm import Session
 
 from deploy.sandbox.tracker.control import StandIn
-from shared.codes.kinds import Kind
 from shared.connection.connector import Connector
 from shared.connection.vault import Vault
+from shared.notices.kinds import Kind
 from shared.redis.keys import key_of
 from shared.redis.locks import PREFIX, Locks
 from shared.redis.rate_limit import RateLimiter

@@ -18,7 +18,6 @@ import pytest
 from pydantic import SecretStr
 
 from deploy.embedded.ports import free_port
-from shared.codes.faults import Detail, Fault
 from shared.errors import (
     LeaseOver,
     OutcomeUnknown,
@@ -26,6 +25,7 @@ from shared.errors import (
     TrackerError,
     TrackerUnreachable,
 )
+from shared.notices.faults import Detail, Fault
 from shared.tracker import body as body_module
 from shared.tracker import client as client_module
 from shared.tracker.client import Target, TrackerClient

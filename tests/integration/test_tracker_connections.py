@@ -16,8 +16,8 @@ import pytest
 from aiohttp.http_writer import StreamWriter
 from pydantic import SecretStr
 
-from shared.codes.notice import written
 from shared.errors import BridgeError, LockBusy, OutcomeUnknown, Outdated, TrackerUnreachable
+from shared.notices.notice import written
 from shared.tracker.client import CallRecord, Target, TrackerClient
 from shared.tracker.meter import LOST, Meter
 from tests.support.tracker_calls import idle

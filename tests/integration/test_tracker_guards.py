@@ -12,8 +12,8 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 from pydantic import SecretStr
 
-from shared.codes.faults import Detail
 from shared.errors import OutcomeUnknown, TrackerUnreachable
+from shared.notices.faults import Detail
 from shared.process.outbound import Outbound
 from shared.tracker import client as client_module
 from shared.tracker import portal, sessions

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from deploy.sandbox.tracker.control import StandIn
-from shared.codes.limits import CallLimit
-from shared.codes.notice import written
+from shared.notices.limits import CallLimit
+from shared.notices.notice import written
 from shared.process.itself import Process
 from shared.queue.celery_app import make_celery, waiting
 from shared.queue.publisher import Publisher

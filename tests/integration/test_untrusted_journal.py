@@ -11,7 +11,7 @@ import pytest
 from sqlalchemy import func, insert, select
 
 from deploy.sandbox.tracker.control import StandIn
-from shared.codes.reasons import Reason
+from shared.notices.reasons import Reason
 from shared.store.journal import due as due_module
 from shared.store.tables.journal import EventState, JournalEvent
 from tests.support.bridge import Bridge

@@ -11,11 +11,11 @@ import pytest
 
 from deploy.sandbox.tracker.control import StandIn
 from producer.admin.catching_up import recovery
-from shared.codes.faults import Fault
-from shared.codes.kinds import Kind
 from shared.connection.connector import Connector
 from shared.connection.vault import Vault
 from shared.errors import NotBegun
+from shared.notices.faults import Fault
+from shared.notices.kinds import Kind
 from shared.store.configuration.metadata import Entry, MetadataKind
 from shared.store.tables.ledger import LedgerState
 from tests.support.bridge import STATUS_MAP, Bridge

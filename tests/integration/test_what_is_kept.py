@@ -11,8 +11,8 @@ from sqlalchemy.exc import OperationalError
 
 from deploy.sandbox.tracker.control import StandIn
 from producer.admin.records.transaction import Transaction
-from shared.codes.kinds import Kind
 from shared.events.snapshots import HelpdeskUser
+from shared.notices.kinds import Kind
 from shared.store.configuration.links import Link, LinkKind
 from shared.store.configuration.metadata import Entry, MetadataKind
 from shared.store.configuration.people import People

@@ -16,12 +16,12 @@ from sqlalchemy.exc import OperationalError
 from deploy.sandbox.tracker.control import StandIn
 from producer.admin.configuration.configuration import change
 from producer.admin.records.transaction import Transaction
-from shared.codes.faults import Fault
-from shared.codes.kinds import Kind
 from shared.connection.connector import Connector
 from shared.connection.vault import Vault
 from shared.errors import LeaseOver
 from shared.events.config import PluginConfig
+from shared.notices.faults import Fault
+from shared.notices.kinds import Kind
 from shared.store.configuration.configs import Configs
 from shared.store.configuration.links import Link, LinkKind
 from shared.store.ledger.send_window import SendWindow

@@ -8,11 +8,11 @@ import pytest
 
 from deploy.sandbox.tracker.control import StandIn
 from producer.admin.people.misattributed import misattributed
-from shared.codes.authors import Misattribution
-from shared.codes.faults import Fault
-from shared.codes.kinds import Kind
-from shared.codes.notice import Notice
-from shared.codes.reasons import Matching, Reason
+from shared.notices.authors import Misattribution
+from shared.notices.faults import Fault
+from shared.notices.kinds import Kind
+from shared.notices.notice import Notice
+from shared.notices.reasons import Matching, Reason
 from shared.store.configuration.metadata import Entry, MetadataKind
 from tests.support.bridge import Bridge
 from tests.support.events import ALICE, task, task_event, ticket

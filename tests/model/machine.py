@@ -9,7 +9,7 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, rule
 
-from shared.codes.kinds import Kind
+from shared.notices.kinds import Kind
 from tests.model.database import Trouble
 from tests.model.oracle import faults
 from tests.model.person import decide_everything

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 from sqlalchemy import select
 
-from shared.codes.kinds import Kind
-from shared.codes.reasons import Reason
 from shared.events.event import Deletion, Event
 from shared.events.stored import stored
+from shared.notices.kinds import Kind
+from shared.notices.reasons import Reason
 from shared.store.journal.ticket_queries import Desired
 from shared.store.journal.tickets import TicketStates
 from shared.store.ledger.transitions import IN_FLIGHT

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from producer.admin.catching_up.replay import replay_state
 from producer.admin.decisions.held import decide, held_rows
-from shared.codes.kinds import Kind
-from shared.codes.reasons import Reason
+from shared.notices.kinds import Kind
+from shared.notices.reasons import Reason
 from shared.store.tables.journal import EventState
 from shared.store.tables.ledger import LedgerRow
 from tests.model.oracle import look

@@ -13,8 +13,8 @@ from hypothesis import Phase, settings
 from hypothesis.stateful import run_state_machine_as_test
 from sqlalchemy import update
 
-from shared.codes.notice import written
 from shared.errors import LockBusy
+from shared.notices.notice import written
 from shared.redis.locks import HeldLock, Locks
 from shared.store.journal.journal import Journal
 from shared.store.ledger.ledger import Ledger

@@ -20,9 +20,9 @@ from deploy.sandbox.tracker import answers as tracker_answers
 from deploy.sandbox.tracker.access import Request
 from deploy.sandbox.tracker.answers import Answer as Raw
 from deploy.sandbox.tracker.seed import DEFAULT_KEY, seeded
-from shared.codes.faults import Detail
-from shared.codes.kinds import Kind
 from shared.errors import OutcomeUnknown, TrackerError, TrackerUnreachable
+from shared.notices.faults import Detail
+from shared.notices.kinds import Kind
 from shared.tracker.answers import Answer, read_answer
 from shared.tracker.client import CallRecord
 from shared.tracker.client import Request as Asked

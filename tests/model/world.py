@@ -14,9 +14,9 @@ from redis.exceptions import RedisError
 from sqlalchemy.exc import SQLAlchemyError
 
 from producer.admin.records.transaction import Store
-from shared.codes.kinds import Kind
 from shared.events.config import PluginConfig
 from shared.events.delivery import parse_delivery
+from shared.notices.kinds import Kind
 from shared.process.settings import Settings
 from shared.redis.circuit_breaker import CircuitBreaker
 from shared.redis.locks import Locks

@@ -21,9 +21,9 @@ from jinja2.ext import babel_extract
 from producer.admin.doctor.finding import RECORDS
 from producer.admin.knowledge.record import parse_record
 from producer.console.drawing.markdown import texts_of
-from shared.codes.kinds import Kind
-from shared.sentences.render import WHAT, WHY
-from shared.sentences.template import Plural
+from shared.notices.kinds import Kind
+from shared.notices.render import WHAT, WHY
+from shared.notices.template import Plural
 from shared.templating.catalogue import catalogue_for
 from shared.templating.operations import FieldType, Operation, fields_for
 

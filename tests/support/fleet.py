@@ -20,7 +20,7 @@ from standardwebhooks import Webhook
 from deploy.embedded.ports import HOST, free_port
 from deploy.embedded.processes import Child, ProcessGroup
 from deploy.sandbox.tracker.control import StandIn
-from shared.codes.steps import What
+from shared.notices.steps import What
 from shared.store.ledger.transitions import IN_FLIGHT
 from shared.store.tables.journal import (
     EventState,

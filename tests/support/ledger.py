@@ -9,8 +9,8 @@ from typing import Any
 from sqlalchemy import update
 
 from deploy.sandbox.tracker.control import StandIn
-from shared.codes.kinds import Kind
-from shared.codes.notice import written
+from shared.notices.kinds import Kind
+from shared.notices.notice import written
 from shared.redis.locks import Locks
 from shared.store.ledger.statements import Claim
 from shared.store.tables.journal import JournalEvent

@@ -14,9 +14,9 @@ from typing import Any
 
 import pytest
 
-from shared.codes.notice import Code, Notice
-from shared.sentences.render import WHAT, WHY
-from shared.sentences.template import names
+from shared.notices.notice import Code, Notice
+from shared.notices.render import WHAT, WHY
+from shared.notices.template import names
 
 ROOT = Path(__file__).parents[2]
 OURS = tuple(f"{ROOT / folder}/" for folder in ("shared", "worker", "producer"))

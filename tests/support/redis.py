@@ -12,8 +12,8 @@ from redis import Redis
 from redis.exceptions import ConnectionError as RedisConnectionError
 from redis.exceptions import TimeoutError as RedisTimeout
 
-from shared.codes.notice import written
 from shared.errors import LockBusy
+from shared.notices.notice import written
 from shared.redis import circuit_breaker as pause_module
 from shared.redis.circuit_breaker import (
     FIRST_PAUSE_S,

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from shared.codes.notice import Code, Notice, to_json
 from shared.errors import BridgeError
+from shared.notices.notice import Code, Notice, to_json
 
 
 def says(*codes: Code | Notice, **params: Any) -> Callable[[BridgeError], bool]:

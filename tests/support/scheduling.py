@@ -10,8 +10,8 @@ from typing import Any, Self
 
 from sqlalchemy.exc import OperationalError
 
-from shared.codes.notice import written
 from shared.errors import LockBusy
+from shared.notices.notice import written
 from tests.support.together import Begin, drive_all
 from worker.runtime.scheduler import Limit, Scheduler
 from worker.ticket.context import DbOp

@@ -8,7 +8,7 @@ from contextvars import ContextVar
 from typing import Any, TypeVar
 from unittest import mock
 
-from shared.codes.kinds import Kind
+from shared.notices.kinds import Kind
 from tests.support.bridge import Bridge
 from worker.ticket import create as creation
 from worker.ticket.steps import Admission, Starting, Step, TrackerCall, Workflow

@@ -12,7 +12,7 @@ import fakeredis
 import pytest
 from redis import Redis
 
-from shared.codes.limits import CallLimit, CallLimitBy
+from shared.notices.limits import CallLimit, CallLimitBy
 from shared.process.itself import Process
 from shared.redis.call_limits import KEPT_S, KEY, WorkerLimit, publish, published
 from shared.redis.heartbeat import WORKER, Heartbeats

@@ -11,8 +11,8 @@ import pytest
 
 from producer.admin.showing.moments import when
 from producer.console.drawing.view import _exact, _many
-from shared.sentences.language import speaking
-from shared.sentences.template import Plural, names
+from shared.notices.language import speaking
+from shared.notices.template import Plural, names
 from tests.support import catalogue
 
 PLACEHOLDER = re.compile(r"%\((\w+)\)")

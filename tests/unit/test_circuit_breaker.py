@@ -9,8 +9,8 @@ import pytest
 from redis import Redis
 from redis.exceptions import ResponseError
 
-from shared.codes.limits import CallLimit
-from shared.codes.notice import written
+from shared.notices.limits import CallLimit
+from shared.notices.notice import written
 from shared.process.itself import Process
 from shared.redis.call_limits import KEY as LIMITS
 from shared.redis.call_limits import publish, published

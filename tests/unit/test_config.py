@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from shared.codes.invalid import Invalid
 from shared.errors import SettingsError
 from shared.events.config import PluginConfig
+from shared.notices.invalid import Invalid
 
 
 def refusal(**assignments: str) -> str:

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from producer.admin.doctor.work import _is_fixed
-from shared.codes.hints import Hint
-from shared.codes.notice import Notice
+from shared.notices.hints import Hint
+from shared.notices.notice import Notice
 
 
 def is_fixed(**params: Any) -> bool:

@@ -11,8 +11,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from shared.codes.invalid import Faults, Invalid
-from shared.codes.refusals import Refusal
 from shared.errors import InvalidEvent
 from shared.events.delivery import parse_delivery
 from shared.events.event import (
@@ -23,6 +21,8 @@ from shared.events.event import (
 )
 from shared.events.parsing import DEEPEST, parse, parse_event
 from shared.events.stored import stored
+from shared.notices.invalid import Faults, Invalid
+from shared.notices.refusals import Refusal
 from tests.support.events import stored_event, task, task_event, ticket, ticket_event
 from tests.support.refusals import says
 

@@ -13,19 +13,19 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from producer.admin.knowledge.by_code import BY_CODE, NOTHING_WRONG
 from typer.testing import CliRunner
 
-import shared.codes
+import shared.notices
 from producer.admin.doctor.finding import RECORDS
-from producer.admin.knowledge.by_code import BY_CODE, NOTHING_WRONG
 from producer.admin.knowledge.record import NotARecord, faults_between, faults_of, parse_record
 from producer.commands.main import app
-from shared.codes.changes import Did
-from shared.codes.findings import Finding
-from shared.codes.notice import Code, Written
-from shared.codes.reasons import Reason
-from shared.codes.refusals import Refusal
-from shared.codes.steps import Actor, Arrival, What, Which
+from shared.notices.changes import Did
+from shared.notices.doctor_service import ServiceFinding
+from shared.notices.notice import Code, Written
+from shared.notices.reasons import Reason
+from shared.notices.refusals import Refusal
+from shared.notices.steps import Actor, Arrival, What, Which
 
 ROOT = Path(__file__).resolve().parents[2]
 OURS = ROOT / "producer" / "admin" / "knowledge" / "records"
@@ -239,11 +239,11 @@ NORMAL = {
 }
 TELLS_WHAT_WAS_DONE = (What, Arrival, Actor, Which, Did, Written)
 """Of these some have a record: those that tell of something that stops, changes or refuses."""
-SAYS_IT_ITSELF = {Finding.NOT_LOOKED_AT, Refusal.STOPPED_BY_USER}
+SAYS_IT_ITSELF = {ServiceFinding.NOT_LOOKED_AT, Refusal.STOPPED_BY_USER}
 EVERY_CODE = [
     code
-    for module in pkgutil.iter_modules(shared.codes.__path__)
-    for subject in vars(importlib.import_module(f"shared.codes.{module.name}")).values()
+    for module in pkgutil.iter_modules(shared.notices.__path__)
+    for subject in vars(importlib.import_module(f"shared.notices.{module.name}")).values()
     if isinstance(subject, type) and issubclass(subject, Code) and subject.__module__.endswith(module.name)
     for code in subject
 ]

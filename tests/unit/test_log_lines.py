@@ -16,8 +16,8 @@ from typing import Any, Literal
 import pytest
 import structlog
 
-from shared.codes.notice import written
-from shared.codes.steps import What
+from shared.notices.notice import written
+from shared.notices.steps import What
 from shared.telemetry import logs
 from shared.telemetry.logs import configure_logging, get_logger, log_fields
 from tests.unit.test_logs import _as_before  # noqa: F401 (logging as it was, after each test)

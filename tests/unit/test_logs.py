@@ -10,8 +10,8 @@ from typing import Literal
 import pytest
 import structlog
 
-from shared.codes.reasons import Reason
-from shared.codes.steps import What
+from shared.notices.reasons import Reason
+from shared.notices.steps import What
 from shared.telemetry.logs import configure_logging, get_logger, log_fields, reason_fields
 
 

@@ -8,8 +8,8 @@ from typing import Any, cast
 
 import pytest
 
-from shared.codes.kinds import Kind
 from shared.errors import OutcomeUnknown
+from shared.notices.kinds import Kind
 from shared.tracker.answers import Answer
 from worker.ticket.context import TicketContext
 from worker.ticket.match import sent_essence

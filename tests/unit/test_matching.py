@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from shared.codes.kinds import Kind
+from shared.notices.kinds import Kind
 from worker.ticket.match import (
     Candidate,
     Doubt,

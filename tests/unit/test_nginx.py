@@ -10,7 +10,7 @@ import pytest
 
 from producer.web.bodies import too_large
 from producer.web.problems import Problem
-from shared.codes.deliveries import Undelivered
+from shared.notices.deliveries import Undelivered
 
 SHIPPED = Path(__file__).resolve().parents[2] / "deploy/nginx/deskbridge.conf"
 ANSWERS = dict(re.findall(r"return (\d+) '(.*)';", SHIPPED.read_text(encoding="utf-8")))

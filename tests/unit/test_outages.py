@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from shared.codes.faults import Detail, Fault
-from shared.codes.notice import Notice
+from shared.notices.faults import Detail, Fault
+from shared.notices.notice import Notice
 from shared.tracker.client import CallRecord
 from worker.ticket.outages import TICKETS, WINDOW_S, UnclearAnswers
 

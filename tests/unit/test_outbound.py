@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 from pydantic import SecretStr
 
-from shared.codes.faults import Detail
-from shared.codes.notice import Notice
+from shared.notices.faults import Detail
+from shared.notices.notice import Notice
 from shared.process.bounded import OutOfTime, Unanswered, bounded_call
 from shared.process.outbound import Outbound
 from tests.integration.conftest import tls_context

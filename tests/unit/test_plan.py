@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shared.codes.reasons import Reason
 from shared.events.config import PluginConfig
 from shared.events.event import Deletion
 from shared.events.gate import closed_gate
 from shared.events.parsing import parse, parse_event
+from shared.notices.reasons import Reason
 from tests.support.events import moment, task, task_event, ticket, ticket_event
 from worker.ticket.plan import Known, Pending, plan_times
 

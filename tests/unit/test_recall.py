@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from shared.codes.kinds import Kind
+from shared.notices.kinds import Kind
 from worker.ticket.match import Doubt
 from worker.ticket.recall import recall
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from shared.codes.faults import Detail
-from shared.sentences.render import because, sentence
+from shared.notices.faults import Detail
+from shared.notices.render import because, sentence
 from shared.tracker.answers import redirected
 
 HERE = "http://old.example/redmine"

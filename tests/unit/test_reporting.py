@@ -14,9 +14,9 @@ from pydantic import SecretStr
 from sentry_sdk.envelope import Envelope
 from sentry_sdk.transport import Transport
 
-from shared.codes.faults import Fault
-from shared.codes.refusals import Refusal
 from shared.errors import SettingsError
+from shared.notices.faults import Fault
+from shared.notices.refusals import Refusal
 from shared.process.settings import Settings
 from shared.telemetry import logs, reporting
 from shared.telemetry.logs import configure_logging, get_logger, log_fields

@@ -10,7 +10,7 @@ from pydantic import SecretStr
 from redis import Redis
 from redis.sentinel import MasterNotFoundError, Sentinel
 
-from shared.codes.invalid import Invalid
+from shared.notices.invalid import Invalid
 from shared.process.sentinels import Sentinels, sentinels
 from shared.process.settings import Settings
 from shared.queue.celery_app import make_celery

@@ -6,8 +6,8 @@ from typing import NoReturn
 
 import pytest
 
-from shared.codes.notice import written
 from shared.errors import LockBusy
+from shared.notices.notice import written
 from tests.support.together import noted
 from worker.ticket.steps import drive
 

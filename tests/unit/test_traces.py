@@ -17,9 +17,9 @@ from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 
 from deploy.embedded.ports import free_port
-from shared.codes.refusals import Refusal
 from shared.errors import SettingsError
 from shared.events.parsing import parse_event
+from shared.notices.refusals import Refusal
 from shared.process.settings import Settings
 from shared.queue.publisher import arguments
 from shared.telemetry import traceparent, tracing

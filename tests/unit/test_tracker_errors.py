@@ -19,7 +19,6 @@ import pytest
 from pydantic import SecretStr
 from requests.structures import CaseInsensitiveDict
 
-from shared.codes.notice import written
 from shared.errors import (
     BridgeError,
     ImpersonationRefused,
@@ -30,6 +29,7 @@ from shared.errors import (
     TrackerRejected,
     TrackerUnreachable,
 )
+from shared.notices.notice import written
 from shared.tracker import body
 from shared.tracker.answers import LONGEST_WAIT_S, Answer, read_answer
 from shared.tracker.client import Target, TrackerClient

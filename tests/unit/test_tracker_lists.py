@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 from pydantic import SecretStr
 
-from shared.codes.faults import Detail, Fault
 from shared.errors import OutcomeUnknown, TrackerClosed
+from shared.notices.faults import Detail, Fault
 from shared.tracker.answers import Answer
 from shared.tracker.client import USERS, Target, TrackerClient
 from shared.tracker.lists import ListChanged, Listed, TrackerLists

@@ -12,11 +12,11 @@ from producer.admin.knowledge.record import Metadata
 from producer.admin.projects.project_forms import ProjectForm
 from producer.commands.main import app
 from producer.helpdesks.glpi.events import _TaskBody, _TicketBody
-from shared.codes.invalid import Invalid
 from shared.events.config import PluginConfig
 from shared.events.event import Event
+from shared.notices.invalid import Invalid
+from shared.notices.render import sentence
 from shared.process.settings import Settings
-from shared.sentences.render import sentence
 from shared.values.validation import model_faults
 
 MODELS: tuple[type[BaseModel], ...] = (

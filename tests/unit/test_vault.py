@@ -6,9 +6,9 @@ import pytest
 from cryptography.fernet import Fernet
 from pydantic import SecretStr
 
-from shared.codes.refusals import Refusal
 from shared.connection.vault import Vault
 from shared.errors import SettingsError
+from shared.notices.refusals import Refusal
 from tests.support.refusals import says
 
 OLD, NEW = (SecretStr(Fernet.generate_key().decode()) for _ in range(2))

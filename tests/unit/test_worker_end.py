@@ -17,7 +17,7 @@ from celery.signals import worker_shutting_down
 from cryptography.fernet import Fernet
 from pydantic import SecretStr
 
-from shared.codes.refusals import Refusal
+from shared.notices.refusals import Refusal
 from shared.process.settings import Settings
 from worker.app import _give_up, bootstrap
 from worker.health import EXIT_CODE, ProgressCheck

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from shared.codes.faults import Fault
-from shared.codes.notice import Notice
 from shared.errors import BridgeError, NotBegun, SettingsError, TrackerOutage
+from shared.notices.faults import Fault
+from shared.notices.notice import Notice
 
 OUTAGES = (TrackerOutage, SettingsError)
 """What opens the circuit breaker."""

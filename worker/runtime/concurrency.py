@@ -19,7 +19,7 @@ from collections import defaultdict
 from collections.abc import Callable, Mapping
 from statistics import fmean
 
-from shared.codes.limits import CallLimit, CallLimitBy
+from shared.notices.limits import CallLimit, CallLimitBy
 
 START = 8
 """Calls at once that all workers together begin with."""

@@ -13,10 +13,10 @@ from typing import Self
 from redis.exceptions import RedisError
 from sqlalchemy.exc import SQLAlchemyError
 
-from shared.codes.faults import Fault
-from shared.codes.notice import Notice
-from shared.codes.refusals import Refusal
 from shared.errors import BridgeError, LockBusy, SettingsError, TrackerBusy
+from shared.notices.faults import Fault
+from shared.notices.notice import Notice
+from shared.notices.refusals import Refusal
 from shared.process.itself import Process
 from shared.redis.circuit_breaker import CircuitBreaker, Permit
 from shared.redis.locks import HeldLock, Locks, of_ticket

@@ -7,8 +7,8 @@ from typing import ParamSpec, TypeVar
 
 from shared.bodies.contexts import RenderInput, engine_for, ticket_context
 from shared.bodies.precedence import RenderedBody, choose
-from shared.codes.steps import What
 from shared.events.payloads import Body
+from shared.notices.steps import What
 from shared.templating.catalogue import Context
 from shared.templating.operations import Operation
 from worker.ticket.context import TicketContext

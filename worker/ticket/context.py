@@ -15,13 +15,13 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any, ClassVar, Literal, ParamSpec, Self, TypeVar
 
-from shared.codes.faults import Fault
-from shared.codes.kinds import Kind
-from shared.codes.limits import CallLimit
-from shared.codes.notice import Notice
-from shared.codes.steps import Actor, What
 from shared.errors import LockBusy, Outdated, TrackerFailing
 from shared.events.config import PluginConfig
+from shared.notices.faults import Fault
+from shared.notices.kinds import Kind
+from shared.notices.limits import CallLimit
+from shared.notices.notice import Notice
+from shared.notices.steps import Actor, What
 from shared.process.settings import Settings
 from shared.redis.circuit_breaker import CircuitBreaker
 from shared.redis.locks import HeldLock, Locks

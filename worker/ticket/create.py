@@ -21,12 +21,6 @@ from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Self
 
-from shared.codes.authors import Misattribution
-from shared.codes.faults import Detail, Fault
-from shared.codes.kinds import Kind
-from shared.codes.notice import Notice
-from shared.codes.reasons import Reason
-from shared.codes.steps import What
 from shared.errors import (
     BridgeError,
     OutcomeUnknown,
@@ -35,6 +29,12 @@ from shared.errors import (
     TrackerOutage,
     TrackerRejected,
 )
+from shared.notices.authors import Misattribution
+from shared.notices.faults import Detail, Fault
+from shared.notices.kinds import Kind
+from shared.notices.notice import Notice
+from shared.notices.reasons import Reason
+from shared.notices.steps import What
 from shared.store.decisions import Decisions
 from shared.store.ledger.send_window import SendWindow
 from shared.store.ledger.statements import Answered

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from shared.codes.faults import Detail
-from shared.codes.notice import Notice
-from shared.codes.steps import What
+from shared.refusals.records import IGNORED
+
 from shared.errors import BridgeError, NotBegun, TrackerRejected
 from shared.events.payloads import Body
+from shared.notices.faults import Detail
+from shared.notices.notice import Notice
+from shared.notices.steps import What
 from shared.refusals.hints import explain
 from shared.refusals.known import Known, known_of
-from shared.refusals.records import IGNORED
 from shared.templating.operations import Operation
 from worker.ticket.context import TicketContext
 from worker.ticket.fresh_metadata import known_now

@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
-from shared.codes.notice import Notice
-from shared.codes.reasons import Reason
-from shared.codes.steps import What
 from shared.events.event import OTHER_PROJECTS, Event, Fact
 from shared.events.snapshots import Ticket
 from shared.helpdesk.lookup import HelpdeskLookup, HelpdeskUnreachable
+from shared.notices.notice import Notice
+from shared.notices.reasons import Reason
+from shared.notices.steps import What
 from shared.redis.circuit_breaker import CircuitBreaker
 from shared.store.journal.due import snapshot_of
 from shared.store.journal.trace import Step

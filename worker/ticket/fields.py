@@ -11,11 +11,11 @@ from datetime import timedelta
 from functools import partial
 from typing import Any
 
-from shared.codes.notice import Notice
-from shared.codes.reasons import Reason
-from shared.codes.steps import What
 from shared.errors import NotYet, OutcomeUnknown, TrackerRejected
 from shared.events.payloads import Body, not_taken, watchers_of
+from shared.notices.notice import Notice
+from shared.notices.reasons import Reason
+from shared.notices.steps import What
 from shared.store.transaction import Transaction
 from shared.telemetry import metrics
 from shared.values.ids import id_in

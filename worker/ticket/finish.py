@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Collection
 from datetime import datetime, timedelta
 
-from shared.codes.kinds import Kind
-from shared.codes.notice import Notice
-from shared.codes.steps import What
+from shared.notices.kinds import Kind
+from shared.notices.notice import Notice
+from shared.notices.steps import What
 from shared.store.tables.journal import EventState
 from shared.store.transaction import Transaction
 from worker.ticket.context import TicketContext

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from shared.codes.kinds import Kind
 from shared.errors import TrackerRejected
+from shared.notices.kinds import Kind
 from shared.tracker.lists import Params
 from worker.ticket.context import TicketContext
 from worker.ticket.results import Waiting

@@ -7,16 +7,16 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 
 from shared.bodies.contexts import RenderInput
-from shared.codes.authors import Misattribution
-from shared.codes.faults import Fault
-from shared.codes.hints import Hint
-from shared.codes.kinds import Kind
-from shared.codes.notice import Notice
-from shared.codes.reasons import Matching
-from shared.codes.steps import What
 from shared.errors import ImpersonationRefused, NotYet, OutcomeUnknown, TrackerRejected
 from shared.events.payloads import Body, membership_body, roles_beyond
 from shared.metadata.synchronisation import refresh, refresh_people
+from shared.notices.authors import Misattribution
+from shared.notices.faults import Fault
+from shared.notices.hints import Hint
+from shared.notices.kinds import Kind
+from shared.notices.notice import Notice
+from shared.notices.reasons import Matching
+from shared.notices.steps import What
 from shared.refusals.judging import choices_of
 from shared.store.configuration.matching import Match, TrackerPerson
 from shared.store.configuration.metadata import MetadataKind

@@ -7,12 +7,12 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from itertools import zip_longest
 
-from shared.codes.reasons import Reason
-from shared.codes.steps import What
 from shared.events.config import PluginConfig
 from shared.events.event import Deletion, Event
 from shared.events.place import Place
 from shared.events.snapshots import HelpdeskUser, Ticket
+from shared.notices.reasons import Reason
+from shared.notices.steps import What
 from shared.store.configuration.links import Link
 from shared.store.configuration.matching import Match, nobody, who
 from shared.store.journal.deletions import Said

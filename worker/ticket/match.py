@@ -10,9 +10,9 @@ from datetime import UTC, datetime
 from decimal import ROUND_HALF_UP, Decimal
 from typing import Any
 
-from shared.codes.kinds import Kind
 from shared.events.snapshots import day_of
 from shared.events.text import normalised
+from shared.notices.kinds import Kind
 from shared.values.ids import id_in
 
 ANYBODY = 2**31  # more than a tracker has users

@@ -6,12 +6,12 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from shared.codes.notice import Notice
-from shared.codes.reasons import Reason
 from shared.events.config import PluginConfig
 from shared.events.event import Deletion, Event
 from shared.events.gate import closed_gate
 from shared.events.snapshots import TicketTask
+from shared.notices.notice import Notice
+from shared.notices.reasons import Reason
 
 
 @dataclass(frozen=True, slots=True)

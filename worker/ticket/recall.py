@@ -6,8 +6,8 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from shared.codes.kinds import Kind
 from shared.events.payloads import Body
+from shared.notices.kinds import Kind
 from worker.ticket.match import Candidate, Doubt, Essence, fits, sent_essence, unheld
 
 

@@ -9,10 +9,10 @@ from datetime import UTC, datetime, timedelta
 from functools import partial
 from typing import Any
 
-from shared.codes.kinds import Kind
-from shared.codes.notice import Notice
-from shared.codes.reasons import Reason
 from shared.errors import OutcomeUnknown, TrackerError, TrackerRejected
+from shared.notices.kinds import Kind
+from shared.notices.notice import Notice
+from shared.notices.reasons import Reason
 from shared.store.tables.ledger import LedgerRow
 from shared.store.transaction import NotUnique, Transaction
 from worker.ticket.context import TicketContext

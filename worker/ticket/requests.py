@@ -10,13 +10,13 @@ from typing import Any, ClassVar, Generic, Self, TypeVar
 
 from shared.bodies.contexts import RenderInput
 from shared.bodies.precedence import RenderedBody
-from shared.codes.kinds import Kind
-from shared.codes.notice import Notice
-from shared.codes.reasons import Reason
-from shared.codes.steps import What
 from shared.events.event import Event
 from shared.events.payloads import Body, issue_body, not_taken, time_entry_body, watchers_of
 from shared.events.snapshots import HelpdeskUser
+from shared.notices.kinds import Kind
+from shared.notices.notice import Notice
+from shared.notices.reasons import Reason
+from shared.notices.steps import What
 from shared.store.configuration.matching import Match, nobody, who
 from shared.store.journal.journal import Done
 from shared.store.journal.ticket_queries import Desired

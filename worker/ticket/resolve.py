@@ -5,12 +5,12 @@ from __future__ import annotations
 import random
 from datetime import datetime, timedelta
 
-from shared.codes.faults import Detail
-from shared.codes.kinds import Kind
-from shared.codes.notice import Notice
-from shared.codes.reasons import Reason
-from shared.codes.steps import What
 from shared.errors import LockBusy, OutcomeUnknown, TrackerError
+from shared.notices.faults import Detail
+from shared.notices.kinds import Kind
+from shared.notices.notice import Notice
+from shared.notices.reasons import Reason
+from shared.notices.steps import What
 from shared.store.ledger.transitions import FOR_A_PERSON, LedgerEvent
 from shared.store.tables.ledger import LedgerRow, LedgerState
 from shared.store.transaction import Transaction

@@ -5,10 +5,10 @@ from __future__ import annotations
 from datetime import datetime, timedelta
 from functools import partial
 
-from shared.codes.kinds import Kind
-from shared.codes.reasons import Reason
-from shared.codes.steps import What
 from shared.events.gate import closed_gate
+from shared.notices.kinds import Kind
+from shared.notices.reasons import Reason
+from shared.notices.steps import What
 from shared.store.journal.due import snapshot_of
 from shared.store.transaction import NotUnique, Transaction
 from worker.ticket.match import Candidate, Doubt, fingerprint, sent_essence

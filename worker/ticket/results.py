@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime
 
-from shared.codes.kinds import Kind
-from shared.codes.notice import Notice
+from shared.notices.kinds import Kind
+from shared.notices.notice import Notice
 
 
 @dataclass(frozen=True, slots=True)

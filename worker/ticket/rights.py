@@ -9,8 +9,8 @@ from collections.abc import Iterable, Sequence
 from enum import Enum, auto
 from typing import Any, NamedTuple
 
-from shared.codes.faults import Detail
 from shared.errors import ImpersonationRefused, OutcomeUnknown, TrackerRejected
+from shared.notices.faults import Detail
 from shared.store.configuration.matching import TrackerPerson
 from shared.values.ids import id_in
 from worker.ticket.context import TicketContext

@@ -7,9 +7,9 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any
 
-from shared.codes.faults import Detail
-from shared.codes.kinds import Kind
 from shared.errors import OutcomeUnknown
+from shared.notices.faults import Detail
+from shared.notices.kinds import Kind
 from shared.tracker.answers import Answer
 from shared.tracker.lists import MOST_PAGES, Listed
 from shared.values.ids import is_id

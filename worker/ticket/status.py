@@ -9,14 +9,14 @@ from functools import partial
 from typing import Any, Self
 
 from shared.bodies.contexts import RenderInput
-from shared.codes.faults import Detail
-from shared.codes.notice import Notice
-from shared.codes.reasons import Reason
-from shared.codes.steps import What
 from shared.errors import NotYet, OutcomeUnknown, TrackerError, TrackerFailing, TrackerRejected
 from shared.events.payloads import Body, status_body
 from shared.metadata.confirming import some_of
 from shared.metadata.synchronisation import refresh
+from shared.notices.faults import Detail
+from shared.notices.notice import Notice
+from shared.notices.reasons import Reason
+from shared.notices.steps import What
 from shared.refusals.judging import whole
 from shared.store.configuration.metadata import Entry, MetadataKind
 from shared.store.journal.ticket_queries import Desired

@@ -7,9 +7,9 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import ClassVar, Literal, Self, TypeVar
 
-from shared.codes.kinds import Kind
-from shared.codes.reasons import Reason
 from shared.errors import BridgeError, Outdated, TrackerOutage, TrackerRejected
+from shared.notices.kinds import Kind
+from shared.notices.reasons import Reason
 from shared.redis.locks import HeldLock
 from shared.store.transaction import Transaction
 from shared.telemetry.logs import get_logger

@@ -6,9 +6,9 @@ from collections.abc import Awaitable, Callable, Collection
 from dataclasses import dataclass
 from typing import Any
 
-from shared.codes.faults import Detail, Fault
-from shared.codes.kinds import Kind
 from shared.errors import NotYet, OutcomeUnknown, TrackerRejected
+from shared.notices.faults import Detail, Fault
+from shared.notices.kinds import Kind
 from shared.tracker.answers import Answer
 from shared.tracker.client import USERS, CallRecord, Request, TrackerClient
 from shared.tracker.lists import MOST_PAGES, Listed, PageSearch, Params

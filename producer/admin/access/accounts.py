@@ -20,9 +20,10 @@ from sqlalchemy.exc import IntegrityError
 
 from producer.admin.records.rights import OF_ACCOUNTS, Right
 from producer.admin.records.transaction import Store, Transaction
-from shared.codes.changes import Did
-from shared.codes.refusals import Refusal
 from shared.errors import BridgeError, NotFound
+from shared.notices.access import AccessRefusal
+from shared.notices.changes import Did
+from shared.notices.refusals import Refusal
 from shared.store.configuration.changes import acting
 
 if TYPE_CHECKING:
@@ -132,11 +133,11 @@ class AccountStore:
             with self._store.transaction() as tx:
                 tx.accounts.lock()
                 if (same := tx.accounts.named(name)) is not None:
-                    raise AccountRefused(Refusal.ACCOUNT_NAME_TAKEN(name=same.name))
+                    raise AccountRefused(AccessRefusal.ACCOUNT_NAME_TAKEN(name=same.name))
                 tx.accounts.add(name, hashed, right)
                 tx.changes.note(Did.ACCOUNT_ADDED(account=name, right=right))
         except IntegrityError:
-            raise AccountRefused(Refusal.ACCOUNT_NAME_TAKEN(name=name)) from None
+            raise AccountRefused(AccessRefusal.ACCOUNT_NAME_TAKEN(name=name)) from None
 
     def set_password(self, name: str, password: str) -> None:
         """Replace a password, and end every session of the account.
@@ -237,7 +238,7 @@ class AccountStore:
             account = _found(tx, name)
         session = self._begin(account)
         if session is None:
-            raise AccountRefused(Refusal.ACCOUNT_SHUT(name=name))
+            raise AccountRefused(AccessRefusal.ACCOUNT_SHUT(name=name))
         return session
 
     def link_for(self, name: str) -> str:
@@ -272,11 +273,11 @@ class AccountStore:
         with self._store.transaction() as tx:
             account = tx.accounts.named(name)
         if account is not None and account.disabled_at is not None:
-            raise AccountRefused(Refusal.ACCOUNT_SHUT(name=name))
+            raise AccountRefused(AccessRefusal.ACCOUNT_SHUT(name=name))
         with acting(PROVIDER):
             if account is None:
                 if not add:
-                    raise AccountRefused(Refusal.ACCOUNT_NOT_ADDED(name=name))
+                    raise AccountRefused(AccessRefusal.ACCOUNT_NOT_ADDED(name=name))
                 self.add(name, None, right or Right.VIEWER)
             elif right is not None and account.right != right:
                 self.set_right(name, right)
@@ -377,7 +378,7 @@ class AccountStore:
                 before = tx.accounts.token_named(name)
                 if before is not None:
                     if not _has_ended(before, now):
-                        raise AccountRefused(Refusal.TOKEN_NAME_TAKEN(name=name))
+                        raise AccountRefused(AccessRefusal.TOKEN_NAME_TAKEN(name=name))
                     tx.accounts.give_name_away(before)
                 owner_id = None if owner is None else _owner(tx, owner, right).id
                 expires_at = None if days is None else now + timedelta(days=days)
@@ -386,7 +387,7 @@ class AccountStore:
                 after = {key: value for key, value in told.items() if value is not None}
                 tx.changes.note(Did.TOKEN_ADDED(token=name, right=right), after=after or None)
         except IntegrityError:
-            raise AccountRefused(Refusal.TOKEN_NAME_TAKEN(name=name)) from None
+            raise AccountRefused(AccessRefusal.TOKEN_NAME_TAKEN(name=name)) from None
         return token
 
     def rotate_token(self, name: str) -> str:
@@ -405,7 +406,7 @@ class AccountStore:
                 if before is None:
                     raise NotFound(Refusal.TOKEN_UNKNOWN(name=name))
                 if _has_ended(before, now):
-                    raise AccountRefused(Refusal.TOKEN_HAS_ENDED(name=name))
+                    raise AccountRefused(AccessRefusal.TOKEN_HAS_ENDED(name=name))
                 right, owner_id = before.right, before.owner_id  # read now: what follows changes the object
                 expires_at = before.expires_at and now + (before.expires_at - before.created_at)
                 tx.accounts.give_name_away(before)
@@ -413,7 +414,7 @@ class AccountStore:
                 tx.accounts.add_token(name, digest(token), right, owner_id, expires_at)
                 tx.changes.note(Did.TOKEN_ROTATED(token=name))
         except IntegrityError:
-            raise AccountRefused(Refusal.TOKEN_NAME_TAKEN(name=name)) from None
+            raise AccountRefused(AccessRefusal.TOKEN_NAME_TAKEN(name=name)) from None
         return token
 
     def revoke_token(self, name: str) -> None:
@@ -468,31 +469,31 @@ def _owner(tx: Transaction, name: str, right: Right) -> ConsoleAccount:
     tx.accounts.lock()
     owner = _found(tx, name)
     if owner.disabled_at is not None:
-        raise AccountRefused(Refusal.ACCOUNT_SHUT(name=name))
+        raise AccountRefused(AccessRefusal.ACCOUNT_SHUT(name=name))
     if not Right(owner.right).covers(right):
-        raise AccountRefused(Refusal.TOKEN_EXCEEDS_OWNER(name=name, has=owner.right, right=right))
+        raise AccountRefused(AccessRefusal.TOKEN_EXCEEDS_OWNER(name=name, has=owner.right, right=right))
     return owner
 
 
 def _keep_an_administrator(tx: Transaction, account: ConsoleAccount) -> None:
     others = [one for one in tx.accounts.all() if one.id != account.id and one.disabled_at is None]
     if account.right == Right.ADMINISTRATOR and not any(one.right == Right.ADMINISTRATOR for one in others):
-        raise AccountRefused(Refusal.LAST_ADMINISTRATOR(name=account.name))
+        raise AccountRefused(AccessRefusal.LAST_ADMINISTRATOR(name=account.name))
 
 
 def _check_right(right: Right) -> None:
     if right not in OF_ACCOUNTS:
-        raise AccountRefused(Refusal.ACCOUNT_RIGHT_UNKNOWN(rights=[str(one) for one in OF_ACCOUNTS]))
+        raise AccountRefused(AccessRefusal.ACCOUNT_RIGHT_UNKNOWN(rights=[str(one) for one in OF_ACCOUNTS]))
 
 
 def _check_name(name: str) -> None:
     if not NAME.fullmatch(name):
-        raise AccountRefused(Refusal.ACCOUNT_NAME_UNFIT())
+        raise AccountRefused(AccessRefusal.ACCOUNT_NAME_UNFIT())
 
 
 def _checked(password: str) -> str:
     if not SHORTEST_PASSWORD <= len(password) <= LONGEST_PASSWORD:
-        raise AccountRefused(Refusal.PASSWORD_TOO_SHORT(least=SHORTEST_PASSWORD))
+        raise AccountRefused(AccessRefusal.PASSWORD_TOO_SHORT(least=SHORTEST_PASSWORD))
     return password
 
 
@@ -528,7 +529,7 @@ def _turn() -> Iterator[None]:
     Raises:
         TooBusy: it is, or it does not move.
     """
-    busy = TooBusy(Refusal.SIGN_IN_BUSY())
+    busy = TooBusy(AccessRefusal.SIGN_IN_BUSY())
     if not LINE.acquire(blocking=False):
         raise busy
     try:

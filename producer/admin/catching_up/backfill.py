@@ -12,13 +12,13 @@ from sqlalchemy.exc import IntegrityError
 from producer.admin.decisions.adoption import projects_of
 from producer.admin.desk import Desk
 from producer.admin.records.transaction import Store, Transaction
-from shared.codes.changes import Did
-from shared.codes.invalid import Invalid, Unimported
-from shared.codes.kinds import Kind
-from shared.codes.notice import Notice
-from shared.codes.refusals import Refusal
 from shared.errors import BridgeError, NotFound, SettingsError, TrackerError
 from shared.metadata.confirming import confirm_link
+from shared.notices.changes import Did
+from shared.notices.invalid import Invalid, Unimported
+from shared.notices.kinds import Kind
+from shared.notices.notice import Notice
+from shared.notices.refusals import Refusal
 from shared.store.configuration.links import Link, LinkKind
 from shared.store.tables.ledger import LedgerRow, LedgerState
 from shared.values.ids import read_id

@@ -5,10 +5,10 @@ from __future__ import annotations
 from datetime import date, datetime
 
 from producer.admin.desk import Desk
-from shared.codes.refusals import Refusal
 from shared.errors import SettingsError
 from shared.helpdesk.configured import configured_lookup
 from shared.helpdesk.reconciliation import Reconciled, reconcile
+from shared.notices.refusals import Refusal
 
 
 def compare(desk: Desk, since: datetime | None, *, hours_since: date | None, dry_run: bool) -> Reconciled:

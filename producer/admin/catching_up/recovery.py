@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from producer.admin.records.transaction import Store
-from shared.codes.changes import Did
-from shared.codes.refusals import Refusal
 from shared.errors import SettingsError
+from shared.notices.changes import Did
+from shared.notices.refusals import Refusal
 from shared.store.tables.journal import EventState
 
 MARGIN = timedelta(days=1)

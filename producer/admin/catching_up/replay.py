@@ -11,11 +11,11 @@ from producer.admin.desk import Desk
 from producer.admin.records.event_search import Wanted
 from producer.admin.records.transaction import Store, Transaction
 from producer.helpdesks.glpi.events import Item, read
-from shared.codes.changes import Did
-from shared.codes.notice import Notice, codes_in
-from shared.codes.reasons import Reason
-from shared.codes.steps import What, Which
 from shared.errors import InvalidEvent
+from shared.notices.changes import Did
+from shared.notices.notice import Notice, codes_in
+from shared.notices.reasons import Reason
+from shared.notices.steps import What, Which
 from shared.store.journal.journal_queries import UNREADABLE
 from shared.store.journal.trace import Step
 from shared.store.tables.journal import EventState

@@ -11,8 +11,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from enum import StrEnum
 
 from producer.admin.catching_up.backfill import COLUMNS, NEEDED, USER, NotImported
-from shared.codes.invalid import Unimported
-from shared.codes.kinds import Kind
+from shared.notices.invalid import Unimported
+from shared.notices.kinds import Kind
 from shared.store.configuration.links import LinkKind
 
 EMPTY = ("", "NULL", "null", "\\N")

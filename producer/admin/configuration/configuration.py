@@ -14,17 +14,17 @@ from redis.exceptions import RedisError
 
 from producer.admin.desk import Desk
 from producer.admin.records.transaction import Store, Transaction
-from shared.codes.cautions import Amount, Caution
-from shared.codes.changes import Did
-from shared.codes.invalid import Faults, Invalid, faulty
-from shared.codes.notice import Notice
-from shared.codes.refusals import Refusal
-from shared.codes.steps import What
 from shared.connection.vault import Vault
 from shared.errors import NotFound, SettingsError, TrackerError
 from shared.events.config import PluginConfig
 from shared.metadata.confirming import OF_SPEC, confirm, confirm_people
 from shared.metadata.synchronisation import Connect
+from shared.notices.cautions import Amount, Caution
+from shared.notices.changes import Did
+from shared.notices.invalid import Faults, Invalid, faulty
+from shared.notices.notice import Notice
+from shared.notices.refusals import Refusal
+from shared.notices.steps import What
 from shared.redis.circuit_breaker import CircuitBreaker
 from shared.store.configuration.metadata import Entry, MetadataKind
 from shared.store.journal.tickets import AT_ONCE

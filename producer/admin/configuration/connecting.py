@@ -14,11 +14,11 @@ from producer.admin.desk import Desk
 from producer.admin.doctor.finding import CheckResult, Status
 from producer.admin.doctor.installation import Installation
 from producer.admin.doctor.tracker import connection
-from shared.codes.invalid import Invalid, faulty
-from shared.codes.refusals import Refusal
 from shared.connection.vault import Vault
 from shared.errors import SettingsError, TrackerError
 from shared.events.config import PluginConfig
+from shared.notices.invalid import Invalid, faulty
+from shared.notices.refusals import Refusal
 from shared.process.outbound import Outbound
 from shared.tracker.client import MYSELF, Target, TrackerClient
 

@@ -12,11 +12,11 @@ from datetime import datetime
 
 from producer.admin.desk import Desk
 from producer.admin.records.transaction import Store
-from shared.codes.changes import Did
-from shared.codes.refusals import Refusal
 from shared.errors import NotFound
 from shared.metadata.reading import Progress
 from shared.metadata.synchronisation import PARTS, MetadataResult, synchronise
+from shared.notices.changes import Did
+from shared.notices.refusals import Refusal
 from shared.store.configuration.metadata import Entry, MetadataKind
 from shared.store.tables.configuration import MetadataRun
 from shared.telemetry.logs import get_logger

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from shared.codes.kinds import Kind
-from shared.codes.refusals import Refusal
 from shared.errors import BridgeError
+from shared.notices.kinds import Kind
+from shared.notices.refusals import Refusal
 from shared.store.tables.ledger import LedgerRow
 from shared.tracker.client import TrackerClient
 from shared.tracker.lists import PAGE_SIZE, Listed, Params, TrackerLists, project_of

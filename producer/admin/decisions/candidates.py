@@ -8,9 +8,9 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from producer.admin.desk import Desk
-from shared.codes.kinds import Kind
-from shared.codes.notice import Notice
 from shared.errors import SettingsError, TrackerError
+from shared.notices.kinds import Kind
+from shared.notices.notice import Notice
 from shared.store.tables.ledger import LedgerRow
 from shared.tracker.lists import PAGE_SIZE, Listed, Params, TrackerLists, rows_of
 

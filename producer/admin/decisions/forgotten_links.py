@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from producer.admin.records.transaction import Store, Transaction
-from shared.codes.changes import Did
-from shared.codes.kinds import Kind
-from shared.codes.refusals import Refusal
-from shared.codes.steps import What
 from shared.errors import BridgeError, NotFound
+from shared.notices.changes import Did
+from shared.notices.kinds import Kind
+from shared.notices.refusals import Refusal
+from shared.notices.steps import What
 from shared.store.decisions import into_trace
 from shared.store.ledger.transitions import FOR_A_PERSON, IN_FLIGHT, LedgerEvent, next_state
 from shared.store.tables.ledger import LedgerRow, LedgerState

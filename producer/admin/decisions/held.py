@@ -11,12 +11,12 @@ from producer.admin.decisions.adoption import check_there
 from producer.admin.decisions.candidates import is_older_than_sent
 from producer.admin.desk import Desk
 from producer.admin.records.transaction import Store, Transaction
-from shared.codes.changes import Did
-from shared.codes.kinds import Kind
-from shared.codes.notice import Notice, notice_json
-from shared.codes.reasons import Verdict
-from shared.codes.refusals import Refusal
 from shared.errors import BridgeError, NotFound, SettingsError, TrackerError
+from shared.notices.changes import Did
+from shared.notices.kinds import Kind
+from shared.notices.notice import Notice, notice_json
+from shared.notices.reasons import Verdict
+from shared.notices.refusals import Refusal
 from shared.store.decisions import Decisions, into_trace
 from shared.store.ledger.transitions import FOR_A_PERSON
 from shared.store.tables.ledger import LedgerRow

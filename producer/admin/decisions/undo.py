@@ -7,13 +7,13 @@ from typing import Any, NamedTuple, Protocol
 
 from producer.admin.desk import Desk
 from producer.admin.records.transaction import Transaction
-from shared.codes.changes import Did
-from shared.codes.kinds import Kind
-from shared.codes.notice import Notice
-from shared.codes.reasons import Reason, Verdict
-from shared.codes.refusals import Refusal
-from shared.codes.steps import What
 from shared.errors import BridgeError, LockBusy, NotFound
+from shared.notices.changes import Did
+from shared.notices.kinds import Kind
+from shared.notices.notice import Notice
+from shared.notices.reasons import Reason, Verdict
+from shared.notices.refusals import Refusal
+from shared.notices.steps import What
 from shared.redis.locks import of_ticket
 from shared.store.decisions import Decisions, into_trace
 from shared.store.tables.ledger import LedgerRow, LedgerState

@@ -14,8 +14,8 @@ from sqlalchemy.exc import SQLAlchemyError
 from producer.admin.doctor import helpdesk, live, services, setup, templates, tracker, work
 from producer.admin.doctor.finding import RECORDS, CheckResult, Status, unknown
 from producer.admin.doctor.installation import Installation
-from shared.codes.findings import Finding
 from shared.errors import BridgeError
+from shared.notices.doctor_service import ServiceFinding
 
 __all__ = ["RECORDS", "CheckResult", "Installation", "Status", "examine", "examine_helpdesk"]
 
@@ -65,8 +65,8 @@ def examine(installation: Installation) -> Iterator[CheckResult]:
         yield result
     for check in RECORDS:
         if check not in well:
-            late = Finding.NOT_REACHED_IN_TIME(seconds=installation.limit_s)
-            yield unknown(check, late if installation.is_late else Finding.NOT_LOOKED_AT())
+            late = ServiceFinding.NOT_REACHED_IN_TIME(seconds=installation.limit_s)
+            yield unknown(check, late if installation.is_late else ServiceFinding.NOT_LOOKED_AT())
 
 
 def _examine(installation: Installation) -> Iterator[CheckResult]:

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from producer.admin.showing.shapes import Shape
-from shared.codes.notice import Notice, notice_json
-from shared.sentences.render import because, sentence
+from shared.notices.notice import Notice, notice_json
+from shared.notices.render import because, sentence
 
 RECORDS = {
     "database": "KB-SERVICE-001",

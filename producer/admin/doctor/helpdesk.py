@@ -7,11 +7,11 @@ from datetime import UTC, datetime
 
 from producer.admin.doctor.finding import CheckResult, failure, ok, warning
 from producer.admin.doctor.installation import Installation
-from shared.codes.findings import Finding
-from shared.codes.notice import Notice, from_json
-from shared.codes.reasons import Reason
 from shared.helpdesk.configured import configured_lookup
 from shared.helpdesk.lookup import HelpdeskUnreachable
+from shared.notices.doctor_helpdesk import HelpdeskFinding
+from shared.notices.notice import Notice, from_json
+from shared.notices.reasons import Reason
 from shared.store.journal.journal_queries import Unlinked
 from shared.store.journal.producers import Producer
 from shared.store.tables.journal import EventState
@@ -30,10 +30,10 @@ def events(installation: Installation) -> Iterator[CheckResult]:
     with installation.store.transaction() as tx:
         newest, now = tx.journal.newest_received(), tx.now()
     if newest is None:
-        yield warning("helpdesk events", Finding.NO_EVENT_YET())
+        yield warning("helpdesk events", HelpdeskFinding.NO_EVENT_YET())
         return
     seconds = (now - newest).total_seconds()
-    found = Finding.LAST_EVENT(minutes=seconds / 60)
+    found = HelpdeskFinding.LAST_EVENT(minutes=seconds / 60)
     is_quiet = seconds > _quiet_s(installation)
     yield warning("helpdesk events", found) if is_quiet else ok("helpdesk events", found)
 
@@ -43,7 +43,7 @@ def silence(installation: Installation) -> Iterator[CheckResult]:
     with installation.store.transaction() as tx:
         newest = tx.journal.newest_received()
     if newest and (found := (datetime.now(UTC) - newest).total_seconds()) > _quiet_s(installation):
-        yield warning("helpdesk events", Finding.LAST_EVENT(minutes=found / 60))
+        yield warning("helpdesk events", HelpdeskFinding.LAST_EVENT(minutes=found / 60))
 
 
 def _quiet_s(installation: Installation) -> float:
@@ -57,7 +57,7 @@ def refused(installation: Installation) -> Iterator[CheckResult]:
     found = [one for producer in producers for one in _refused_by(producer)]
     yield from found
     if producers and not found:
-        yield ok("refused", Finding.NOTHING_REFUSED())
+        yield ok("refused", HelpdeskFinding.NOTHING_REFUSED())
 
 
 def _refused_by(producer: Producer) -> Iterator[CheckResult]:
@@ -74,7 +74,7 @@ def _refused_by(producer: Producer) -> Iterator[CheckResult]:
             continue
         if what["after"]:
             about = {"host": producer.process.host, "since": producer.process.since, "minutes": seconds / 60}
-            yield warning("refused", Finding.DELIVERIES_REFUSED(**about, **what))
+            yield warning("refused", HelpdeskFinding.DELIVERIES_REFUSED(**about, **what))
 
 
 def queue(installation: Installation) -> Iterator[CheckResult]:
@@ -95,12 +95,12 @@ def queue(installation: Installation) -> Iterator[CheckResult]:
             except (KeyError, TypeError, ValueError, OverflowError):  # no producer of ours wrote it
                 continue
             if secret not in said or seconds < said[secret][0]:
-                finding = Finding.EVENTS_PARKED if what["count"] else Finding.NOTHING_PARKED
+                finding = HelpdeskFinding.EVENTS_PARKED if what["count"] else HelpdeskFinding.NOTHING_PARKED
                 said[secret] = (seconds, finding(**what))
     if not said:
-        yield ok("queue", Finding.QUEUE_UNKNOWN())
+        yield ok("queue", HelpdeskFinding.QUEUE_UNKNOWN())
     for _, found in said.values():
-        yield (warning if found.code == Finding.EVENTS_PARKED else ok)("queue", found)
+        yield (warning if found.code == HelpdeskFinding.EVENTS_PARKED else ok)("queue", found)
 
 
 def skipped(installation: Installation) -> Iterator[CheckResult]:
@@ -114,7 +114,7 @@ def skipped(installation: Installation) -> Iterator[CheckResult]:
     most = sorted(by_entity.items(), key=lambda found: -sum(one.tickets for one in found[1]))
     for (entity_id, is_linked), group in most[:MOST_NAMED]:
         name = next((one.name for one in group if one.name), None)
-        finding = Finding.LINKED_SINCE if is_linked else Finding.TICKETS_UNLINKED
+        finding = HelpdeskFinding.LINKED_SINCE if is_linked else HelpdeskFinding.TICKETS_UNLINKED
         found = finding(
             id=entity_id,
             name=name,
@@ -123,9 +123,9 @@ def skipped(installation: Installation) -> Iterator[CheckResult]:
         )
         yield warning("skipped", found)
     if len(most) > MOST_NAMED:
-        yield warning("skipped", Finding.MORE_UNLINKED(count=len(most) - MOST_NAMED))
+        yield warning("skipped", HelpdeskFinding.MORE_UNLINKED(count=len(most) - MOST_NAMED))
     if not most:
-        yield ok("skipped", Finding.NOTHING_UNLINKED())
+        yield ok("skipped", HelpdeskFinding.NOTHING_UNLINKED())
 
 
 def done_state(installation: Installation) -> Iterator[CheckResult]:
@@ -136,10 +136,11 @@ def done_state(installation: Installation) -> Iterator[CheckResult]:
     open_ones = [row.notice.params for row in rows if row.notice and row.has_code(Reason.NOT_DONE)]
     states = sorted({one["state"] for one in open_ones if one.get("done_state") == wanted} - {None})
     if len(open_ones) < ENOUGH or not states or any(row.state in WAS_DONE for row in rows):
-        yield ok("done state", Finding.TASKS_ARE_DONE(done_state=wanted))
+        yield ok("done state", HelpdeskFinding.TASKS_ARE_DONE(done_state=wanted))
     else:
         yield warning(
-            "done state", Finding.NO_TASK_IS_DONE(count=len(open_ones), done_state=wanted, states=states)
+            "done state",
+            HelpdeskFinding.NO_TASK_IS_DONE(count=len(open_ones), done_state=wanted, states=states),
         )
 
 
@@ -149,44 +150,44 @@ def unreadable(installation: Installation) -> Iterator[CheckResult]:
         count, newest = tx.journal.count_unreadable(), tx.journal.newest_unreadable()
         mark = tx.reconciliation.get()
     if newest is None:
-        yield ok("deliveries", Finding.DELIVERIES_READABLE())
+        yield ok("deliveries", HelpdeskFinding.DELIVERIES_READABLE())
     elif mark is not None and mark.read_until > newest:
-        yield ok("deliveries", Finding.DELIVERIES_COMPARED(count=count))
+        yield ok("deliveries", HelpdeskFinding.DELIVERIES_COMPARED(count=count))
     else:
-        yield failure("deliveries", Finding.DELIVERIES_UNREADABLE(count=count))
+        yield failure("deliveries", HelpdeskFinding.DELIVERIES_UNREADABLE(count=count))
 
 
 def api(installation: Installation) -> Iterator[CheckResult]:
     """The helpdesk's API can be asked, and its clock agrees."""
     lookup = configured_lookup(installation.settings)
     if lookup is None:
-        yield ok("helpdesk API", Finding.HELPDESK_API_NOT_USED())
+        yield ok("helpdesk API", HelpdeskFinding.HELPDESK_API_NOT_USED())
         return
     try:
         theirs = lookup.now()
     except HelpdeskUnreachable as problem:
-        yield failure("helpdesk API", Finding.HELPDESK_API_UNREACHABLE(problem=problem.problem))
+        yield failure("helpdesk API", HelpdeskFinding.HELPDESK_API_UNREACHABLE(problem=problem.problem))
         return
     seconds = abs((theirs - datetime.now(UTC)).total_seconds())
     if seconds > CLOCKS_S:
-        yield warning("helpdesk API", Finding.HELPDESK_CLOCK_DIFFERS(seconds=seconds))
+        yield warning("helpdesk API", HelpdeskFinding.HELPDESK_CLOCK_DIFFERS(seconds=seconds))
     else:
-        yield ok("helpdesk API", Finding.HELPDESK_API_ANSWERS(seconds=seconds))
+        yield ok("helpdesk API", HelpdeskFinding.HELPDESK_API_ANSWERS(seconds=seconds))
 
 
 def reconciled(installation: Installation) -> Iterator[CheckResult]:
     """The helpdesk was compared with the journal lately, and nothing had been missed."""
     if configured_lookup(installation.settings) is None:
-        yield ok("reconciliation", Finding.HELPDESK_API_NOT_USED())
+        yield ok("reconciliation", HelpdeskFinding.HELPDESK_API_NOT_USED())
         return
     with installation.store.transaction() as tx:
         mark, now = tx.reconciliation.get(), tx.now()
     if mark is None or (now - mark.ran_at).total_seconds() > DAYS_S:
-        yield warning("reconciliation", Finding.NOT_RECONCILED())
+        yield warning("reconciliation", HelpdeskFinding.NOT_RECONCILED())
     elif mark.missing:
-        yield warning("reconciliation", Finding.EVENTS_WERE_MISSED(count=mark.missing))
+        yield warning("reconciliation", HelpdeskFinding.EVENTS_WERE_MISSED(count=mark.missing))
     else:
-        yield ok("reconciliation", Finding.NOTHING_WAS_MISSED())
+        yield ok("reconciliation", HelpdeskFinding.NOTHING_WAS_MISSED())
 
 
 CHECKS = (events, refused, queue, skipped, done_state, unreadable, api, reconciled)

@@ -11,8 +11,11 @@ from redis.exceptions import RedisError
 from producer.admin.doctor import examination
 from producer.admin.doctor.finding import RECORDS, CheckResult, Status
 from producer.admin.doctor.installation import Installation
-from shared.codes.findings import Finding
-from shared.codes.notice import Notice, from_json, notice_json
+from shared.notices.doctor_service import ServiceFinding
+from shared.notices.doctor_setup import SetupFinding
+from shared.notices.doctor_tracker import TrackerFinding
+from shared.notices.doctor_work import WorkFinding
+from shared.notices.notice import Notice, from_json, notice_json
 from shared.redis import examination as stored
 
 WRONG = (Status.FAILURE, Status.WARNING)
@@ -35,7 +38,12 @@ FRESHER = (
     "recovery",
 )
 """Checks that the console's first page makes itself, whenever it is shown."""
-FRESHER_CODES = (Finding.CALLS_SLOW, Finding.AUTHORS_WRONG, Finding.CONFIG_ID_UNKNOWN, Finding.NOTHING_LINKED)
+FRESHER_CODES = (
+    ServiceFinding.CALLS_SLOW,
+    WorkFinding.AUTHORS_WRONG,
+    SetupFinding.CONFIG_ID_UNKNOWN,
+    TrackerFinding.NOTHING_LINKED,
+)
 """What it finds itself of checks that find more than that."""
 
 

@@ -8,12 +8,12 @@ from collections.abc import Collection, Iterator, Sequence
 
 from producer.admin.doctor.finding import CheckResult, failure
 from producer.admin.doctor.installation import Installation
-from shared.codes.findings import Finding
 from shared.errors import BridgeError, TrackerRejected
 from shared.events.config import PluginConfig
 from shared.metadata.reading import read_kinds, read_people
 from shared.metadata.rows import LISTINGS, person
 from shared.metadata.synchronisation import keep_kinds
+from shared.notices.doctor_service import ServiceFinding
 from shared.store.configuration.links import Link
 from shared.store.configuration.matching import TrackerPerson
 from shared.tracker.client import USERS
@@ -62,7 +62,7 @@ def read(installation: Installation) -> Iterator[CheckResult]:
             there = {one.tracker_user_id for one in (*people, *locked)}
             deleted = _deleted(lists, [one for one in named if one not in there][:MOST_ASKED])
     except BridgeError as error:
-        yield failure("tracker", Finding.TRACKER_NOT_USABLE(problem=error.notice))
+        yield failure("tracker", ServiceFinding.TRACKER_NOT_USABLE(problem=error.notice))
         return
     installation.locked, installation.projects, installation.deleted = locked, projects, deleted
     with installation.store.transaction() as tx:

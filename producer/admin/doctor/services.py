@@ -14,8 +14,10 @@ from producer.admin.showing import redis_health as health
 from producer.admin.showing.evictions import KEEPS_ALL
 from producer.admin.showing.evictions import evictions as evictions_of
 from producer.admin.showing.evictions import policy as policy_of
-from shared.codes.findings import Finding, Named
 from shared.errors import SettingsError
+from shared.notices.doctor_service import ServiceFinding
+from shared.notices.doctor_setup import Named
+from shared.notices.notice import Code
 from shared.redis.call_limits import published
 from shared.redis.heartbeat import BEAT, CONSOLE, WORKER, Heartbeats, ProcessSign
 from shared.redis.latency import SLOW_S, seconds_per_call
@@ -31,10 +33,10 @@ CLOCK_FAILURE_S = 120.0
 ALIVE_S = 30.0
 LONGEST_ERROR = 200
 HINDRANCES = {
-    "standby": Finding.DATABASE_STANDBY,
-    "read only": Finding.DATABASE_READ_ONLY,
-    "full": Finding.DATABASE_FULL,
-    "file": Finding.DATABASE_FILE_READ_ONLY,
+    "standby": ServiceFinding.DATABASE_STANDBY,
+    "read only": ServiceFinding.DATABASE_READ_ONLY,
+    "full": ServiceFinding.DATABASE_FULL,
+    "file": ServiceFinding.DATABASE_FILE_READ_ONLY,
 }
 
 
@@ -45,23 +47,23 @@ def database(installation: Installation) -> Iterator[CheckResult]:
         require_current(installation.store.database, loaded=settings.is_loaded)
     except SettingsError as due:
         if installation.store.database.missing_file is not None:
-            yield failure("database", Finding.NO_DATABASE(problem=due.notice))
+            yield failure("database", ServiceFinding.NO_DATABASE(problem=due.notice))
             return
-        yield ok("database", Finding.DATABASE_ANSWERS(kind=_kind(installation), name=name))
-        yield failure("migrations", Finding.MIGRATIONS_DUE(problem=due.notice))
+        yield ok("database", ServiceFinding.DATABASE_ANSWERS(kind=_kind(installation), name=name))
+        yield failure("migrations", ServiceFinding.MIGRATIONS_DUE(problem=due.notice))
     except SQLAlchemyError as error:
         yield _hindrance(installation) or failure(
-            "database", Finding.DATABASE_UNREACHABLE(error=_cause(error))
+            "database", ServiceFinding.DATABASE_UNREACHABLE(error=_cause(error))
         )
     else:
         if hindered := _hindrance(installation):
             yield hindered
             return
         if "database_url" in settings.model_fields_set:
-            yield ok("database", Finding.DATABASE_ANSWERS(kind=_kind(installation), name=name))
+            yield ok("database", ServiceFinding.DATABASE_ANSWERS(kind=_kind(installation), name=name))
         else:
-            yield warning("database", Finding.DATABASE_OF_DEFAULT(file=name))
-        yield ok("migrations", Finding.MIGRATIONS_CURRENT(revision=HEAD))
+            yield warning("database", ServiceFinding.DATABASE_OF_DEFAULT(file=name))
+        yield ok("migrations", ServiceFinding.MIGRATIONS_CURRENT(revision=HEAD))
 
 
 def _hindrance(installation: Installation) -> CheckResult | None:
@@ -102,9 +104,9 @@ def redis(installation: Installation) -> Iterator[CheckResult]:
     if lost:
         yield from lost
     elif policy not in (None, KEEPS_ALL):
-        yield warning("redis", Finding.REDIS_MAY_EVICT(policy=policy))
+        yield warning("redis", ServiceFinding.REDIS_MAY_EVICT(policy=policy))
     else:
-        yield ok("redis", Finding.REDIS_ANSWERS())
+        yield ok("redis", ServiceFinding.REDIS_ANSWERS())
 
 
 def others(installation: Installation) -> Iterator[CheckResult]:
@@ -114,7 +116,7 @@ def others(installation: Installation) -> Iterator[CheckResult]:
     except RedisError:
         return
     if not found:
-        yield ok("installation", Finding.ALONE_IN_REDIS(installation=here))
+        yield ok("installation", ServiceFinding.ALONE_IN_REDIS(installation=here))
         return
     named = [
         Named.OTHER_INSTALLATION(
@@ -124,15 +126,17 @@ def others(installation: Installation) -> Iterator[CheckResult]:
         )
         for one, sign in found.items()
     ]
-    yield warning("installation", Finding.OTHERS_IN_REDIS(installation=here, count=len(named), others=named))
+    yield warning(
+        "installation", ServiceFinding.OTHERS_IN_REDIS(installation=here, count=len(named), others=named)
+    )
 
 
 def broker(installation: Installation) -> Iterator[CheckResult]:
     """The broker accepts rings."""
     if installation.is_broker_answering():
-        yield ok("broker", Finding.BROKER_ANSWERS())
+        yield ok("broker", ServiceFinding.BROKER_ANSWERS())
     else:
-        yield failure("broker", Finding.BROKER_UNREACHABLE())
+        yield failure("broker", ServiceFinding.BROKER_UNREACHABLE())
 
 
 def processes(installation: Installation) -> Iterator[CheckResult]:
@@ -143,16 +147,16 @@ def processes(installation: Installation) -> Iterator[CheckResult]:
     except RedisError:
         return
     lost = evictions_of(installation.redis)
-    no_worker = Finding.NO_WORKER(**_last(workers)) if workers or not lost else lost
-    no_beat = Finding.NO_BEAT(**_last(beats)) if beats or not lost else lost
-    yield _alive("worker", workers, Finding.WORKER_ALIVE) or failure("worker", no_worker)
+    no_worker = ServiceFinding.NO_WORKER(**_last(workers)) if workers or not lost else lost
+    no_beat = ServiceFinding.NO_BEAT(**_last(beats)) if beats or not lost else lost
+    yield _alive("worker", workers, ServiceFinding.WORKER_ALIVE) or failure("worker", no_worker)
     yield from unable(installation)
-    yield _alive("beat", beats, Finding.BEAT_ALIVE) or warning("beat", no_beat)
+    yield _alive("beat", beats, ServiceFinding.BEAT_ALIVE) or warning("beat", no_beat)
     if consoles:
-        missing = warning("console", Finding.NO_CONSOLE(**_last(consoles)))
-        yield _alive("console", consoles, Finding.CONSOLE_ALIVE) or missing
+        missing = warning("console", ServiceFinding.NO_CONSOLE(**_last(consoles)))
+        yield _alive("console", consoles, ServiceFinding.CONSOLE_ALIVE) or missing
     else:
-        yield ok("console", Finding.CONSOLE_NOT_USED())
+        yield ok("console", ServiceFinding.CONSOLE_NOT_USED())
 
 
 def evictions(installation: Installation) -> Iterator[CheckResult]:
@@ -175,7 +179,9 @@ def unable(installation: Installation) -> Iterator[CheckResult]:
         return
     for one in found:
         result = failure if len(found) >= len(alive) else warning
-        yield result("worker", Finding.WORKER_CANNOT_OPEN_KEY(host=one.process.host, pid=one.process.pid))
+        yield result(
+            "worker", ServiceFinding.WORKER_CANNOT_OPEN_KEY(host=one.process.host, pid=one.process.pid)
+        )
 
 
 def calls(installation: Installation) -> Iterator[CheckResult]:
@@ -186,9 +192,9 @@ def calls(installation: Installation) -> Iterator[CheckResult]:
         return
     for worker, limit in ((one.process, one.limit) for one in found):
         about = {"host": worker.host, "pid": worker.pid, "count": limit.size, "because": limit.because}
-        yield ok("calls", Finding.CALLS_AT_ONCE(**about))
+        yield ok("calls", ServiceFinding.CALLS_AT_ONCE(**about))
     if not found:
-        yield ok("calls", Finding.NO_CALLS_LATELY())
+        yield ok("calls", ServiceFinding.NO_CALLS_LATELY())
 
 
 def slowness(installation: Installation) -> Iterator[CheckResult]:
@@ -198,7 +204,7 @@ def slowness(installation: Installation) -> Iterator[CheckResult]:
     except RedisError:
         return
     if seconds and seconds > SLOW_S:
-        yield warning("tracker", Finding.CALLS_SLOW(seconds=seconds))
+        yield warning("tracker", ServiceFinding.CALLS_SLOW(seconds=seconds))
 
 
 def rate_limit(installation: Installation) -> Iterator[CheckResult]:
@@ -209,24 +215,26 @@ def rate_limit(installation: Installation) -> Iterator[CheckResult]:
         return
     rate = found.rate if found else installation.settings.rate_limit
     if not rate:
-        yield ok("rate limit", Finding.NO_RATE_LIMIT())
+        yield ok("rate limit", ServiceFinding.NO_RATE_LIMIT())
     elif rate < SLOWEST_RATE:
         seconds = found.wait_s if found and found.wait_s else None
-        yield warning("rate limit", Finding.RATE_LIMIT_LOW(rate=rate, hourly=rate * 3600, seconds=seconds))
+        yield warning(
+            "rate limit", ServiceFinding.RATE_LIMIT_LOW(rate=rate, hourly=rate * 3600, seconds=seconds)
+        )
     else:
-        yield ok("rate limit", Finding.RATE_LIMIT_KEPT(rate=rate))
+        yield ok("rate limit", ServiceFinding.RATE_LIMIT_KEPT(rate=rate))
 
 
 def producer(installation: Installation) -> Iterator[CheckResult]:
     """A producer was alive recently."""
     with installation.store.transaction() as tx:
         seen = tx.producers.seen()
-    yield _alive("producer", seen, Finding.PRODUCER_ALIVE) or failure(
-        "producer", Finding.NO_PRODUCER(**_last(seen))
+    yield _alive("producer", seen, ServiceFinding.PRODUCER_ALIVE) or failure(
+        "producer", ServiceFinding.NO_PRODUCER(**_last(seen))
     )
 
 
-def _alive(check: str, seen: Sequence[ProcessSign | Producer], found: Finding) -> CheckResult | None:
+def _alive(check: str, seen: Sequence[ProcessSign | Producer], found: Code) -> CheckResult | None:
     """Return that a process of a kind is alive, None where none is."""
     alive = [one for one in seen if one.seconds <= ALIVE_S]
     if not alive:
@@ -248,13 +256,15 @@ def clocks(installation: Installation) -> Iterator[CheckResult]:
     clocks += [(Named.THE_TRACKER, theirs, ours) for theirs, ours in installation.tracker_clocks[-1:]]
     apart = {name: abs((theirs - ours).total_seconds()) for name, theirs, ours in clocks}
     worst = max(apart, key=lambda name: apart[name])
-    differ = Finding.CLOCKS_DIFFER(machine=worst(), seconds=apart[worst])
+    differ = ServiceFinding.CLOCKS_DIFFER(machine=worst(), seconds=apart[worst])
     if apart[worst] > CLOCK_FAILURE_S:
         yield failure("clock", differ)
     elif apart[worst] > CLOCK_WARNING_S:
         yield warning("clock", differ)
     else:
-        yield ok("clock", Finding.CLOCKS_AGREE(seconds=CLOCK_WARNING_S, machines=[one() for one in apart]))
+        yield ok(
+            "clock", ServiceFinding.CLOCKS_AGREE(seconds=CLOCK_WARNING_S, machines=[one() for one in apart])
+        )
 
 
 def worker_clocks(installation: Installation) -> Iterator[CheckResult]:
@@ -267,6 +277,6 @@ def worker_clocks(installation: Installation) -> Iterator[CheckResult]:
     for host, ahead_s in by_host.items():
         if ahead_s is None or abs(ahead_s) <= CLOCK_WARNING_S:
             continue
-        code = Finding.WORKER_CLOCK_AHEAD if ahead_s > 0 else Finding.WORKER_CLOCK_BEHIND
+        code = ServiceFinding.WORKER_CLOCK_AHEAD if ahead_s > 0 else ServiceFinding.WORKER_CLOCK_BEHIND
         result = failure if abs(ahead_s) > CLOCK_FAILURE_S else warning
         yield result("clock", code(host=host, seconds=abs(ahead_s)))

@@ -8,14 +8,14 @@ from datetime import UTC
 from producer.admin.doctor.finding import CheckResult, failure, ok, warning
 from producer.admin.doctor.installation import Installation
 from producer.admin.people.people import Mapped, user_map
-from shared.codes.findings import Finding, Named
-from shared.codes.notice import Notice
-from shared.codes.reasons import Matching
-from shared.codes.refusals import Refusal
 from shared.errors import SettingsError, TrackerError
 from shared.events.config import PluginConfig
 from shared.metadata.confirming import confirm, fault_of, unusable_defaults
 from shared.metadata.rows import person
+from shared.notices.doctor_setup import Named, SetupFinding
+from shared.notices.notice import Notice
+from shared.notices.reasons import Matching
+from shared.notices.refusals import Refusal
 from shared.store.configuration.metadata import MetadataKind
 from shared.tracker.client import USERS
 from shared.tracker.lanes import in_lanes
@@ -35,17 +35,17 @@ def api_key(installation: Installation) -> Iterator[CheckResult]:
     with installation.store.transaction() as tx:
         _, encrypted = tx.configs.get()
     if encrypted is None:
-        yield failure("api key", Finding.API_KEY_MISSING())
+        yield failure("api key", SetupFinding.API_KEY_MISSING())
         return
     try:
         installation.vault.decrypt(encrypted)
     except SettingsError as wrong:
-        yield failure("api key", Finding.API_KEY_UNREADABLE(problem=wrong.notice))
+        yield failure("api key", SetupFinding.API_KEY_UNREADABLE(problem=wrong.notice))
         return
     if installation.vault.is_current(encrypted):
-        yield ok("api key", Finding.API_KEY_STORED())
+        yield ok("api key", SetupFinding.API_KEY_STORED())
     else:
-        yield warning("api key", Finding.API_KEY_OLD_ENCRYPTION())
+        yield warning("api key", SetupFinding.API_KEY_OLD_ENCRYPTION())
 
 
 def metadata(installation: Installation) -> Iterator[CheckResult]:
@@ -54,16 +54,16 @@ def metadata(installation: Installation) -> Iterator[CheckResult]:
         good, runs = tx.metadata.last_good_run(), tx.metadata.runs(1)
         now = tx.now()
     if good is None:
-        yield failure("metadata", Finding.METADATA_EMPTY())
+        yield failure("metadata", SetupFinding.METADATA_EMPTY())
         return
     age = (now - good.ended_at).total_seconds()
     if age > installation.settings.metadata_interval * INTERVALS_MISSED:
-        yield warning("metadata", Finding.METADATA_OLD(hours=age / 3600, error=runs[0].notice))
+        yield warning("metadata", SetupFinding.METADATA_OLD(hours=age / 3600, error=runs[0].notice))
     elif not runs[0].ok:
-        yield warning("metadata", Finding.METADATA_NOT_READ(error=runs[0].notice))
+        yield warning("metadata", SetupFinding.METADATA_NOT_READ(error=runs[0].notice))
     else:
         at = f"{good.ended_at.astimezone(UTC):%Y-%m-%d %H:%M} UTC"
-        yield ok("metadata", Finding.METADATA_CURRENT(at=at))
+        yield ok("metadata", SetupFinding.METADATA_CURRENT(at=at))
 
 
 def ids(installation: Installation) -> Iterator[CheckResult]:
@@ -73,7 +73,7 @@ def ids(installation: Installation) -> Iterator[CheckResult]:
         faults = unusable_defaults(tx, config)
     yield from _unusable(faults)
     if not faults.keys() - CHECKS_OF.keys():
-        yield ok("ids", Finding.CONFIG_IDS_KNOWN())
+        yield ok("ids", SetupFinding.CONFIG_IDS_KNOWN())
     yield from _left_out(config, faults)
 
 
@@ -87,19 +87,19 @@ def defaults(installation: Installation) -> Iterator[CheckResult]:
 def _unusable(faults: dict[str, Notice]) -> Iterator[CheckResult]:
     for name, fault in faults.items():
         is_taken = name in TAKEN_ALL_THE_SAME and fault.code == Refusal.ID_SWITCHED_OFF
-        found = Finding.CONFIG_ID_UNKNOWN(name=name, problem=fault)
+        found = SetupFinding.CONFIG_ID_UNKNOWN(name=name, problem=fault)
         yield (warning if is_taken else failure)(CHECKS_OF.get(name, "ids"), found)
 
 
 def _left_out(config: PluginConfig, faults: dict[str, Notice]) -> Iterator[CheckResult]:
     if config.default_role_id is None:
-        yield warning("role", Finding.ROLE_NOT_SET())
+        yield warning("role", SetupFinding.ROLE_NOT_SET())
     elif "default_role_id" not in faults:
-        yield ok("role", Finding.ROLE_KNOWN(role_id=config.default_role_id))
+        yield ok("role", SetupFinding.ROLE_KNOWN(role_id=config.default_role_id))
     if config.default_activity_id is None:
-        yield warning("activity", Finding.ACTIVITY_NOT_SET())
+        yield warning("activity", SetupFinding.ACTIVITY_NOT_SET())
     elif "default_activity_id" not in faults:
-        yield ok("activity", Finding.ACTIVITY_KNOWN(activity_id=config.default_activity_id))
+        yield ok("activity", SetupFinding.ACTIVITY_KNOWN(activity_id=config.default_activity_id))
 
 
 def memberships(installation: Installation) -> Iterator[CheckResult]:
@@ -110,7 +110,7 @@ def memberships(installation: Installation) -> Iterator[CheckResult]:
         entries = tx.metadata.of_kind(MetadataKind.PROJECT)
     private = [str(one) for one in entries if one.tracker_id in linked and not one.details.get("is_public")]
     if private and config.membership_for == "matched" and config.default_role_id is not None:
-        why = Finding.MEMBERSHIP_BY_EMAIL(count=len(private), projects=private[:MOST_NAMED])
+        why = SetupFinding.MEMBERSHIP_BY_EMAIL(count=len(private), projects=private[:MOST_NAMED])
         yield warning("role", why)
 
 
@@ -119,9 +119,9 @@ def text_formatting(installation: Installation) -> Iterator[CheckResult]:
     with installation.store.transaction() as tx:
         config, _ = tx.configs.get()
     if config.text_formatting is None:
-        yield warning("text formatting", Finding.FORMATTING_NOT_SET())
+        yield warning("text formatting", SetupFinding.FORMATTING_NOT_SET())
     else:
-        yield ok("text formatting", Finding.FORMATTING_KNOWN(formatting=config.text_formatting))
+        yield ok("text formatting", SetupFinding.FORMATTING_KNOWN(formatting=config.text_formatting))
 
 
 def statuses(installation: Installation) -> Iterator[CheckResult]:
@@ -135,13 +135,13 @@ def statuses(installation: Installation) -> Iterator[CheckResult]:
             if (fault := fault_of(confirm, tx, MetadataKind.STATUS, status_id))
         ]
     for fault in faults:
-        yield failure("statuses", Finding.STATUS_MAP_WRONG(problem=fault))
+        yield failure("statuses", SetupFinding.STATUS_MAP_WRONG(problem=fault))
     unmapped = sorted(seen.keys() - config.status_map.keys())
     if unmapped:
         named = [_status(status, seen[status]) for status in unmapped[:MOST_NAMED]]
-        yield warning("statuses", Finding.STATUSES_NOT_MAPPED(statuses=named))
+        yield warning("statuses", SetupFinding.STATUSES_NOT_MAPPED(statuses=named))
     elif not faults:
-        yield ok("statuses", Finding.STATUSES_MAPPED(mapped=len(config.status_map)))
+        yield ok("statuses", SetupFinding.STATUSES_MAPPED(mapped=len(config.status_map)))
 
 
 def people(installation: Installation) -> Iterator[CheckResult]:
@@ -158,29 +158,29 @@ def people(installation: Installation) -> Iterator[CheckResult]:
     new = [one for one in found if one.new]
     if waiting:
         reasons = [one.match for one in waiting[:MOST_NAMED]]
-        yield warning("people", Finding.MATCHES_WAIT(count=len(waiting), people=reasons))
+        yield warning("people", SetupFinding.MATCHES_WAIT(count=len(waiting), people=reasons))
     if new:
         named = [
             Named.PERSON_MATCHED(helpdesk_user_id=one.helpdesk_user_id, email=one.email, login=one.login)
             for one in new[:MOST_NAMED]
         ]
-        yield warning("people", Finding.MATCHES_NEW(count=len(new), people=named))
+        yield warning("people", SetupFinding.MATCHES_NEW(count=len(new), people=named))
     if shared:
         named = [_person(one, one.match.params["candidates"]) for one in shared[:MOST_NAMED]]
-        yield warning("people", Finding.PEOPLE_AMBIGUOUS(count=len(shared), people=named))
+        yield warning("people", SetupFinding.PEOPLE_AMBIGUOUS(count=len(shared), people=named))
     if unknown:
         by_email = _found_by_email(installation, unknown[:MOST_NAMED])
         named = [_person(one, by_email.get(one.helpdesk_user_id)) for one in unknown[:MOST_NAMED]]
-        why = Finding.PEOPLE_UNKNOWN(unknown=len(unknown), total=len(found), people=named)
+        why = SetupFinding.PEOPLE_UNKNOWN(unknown=len(unknown), total=len(found), people=named)
         yield warning("people", why)
     if locked:
         named = [_person(one) for one in locked[:MOST_NAMED]]
-        yield warning("people", Finding.PEOPLE_LOCKED(count=len(locked), people=named))
+        yield warning("people", SetupFinding.PEOPLE_LOCKED(count=len(locked), people=named))
     if deleted:
         named = [_person(one) for one in deleted[:MOST_NAMED]]
-        yield warning("people", Finding.PEOPLE_DELETED(count=len(deleted), people=named))
+        yield warning("people", SetupFinding.PEOPLE_DELETED(count=len(deleted), people=named))
     if not (nobody or waiting):
-        yield ok("people", Finding.PEOPLE_KNOWN(total=len(found)))
+        yield ok("people", SetupFinding.PEOPLE_KNOWN(total=len(found)))
 
 
 def _status(status: int, tickets: int) -> Notice:

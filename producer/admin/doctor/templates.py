@@ -11,10 +11,11 @@ from producer.admin.doctor.installation import Installation
 from producer.admin.dryrun.run import DryRuns
 from producer.admin.records.transaction import Transaction
 from shared.bodies.contexts import custom_fields_of, engine_for
-from shared.codes.findings import Finding, Named
-from shared.codes.hints import Hint
 from shared.errors import TemplateError
 from shared.events.config import PluginConfig
+from shared.notices.doctor_setup import Named
+from shared.notices.doctor_work import WorkFinding
+from shared.notices.hints import Hint
 from shared.refusals.custom_field_hints import given_values
 from shared.refusals.hints import hints
 from shared.refusals.known import Explanation, known_of
@@ -42,13 +43,13 @@ def in_force(installation: Installation) -> Iterator[CheckResult]:
         found = list(tx.templates.active().values())
         faults = [(one, fault) for one in found if isinstance(fault := _payload(tx, one), TemplateError)]
     for template, fault in faults:
-        why = Finding.TEMPLATE_NOT_RENDERED(**template.named, problem=fault.notice)
+        why = WorkFinding.TEMPLATE_NOT_RENDERED(**template.named, problem=fault.notice)
         yield warning("templates", why)
     if found and not faults:
         named = [Named.TEMPLATE_IN_FORCE(operation=str(one.operation), name=one.name) for one in found]
-        yield ok("templates", Finding.TEMPLATES_RENDER(templates=named))
+        yield ok("templates", WorkFinding.TEMPLATES_RENDER(templates=named))
     elif not found:
-        yield ok("templates", Finding.TEMPLATES_NOT_USED())
+        yield ok("templates", WorkFinding.TEMPLATES_NOT_USED())
 
 
 def up_to_date(installation: Installation) -> Iterator[CheckResult]:
@@ -62,7 +63,7 @@ def up_to_date(installation: Installation) -> Iterator[CheckResult]:
             continue
         for hint in hints(operation, payload, known):
             if hint.why.code in GONE or (hint.why.code in CHOSEN and _is_literal(template, payload, hint)):
-                why = Finding.TEMPLATE_OUT_OF_DATE(
+                why = WorkFinding.TEMPLATE_OUT_OF_DATE(
                     **template.named,
                     field=hint.field,
                     problem=hint.why,
@@ -95,10 +96,10 @@ def custom_fields(installation: Installation) -> Iterator[CheckResult]:
             for of, field in missing
             if of is operation
         ]
-        why = Finding.CUSTOM_FIELDS_NOT_SENT(operation=str(operation), fields=named)
+        why = WorkFinding.CUSTOM_FIELDS_NOT_SENT(operation=str(operation), fields=named)
         yield warning("custom fields", why)
     if not missing:
-        yield ok("custom fields", Finding.CUSTOM_FIELDS_SENT())
+        yield ok("custom fields", WorkFinding.CUSTOM_FIELDS_SENT())
 
 
 def left_by_dry_runs(installation: Installation) -> Iterator[CheckResult]:
@@ -106,9 +107,9 @@ def left_by_dry_runs(installation: Installation) -> Iterator[CheckResult]:
     left = DryRuns(installation.store, installation.connect).left()
     if left:
         named = [one.notice for one in left[:10]]
-        yield warning("dry runs", Finding.DRY_RUNS_LEFT(count=len(left), objects=named))
+        yield warning("dry runs", WorkFinding.DRY_RUNS_LEFT(count=len(left), objects=named))
     else:
-        yield ok("dry runs", Finding.DRY_RUNS_CLEANED())
+        yield ok("dry runs", WorkFinding.DRY_RUNS_CLEANED())
 
 
 def _is_required(tx: Transaction, field: CustomField, config: PluginConfig) -> bool:

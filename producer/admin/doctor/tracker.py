@@ -9,13 +9,14 @@ from datetime import UTC, datetime
 
 from producer.admin.doctor.finding import CheckResult, failure, ok, unknown, warning
 from producer.admin.doctor.installation import Installation
-from shared.codes.faults import Detail
-from shared.codes.findings import Finding
-from shared.codes.notice import Notice
 from shared.errors import ImpersonationRefused, SettingsError, TrackerClosed, TrackerError
+from shared.notices.doctor_service import ServiceFinding
+from shared.notices.doctor_tracker import TrackerFinding
+from shared.notices.faults import Detail
+from shared.notices.notice import Notice
+from shared.notices.render import because
 from shared.redis.latency import SLOW_S
 from shared.refusals.judging import names_of
-from shared.sentences.render import because
 from shared.store.configuration.links import Link
 from shared.store.configuration.metadata import Entry, MetadataKind
 from shared.tracker.client import USERS, TrackerClient
@@ -24,9 +25,9 @@ from shared.tracker.projects import NEEDED_MODULES, ProjectNow, Standing
 
 NOT_FOUND = 404
 GONE = {
-    Standing.CLOSED: Finding.LINKED_PROJECT_CLOSED,
-    Standing.ARCHIVED: Finding.LINKED_PROJECT_ARCHIVED,
-    Standing.ABSENT: Finding.LINKED_PROJECT_GONE,
+    Standing.CLOSED: TrackerFinding.LINKED_PROJECT_CLOSED,
+    Standing.ARCHIVED: TrackerFinding.LINKED_PROJECT_ARCHIVED,
+    Standing.ABSENT: TrackerFinding.LINKED_PROJECT_GONE,
 }
 
 
@@ -35,13 +36,13 @@ def connection(installation: Installation) -> Iterator[CheckResult]:
     try:
         config, client = installation.connect()
     except SettingsError as missing:
-        yield failure("tracker", Finding.TRACKER_NOT_SET_UP(problem=missing.notice))
+        yield failure("tracker", TrackerFinding.TRACKER_NOT_SET_UP(problem=missing.notice))
         return
     began = time.monotonic()
     try:
         answer = client.call("GET", USERS, params={"limit": PAGE_SIZE, "offset": 0})
     except TrackerClosed as closed:
-        yield ok("tracker", Finding.TRACKER_ANSWERS(base_url=config.base_url))
+        yield ok("tracker", TrackerFinding.TRACKER_ANSWERS(base_url=config.base_url))
         yield failure("administrator", _why_closed(closed))
     except TrackerError as error:
         yield failure("tracker", _why_not_usable(error, config.base_url))
@@ -51,29 +52,31 @@ def connection(installation: Installation) -> Iterator[CheckResult]:
         if answer.at:
             installation.tracker_clocks.append((answer.at, datetime.now(UTC)))
         if (seconds := took - began) > SLOW_S:
-            yield warning("tracker", Finding.TRACKER_SLOW(base_url=config.base_url, seconds=seconds))
+            yield warning("tracker", TrackerFinding.TRACKER_SLOW(base_url=config.base_url, seconds=seconds))
         else:
-            yield ok("tracker", Finding.TRACKER_ANSWERS(base_url=config.base_url))
-        yield ok("administrator", Finding.KEY_OF_ADMINISTRATOR())
+            yield ok("tracker", TrackerFinding.TRACKER_ANSWERS(base_url=config.base_url))
+        yield ok("administrator", TrackerFinding.KEY_OF_ADMINISTRATOR())
         yield from _impersonation(client)
 
 
 def _why_not_usable(error: TrackerError, base_url: str | None) -> Notice:
     if error.status == NOT_FOUND:
-        return Finding.NOT_A_TRACKER(base_url=base_url, status=error.status)
+        return TrackerFinding.NOT_A_TRACKER(base_url=base_url, status=error.status)
     detail = error.notice.params.get("detail")
     if isinstance(detail, Notice) and because(detail):  # which says the step itself
-        return Finding.TRACKER_NOT_REACHED(problem=detail)
-    return Finding.TRACKER_NOT_USABLE(problem=error.notice)
+        return TrackerFinding.TRACKER_NOT_REACHED(problem=detail)
+    return ServiceFinding.TRACKER_NOT_USABLE(problem=error.notice)
 
 
 def _why_closed(closed: TrackerClosed) -> Notice:
     why = closed.notice.params.get("detail")
     if not isinstance(why, Notice):
-        return Finding.TRACKER_REFUSES(problem=closed.notice)
+        return TrackerFinding.TRACKER_REFUSES(problem=closed.notice)
     if why.code == Detail.KEY_NOT_ADMINISTRATORS:
-        return Finding.KEY_NOT_ADMINISTRATOR(login=why.params["login"])
-    return Finding.KEY_NOT_KNOWN() if why.code == Detail.KEY_IS_UNKNOWN else Finding.REST_API_OFF()
+        return TrackerFinding.KEY_NOT_ADMINISTRATOR(login=why.params["login"])
+    return (
+        TrackerFinding.KEY_NOT_KNOWN() if why.code == Detail.KEY_IS_UNKNOWN else TrackerFinding.REST_API_OFF()
+    )
 
 
 def _impersonation(client: TrackerClient) -> Iterator[CheckResult]:
@@ -85,13 +88,13 @@ def _impersonation(client: TrackerClient) -> Iterator[CheckResult]:
         )
     except ImpersonationRefused as refused:
         if refused.status == 412:
-            yield ok("impersonation", Finding.IMPERSONATION_WORKS(header=header))
+            yield ok("impersonation", TrackerFinding.IMPERSONATION_WORKS(header=header))
             return
-        problem = Finding.IMPERSONATION_UNEXPECTED(status=refused.status, header=header)
+        problem = TrackerFinding.IMPERSONATION_UNEXPECTED(status=refused.status, header=header)
     except TrackerError as error:
-        problem = Finding.IMPERSONATION_UNKNOWN(problem=error.notice)
+        problem = TrackerFinding.IMPERSONATION_UNKNOWN(problem=error.notice)
     else:
-        problem = Finding.IMPERSONATION_IGNORED(header=header)
+        problem = TrackerFinding.IMPERSONATION_IGNORED(header=header)
     yield failure("impersonation", problem)
 
 
@@ -104,7 +107,7 @@ def projects(installation: Installation) -> Iterator[CheckResult]:
         activity = tx.metadata.get(MetadataKind.ACTIVITY, config.default_activity_id or 0)
     is_off = activity is not None and not activity.details.get("active", True)  # which no project can change
     if not found:
-        yield warning("links", Finding.NOTHING_LINKED())
+        yield warning("links", TrackerFinding.NOTHING_LINKED())
     first = {link.tracker_project_id: link for link in reversed(found)}
     now = installation.projects or {}
     wrong = [
@@ -125,14 +128,16 @@ def projects(installation: Installation) -> Iterator[CheckResult]:
     ]
     yield from wrong
     if len(now) < len(first):
-        read = Finding.LINKS_NOT_ALL_READ(read=len(now), count=len(first), seconds=installation.patience_s)
+        read = TrackerFinding.LINKS_NOT_ALL_READ(
+            read=len(now), count=len(first), seconds=installation.patience_s
+        )
         yield from (unknown(check, read) for check in ("links", "modules"))
         return
     told = {one.check for one in wrong}
     if found and "links" not in told:
-        yield ok("links", Finding.LINKS_USABLE(count=len(found)))
+        yield ok("links", TrackerFinding.LINKS_USABLE(count=len(found)))
     if "modules" not in told:
-        yield ok("modules", Finding.MODULES_ENABLED(count=len(first)))
+        yield ok("modules", TrackerFinding.MODULES_ENABLED(count=len(first)))
 
 
 def _standing(link: Link, project: ProjectNow) -> list[CheckResult]:
@@ -152,7 +157,7 @@ def _category(link: Link, project: ProjectNow) -> list[CheckResult]:
         or wanted in categories
     ):
         return []
-    why = Finding.CATEGORY_GONE(
+    why = TrackerFinding.CATEGORY_GONE(
         link=link.notice,
         category_id=wanted,
         **project.named,
@@ -168,7 +173,7 @@ def _assignee(link: Link, category: Entry | None, locked: Collection[int]) -> li
     assignee_id = category.details.get("assigned_to_id") if category else None
     if category is None or assignee_id not in locked:
         return []
-    why = Finding.CATEGORY_ASSIGNEE_LOCKED(
+    why = TrackerFinding.CATEGORY_ASSIGNEE_LOCKED(
         link=link.notice,
         category_id=category.tracker_id,
         category=category.name,
@@ -187,11 +192,11 @@ def _usable(project: ProjectNow, activity_id: int | None) -> list[CheckResult]:
         module for module in NEEDED_MODULES if project.modules is not None and module not in project.modules
     ]
     if missing:
-        found.append(failure("modules", Finding.MODULES_MISSING(**project.named, modules=missing)))
+        found.append(failure("modules", TrackerFinding.MODULES_MISSING(**project.named, modules=missing)))
     usable = project.activities
     if activity_id and usable is not None and activity_id not in usable and "time_tracking" not in missing:
         choices = names_of(usable)["choices"] or None
-        why = Finding.ACTIVITY_NOT_USABLE(activity_id=activity_id, **project.named, choices=choices)
+        why = TrackerFinding.ACTIVITY_NOT_USABLE(activity_id=activity_id, **project.named, choices=choices)
         found.append(failure("activity", why))
     return found
 
@@ -207,7 +212,7 @@ def _issue_type(project: ProjectNow, issue_type_id: int | None) -> list[CheckRes
     ):
         return []
     choices = names_of(usable)["choices"]
-    why = Finding.ISSUE_TYPE_NOT_USABLE(issue_type_id=issue_type_id, **project.named, choices=choices)
+    why = TrackerFinding.ISSUE_TYPE_NOT_USABLE(issue_type_id=issue_type_id, **project.named, choices=choices)
     return [failure("ids", why)]
 
 

@@ -12,12 +12,12 @@ from producer.admin.doctor.finding import CheckResult, failure, ok, warning
 from producer.admin.doctor.installation import Installation
 from producer.admin.records.event_search import RECENT_DAYS
 from producer.admin.showing.waiting import obstacle
-from shared.codes.faults import Detail
-from shared.codes.findings import Finding
-from shared.codes.hints import Hint
-from shared.codes.notice import Notice, Written
-from shared.codes.reasons import Reason
-from shared.codes.refusals import Formerly, Refusal
+from shared.notices.doctor_work import WorkFinding
+from shared.notices.faults import Detail
+from shared.notices.hints import Hint
+from shared.notices.notice import Notice, Written
+from shared.notices.reasons import Reason
+from shared.notices.refusals import Formerly, Refusal
 from shared.redis.circuit_breaker import CircuitBreaker
 from shared.store.tables.journal import EventState
 from shared.values.ids import read_id
@@ -77,17 +77,17 @@ def pending(installation: Installation) -> Iterator[CheckResult]:
             tx.now(),
         )
     if oldest is None:
-        yield ok("pending", Finding.NOTHING_PENDING())
+        yield ok("pending", WorkFinding.NOTHING_PENDING())
         return
     age = (now - oldest.received_at).total_seconds()
     paused = _paused(installation)
     if paused and paused.code in NOT_SET_UP and installation.well.get("api key"):
-        yield failure("pending", Finding.WORKER_SET_UP_OTHERWISE(count=count, because=paused))
+        yield failure("pending", WorkFinding.WORKER_SET_UP_OTHERWISE(count=count, because=paused))
         return
     why = oldest.notice or obstacle(installation.redis)
     if paused:
-        why = Finding.EVERYTHING_PAUSED(because=paused)
-    waiting = Finding.EVENTS_PENDING(count=count, seconds=age, why=why, ticket_id=oldest.ticket_id)
+        why = WorkFinding.EVERYTHING_PAUSED(because=paused)
+    waiting = WorkFinding.EVENTS_PENDING(count=count, seconds=age, why=why, ticket_id=oldest.ticket_id)
     if age > STUCK_S:
         yield failure("pending", waiting)
     elif age > SLOW_S:
@@ -102,13 +102,13 @@ def on_the_way(installation: Installation) -> Iterator[CheckResult]:
         found = tx.events.unclear()
     causes = {ticket_id: cause for ticket_id, why in found.items() if (cause := _on_the_way(why))}
     if not causes:
-        yield ok("on the way", Finding.CREATIONS_ANSWERED())
+        yield ok("on the way", WorkFinding.CREATIONS_ANSWERED())
         return
     tickets = list(causes)
     newest = causes[tickets[0]]
     about = {"count": len(tickets), "tickets": tickets[:MOST_NAMED], "cause": newest}
     goes_through = newest.params.get("others")
-    yield (warning if goes_through else failure)("on the way", Finding.CREATIONS_NOT_PASSED_ON(**about))
+    yield (warning if goes_through else failure)("on the way", WorkFinding.CREATIONS_NOT_PASSED_ON(**about))
 
 
 def _on_the_way(why: Notice | None) -> Notice | None:
@@ -125,11 +125,11 @@ def held(installation: Installation) -> Iterator[CheckResult]:
         count = len(tx.issues.waiting_for_a_person()) + len(tx.times.waiting_for_a_person())
         lost = tx.journal.count_held_for_nothing()
     if lost:
-        yield failure("held", Finding.HELD_FOR_NOTHING(count=lost))
+        yield failure("held", WorkFinding.HELD_FOR_NOTHING(count=lost))
     if count:
-        yield warning("held", Finding.ROWS_HELD(count=count))
+        yield warning("held", WorkFinding.ROWS_HELD(count=count))
     elif not lost:
-        yield ok("held", Finding.NOTHING_HELD())
+        yield ok("held", WorkFinding.NOTHING_HELD())
 
 
 def failed(installation: Installation) -> Iterator[CheckResult]:
@@ -138,17 +138,17 @@ def failed(installation: Installation) -> Iterator[CheckResult]:
         every = [why for _, why in tx.journal.reasons(EventState.FAILED)]
     reasons = [one for one in every if one is None or one.code != Reason.DELIVERY_UNREADABLE]
     if not reasons:
-        yield ok("failed", Finding.NOTHING_FAILED())
+        yield ok("failed", WorkFinding.NOTHING_FAILED())
         return
     causes = [_cause(why) for why in reasons]
     by_code = Counter(str(cause.code) for cause in causes if cause)
     newest = {str(cause.code): cause for cause in causes if cause}
     for code, count in by_code.most_common(MOST_NAMED):
         fixed = all(_is_fixed(cause, installation) for cause in causes if cause and cause.code == code)
-        found = Finding.EVENTS_FIXED if fixed else Finding.EVENTS_FAILED_FOR
+        found = WorkFinding.EVENTS_FIXED if fixed else WorkFinding.EVENTS_FAILED_FOR
         yield warning("failed", found(count=count, cause=newest[code], code=code))
     if left := len(reasons) - sum(dict(by_code.most_common(MOST_NAMED)).values()):
-        yield warning("failed", Finding.EVENTS_FAILED(count=left))
+        yield warning("failed", WorkFinding.EVENTS_FAILED(count=left))
 
 
 def _is_fixed(cause: Notice, installation: Installation) -> bool:
@@ -185,10 +185,10 @@ def authors(installation: Installation) -> Iterator[CheckResult]:
         count = tx.misattributed.count()
     orphaned = list(_orphaned(installation))
     if count:
-        yield warning("authors", Finding.AUTHORS_WRONG(count=count))
+        yield warning("authors", WorkFinding.AUTHORS_WRONG(count=count))
     yield from orphaned
     if not (count or orphaned):
-        yield ok("authors", Finding.AUTHORS_RIGHT())
+        yield ok("authors", WorkFinding.AUTHORS_RIGHT())
 
 
 def _orphaned(installation: Installation) -> Iterator[CheckResult]:
@@ -203,7 +203,7 @@ def _orphaned(installation: Installation) -> Iterator[CheckResult]:
     if times:
         tickets = sorted({*issues, *of_times}, reverse=True)[:MOST_NAMED]
         about = {"count": len(times) + len(issues), "tickets": tickets, "tasks": times[:MOST_NAMED]}
-        yield warning("authors", Finding.AUTHORS_DELETED(**about))
+        yield warning("authors", WorkFinding.AUTHORS_DELETED(**about))
 
 
 def issue_statuses(installation: Installation) -> Iterator[CheckResult]:
@@ -211,7 +211,7 @@ def issue_statuses(installation: Installation) -> Iterator[CheckResult]:
     with installation.store.transaction() as tx:
         count, newest = tx.statuses.not_given(MOST_NAMED)
     if not count:
-        yield ok("issue statuses", Finding.STATUSES_GIVEN())
+        yield ok("issue statuses", WorkFinding.STATUSES_GIVEN())
         return
     about = {
         "count": count,
@@ -219,7 +219,7 @@ def issue_statuses(installation: Installation) -> Iterator[CheckResult]:
         "events": [event_id for _, event_id, _ in newest],
         "cause": _cause(newest[0][2]),
     }
-    yield warning("issue statuses", Finding.STATUSES_NOT_GIVEN(**about))
+    yield warning("issue statuses", WorkFinding.STATUSES_NOT_GIVEN(**about))
 
 
 def fields(installation: Installation) -> Iterator[CheckResult]:
@@ -228,9 +228,9 @@ def fields(installation: Installation) -> Iterator[CheckResult]:
         count, tickets = tx.statuses.with_fields_kept(RECENT_DAYS, MOST_NAMED)
     if count:
         about = {"count": count, "days": RECENT_DAYS, "tickets": tickets, "ticket_id": tickets[0]}
-        yield warning("fields", Finding.FIELDS_NOT_TAKEN(**about))
+        yield warning("fields", WorkFinding.FIELDS_NOT_TAKEN(**about))
     else:
-        yield ok("fields", Finding.FIELDS_TAKEN(days=RECENT_DAYS))
+        yield ok("fields", WorkFinding.FIELDS_TAKEN(days=RECENT_DAYS))
 
 
 def recovery(installation: Installation) -> Iterator[CheckResult]:
@@ -238,9 +238,9 @@ def recovery(installation: Installation) -> Iterator[CheckResult]:
     with installation.store.transaction() as tx:
         mode = tx.recovery.get()
     if mode is None:
-        yield ok("recovery", Finding.RECOVERY_OFF())
+        yield ok("recovery", WorkFinding.RECOVERY_OFF())
     else:
-        yield warning("recovery", Finding.RECOVERY_ON(since=f"{mode.began_at:%Y-%m-%d %H:%M} UTC"))
+        yield warning("recovery", WorkFinding.RECOVERY_ON(since=f"{mode.began_at:%Y-%m-%d %H:%M} UTC"))
 
 
 def _paused(installation: Installation) -> Notice | None:

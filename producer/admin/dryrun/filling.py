@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from producer.admin.dryrun.results import DryRunRefused
-from shared.codes.refusals import Refusal
 from shared.events.config import PluginConfig
 from shared.events.payloads import Body
+from shared.notices.templates import TemplateRefusal
 from shared.refusals.custom_field_hints import fields_of, is_missing
 from shared.refusals.known import Known
 from shared.store.configuration.metadata import Entry
@@ -76,5 +76,5 @@ def _any_value(field: Entry, noun: str) -> Any:
     choices = [one["value"] for one in field.details["possible_values"]]
     value = next(iter(choices), None) or ANY_VALUE.get(kind) or (TEXT if kind in TEXTS else None)
     if value is None:
-        raise DryRunRefused(Refusal.TEMPORARY_NOT_FILLED(kind=noun, name=field.name, format=kind))
+        raise DryRunRefused(TemplateRefusal.TEMPORARY_NOT_FILLED(kind=noun, name=field.name, format=kind))
     return [value] if field.details["multiple"] else value

@@ -6,9 +6,9 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
-from shared.codes.findings import Named
-from shared.codes.notice import Notice
 from shared.errors import BridgeError
+from shared.notices.doctor_setup import Named
+from shared.notices.notice import Notice
 from shared.refusals.known import Explanation
 
 

@@ -20,12 +20,12 @@ from producer.admin.dryrun.results import DryRun, DryRunRefused, Left
 from producer.admin.dryrun.trials import NEEDS_ISSUE, Trial, Tried, rendering_with
 from producer.admin.records.transaction import Store
 from shared.bodies.contexts import custom_fields_of, trial_context
-from shared.codes.changes import Did
-from shared.codes.refusals import Refusal
 from shared.dryrun.cleanup import SETTLING_S
 from shared.dryrun.objects import Bench, json_in
 from shared.errors import TrackerError
 from shared.metadata.synchronisation import Connect
+from shared.notices.changes import Did
+from shared.notices.templates import TemplateRefusal
 from shared.refusals.hints import explain, ignored
 from shared.refusals.known import Explanation, Known, known_of
 from shared.templating.catalogue import catalogue_for
@@ -168,5 +168,5 @@ def _project_of(operation: Operation, rendering: Rendering, context: dict[str, A
     if operation is Operation.ISSUE_CREATE:
         found = rendering.payload["issue"].get("project_id")
     if type(found) is not int:
-        raise DryRunRefused(Refusal.NO_PROJECT_FOR_DRY_RUN())
+        raise DryRunRefused(TemplateRefusal.NO_PROJECT_FOR_DRY_RUN())
     return found

@@ -9,16 +9,16 @@ from typing import Any
 
 from producer.admin.dryrun.filling import temporary_issue, temporary_project
 from producer.admin.dryrun.results import DryRunRefused
-from shared.codes.cautions import Caution
-from shared.codes.faults import Detail
-from shared.codes.invalid import Invalid
-from shared.codes.notice import Notice
-from shared.codes.refusals import Refusal
 from shared.dryrun.marks import ObjectKind, marked, new_mark
 from shared.dryrun.objects import FRESH_S, Bench, Thing, id_in
 from shared.errors import BridgeError, LeaseOver, OutcomeUnknown, TrackerBusy, TrackerClosed, TrackerError
 from shared.events.config import PluginConfig
 from shared.events.payloads import Body
+from shared.notices.cautions import Caution
+from shared.notices.faults import Detail
+from shared.notices.invalid import Invalid
+from shared.notices.notice import Notice
+from shared.notices.templates import TemplateRefusal
 from shared.refusals.hints import explain
 from shared.refusals.known import Explanation, Known
 from shared.store.ledger.send_window import SendWindow
@@ -144,7 +144,7 @@ class Trial:
             said = bool(messages(thing.answer.body.encode()))
             hints = explain(creating, body, self.known, thing.answer.status, said=said)
         return DryRunRefused(
-            Refusal.TEMPORARY_REFUSED(
+            TemplateRefusal.TEMPORARY_REFUSED(
                 kind=str(kind),
                 status=thing.answer.status,
                 errors=messages(thing.answer.body.encode()) or [Invalid.NO_REASON_TOLD()],

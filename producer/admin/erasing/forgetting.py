@@ -10,11 +10,11 @@ from typing import Any
 from producer.admin.erasing.erasure import OPEN_EVENTS, Erasure, tables
 from producer.admin.erasing.scrubbing import Person, Scrubber
 from producer.admin.records.transaction import Store
-from shared.codes.cautions import Caution
-from shared.codes.changes import Did
-from shared.codes.notice import Notice
-from shared.codes.refusals import Refusal
 from shared.errors import BridgeError, NotFound
+from shared.notices.cautions import Caution
+from shared.notices.changes import Did
+from shared.notices.notice import Notice
+from shared.notices.refusals import Refusal
 from shared.store.tables.journal import EventState
 
 MOST_NAMED = 10

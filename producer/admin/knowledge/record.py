@@ -11,8 +11,8 @@ from typing import Annotated, Any, Literal
 import yaml
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, JsonValue, ValidationError
 
-from shared.codes.invalid import Invalid
-from shared.sentences.render import sentence
+from shared.notices.invalid import Invalid
+from shared.notices.render import sentence
 from shared.values.validation import Unfit, model_faults
 
 FENCE = "---"

@@ -6,8 +6,8 @@ from functools import cache
 from importlib.resources import files
 
 from producer.admin.knowledge.record import Record, parse_record
-from shared.codes.refusals import Refusal
 from shared.errors import NotFound
+from shared.notices.refusals import Refusal
 
 RECORDS = files("producer.admin.knowledge") / "records"
 

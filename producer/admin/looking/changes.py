@@ -11,12 +11,12 @@ from typing import Any
 
 from producer.admin.records.transaction import Store
 from producer.admin.showing.shapes import Shape, stamp
-from shared.codes.changes import Did
-from shared.codes.notice import notice_json
-from shared.codes.refusals import Refusal
 from shared.errors import NotFound
-from shared.sentences.language import N_
-from shared.sentences.render import sentence
+from shared.notices.changes import Did
+from shared.notices.language import N_
+from shared.notices.notice import notice_json
+from shared.notices.refusals import Refusal
+from shared.notices.render import sentence
 from shared.store.configuration.changes import ALL, WantedChanges
 from shared.store.tables.configuration import ChangeRecord
 

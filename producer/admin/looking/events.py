@@ -9,7 +9,7 @@ from producer.admin.desk import Desk
 from producer.admin.records.event_search import Group, Wanted
 from producer.admin.records.transaction import Store
 from producer.admin.showing.waiting import with_reasons
-from shared.codes.notice import Notice
+from shared.notices.notice import Notice
 from shared.store.tables.journal import EventState, JournalEvent
 
 

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 from producer.admin.looking.story import IssueLink, TaskStanding, TicketTrace
-from shared.sentences.render import sentence
+from shared.notices.render import sentence
 from shared.store.tables.journal import EventState
 from shared.store.tables.ledger import LedgerState
 

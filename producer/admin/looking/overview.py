@@ -13,9 +13,9 @@ from producer.admin.records.event_search import Group, LastAnswer
 from producer.admin.records.transaction import Store
 from producer.admin.showing.evictions import evictions
 from producer.admin.showing.redis_health import why_not_written
-from shared.codes.notice import Notice
 from shared.events.config import PluginConfig
 from shared.metadata.confirming import unusable_defaults
+from shared.notices.notice import Notice
 from shared.redis.circuit_breaker import CircuitBreaker, Paused
 from shared.redis.heartbeat import BEAT, WORKER, Heartbeats
 from shared.store.tables.configuration import ChangeRecord

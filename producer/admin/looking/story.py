@@ -13,15 +13,15 @@ from redis import Redis
 from producer.admin.records.transaction import Store, Transaction
 from producer.admin.showing.shapes import Shape, reason_json
 from producer.admin.showing.waiting import is_silent, obstacle
-from shared.codes.notice import Notice, notice_json
-from shared.codes.reasons import Reason
-from shared.codes.refusals import Refusal
-from shared.codes.steps import Arrival
 from shared.errors import NotFound
 from shared.events.config import PluginConfig
 from shared.events.event import Deletion, Event
 from shared.events.place import place_of
-from shared.sentences.render import because, sentence
+from shared.notices.notice import Notice, notice_json
+from shared.notices.reasons import Reason
+from shared.notices.refusals import Refusal
+from shared.notices.render import because, sentence
+from shared.notices.steps import Arrival
 from shared.store.configuration.links import Link
 from shared.store.configuration.metadata import MetadataKind
 from shared.store.journal.due import content_of

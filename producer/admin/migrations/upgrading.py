@@ -16,8 +16,8 @@ from sqlalchemy import text
 from sqlalchemy.engine import Connection
 from sqlalchemy.exc import OperationalError
 
-from shared.codes.refusals import Refusal
 from shared.errors import SettingsError
+from shared.notices.refusals import Refusal
 from shared.store.tables.database import Database, is_held_by_others
 from shared.store.tables.schema import revision_of
 

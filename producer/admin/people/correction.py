@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from producer.admin.records.transaction import Store, Transaction
-from shared.codes.changes import Did
-from shared.codes.kinds import Kind
-from shared.codes.refusals import Refusal
-from shared.codes.steps import What
 from shared.errors import BridgeError, NotFound, TrackerRejected
 from shared.events.config import PluginConfig
 from shared.metadata.synchronisation import Connect
+from shared.notices.changes import Did
+from shared.notices.kinds import Kind
+from shared.notices.refusals import Refusal
+from shared.notices.steps import What
 from shared.store.configuration.matching import TrackerPerson
 from shared.store.decisions import asked_by
 from shared.store.journal.trace import Step

@@ -7,10 +7,10 @@ from datetime import datetime
 
 from producer.admin.records.transaction import Store
 from producer.admin.showing.shapes import Shape, reason_json
-from shared.codes.kinds import Kind
-from shared.codes.notice import Notice
-from shared.codes.reasons import Reason
-from shared.sentences.render import because, sentence
+from shared.notices.kinds import Kind
+from shared.notices.notice import Notice
+from shared.notices.reasons import Reason
+from shared.notices.render import because, sentence
 from shared.store.ledger.misattributed import Place
 
 

@@ -8,13 +8,13 @@ from dataclasses import dataclass, fields, replace
 from producer.admin.records.people_search import Everybody
 from producer.admin.records.transaction import Store
 from producer.admin.showing.shapes import Shape
-from shared.codes.changes import Did
-from shared.codes.notice import Notice, notice_json
-from shared.codes.refusals import Refusal
 from shared.errors import NotFound
 from shared.events.snapshots import HelpdeskUser
 from shared.metadata.confirming import confirm_people
-from shared.sentences.render import sentence
+from shared.notices.changes import Did
+from shared.notices.notice import Notice, notice_json
+from shared.notices.refusals import Refusal
+from shared.notices.render import sentence
 from shared.store.configuration.matching import Match, TrackerPerson
 
 MOST_NAMED = 10

@@ -8,14 +8,14 @@ from typing import Any
 
 from producer.admin.records.transaction import Store, Transaction
 from producer.admin.showing.shapes import Shape, link_json
-from shared.codes.changes import Did
-from shared.codes.reasons import Reason
-from shared.codes.refusals import Refusal
-from shared.codes.steps import What
 from shared.errors import BridgeError, NotFound
 from shared.events.place import place_of
 from shared.metadata.confirming import confirm_link
 from shared.metadata.synchronisation import Connect
+from shared.notices.changes import Did
+from shared.notices.reasons import Reason
+from shared.notices.refusals import Refusal
+from shared.notices.steps import What
 from shared.store.configuration.links import Link, LinkKind
 from shared.store.configuration.metadata import MetadataKind
 from shared.store.journal.tickets import AT_ONCE

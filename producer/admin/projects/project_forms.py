@@ -8,13 +8,13 @@ from typing import Annotated, Any
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StrictBool, ValidationError
 
 from producer.admin.records.transaction import Store, Transaction
-from shared.codes.faults import Detail
-from shared.codes.hints import Hint
-from shared.codes.invalid import Faults, Invalid, faulty
-from shared.codes.notice import written
-from shared.codes.refusals import Refusal
 from shared.errors import BridgeError
 from shared.events.payloads import Body
+from shared.notices.faults import Detail
+from shared.notices.hints import Hint
+from shared.notices.invalid import Faults, Invalid, faulty
+from shared.notices.notice import written
+from shared.notices.refusals import Refusal
 from shared.refusals.hints import hints
 from shared.refusals.known import known_of
 from shared.store.configuration.metadata import Entry, MetadataKind

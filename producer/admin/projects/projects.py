@@ -20,12 +20,6 @@ from producer.admin.records.project_claims import ClaimState
 from producer.admin.records.transaction import Store
 from shared.bodies.contexts import engine_for
 from shared.bodies.precedence import choose
-from shared.codes.cautions import Caution
-from shared.codes.changes import Did
-from shared.codes.faults import Detail
-from shared.codes.invalid import Invalid
-from shared.codes.notice import Notice
-from shared.codes.refusals import Refusal
 from shared.errors import (
     BridgeError,
     LeaseOver,
@@ -39,6 +33,12 @@ from shared.errors import (
 from shared.events.config import PluginConfig
 from shared.metadata.reading import find_project
 from shared.metadata.synchronisation import Connect, MetadataResult, synchronise
+from shared.notices.cautions import Caution
+from shared.notices.changes import Did
+from shared.notices.faults import Detail
+from shared.notices.invalid import Invalid
+from shared.notices.notice import Notice
+from shared.notices.refusals import Refusal
 from shared.redis.locks import Locks
 from shared.store.configuration.links import Link, LinkKind
 from shared.store.configuration.metadata import Entry, MetadataKind

@@ -28,8 +28,8 @@ from sqlalchemy import (
 )
 from sqlalchemy.orm import Session, defer
 
-from shared.codes.kinds import Kind
-from shared.codes.notice import Notice
+from shared.notices.kinds import Kind
+from shared.notices.notice import Notice
 from shared.store.journal.ticket_queries import not_given, with_fields_kept
 from shared.store.ledger.ledger_queries import NOT_LINKED, undecided_count
 from shared.store.ledger.misattributed import wrong_authors

@@ -9,7 +9,7 @@ from sqlalchemy import ColumnElement, Table, and_, delete, or_, select, update
 from sqlalchemy.orm import Session
 
 from producer.admin.records.models import ProjectClaim
-from shared.codes.notice import Notice
+from shared.notices.notice import Notice
 from shared.store.configuration.links import LinkKind
 from shared.store.tables.explained import keeping
 from shared.store.tables.types import clock, insert_for

@@ -7,10 +7,11 @@ from datetime import UTC, datetime
 from typing import Any
 
 from producer.admin.records.transaction import Store, Transaction
-from shared.codes.changes import Did
-from shared.codes.refusals import Refusal
 from shared.errors import BridgeError
 from shared.events.config import PluginConfig
+from shared.notices.changes import Did
+from shared.notices.refusals import Refusal
+from shared.notices.templates import TemplateRefusal
 from shared.store.configuration.links import Link, LinkKind
 from shared.values.ids import new_sample
 
@@ -91,7 +92,7 @@ def _link(tx: Transaction, entity_id: int | None) -> Link:
         return found
     links = sorted(tx.links.all(), key=lambda one: (one.kind is not LinkKind.ENTITY, one.helpdesk_id))
     if not links:
-        raise NoSample(Refusal.NOTHING_LINKED_YET())
+        raise NoSample(TemplateRefusal.NOTHING_LINKED_YET())
     return links[0]
 
 

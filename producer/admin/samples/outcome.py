@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from producer.admin.looking.story import TicketTrace, trace_ticket
 from producer.admin.records.transaction import Store
 from producer.admin.showing.shapes import Shape, reason_json
-from shared.codes.notice import Notice
-from shared.codes.reasons import Reason
+from shared.notices.notice import Notice
+from shared.notices.reasons import Reason
 from shared.store.tables.journal import EventState
 from shared.store.tables.ledger import LedgerState
 

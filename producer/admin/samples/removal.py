@@ -13,12 +13,12 @@ from dataclasses import dataclass, field
 
 from producer.admin.desk import Desk
 from producer.admin.samples.events import mark_of
-from shared.codes.changes import Did
-from shared.codes.kinds import Kind
-from shared.codes.refusals import Refusal
 from shared.dryrun.lookup import look_up
 from shared.dryrun.marks import ObjectKind
 from shared.errors import BridgeError, LockBusy, TrackerRejected
+from shared.notices.changes import Did
+from shared.notices.kinds import Kind
+from shared.notices.refusals import Refusal
 from shared.redis.locks import of_ticket
 from shared.store.ledger.transitions import IN_FLIGHT
 from shared.store.tables.ledger import DryRunObject, LedgerRow, LedgerState

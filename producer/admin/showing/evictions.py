@@ -5,8 +5,8 @@ from __future__ import annotations
 from redis import Redis
 from redis.exceptions import ResponseError
 
-from shared.codes.findings import Finding
-from shared.codes.notice import Notice
+from shared.notices.doctor_service import ServiceFinding
+from shared.notices.notice import Notice
 
 KEEPS_ALL = "noeviction"
 
@@ -33,4 +33,4 @@ def evictions(redis: Redis) -> Notice | None:
     if found in (None, KEEPS_ALL):
         return None
     count = int(redis.info("stats").get("evicted_keys", 0))
-    return Finding.SIGNS_EVICTED(policy=found, count=count) if count else None
+    return ServiceFinding.SIGNS_EVICTED(policy=found, count=count) if count else None

@@ -6,9 +6,9 @@ import sys
 import traceback
 from pathlib import Path
 
-from shared.codes.notice import Notice
-from shared.codes.refusals import Refusal
 from shared.errors import BridgeError, first_line
+from shared.notices.notice import Notice
+from shared.notices.refusals import Refusal
 
 
 def why(error: BaseException) -> Notice:

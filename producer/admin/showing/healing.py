@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from shared.codes.faults import Detail
-from shared.codes.notice import Notice
-from shared.codes.refusals import Formerly, Refusal
-from shared.sentences.render import because
+from shared.notices.faults import Detail
+from shared.notices.notice import Notice
+from shared.notices.refusals import Formerly, Refusal
+from shared.notices.render import because
 
 OURS = frozenset(
     {

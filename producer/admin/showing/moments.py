@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 
-from shared.sentences.language import counted, said
+from shared.notices.language import counted, said
 
 MINUTE, HOUR, DAY = 60, 3600, 86400
 

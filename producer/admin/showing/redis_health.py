@@ -8,8 +8,8 @@ from itertools import islice
 from redis import Redis
 from redis.exceptions import OutOfMemoryError, RedisError, ResponseError
 
-from shared.codes.findings import Finding
-from shared.codes.notice import Notice
+from shared.notices.doctor_service import ServiceFinding
+from shared.notices.notice import Notice
 from shared.redis.keys import OURS
 
 CHECKED = f"{OURS}checked"
@@ -18,15 +18,15 @@ MOST_KEYS = 5000
 LONGEST_WORDS = 200
 MIB = 1024 * 1024
 REFUSED = {
-    "READONLY": Finding.REDIS_READ_ONLY,
-    "MISCONF": Finding.REDIS_CANNOT_SAVE,
-    "NOREPLICAS": Finding.REDIS_LACKS_REPLICAS,
-    "NOAUTH": Finding.REDIS_REFUSES,
-    "WRONGPASS": Finding.REDIS_REFUSES,
-    "NOPERM": Finding.REDIS_REFUSES,
-    "ERR invalid password": Finding.REDIS_REFUSES,
-    "LOADING": Finding.REDIS_LOADING,
-    "ERR max number of clients": Finding.REDIS_CROWDED,
+    "READONLY": ServiceFinding.REDIS_READ_ONLY,
+    "MISCONF": ServiceFinding.REDIS_CANNOT_SAVE,
+    "NOREPLICAS": ServiceFinding.REDIS_LACKS_REPLICAS,
+    "NOAUTH": ServiceFinding.REDIS_REFUSES,
+    "WRONGPASS": ServiceFinding.REDIS_REFUSES,
+    "NOPERM": ServiceFinding.REDIS_REFUSES,
+    "ERR invalid password": ServiceFinding.REDIS_REFUSES,
+    "LOADING": ServiceFinding.REDIS_LOADING,
+    "ERR max number of clients": ServiceFinding.REDIS_CROWDED,
 }
 """What is found where Redis answers so; the memory that is used up is looked into."""
 
@@ -81,7 +81,7 @@ def refusal(error: RedisError) -> Notice | None:
     for beginning, found in REFUSED.items():
         if told.startswith(beginning):
             return found(error=told)
-    return Finding.REDIS_NOT_WRITABLE(error=told) if isinstance(error, ResponseError) else None
+    return ServiceFinding.REDIS_NOT_WRITABLE(error=told) if isinstance(error, ResponseError) else None
 
 
 def why_not_written(redis: Redis, error: RedisError) -> Notice:
@@ -93,10 +93,12 @@ def why_not_written(redis: Redis, error: RedisError) -> Notice:
     """
     if isinstance(error, OutOfMemoryError):
         return _full(words(error), memory(redis))
-    return refusal(error) or Finding.REDIS_UNREACHABLE(error=type(error).__name__)
+    return refusal(error) or ServiceFinding.REDIS_UNREACHABLE(error=type(error).__name__)
 
 
 def _full(told: str, found: Memory) -> Notice:
     """Say whose memory is used up."""
     ours, others = found.ours / MIB, found.others / MIB
-    return Finding.REDIS_FULL(error=told, most=found.most / MIB, ours=ours, others=others, keys=found.keys)
+    return ServiceFinding.REDIS_FULL(
+        error=told, most=found.most / MIB, ours=ours, others=others, keys=found.keys
+    )

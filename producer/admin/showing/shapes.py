@@ -6,12 +6,12 @@ from collections.abc import Iterable
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
-from shared.codes.notice import notice_json
-from shared.sentences.render import sentence
+from shared.notices.notice import notice_json
+from shared.notices.render import sentence
 
 if TYPE_CHECKING:
-    from shared.codes.kinds import Kind
-    from shared.codes.notice import Notice
+    from shared.notices.kinds import Kind
+    from shared.notices.notice import Notice
     from shared.store.configuration.links import Link
     from shared.store.configuration.matching import TrackerPerson
     from shared.store.configuration.metadata import Entry

@@ -9,10 +9,11 @@ from redis.exceptions import RedisError
 
 from producer.admin.showing.evictions import evictions
 from producer.admin.showing.redis_health import refusal
-from shared.codes.findings import Finding
-from shared.codes.notice import Notice
-from shared.codes.reasons import Reason
-from shared.codes.refusals import Refusal
+from shared.notices.doctor_service import ServiceFinding
+from shared.notices.doctor_work import WorkFinding
+from shared.notices.notice import Notice
+from shared.notices.reasons import Reason
+from shared.notices.refusals import Refusal
 from shared.redis.circuit_breaker import CircuitBreaker
 from shared.redis.heartbeat import WORKER, Heartbeats
 from shared.redis.latency import SLOW_S, seconds_per_call
@@ -37,14 +38,14 @@ def obstacle(redis: Redis) -> Notice | None:
         if seconds is None or seconds > WORKER_ALIVE_S:
             return Reason.WORKER_AWAITED(seconds=seconds)
         if paused := CircuitBreaker(redis).current():
-            return Finding.EVERYTHING_PAUSED(because=paused.reason)
+            return WorkFinding.EVERYTHING_PAUSED(because=paused.reason)
         found, seconds = turns(redis), seconds_per_call(redis)
     except RedisError as error:
         return refusal(error) or Refusal.REDIS_DOWN(error=type(error).__name__)
     if found and found.wait_s > NOTABLE_S:
         return Reason.TURN_AWAITED(rate=found.rate, seconds=found.wait_s)
     if seconds and seconds > SLOW_S:
-        return Finding.CALLS_SLOW(seconds=seconds)
+        return ServiceFinding.CALLS_SLOW(seconds=seconds)
     return None
 
 

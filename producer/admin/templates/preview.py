@@ -10,10 +10,10 @@ from typing import Any
 from producer.admin.records.transaction import Store
 from producer.admin.templates.template_values import unfit_values
 from shared.bodies.contexts import custom_fields_of, engine_for, preview_context
-from shared.codes.cautions import Caution
-from shared.codes.notice import Notice
 from shared.events.config import PluginConfig
 from shared.events.payloads import roles_beyond
+from shared.notices.cautions import Caution
+from shared.notices.notice import Notice
 from shared.templating.operations import CustomField, Operation, fields_for
 
 

@@ -6,8 +6,8 @@ from dataclasses import asdict, fields
 from typing import TYPE_CHECKING, Any
 
 from producer.admin.showing.shapes import reason_json, warnings_json
-from shared.codes.notice import notice_json
-from shared.sentences.render import sentence
+from shared.notices.notice import notice_json
+from shared.notices.render import sentence
 
 if TYPE_CHECKING:
     from producer.admin.dryrun.results import DryRun, Left

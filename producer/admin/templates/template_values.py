@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from producer.admin.records.transaction import Transaction
-from shared.codes.hints import Hint
 from shared.errors import TemplateError
+from shared.notices.hints import Hint
 from shared.refusals.hints import hints
 from shared.refusals.judging import whole
 from shared.refusals.known import Explanation, known_of

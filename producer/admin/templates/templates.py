@@ -15,11 +15,12 @@ from sqlalchemy.exc import IntegrityError
 from producer.admin.records.transaction import Store, Transaction
 from producer.admin.templates.template_values import unfit_constant
 from shared.bodies.contexts import custom_fields_of, engine_for, operation_of
-from shared.codes.changes import Did
-from shared.codes.invalid import Invalid, faulty
-from shared.codes.notice import Notice
-from shared.codes.refusals import Refusal
 from shared.errors import BridgeError, NotFound, TemplateError
+from shared.notices.changes import Did
+from shared.notices.invalid import Invalid, faulty
+from shared.notices.notice import Notice
+from shared.notices.refusals import Refusal
+from shared.notices.templates import TemplateRefusal
 from shared.store.configuration.templates import Change, SettingsCache
 from shared.store.tables.configuration import PayloadTemplate, TemplateChange
 from shared.templating.operations import CustomField, Operation
@@ -145,7 +146,7 @@ class TemplateStore:
             template = _found(tx, template_id, lock=True)
             if tx.templates.add_version(template_id, based_on, body, who) is None:
                 raise EditedMeanwhile(
-                    Refusal.TEMPLATE_CONFLICT(
+                    TemplateRefusal.TEMPLATE_CONFLICT(
                         template_id=template_id, version=template.version, based_on=based_on
                     )
                 )
@@ -176,7 +177,7 @@ class TemplateStore:
         with self._store.transaction() as tx:
             template = _found(tx, template_id, lock=True)
             if template.active_version is None:
-                raise TemplateRefused(Refusal.TEMPLATE_NOT_ACTIVE(template_id=template_id))
+                raise TemplateRefused(TemplateRefusal.TEMPLATE_NOT_ACTIVE(template_id=template_id))
             _note(tx, Did.TEMPLATE_DEACTIVATED(name=template.name), template)
             tx.templates.deactivate(template, who)
             return _as_it_is(tx, template)
@@ -206,7 +207,7 @@ class TemplateStore:
         with self._store.transaction() as tx:
             template = _found(tx, template_id, lock=True)
             if template.active_version is not None:
-                raise TemplateRefused(Refusal.TEMPLATE_IS_ACTIVE(template_id=template_id))
+                raise TemplateRefused(TemplateRefusal.TEMPLATE_IS_ACTIVE(template_id=template_id))
             _note(tx, Did.TEMPLATE_DELETED(name=template.name), template)
             tx.templates.delete(template_id)
 
@@ -230,7 +231,7 @@ class TemplateStore:
         try:
             tx.templates.activate(template, version, who, what)
         except IntegrityError:
-            raise TemplateRefused(Refusal.TEMPLATE_ACTIVATED_MEANWHILE()) from None
+            raise TemplateRefused(TemplateRefusal.TEMPLATE_ACTIVATED_MEANWHILE()) from None
         _note(tx, did(version=version, name=template.name), template, before, {"active_version": version})
         return _as_it_is(tx, template)
 
@@ -313,4 +314,4 @@ def _check(body: str, name: str | None = None) -> None:
 
 
 def _wrong(field: str, problem: Notice) -> TemplateRefused:
-    return TemplateRefused(faulty(Refusal.TEMPLATE_FIELD_NOT_VALID, [(field, problem)]))
+    return TemplateRefused(faulty(TemplateRefusal.TEMPLATE_FIELD_NOT_VALID, [(field, problem)]))

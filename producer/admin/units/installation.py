@@ -12,8 +12,8 @@ from importlib.resources import files
 from importlib.resources.abc import Traversable
 from pathlib import Path
 
-from shared.codes.refusals import Refusal
 from shared.errors import BridgeError
+from shared.notices.refusals import Refusal
 
 SHIPPED = files("producer.admin.units")
 WRITTEN_FOR = "/opt/deskbridge"

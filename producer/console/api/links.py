@@ -16,9 +16,9 @@ from producer.console.api import models
 from producer.console.api.routes import api_router
 from producer.console.entry.answers import AtDesk, Id, IdOrZero
 from producer.web.problems import Problem, refusals
-from shared.codes.refusals import Refusal
 from shared.errors import NotFound
-from shared.sentences.render import sentence
+from shared.notices.access import AccessRefusal
+from shared.notices.render import sentence
 from shared.store.configuration.links import Link, LinkKind
 from shared.values.ids import LARGEST
 
@@ -109,7 +109,7 @@ def _put(desk: Desk, kind: LinkKind, helpdesk_id: int, form: LinkForm, response:
 
 def _make(desk: Desk, kind: LinkKind, helpdesk_id: int, form: LinkForm) -> Made:
     if (form.create is None) == (form.tracker_project_id is None):
-        raise Problem(422, "Not valid", why=Refusal.PROJECT_OR_CREATE())
+        raise Problem(422, "Not valid", why=AccessRefusal.PROJECT_OR_CREATE())
     keep = "default_category_id" not in form.model_fields_set
     if form.tracker_project_id is not None:
         link = Link(kind, helpdesk_id, form.tracker_project_id, form.default_category_id)
@@ -129,5 +129,5 @@ def _make(desk: Desk, kind: LinkKind, helpdesk_id: int, form: LinkForm) -> Made:
         )
     except FormRefused as refused:
         faults = [(f"create.{field}" if field else "create", problem) for field, problem in refused.faults]
-        told = sentence(Refusal.REQUEST_NOT_VALID())
+        told = sentence(AccessRefusal.REQUEST_NOT_VALID())
         raise Problem(422, "Not valid", told, why=refused.notice, faults=faults) from None

@@ -17,8 +17,8 @@ from producer.console.api.routes import api_router
 from producer.console.entry.answers import AtDesk
 from producer.console.entry.rights import require
 from producer.web.problems import Problem, refusals
-from shared.codes.invalid import Invalid
-from shared.codes.refusals import Refusal
+from shared.notices.access import AccessRefusal
+from shared.notices.invalid import Invalid
 from shared.templating.operations import Operation
 from shared.values.ids import LARGEST
 
@@ -62,7 +62,7 @@ def try_template(desk: AtDesk, request: Request, action: Action, trial: Trial) -
     """
     operation, body = _template(desk, trial)
     if trial.event_id is not None and trial.context is not None:
-        raise Problem(422, "Not valid", why=Refusal.EVENT_OR_CONTEXT())
+        raise Problem(422, "Not valid", why=AccessRefusal.EVENT_OR_CONTEXT())
     if action is Action.PREVIEW:
         shown = previews.preview(desk.store, operation, body, event_id=trial.event_id, context=trial.context)
         return preview_json(shown)
@@ -86,7 +86,7 @@ def preview_template(
         raise Problem(
             405,
             "Not by GET",
-            why=Refusal.DRY_RUN_BY_GET(),
+            why=AccessRefusal.DRY_RUN_BY_GET(),
             headers={"Allow": "POST"},
         )
     trial = Trial(operation=operation, body=body, template_id=template_id, event_id=event_id)
@@ -99,8 +99,10 @@ def _template(desk: Desk, trial: Trial) -> tuple[Operation, str]:
         found = desk.templates.show(trial.template_id)
         if trial.operation not in (None, found.operation):
             other = Invalid.TEMPLATE_OF_ANOTHER(template_id=found.id, operation=str(found.operation))
-            raise Problem(422, "Not valid", why=Refusal.REQUEST_NOT_VALID(), faults=[("operation", other)])
+            raise Problem(
+                422, "Not valid", why=AccessRefusal.REQUEST_NOT_VALID(), faults=[("operation", other)]
+            )
         return found.operation, found.body
     if trial.body is None or trial.operation is None or trial.template_id is not None:
-        raise Problem(422, "Not valid", why=Refusal.OPERATION_AND_BODY())
+        raise Problem(422, "Not valid", why=AccessRefusal.OPERATION_AND_BODY())
     return trial.operation, trial.body

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from shared.codes.faults import Detail, Fault
-from shared.codes.findings import Finding
-from shared.codes.hints import Hint
-from shared.codes.notice import Notice
-from shared.codes.reasons import Matching, Reason
-from shared.sentences.language import N_, said
+from shared.notices.doctor_helpdesk import HelpdeskFinding
+from shared.notices.doctor_service import ServiceFinding
+from shared.notices.doctor_setup import SetupFinding
+from shared.notices.doctor_tracker import TrackerFinding
+from shared.notices.doctor_work import WorkFinding
+from shared.notices.faults import Detail, Fault
+from shared.notices.hints import Hint
+from shared.notices.language import N_, said
+from shared.notices.notice import Notice
+from shared.notices.reasons import Matching, Reason
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,40 +88,40 @@ FIXES: dict[str, tuple[str, str]] = {
     Matching.EMAIL_AMBIGUOUS: PERSON,
     Matching.OVERRIDE_NOT_CACHED: PERSON,
     Matching.NO_ADMINISTRATORS: PERSON,
-    Finding.API_KEY_MISSING: KEY,
-    Finding.API_KEY_UNREADABLE: KEY,
-    Finding.KEY_NOT_KNOWN: KEY,
-    Finding.KEY_NOT_ADMINISTRATOR: KEY,
-    Finding.TRACKER_NOT_SET_UP: TRACKER,
-    Finding.TRACKER_NOT_USABLE: TRACKER,
-    Finding.NOT_A_TRACKER: TRACKER,
-    Finding.METADATA_EMPTY: METADATA,
-    Finding.METADATA_OLD: METADATA,
-    Finding.METADATA_NOT_READ: METADATA,
-    Finding.NOTHING_LINKED: (N_("Link something"), LINKS),
-    Finding.LINKED_PROJECT_CLOSED: LINK,
-    Finding.LINKED_PROJECT_ARCHIVED: LINK,
-    Finding.LINKED_PROJECT_GONE: LINK,
-    Finding.CONFIG_ID_UNKNOWN: (N_("Change the settings"), SETTINGS),
-    Finding.ROLE_NOT_SET: (N_("Choose a role"), f"{SETTINGS}#default_role_id"),
-    Finding.ACTIVITY_NOT_SET: (N_("Choose an activity"), f"{SETTINGS}#default_activity_id"),
-    Finding.ACTIVITY_NOT_USABLE: ACTIVITY,
-    Finding.STATUSES_NOT_MAPPED: STATUS,
-    Finding.STATUS_MAP_WRONG: STATUS,
-    Finding.PEOPLE_UNKNOWN: PERSON,
-    Finding.PEOPLE_AMBIGUOUS: PERSON,
-    Finding.PEOPLE_DELETED: PERSON,
-    Finding.MATCHES_NEW: (N_("Confirm them"), PEOPLE),
-    Finding.MATCHES_WAIT: PERSON,
-    Finding.MEMBERSHIP_BY_EMAIL: (N_("Change who is made a member"), f"{SETTINGS}#membership_for"),
-    Finding.FORMATTING_NOT_SET: (N_("Choose the text formatting"), f"{SETTINGS}#text_formatting"),
-    Finding.TEMPLATE_NOT_RENDERED: TEMPLATE,
-    Finding.CUSTOM_FIELDS_NOT_SENT: TEMPLATE,
-    Finding.AUTHORS_WRONG: (N_("See them"), "/console/authors"),
-    Finding.ROWS_HELD: DECIDE,
-    Finding.EVENTS_FAILED: (N_("See them"), f"{EVENTS}?state=failed"),
-    Finding.EVENTS_PENDING: (N_("See them"), f"{EVENTS}?state=pending"),
-    Finding.DELIVERIES_UNREADABLE: (N_("See them"), f"{EVENTS}?state=failed&kind=unreadable"),
+    SetupFinding.API_KEY_MISSING: KEY,
+    SetupFinding.API_KEY_UNREADABLE: KEY,
+    TrackerFinding.KEY_NOT_KNOWN: KEY,
+    TrackerFinding.KEY_NOT_ADMINISTRATOR: KEY,
+    TrackerFinding.TRACKER_NOT_SET_UP: TRACKER,
+    ServiceFinding.TRACKER_NOT_USABLE: TRACKER,
+    TrackerFinding.NOT_A_TRACKER: TRACKER,
+    SetupFinding.METADATA_EMPTY: METADATA,
+    SetupFinding.METADATA_OLD: METADATA,
+    SetupFinding.METADATA_NOT_READ: METADATA,
+    TrackerFinding.NOTHING_LINKED: (N_("Link something"), LINKS),
+    TrackerFinding.LINKED_PROJECT_CLOSED: LINK,
+    TrackerFinding.LINKED_PROJECT_ARCHIVED: LINK,
+    TrackerFinding.LINKED_PROJECT_GONE: LINK,
+    SetupFinding.CONFIG_ID_UNKNOWN: (N_("Change the settings"), SETTINGS),
+    SetupFinding.ROLE_NOT_SET: (N_("Choose a role"), f"{SETTINGS}#default_role_id"),
+    SetupFinding.ACTIVITY_NOT_SET: (N_("Choose an activity"), f"{SETTINGS}#default_activity_id"),
+    TrackerFinding.ACTIVITY_NOT_USABLE: ACTIVITY,
+    SetupFinding.STATUSES_NOT_MAPPED: STATUS,
+    SetupFinding.STATUS_MAP_WRONG: STATUS,
+    SetupFinding.PEOPLE_UNKNOWN: PERSON,
+    SetupFinding.PEOPLE_AMBIGUOUS: PERSON,
+    SetupFinding.PEOPLE_DELETED: PERSON,
+    SetupFinding.MATCHES_NEW: (N_("Confirm them"), PEOPLE),
+    SetupFinding.MATCHES_WAIT: PERSON,
+    SetupFinding.MEMBERSHIP_BY_EMAIL: (N_("Change who is made a member"), f"{SETTINGS}#membership_for"),
+    SetupFinding.FORMATTING_NOT_SET: (N_("Choose the text formatting"), f"{SETTINGS}#text_formatting"),
+    WorkFinding.TEMPLATE_NOT_RENDERED: TEMPLATE,
+    WorkFinding.CUSTOM_FIELDS_NOT_SENT: TEMPLATE,
+    WorkFinding.AUTHORS_WRONG: (N_("See them"), "/console/authors"),
+    WorkFinding.ROWS_HELD: DECIDE,
+    WorkFinding.EVENTS_FAILED: (N_("See them"), f"{EVENTS}?state=failed"),
+    WorkFinding.EVENTS_PENDING: (N_("See them"), f"{EVENTS}?state=pending"),
+    HelpdeskFinding.DELIVERIES_UNREADABLE: (N_("See them"), f"{EVENTS}?state=failed&kind=unreadable"),
 }
 HINTS = frozenset(Hint)
 

@@ -8,7 +8,7 @@ from importlib.resources import files
 
 from starlette.datastructures import Headers
 
-from shared.sentences.language import ENGLISH
+from shared.notices.language import ENGLISH
 
 NAMES = {"en": "English", "fr": "Français"}
 COOKIE = "deskbridge_language"

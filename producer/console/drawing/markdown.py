@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from markupsafe import Markup, escape
 
-from shared.sentences.language import said
+from shared.notices.language import said
 
 INLINE = re.compile(r"`([^`]+)`|\*\*(.+?)\*\*|\*(.+?)\*")
 NUMBERED = re.compile(r"\d+\. ")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from shared.sentences.language import N_
+from shared.notices.language import N_
 
 NOTICES = {
     "replayed": N_("It is being worked on again."),

@@ -25,9 +25,9 @@ from producer.console.drawing.assets import Assets
 from producer.console.drawing.languages import Languages
 from producer.console.drawing.notices import NOTICES
 from producer.console.drawing.words import STATES, TONES, label
-from shared.codes.notice import Notice
-from shared.sentences.language import counted, language, numeral, said
-from shared.sentences.render import because, sentence
+from shared.notices.language import counted, language, numeral, said
+from shared.notices.notice import Notice
+from shared.notices.render import because, sentence
 from shared.values.characters import NOT_FOR_A_TERMINAL
 from shared.values.visible import visible
 

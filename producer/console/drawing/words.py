@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from shared.sentences.language import N_, said
+from shared.notices.language import N_, said
 
 STATES = {
     "pending": N_("Waiting"),

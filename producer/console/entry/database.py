@@ -8,8 +8,8 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from producer.admin.showing.failures import why
 from producer.web.problems import Problem
-from shared.codes.notice import Notice
-from shared.sentences.language import N_, said
+from shared.notices.language import N_, said
+from shared.notices.notice import Notice
 from shared.telemetry.logs import reason_fields
 
 AGAIN_S = {"Retry-After": "20"}

@@ -31,9 +31,9 @@ from producer.web.buckets import Buckets
 from producer.web.connections import KNOWN
 from producer.web.problems import Problem
 from producer.web.sources import source_of
-from shared.codes.invalid import Invalid
-from shared.codes.refusals import Refusal
-from shared.sentences.language import ENGLISH, speaking
+from shared.notices.access import AccessRefusal
+from shared.notices.invalid import Invalid
+from shared.notices.language import ENGLISH, speaking
 from shared.store.configuration.changes import NOBODY, acting
 from shared.telemetry.logs import get_logger
 
@@ -141,7 +141,7 @@ class Guard:
             raise Problem(
                 429,
                 "Too many wrong tokens",
-                why=Refusal.TOO_MANY_TOKENS(),
+                why=AccessRefusal.TOO_MANY_TOKENS(),
                 headers={"Retry-After": str(math.ceil(wait))},
             )
         authorization = headers.get("authorization", "")
@@ -157,7 +157,7 @@ class Guard:
         raise Problem(
             401,
             "Not signed in",
-            why=Refusal.TOKEN_NEEDED(),
+            why=AccessRefusal.TOKEN_NEEDED(),
             headers={"WWW-Authenticate": 'Bearer realm="deskbridge"'},
         )
 
@@ -198,7 +198,7 @@ def _check_address(scope: Scope) -> None:
     """
     if "\x00" in scope["path"] or b"%00" in scope.get("query_string", b""):
         fault = ("(address)", Invalid.TEXT_NOT_STORABLE())
-        raise Problem(422, "Not valid", why=Refusal.REQUEST_NOT_VALID(), faults=[fault])
+        raise Problem(422, "Not valid", why=AccessRefusal.REQUEST_NOT_VALID(), faults=[fault])
 
 
 def fingerprint(authorization: str) -> str:

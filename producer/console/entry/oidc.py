@@ -23,9 +23,10 @@ from pydantic import SecretStr
 
 from producer.admin.access.accounts import TooBusy
 from producer.admin.records.rights import Right
-from shared.codes.refusals import Refusal
 from shared.connection.vault import Vault
 from shared.errors import BridgeError, SettingsError
+from shared.notices.access import AccessRefusal
+from shared.notices.refusals import Refusal
 from shared.process.bounded import Unanswered, bounded_call
 from shared.process.outbound import Outbound
 from shared.process.settings import Settings
@@ -166,10 +167,10 @@ class SingleSignOn:
         """
         begun = self._begun(sealed)
         if not hmac.compare_digest(begun.state.encode(), answer.get("state", "").encode()):
-            raise SignOnRefused(Refusal.SIGN_ON_BEGUN_ELSEWHERE())
+            raise SignOnRefused(AccessRefusal.SIGN_ON_BEGUN_ELSEWHERE())
         if "code" not in answer:
             log.warning("the provider let nobody in", error=answer.get("error", "")[:100])
-            raise SignOnRefused(Refusal.SIGN_ON_DENIED())
+            raise SignOnRefused(AccessRefusal.SIGN_ON_DENIED())
         try:
             found = self._discovered()
             claims = self._claims(found, self._tokens(found, answer["code"], begun.verifier), begun.nonce)
@@ -186,9 +187,9 @@ class SingleSignOn:
         try:
             begun = _Begun(**json.loads(self._vault.decrypt(sealed).get_secret_value()))
         except (SettingsError, ValueError, TypeError):
-            raise SignOnRefused(Refusal.SIGN_ON_BEGUN_ELSEWHERE()) from None
+            raise SignOnRefused(AccessRefusal.SIGN_ON_BEGUN_ELSEWHERE()) from None
         if time.time() - begun.at > LASTS_S:
-            raise SignOnRefused(Refusal.SIGN_ON_TOO_LATE())
+            raise SignOnRefused(AccessRefusal.SIGN_ON_TOO_LATE())
         return begun
 
     def _discovered(self) -> dict[str, Any]:
@@ -198,7 +199,7 @@ class SingleSignOn:
         issuer = self._settings.oidc_issuer or ""
         found = _json(self._outbound, "GET", f"{issuer.rstrip('/')}/.well-known/openid-configuration")
         if found.get("issuer") != issuer:
-            raise ProviderFailed(Refusal.PROVIDER_NAMED_OTHERWISE())
+            raise ProviderFailed(AccessRefusal.PROVIDER_NAMED_OTHERWISE())
         for name in ENDPOINTS:
             self._endpoint(found, name)
         self._found = (time.monotonic() + KNOWN_S, found)
@@ -211,7 +212,7 @@ class SingleSignOn:
         )
         parts = parts_of(address) if isinstance(address, str) and PLAIN.fullmatch(address) else None
         if parts is None or not parts.hostname or not str(address).startswith(secure):
-            raise ProviderFailed(Refusal.PROVIDER_LACKS_ENDPOINT(name=name))
+            raise ProviderFailed(AccessRefusal.PROVIDER_LACKS_ENDPOINT(name=name))
         return str(address)
 
     def _tokens(self, found: Mapping[str, Any], code: str, verifier: str) -> dict[str, Any]:
@@ -255,17 +256,17 @@ class SingleSignOn:
             registry.validate(token.claims)
             claims = dict(token.claims)
         except Exception as fault:  # noqa: BLE001 (whatever a library raises over what somebody else has made)
-            raise ProviderFailed(Refusal.PROVIDER_TOKEN_FAULTY(error=type(fault).__name__)) from None
+            raise ProviderFailed(AccessRefusal.PROVIDER_TOKEN_FAULTY(error=type(fault).__name__)) from None
         if claims.get("azp", self._settings.oidc_client_id) != self._settings.oidc_client_id:
-            raise ProviderFailed(Refusal.PROVIDER_TOKEN_FOREIGN())
+            raise ProviderFailed(AccessRefusal.PROVIDER_TOKEN_FOREIGN())
         return claims
 
     def _person(self, claims: Mapping[str, Any]) -> Person:
         name = claims.get(self._settings.oidc_name_claim)
         if not isinstance(name, str) or not name:
-            raise SignOnRefused(Refusal.SIGN_ON_WITHOUT_NAME())
+            raise SignOnRefused(AccessRefusal.SIGN_ON_WITHOUT_NAME())
         if self._settings.oidc_name_claim == "email" and claims.get("email_verified") is not True:
-            raise SignOnRefused(Refusal.SIGN_ON_UNVERIFIED())
+            raise SignOnRefused(AccessRefusal.SIGN_ON_UNVERIFIED())
         roles = self._settings.oidc_roles
         if not roles:
             return Person(name, None)
@@ -273,7 +274,7 @@ class SingleSignOn:
         theirs = [groups] if isinstance(groups, str) else groups if isinstance(groups, list) else []
         rights = [Right(roles[one]) for one in theirs if isinstance(one, str) and one in roles]
         if not rights:
-            raise SignOnRefused(Refusal.SIGN_ON_NO_GROUP())
+            raise SignOnRefused(AccessRefusal.SIGN_ON_NO_GROUP())
         return Person(name, next(one for one in rights if all(one.covers(other) for other in rights)))
 
 
@@ -285,7 +286,7 @@ def _json(outbound: Outbound, method: str, address: str, **more: Any) -> dict[st
         TooBusy: too many calls wait for it.
     """
     if not AT_ONCE.acquire(blocking=False):
-        raise TooBusy(Refusal.SIGN_IN_BUSY())
+        raise TooBusy(AccessRefusal.SIGN_IN_BUSY())
     try:
         status, content = bounded_call(
             outbound,
@@ -297,14 +298,14 @@ def _json(outbound: Outbound, method: str, address: str, **more: Any) -> dict[st
             **more,
         )
     except Unanswered as failed:
-        why = Refusal.PROVIDER_UNREACHABLE(method=method, address=address, error=failed.error)
+        why = AccessRefusal.PROVIDER_UNREACHABLE(method=method, address=address, error=failed.error)
         raise ProviderFailed(why) from None
     finally:
         AT_ONCE.release()
     found = _object(content) if status == 200 and content is not None else None
     if found is None:
         asked = {"method": method, "address": address}
-        raise ProviderFailed(Refusal.PROVIDER_ANSWER_UNUSABLE(**asked, status=status))
+        raise ProviderFailed(AccessRefusal.PROVIDER_ANSWER_UNUSABLE(**asked, status=status))
     return found
 
 

@@ -6,7 +6,7 @@ from starlette.requests import Request
 
 from producer.admin.records.rights import Right
 from producer.web.problems import Problem
-from shared.codes.refusals import Refusal
+from shared.notices.access import AccessRefusal
 
 OPERATOR_MAY = {
     "/api/user-map/{helpdesk_user_id}",
@@ -69,7 +69,7 @@ def require(request: Request, needed: Right | None = None) -> None:
         raise Problem(
             403,
             "Not allowed",
-            why=Refusal.RIGHT_NEEDED(needed=str(needed), has=str(has)),
+            why=AccessRefusal.RIGHT_NEEDED(needed=str(needed), has=str(has)),
         )
 
 

@@ -10,8 +10,8 @@ from starlette.requests import HTTPConnection, Request
 from starlette.responses import Response
 
 from producer.web.problems import Problem
-from shared.codes.refusals import Refusal
-from shared.sentences.language import N_
+from shared.notices.access import AccessRefusal
+from shared.notices.language import N_
 from shared.values.ids import read_id
 from shared.values.validation import parts_of
 
@@ -42,7 +42,7 @@ class Fields:
                 raise ValueError("no text of a database holds it")
             self._values = parse_qs(text, keep_blank_values=True, errors="strict", max_num_fields=MOST_FIELDS)
         except ValueError:
-            raise Problem(400, N_("Not a form"), why=Refusal.FORM_UNREADABLE()) from None
+            raise Problem(400, N_("Not a form"), why=AccessRefusal.FORM_UNREADABLE()) from None
 
     def text(self, name: str, otherwise: str = "") -> str:
         """Return a field, its outer blanks left out."""
@@ -147,7 +147,7 @@ def check_own_page(request: Request) -> None:
         host = parts.netloc if parts else ""
         own = bool(host) and (origin == configured or host == request.headers.get("host"))
     if not own:
-        raise Problem(403, N_("Not from this page"), why=Refusal.FORM_OF_ANOTHER_SITE())
+        raise Problem(403, N_("Not from this page"), why=AccessRefusal.FORM_OF_ANOTHER_SITE())
 
 
 async def visiting(request: Request) -> None:
@@ -167,7 +167,7 @@ async def visiting(request: Request) -> None:
         raise Problem(
             409,
             N_("This form is of an earlier session"),
-            why=Refusal.FORM_OF_EARLIER_SESSION(),
+            why=AccessRefusal.FORM_OF_EARLIER_SESSION(),
         )
 
 

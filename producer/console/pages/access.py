@@ -13,7 +13,8 @@ from producer.console.entry.once import Secret, forget, hand_over, handed_over
 from producer.console.entry.rights import require
 from producer.console.pages.parts import Form, go, page_router, show
 from producer.web.problems import Problem
-from shared.codes.refusals import Refusal
+from shared.notices.access import AccessRefusal
+from shared.notices.refusals import Refusal
 
 router = page_router()
 PATH = "/console/access"
@@ -62,7 +63,7 @@ def change_account(request: Request, desk: AtDesk, form: Form) -> Response:
         elif act == "sign-out":
             desk.accounts.sign_out_everywhere(name)
         else:
-            raise Problem(422, "Not valid", why=Refusal.NOTHING_ASKED_FOR())
+            raise Problem(422, "Not valid", why=AccessRefusal.NOTHING_ASKED_FOR())
     except AccountRefused as refused:
         return _show(request, desk, status=409, fault=("accounts", str(refused)))
     return go(PATH, "account")
@@ -74,11 +75,11 @@ def add_token(request: Request, desk: AtDesk, form: Form) -> Response:
     name = form.text("name")
     days = form.number("days") or None
     if days not in (None, *DURATIONS):
-        raise Problem(422, "Not valid", why=Refusal.NOTHING_ASKED_FOR())
+        raise Problem(422, "Not valid", why=AccessRefusal.NOTHING_ASKED_FOR())
     try:
         token = desk.accounts.add_token(
             name,
-            _right(form.text("right"), tuple(Right), Refusal.TOKEN_RIGHT_UNKNOWN),
+            _right(form.text("right"), tuple(Right), AccessRefusal.TOKEN_RIGHT_UNKNOWN),
             request.state.account.name,
             days,
         )
@@ -117,7 +118,7 @@ def _link(request: Request, desk: AtDesk, name: str) -> str:
 
 
 def _right(
-    text: str, choices: tuple[Right, ...], otherwise: Refusal = Refusal.ACCOUNT_RIGHT_UNKNOWN
+    text: str, choices: tuple[Right, ...], otherwise: Refusal = AccessRefusal.ACCOUNT_RIGHT_UNKNOWN
 ) -> Right:
     found = next((one for one in choices if one == text), None)
     if found is None:

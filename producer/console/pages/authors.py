@@ -16,9 +16,9 @@ from producer.console.drawing.view import address
 from producer.console.entry.answers import AtDesk, Id
 from producer.console.pages.parts import PAGE, go, page_router, show
 from producer.web.problems import Problem
-from shared.codes.kinds import Kind
-from shared.codes.refusals import Refusal
 from shared.errors import BridgeError
+from shared.notices.access import AccessRefusal
+from shared.notices.kinds import Kind
 from shared.store.ledger.misattributed import Place
 from shared.values.ids import LARGEST
 
@@ -36,7 +36,7 @@ def listed(request: Request, desk: AtDesk, below: str = "") -> Response:
 def correct(request: Request, desk: AtDesk, task_id: Id) -> Response:
     """Give a ticket task's hours to whom they were meant for."""
     if not desk.settings.correct_authors:
-        raise Problem(403, "Not allowed", why=Refusal.AUTHORS_NOT_CORRECTED_HERE())
+        raise Problem(403, "Not allowed", why=AccessRefusal.AUTHORS_NOT_CORRECTED_HERE())
     try:
         correct_author(desk.store, desk.connector.connect, task_id)
     except BridgeError as refused:

@@ -20,8 +20,8 @@ from producer.console.entry.visitors import Fields
 from producer.console.pages.parts import Form, go, page_router, show
 from producer.console.pages.times import typed_moment
 from producer.web.problems import Problem
-from shared.codes.refusals import Refusal
 from shared.events.event import DELETIONS, EVENTS
+from shared.notices.access import AccessRefusal
 from shared.store.tables.journal import EventState
 from shared.values.ids import read_id
 
@@ -66,7 +66,7 @@ def replay(desk: AtDesk, form: Form) -> Response:
     upto = form.number("upto")
     wanted = replace(_wanted(form), upto=upto)
     if wanted.state not in REPLAYABLE or upto is None:
-        raise Problem(422, "Not valid", why=Refusal.NOT_REPLAYED_TOGETHER())
+        raise Problem(422, "Not valid", why=AccessRefusal.NOT_REPLAYED_TOGETHER())
     done, change = replay_matching(desk, wanted)
     if change is None:
         return go(PATH, "nothing")

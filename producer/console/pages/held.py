@@ -19,10 +19,10 @@ from producer.console.drawing.view import address
 from producer.console.entry.answers import AtDesk, Id
 from producer.console.pages.parts import PAGE, Form, Number, go, leaf, page_router, show
 from producer.web.problems import Problem
-from shared.codes.kinds import Kind
-from shared.codes.refusals import Refusal
 from shared.errors import BridgeError, NotFound
-from shared.sentences.language import N_
+from shared.notices.access import AccessRefusal
+from shared.notices.kinds import Kind
+from shared.notices.language import N_
 from shared.store.configuration.metadata import MetadataKind
 from shared.values.ids import read_id
 
@@ -88,7 +88,7 @@ def decide(request: Request, desk: AtDesk, kind: Kind, key: Id, form: Form) -> R
     """Adopt what was compared, or have it created again."""
     verdict, adopt = form.text("verdict"), form.number("adopt")
     if verdict not in ("adopt", "again"):
-        raise Problem(422, "Not valid", why=Refusal.NOTHING_ASKED_FOR())
+        raise Problem(422, "Not valid", why=AccessRefusal.NOTHING_ASKED_FOR())
     if verdict == "adopt" and not adopt:
         return _show(request, desk, kind, key, fault="number", status=422)
     if verdict == "adopt" and form.number("seen") != adopt:

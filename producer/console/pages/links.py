@@ -16,10 +16,10 @@ from producer.console.entry.answers import AtDesk
 from producer.console.entry.visitors import Fields
 from producer.console.pages.parts import Form, go, leaf, page_router, show
 from producer.web.problems import Problem
-from shared.codes.invalid import Invalid
-from shared.codes.refusals import Refusal
 from shared.errors import LockBusy, NotFound, SettingsError, TrackerError
-from shared.sentences.render import sentence
+from shared.notices.invalid import Invalid
+from shared.notices.refusals import Refusal
+from shared.notices.render import sentence
 from shared.store.configuration.links import Link, LinkKind
 from shared.store.configuration.metadata import MetadataKind
 from shared.values.ids import LARGEST, read_id

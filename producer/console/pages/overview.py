@@ -15,7 +15,7 @@ from producer.admin.showing.moments import lasting
 from producer.console.drawing.fixing import fix
 from producer.console.entry.answers import AtDesk
 from producer.console.pages.parts import page_router, show
-from shared.codes.findings import Finding
+from shared.notices.doctor_service import ServiceFinding
 
 router = page_router()
 HOURS = 24
@@ -38,7 +38,7 @@ def overview(request: Request, desk: AtDesk) -> Response:
         most=max([count for _, count, _ in hours] + [1]),
         notable=notable,
         broken=[one for one in notable if one.status is Status.FAILURE],
-        is_slow=any(one.found.code == Finding.CALLS_SLOW for one in notable),
+        is_slow=any(one.found.code == ServiceFinding.CALLS_SLOW for one in notable),
         fix=fix,
         step=step,
         is_ours=is_ours,

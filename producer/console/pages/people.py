@@ -9,8 +9,8 @@ from producer.admin.people import people
 from producer.console.entry.answers import AtDesk, Id
 from producer.console.pages.parts import PAGE, Form, Number, go, leaf, page_router, show
 from producer.web.problems import Problem
-from shared.codes.refusals import Refusal
 from shared.errors import NotFound
+from shared.notices.access import AccessRefusal
 
 router = page_router()
 PATH = "/console/people"
@@ -48,7 +48,7 @@ def decide(request: Request, desk: AtDesk, helpdesk_user_id: Id, form: Form) -> 
             return go(PATH, "confirmed")
     except NotFound as unknown:
         return _show(request, desk, faults={helpdesk_user_id: str(unknown)}, status=422)
-    raise Problem(422, "Not valid", why=Refusal.NOTHING_ASKED_FOR())
+    raise Problem(422, "Not valid", why=AccessRefusal.NOTHING_ASKED_FOR())
 
 
 def _show(

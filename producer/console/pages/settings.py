@@ -22,8 +22,8 @@ from shared.errors import SettingsError
 from shared.events.config import PluginConfig
 from shared.metadata.confirming import OF_SPEC
 from shared.metadata.synchronisation import under_way
-from shared.sentences.language import N_
-from shared.sentences.render import sentence
+from shared.notices.language import N_
+from shared.notices.render import sentence
 from shared.store.configuration.metadata import MetadataKind
 from shared.values.ids import read_id
 

@@ -18,8 +18,8 @@ from producer.console.pages.parts import Form, go, page_router, show
 from producer.web.buckets import Buckets
 from producer.web.problems import Problem
 from producer.web.sources import source_of
-from shared.codes.refusals import Refusal
-from shared.sentences.language import said
+from shared.notices.access import AccessRefusal
+from shared.notices.language import said
 from shared.telemetry.logs import get_logger
 
 log = get_logger("console")
@@ -197,7 +197,7 @@ def change_password(request: Request, desk: AtDesk, form: Form) -> Response:
         address = source_of(visitors.client_of(request))
         own = f"account {account.id}"
         if wait := tries.begin(address, account.name, own):
-            raise Problem(429, "Too many tries", why=Refusal.TOO_MANY_TRIES(seconds=wait))
+            raise Problem(429, "Too many tries", why=AccessRefusal.TOO_MANY_TRIES(seconds=wait))
         try:
             is_wrong = not desk.accounts.proves(account.name, form.raw("before"))
         except TooBusy as busy:

@@ -13,8 +13,8 @@ from producer.console.entry.oidc import LASTS_S, ProviderFailed, SignOnRefused, 
 from producer.console.pages.parts import go
 from producer.console.pages.sign_in import Tries, sign_in_form, too_many
 from producer.web.sources import source_of
-from shared.codes.refusals import Refusal
-from shared.sentences.language import said
+from shared.notices.access import AccessRefusal
+from shared.notices.language import said
 from shared.telemetry.logs import get_logger, reason_fields
 
 log = get_logger("console")
@@ -104,7 +104,7 @@ def _failed(request: Request, failed: ProviderFailed, wanted: str) -> Response:
     log.error("the OpenID provider failed", **reason_fields(failed.notice))
     fault = (
         said("Your provider cannot be asked at the moment: try again.")
-        if failed.notice.code == Refusal.PROVIDER_UNREACHABLE
+        if failed.notice.code == AccessRefusal.PROVIDER_UNREACHABLE
         else said(
             "Your provider did not answer as it should: try again, and tell an administrator if it stays so."
         )

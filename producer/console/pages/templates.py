@@ -19,10 +19,11 @@ from producer.console.entry.visitors import Fields
 from producer.console.pages.parts import Form, go, page_router, show
 from producer.web.problems import Problem
 from shared.bodies.contexts import NoContext
-from shared.codes.refusals import Refusal
 from shared.errors import BridgeError, NotFound, TemplateError
-from shared.sentences.language import said
-from shared.sentences.render import sentence
+from shared.notices.access import AccessRefusal
+from shared.notices.language import said
+from shared.notices.refusals import Refusal
+from shared.notices.render import sentence
 from shared.store.configuration.templates import Change
 from shared.templating.catalogue import catalogue_for
 from shared.templating.operations import Operation, fields_for
@@ -116,7 +117,7 @@ def act(request: Request, desk: AtDesk, template_id: Id, form: Form) -> Response
     if what == "dryrun":
         found = store.show(template_id)
         return _try(request, desk, found.operation, form.raw("body"), form, template_id=template_id)
-    raise Problem(422, "Not valid", why=Refusal.NOTHING_ASKED_FOR())
+    raise Problem(422, "Not valid", why=AccessRefusal.NOTHING_ASKED_FOR())
 
 
 @router.get("/templates/{template_id}/compare")

@@ -15,11 +15,11 @@ from producer.console.drawing.fixing import HINTS, fix
 from producer.console.entry.answers import AtDesk, Id
 from producer.console.pages.parts import Form, go, page_router, show
 from producer.web.problems import Problem
-from shared.codes.kinds import Kind
-from shared.codes.notice import Notice, codes_in
-from shared.codes.refusals import Refusal
-from shared.codes.steps import What
 from shared.errors import NotFound
+from shared.notices.access import AccessRefusal
+from shared.notices.kinds import Kind
+from shared.notices.notice import Notice, codes_in
+from shared.notices.steps import What
 from shared.store.tables.journal import EventState
 from shared.store.tables.ledger import LedgerState
 from shared.values.ids import read_id
@@ -116,7 +116,7 @@ def undo(desk: AtDesk, ticket_id: Id, form: Form) -> Response:
         kind = Kind(form.text("kind"))
         done = take_back(desk, kind, form.number("key") or 0)
     except ValueError:
-        raise Problem(422, "Not valid", why=Refusal.NOTHING_ASKED_FOR()) from None
+        raise Problem(422, "Not valid", why=AccessRefusal.NOTHING_ASKED_FOR()) from None
     except NotFound:
         return go(f"/console/tickets/{ticket_id}", "unchanged")
     return go(f"/console/held/{done.kind}/{done.key}", "taken-back")

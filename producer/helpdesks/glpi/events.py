@@ -11,9 +11,9 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, ValidationError
 
-from shared.codes.invalid import Invalid
 from shared.errors import InvalidEvent
 from shared.events.delivery import Delivery, parse_delivery
+from shared.notices.invalid import Invalid
 from shared.values.validation import model_faults
 
 Event = Literal["new", "update", "delete"]

@@ -8,8 +8,8 @@ from collections.abc import Callable, Mapping, Sequence
 
 from pydantic import SecretStr
 
-from shared.codes.deliveries import Undelivered
 from shared.errors import BadSignature
+from shared.notices.deliveries import Undelivered
 from shared.values.validation import is_in_milliseconds
 
 SIGNATURE, TIMESTAMP = "x-glpi-signature", "x-glpi-timestamp"

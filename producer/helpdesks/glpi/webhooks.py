@@ -13,9 +13,9 @@ from producer.helpdesks.glpi.events import Item, read, without_private_text
 from producer.helpdesks.glpi.signatures import GlpiVerifier
 from producer.helpdesks.port import Intake, Unreadable
 from producer.web.problems import Problem, refusals
-from shared.codes.refusals import Refusal
 from shared.errors import BadSignature, InvalidEvent, SettingsError
 from shared.events.delivery import Delivery
+from shared.notices.refusals import Refusal
 
 ANSWER_WITHIN_S = 1.0
 """GLPI waits for five seconds and then sends again; an endpoint that never answers stops its cron."""

@@ -12,7 +12,7 @@ from typing import Any
 from sqlalchemy import func, insert, select
 from sqlalchemy.orm import Session
 
-from shared.codes.notice import Notice, notice_json
+from shared.notices.notice import Notice, notice_json
 from shared.store.tables.configuration import ChangeRecord
 from shared.store.tables.types import clock, delete_oldest
 

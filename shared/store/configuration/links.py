@@ -22,9 +22,9 @@ from sqlalchemy import (
 )
 from sqlalchemy.orm import InstrumentedAttribute, Session
 
-from shared.codes.notice import Notice
-from shared.codes.steps import Which
 from shared.events.place import Place
+from shared.notices.notice import Notice
+from shared.notices.steps import Which
 from shared.store.configuration.basis import note_change
 from shared.store.tables.configuration import EntityLink, ProjectLink
 from shared.store.tables.types import Key, put_row

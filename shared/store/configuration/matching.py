@@ -15,9 +15,9 @@ from typing import Any, cast
 from sqlalchemy import BindParameter, Row, Table, bindparam, or_, select
 from sqlalchemy.orm import Session
 
-from shared.codes.notice import Notice
-from shared.codes.reasons import Matching
 from shared.events.snapshots import HelpdeskUser
+from shared.notices.notice import Notice
+from shared.notices.reasons import Matching
 from shared.store.tables.configuration import TrackerUser, UserMap, UserPin
 
 BLANKS = " \t\r\n"

@@ -11,7 +11,7 @@ from typing import Any, cast
 from sqlalchemy import String, Table, delete, false, func, select, true, type_coerce, union_all
 from sqlalchemy.orm import Session
 
-from shared.codes.notice import Notice
+from shared.notices.notice import Notice
 from shared.store.configuration.basis import note_change
 from shared.store.tables.configuration import MetadataRow, MetadataRun, TrackerUser
 from shared.store.tables.explained import keeping

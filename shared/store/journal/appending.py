@@ -15,11 +15,11 @@ from sqlalchemy.dialects.postgresql import insert as insert_on_postgresql
 from sqlalchemy.dialects.sqlite import insert as insert_on_sqlite
 from sqlalchemy.orm import Session
 
-from shared.codes.invalid import Faults, faulty
-from shared.codes.reasons import Reason
-from shared.codes.refusals import Refusal
 from shared.events.config import SENT
 from shared.events.delivery import Delivery
+from shared.notices.invalid import Faults, faulty
+from shared.notices.reasons import Reason
+from shared.notices.refusals import Refusal
 from shared.store.journal.due import CLOCK_TOLERANCE
 from shared.store.journal.journal_queries import JOURNAL, UNREADABLE
 from shared.store.tables.configuration import PluginConfigRecord

@@ -10,7 +10,7 @@ from typing import cast
 from sqlalchemy import Table, tuple_
 from sqlalchemy.orm import Session
 
-from shared.codes.reasons import Reason
+from shared.notices.reasons import Reason
 from shared.store.journal.journal import Journal
 from shared.store.journal.tickets import TicketStates
 from shared.store.tables.journal import TicketDeletion

@@ -26,11 +26,11 @@ from sqlalchemy import (
 )
 from sqlalchemy.orm import Session, aliased
 
-from shared.codes.notice import Code, Notice
-from shared.codes.reasons import Reason
-from shared.codes.refusals import Refusal
 from shared.errors import NotFound
 from shared.events.event import DELETIONS, Fact
+from shared.notices.notice import Code, Notice
+from shared.notices.reasons import Reason
+from shared.notices.refusals import Refusal
 from shared.store.journal.appending import JournalAppender
 from shared.store.journal.due import ORDER, due_with_their_keys, is_pending_of_few, task_key
 from shared.store.journal.journal_queries import JOURNAL, UNREADABLE, JournalQueries, is_in_state

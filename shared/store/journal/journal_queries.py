@@ -11,9 +11,9 @@ from typing import Any, cast
 from sqlalchemy import ColumnElement, Table, and_, case, exists, func, or_, select
 from sqlalchemy.orm import Session, load_only
 
-from shared.codes.notice import Code, Notice, Written
-from shared.codes.reasons import Reason
 from shared.events.stored import entity_name
+from shared.notices.notice import Code, Notice, Written
+from shared.notices.reasons import Reason
 from shared.store.journal.due import (
     ORDER,
     DueEvents,

@@ -22,9 +22,9 @@ from sqlalchemy import (
 )
 from sqlalchemy.orm import Session
 
-from shared.codes.notice import Code, Notice
-from shared.codes.reasons import Reason
-from shared.sentences.render import sentence
+from shared.notices.notice import Code, Notice
+from shared.notices.reasons import Reason
+from shared.notices.render import sentence
 from shared.store.tables.explained import is_sentence, kept, texts_of
 from shared.store.tables.functions import among
 from shared.store.tables.journal import FIELDS_DUE, FIELDS_KEPT, STATUS_DROPPED, TicketState

@@ -9,7 +9,7 @@ from typing import Any
 
 from sqlalchemy import ColumnElement, and_, func, literal, or_, select, update
 
-from shared.codes.notice import Code, Notice
+from shared.notices.notice import Code, Notice
 from shared.store.journal.folding import TicketFolding, settled_by
 from shared.store.journal.ticket_queries import IS_DROPPED, TICKETS, TicketQueries
 from shared.store.tables.explained import keeping, texts_of

@@ -11,7 +11,7 @@ from typing import Any, cast
 from sqlalchemy import Float, Table, func, insert, literal_column, select
 from sqlalchemy.orm import Session
 
-from shared.codes.notice import Notice, to_json
+from shared.notices.notice import Notice, to_json
 from shared.store.tables.functions import Rows
 from shared.store.tables.journal import TraceStep
 from shared.store.tables.prepared import execute_prepared

@@ -8,7 +8,7 @@ from typing import Any, cast
 from sqlalchemy import Table, delete, select, update
 from sqlalchemy.orm import Session
 
-from shared.codes.notice import Notice
+from shared.notices.notice import Notice
 from shared.store.tables.explained import keeping
 from shared.store.tables.ledger import DryRunObject
 from shared.store.tables.types import clock, insert_for

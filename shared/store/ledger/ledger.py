@@ -13,8 +13,8 @@ from typing import Any
 
 from sqlalchemy import ColumnElement, and_, func, select, text, update
 
-from shared.codes.notice import Notice
-from shared.codes.reasons import Reason
+from shared.notices.notice import Notice
+from shared.notices.reasons import Reason
 from shared.store.ledger.ledger_queries import NOT_LINKED, LedgerQueries
 from shared.store.ledger.statements import (
     ANSWERED,

@@ -23,7 +23,7 @@ from sqlalchemy import (
 )
 from sqlalchemy.orm import Session
 
-from shared.codes.kinds import Kind
+from shared.notices.kinds import Kind
 from shared.store.ledger.transitions import FOR_A_PERSON, IN_FLIGHT
 from shared.store.tables.functions import among
 from shared.store.tables.ledger import (

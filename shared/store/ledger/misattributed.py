@@ -8,8 +8,8 @@ from typing import Any
 from sqlalchemy import ColumnElement, Select, and_, delete, exists, func, or_, select, tuple_
 from sqlalchemy.orm import Session
 
-from shared.codes.kinds import Kind
-from shared.codes.notice import Notice
+from shared.notices.kinds import Kind
+from shared.notices.notice import Notice
 from shared.store.tables.explained import keeping
 from shared.store.tables.ledger import (
     LedgerRow,

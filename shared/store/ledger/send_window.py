@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import time
 
-from shared.codes.faults import Fault
 from shared.errors import LeaseOver
+from shared.notices.faults import Fault
 
 
 def _now() -> float:

@@ -27,7 +27,7 @@ from sqlalchemy import (
 )
 from sqlalchemy.orm import InstrumentedAttribute
 
-from shared.codes.notice import Notice
+from shared.notices.notice import Notice
 from shared.store.configuration.basis import CHANGES
 from shared.store.ledger.transitions import TRANSITIONS, LedgerEvent
 from shared.store.tables.explained import keeping

@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
-from shared.codes.steps import What
+from shared.notices.steps import What
 from shared.store.tables.ledger import LedgerState
 
 FREE, CLAIMED, IN_DOUBT, LINKED, HELD, GONE = (

@@ -8,8 +8,8 @@ from typing import Any
 from sqlalchemy import Index, String, Text, UniqueConstraint, text
 from sqlalchemy.orm import Mapped, mapped_column
 
-from shared.codes.notice import Notice, from_json
-from shared.sentences.render import sentence
+from shared.notices.notice import Notice, from_json
+from shared.notices.render import sentence
 from shared.store.tables.explained import kept
 from shared.store.tables.types import Base, Json, Words
 

@@ -12,9 +12,9 @@ from typing import Any
 from sqlalchemy import ColumnElement, String, and_, func, or_
 from sqlalchemy.orm import InstrumentedAttribute, Mapped, mapped_column
 
-from shared.codes.notice import Code, Notice, from_json, to_json, written
-from shared.codes.reasons import Reason
-from shared.sentences.render import sentence
+from shared.notices.notice import Code, Notice, from_json, to_json, written
+from shared.notices.reasons import Reason
+from shared.notices.render import sentence
 from shared.store.tables.types import Json, Words
 
 SENTENCES_OF_BEFORE: Mapping[str, Reason] = {

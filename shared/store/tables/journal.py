@@ -9,8 +9,8 @@ from typing import Any
 from sqlalchemy import Index, String, Text, UniqueConstraint, text
 from sqlalchemy.orm import Mapped, mapped_column
 
-from shared.codes.notice import Notice, Written, from_json
-from shared.sentences.render import because, sentence
+from shared.notices.notice import Notice, Written, from_json
+from shared.notices.render import because, sentence
 from shared.store.tables.explained import Explained
 from shared.store.tables.types import Base, Json, Words
 

@@ -6,8 +6,8 @@ from sqlalchemy import inspect, text
 from sqlalchemy.engine import Connection
 from sqlalchemy.exc import OperationalError
 
-from shared.codes.refusals import Refusal
 from shared.errors import SettingsError
+from shared.notices.refusals import Refusal
 from shared.process.settings import Settings
 from shared.store.tables.database import Database
 

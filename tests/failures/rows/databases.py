@@ -13,8 +13,8 @@ from sqlalchemy.pool import Pool
 
 from producer.admin import migrations
 from producer.console.app import create_console
-from shared.codes.refusals import Refusal
 from shared.errors import SettingsError
+from shared.notices.refusals import Refusal
 from shared.store.tables.schema import is_current
 from tests.failures.rows.row import Nothing, Row
 from tests.failures.stage import Stage

@@ -9,8 +9,8 @@ from sqlalchemy import update
 
 from producer.helpdesks.glpi.signatures import GlpiVerifier
 from producer.hooks.refused import Refused
-from shared.codes.deliveries import Undelivered
 from shared.errors import BadSignature
+from shared.notices.deliveries import Undelivered
 from shared.process.itself import Process
 from shared.redis.heartbeat import BEAT, WORKER, Heartbeats
 from shared.redis.keys import INSTALLATIONS

@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 
 from sqlalchemy import update
 
-from shared.codes.steps import What
+from shared.notices.steps import What
 from shared.store.configuration.links import LinkKind
 from shared.store.tables.journal import EventState, JournalEvent
 from shared.store.tables.types import clock

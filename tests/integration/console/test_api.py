@@ -11,9 +11,9 @@ import pytest
 from deploy.sandbox.tracker.control import StandIn
 from producer.admin.records.rights import Right
 from producer.web.bodies import LARGEST_BODY
-from shared.codes.cautions import Caution
-from shared.codes.notice import written
-from shared.codes.refusals import Refusal
+from shared.notices.cautions import Caution
+from shared.notices.notice import written
+from shared.notices.refusals import Refusal
 from tests.integration.console.conftest import OLD_TOKEN, TOKEN, ComeIn, Console
 from tests.support.bridge import SUPPORT, Bridge
 from tests.support.events import SUPPORT_ENTITY, task_event

@@ -12,7 +12,7 @@ import pytest
 from producer.admin.access.accounts import AccountStore
 from producer.admin.looking.changes import SUBJECTS, change_of
 from producer.admin.records.rights import Right
-from shared.codes.changes import Did
+from shared.notices.changes import Did
 from shared.store.configuration.changes import acting
 from tests.integration.console.conftest import ComeIn, Console
 from tests.support.bridge import Bridge

@@ -21,30 +21,31 @@ from producer.console import monitoring, refusals
 from producer.console.entry import guard
 from producer.console.refusals import _answer, problem_of
 from producer.web.problems import Problem
-from shared.codes.faults import Fault
-from shared.codes.invalid import Invalid
-from shared.codes.notice import Code, Notice
-from shared.codes.refusals import Refusal
 from shared.errors import TrackerRejected
 from shared.metadata.synchronisation import synchronise
-from shared.sentences.render import sentence
+from shared.notices.access import AccessRefusal
+from shared.notices.faults import Fault
+from shared.notices.invalid import Invalid
+from shared.notices.notice import Code, Notice
+from shared.notices.refusals import Refusal
+from shared.notices.render import sentence
 from shared.store.configuration.configs import Configs
 from tests.integration.console.conftest import TOKEN, ComeIn, Console
 from tests.integration.console.pages import Visitor
 from tests.support.bridge import Bridge
 
 REFUSED: list[tuple[str, str, Any, int, Code]] = [
-    ("GET", "/api/nowhere", None, 404, Refusal.ADDRESS_UNKNOWN),
-    ("DELETE", "/api/config", None, 405, Refusal.METHOD_NOT_POSSIBLE),
+    ("GET", "/api/nowhere", None, 404, AccessRefusal.ADDRESS_UNKNOWN),
+    ("DELETE", "/api/config", None, 405, AccessRefusal.METHOD_NOT_POSSIBLE),
     ("GET", "/api/trace/99", None, 404, Refusal.TICKET_UNKNOWN),
     ("GET", "/api/metadata/nothing", None, 404, Refusal.METADATA_PART_UNKNOWN),
-    ("PUT", "/api/links/entities/9", {}, 422, Refusal.PROJECT_OR_CREATE),
-    ("PUT", "/api/links/entities/9", {"tracker_project_id": "x"}, 422, Refusal.REQUEST_NOT_VALID),
+    ("PUT", "/api/links/entities/9", {}, 422, AccessRefusal.PROJECT_OR_CREATE),
+    ("PUT", "/api/links/entities/9", {"tracker_project_id": "x"}, 422, AccessRefusal.REQUEST_NOT_VALID),
     ("PATCH", "/api/config", {"nonsense": 1}, 422, Refusal.CONFIG_KEY_UNKNOWN),
     ("PATCH", "/api/config", {"api_key": " "}, 422, Refusal.API_KEY_EMPTY),
     ("PATCH", "/api/config", {"default_role_id": "abc"}, 422, Refusal.CONFIG_NOT_VALID),
-    ("GET", "/ajax/template_test.php?action=dryrun", None, 405, Refusal.DRY_RUN_BY_GET),
-    ("POST", "/ajax/template_test.php?action=preview", {}, 422, Refusal.OPERATION_AND_BODY),
+    ("GET", "/ajax/template_test.php?action=dryrun", None, 405, AccessRefusal.DRY_RUN_BY_GET),
+    ("POST", "/ajax/template_test.php?action=preview", {}, 422, AccessRefusal.OPERATION_AND_BODY),
 ]
 
 
@@ -146,12 +147,12 @@ def test_a_fault_stands_under_its_field_in_any_language(visitor: Visitor) -> Non
 def test_a_body_that_cannot_be_read_has_its_code(console: Console, body: bytes) -> None:
     headers = {"Content-Type": "application/json", "Authorization": f"Bearer {TOKEN}"}
     answer = requests.patch(f"{console.base_url}/api/config", body, headers=headers, timeout=30)
-    assert (answer.status_code, answer.json()["code"]) == (400, Refusal.BODY_UNREADABLE)
+    assert (answer.status_code, answer.json()["code"]) == (400, AccessRefusal.BODY_UNREADABLE)
 
 
 def test_a_status_that_has_no_code_of_its_own_has_one_all_the_same() -> None:
     why = problem_of(HTTPException(418, "I'm a teapot")).why
-    assert why == Refusal.REQUEST_REFUSED(status=418)
+    assert why == AccessRefusal.REQUEST_REFUSED(status=418)
 
 
 def test_counts_that_are_not_known_in_time_have_their_code(

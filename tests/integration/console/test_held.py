@@ -7,9 +7,9 @@ import pytest
 from deploy.sandbox.tracker.control import StandIn
 from producer.admin.decisions.undo import NotTakenBack, take_back
 from producer.admin.desk import Desk
-from shared.codes.kinds import Kind
-from shared.codes.reasons import Reason
 from shared.metadata.synchronisation import synchronise
+from shared.notices.kinds import Kind
+from shared.notices.reasons import Reason
 from shared.store.tables.ledger import LedgerState
 from tests.integration.console.conftest import ComeIn
 from tests.integration.console.pages import Visitor

@@ -14,8 +14,8 @@ from deploy.sandbox.tracker.control import StandIn
 from producer.admin.access.accounts import AccountStore
 from producer.admin.knowledge.shipped import RECORDS, shipped
 from producer.admin.records.rights import Right
-from shared.codes.invalid import Invalid
-from shared.codes.reasons import Reason
+from shared.notices.invalid import Invalid
+from shared.notices.reasons import Reason
 from shared.redis.heartbeat import WORKER, Heartbeats
 from shared.store.configuration.links import LinkKind
 from shared.store.tables.journal import EventState, JournalEvent

@@ -28,11 +28,12 @@ from producer.console.entry.oidc import LASTS_S, ProviderFailed, SingleSignOn
 from producer.console.pages import single_sign_on
 from producer.console.pages.sign_in import TRIES_OF_ADDRESS
 from producer.web.buckets import Buckets
-from shared.codes.invalid import Invalid
-from shared.codes.notice import Notice
-from shared.codes.refusals import Refusal
 from shared.connection.vault import Vault
 from shared.errors import SettingsError
+from shared.notices.access import AccessRefusal
+from shared.notices.invalid import Invalid
+from shared.notices.notice import Notice
+from shared.notices.refusals import Refusal
 from shared.process.settings import load_settings
 from tests.integration.console.pages import PASSWORD, Visitor
 from tests.support.bridge import Bridge
@@ -361,7 +362,7 @@ def test_a_faulty_token_is_logged_by_what_is_wrong_with_it(
 ) -> None:
     place.provider.change, place.provider.sign = change, sign
     code, params, told = failing(visitor, monkeypatch)
-    assert (code, params) == (Refusal.PROVIDER_TOKEN_FAULTY, {"error": error})
+    assert (code, params) == (AccessRefusal.PROVIDER_TOKEN_FAULTY, {"error": error})
     assert told == UNUSABLE
 
 
@@ -370,7 +371,7 @@ def test_a_token_for_another_client_is_logged_as_such(
 ) -> None:
     place.provider.change = other(aud=[CLIENT_ID, "another"], azp="another")
     code, params, told = failing(visitor, monkeypatch)
-    assert (code, params) == (Refusal.PROVIDER_TOKEN_FOREIGN, {})
+    assert (code, params) == (AccessRefusal.PROVIDER_TOKEN_FOREIGN, {})
     assert told == UNUSABLE
 
 
@@ -393,15 +394,15 @@ def test_an_answer_that_cannot_be_used_is_logged_with_its_address_and_status(
     code, params, told = failing(visitor, monkeypatch)
     method = "POST" if path == "/token" else "GET"
     asked = {"method": method, "address": f"{place.issuer}{path}", "status": answer.status_code}
-    assert (code, params) == (Refusal.PROVIDER_ANSWER_UNUSABLE, asked)
+    assert (code, params) == (AccessRefusal.PROVIDER_ANSWER_UNUSABLE, asked)
     assert told == UNUSABLE
 
 
 @pytest.mark.parametrize(
     ("metadata", "why"),
     [
-        ({"issuer": "https://evil.example"}, Refusal.PROVIDER_NAMED_OTHERWISE()),
-        ({"jwks_uri": "file:///etc/passwd"}, Refusal.PROVIDER_LACKS_ENDPOINT(name="jwks_uri")),
+        ({"issuer": "https://evil.example"}, AccessRefusal.PROVIDER_NAMED_OTHERWISE()),
+        ({"jwks_uri": "file:///etc/passwd"}, AccessRefusal.PROVIDER_LACKS_ENDPOINT(name="jwks_uri")),
     ],
 )
 def test_a_provider_that_describes_itself_wrongly_is_logged_by_what_is_wrong(
@@ -421,7 +422,7 @@ def test_an_answer_that_breaks_off_is_a_provider_that_cannot_be_asked(
     place.provider.instead["/keys"] = Response("{", headers={"Content-Length": "100"})
     code, params, told = failing(visitor, monkeypatch)
     asked = {"method": "GET", "address": f"{place.issuer}/keys", "error": "ChunkedEncodingError"}
-    assert (code, params, told) == (Refusal.PROVIDER_UNREACHABLE, asked, AWAY)
+    assert (code, params, told) == (AccessRefusal.PROVIDER_UNREACHABLE, asked, AWAY)
 
 
 @pytest.mark.parametrize("methods", [5, "client_secret_basic", {}, [5], None])
@@ -458,7 +459,7 @@ def test_keys_that_are_none_are_a_faulty_token_and_no_internal_error(
     visitor: Visitor, place: Place, monkeypatch: pytest.MonkeyPatch, keys: Any
 ) -> None:
     place.provider.instead["/keys"] = JSONResponse({"keys": keys})
-    assert failing(visitor, monkeypatch)[0] == Refusal.PROVIDER_TOKEN_FAULTY
+    assert failing(visitor, monkeypatch)[0] == AccessRefusal.PROVIDER_TOKEN_FAULTY
 
 
 @pytest.mark.promise("SEC-76")
@@ -524,7 +525,7 @@ def test_a_provider_whose_headers_trickle_keeps_nobody_for_long(
     with WireServer(script) as provider:
         settings = bridge.settings.model_copy(update={"oidc_issuer": provider.url, "console_url": "http://x"})
         sso, began = SingleSignOn(settings, Vault(settings.secret_keys)), time.monotonic()
-        with pytest.raises(ProviderFailed, check=says(Refusal.PROVIDER_UNREACHABLE, error="Timeout")):
+        with pytest.raises(ProviderFailed, check=says(AccessRefusal.PROVIDER_UNREACHABLE, error="Timeout")):
             sso.begin("/console/")
         assert time.monotonic() - began < 5
 
@@ -578,9 +579,9 @@ def test_settings_that_cannot_be_right_are_refused_at_start(
 @pytest.mark.parametrize(
     ("answer", "code"),
     [
-        ({"issuer": "https://other.example.org"}, Refusal.PROVIDER_NAMED_OTHERWISE),
-        ({"authorization_endpoint": "ftp://x"}, Refusal.PROVIDER_LACKS_ENDPOINT),
-        (None, Refusal.PROVIDER_UNREACHABLE),
+        ({"issuer": "https://other.example.org"}, AccessRefusal.PROVIDER_NAMED_OTHERWISE),
+        ({"authorization_endpoint": "ftp://x"}, AccessRefusal.PROVIDER_LACKS_ENDPOINT),
+        (None, AccessRefusal.PROVIDER_UNREACHABLE),
     ],
 )
 def test_why_the_provider_failed_is_logged_by_its_code(

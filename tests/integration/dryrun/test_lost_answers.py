@@ -12,7 +12,7 @@ from producer.admin.dryrun.run import DryRuns
 from shared.errors import (
     OutcomeUnknown,
 )
-from shared.sentences.render import sentence
+from shared.notices.render import sentence
 from shared.templating.operations import OPERATIONS, Operation
 from tests.support.dry_runs import (
     ISSUE,

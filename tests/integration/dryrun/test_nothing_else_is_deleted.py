@@ -11,8 +11,8 @@ from sqlalchemy import update
 
 from deploy.sandbox.tracker.control import StandIn
 from producer.admin.dryrun.run import DryRuns
-from shared.codes.reasons import Reason
 from shared.dryrun.objects import Bench
+from shared.notices.reasons import Reason
 from shared.store.tables.ledger import DryRunObject
 from shared.store.tables.types import clock
 from shared.templating.operations import Operation

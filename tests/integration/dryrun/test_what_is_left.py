@@ -11,12 +11,12 @@ import requests
 
 from deploy.sandbox.tracker.control import StandIn
 from producer.admin.dryrun.run import DryRuns
-from shared.codes.notice import written
-from shared.codes.refusals import Refusal
 from shared.dryrun.cleanup import clean_up
 from shared.dryrun.objects import Bench
 from shared.errors import LeaseOver, SettingsError
 from shared.events.config import PluginConfig
+from shared.notices.notice import written
+from shared.notices.refusals import Refusal
 from shared.store.ledger.send_window import SendWindow
 from shared.templating.operations import OPERATIONS, Operation
 from shared.tracker.client import TrackerClient

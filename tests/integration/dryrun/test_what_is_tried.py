@@ -11,10 +11,6 @@ from deploy.embedded.ports import free_port
 from deploy.sandbox.tracker.control import StandIn
 from producer.admin.dryrun.results import DryRunRefused
 from producer.admin.dryrun.run import DryRuns
-from shared.codes.faults import Detail
-from shared.codes.hints import Hint
-from shared.codes.invalid import Invalid
-from shared.codes.refusals import Refusal
 from shared.errors import (
     TemplateError,
     TrackerBusy,
@@ -22,6 +18,10 @@ from shared.errors import (
     TrackerUnreachable,
 )
 from shared.metadata.synchronisation import sync_metadata
+from shared.notices.faults import Detail
+from shared.notices.hints import Hint
+from shared.notices.invalid import Invalid
+from shared.notices.templates import TemplateRefusal
 from shared.refusals import records
 from shared.templating.operations import OPERATIONS, Operation
 from tests.support.bridge import Bridge
@@ -144,7 +144,7 @@ def test_without_a_temporary_issue_there_is_no_dry_run_and_the_reason_is_told(
     with pytest.raises(
         DryRunRefused,
         check=says(
-            Refusal.TEMPORARY_REFUSED,
+            TemplateRefusal.TEMPORARY_REFUSED,
             Detail.EXPLAINED_BY(record=records.NO_CREATION),
             Hint.PROJECT_NOT_ACTIVE,
             kind="issue",
@@ -161,7 +161,7 @@ def test_without_a_tracker_project_there_is_no_dry_run(runs: DryRuns, stand_in: 
     asked = len(stand_in.requests())
     for operation in (ISSUE, STATUS, TIME, MEMBER):
         context = context_for(operation) | {"project": {"tracker_project_id": None}}
-        with pytest.raises(DryRunRefused, check=says(Refusal.NO_PROJECT_FOR_DRY_RUN)):
+        with pytest.raises(DryRunRefused, check=says(TemplateRefusal.NO_PROJECT_FOR_DRY_RUN)):
             runs.run(operation, f'{{"{operation.top_key}": {{"hours": 1, "subject": "x"}}}}', context, ())
     assert len(stand_in.requests()) == asked
 
@@ -221,6 +221,6 @@ def test_a_temporary_issue_that_is_refused_without_a_reason_is_told_so(
     runs: DryRuns, stand_in: StandIn
 ) -> None:
     stand_in.fault("conflict", method="POST", path="/issues.json")
-    without = says(Refusal.TEMPORARY_REFUSED, Invalid.NO_REASON_TOLD, status=422)
+    without = says(TemplateRefusal.TEMPORARY_REFUSED, Invalid.NO_REASON_TOLD, status=422)
     with pytest.raises(DryRunRefused, check=without):
         dry_run(runs, TIME)

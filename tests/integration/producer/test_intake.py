@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 import structlog
 
-from shared.codes.deliveries import Undelivered
 from shared.events.parsing import DEEPEST
+from shared.notices.deliveries import Undelivered
 from tests.integration.producer.conftest import RunningProducer, refused, secret
 from tests.support.events import stored_event, task, task_event, ticket, ticket_event
 from tests.support.serving import samples

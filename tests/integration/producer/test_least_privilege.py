@@ -23,9 +23,9 @@ from producer.commands.main import app
 from producer.hooks.app import create_app
 from producer.hooks.private_text import PrivateText
 from producer.hooks.store import Store as ProducersStore
-from shared.codes.refusals import Refusal
 from shared.errors import SettingsError
 from shared.events.config import PluginConfig
+from shared.notices.refusals import Refusal
 from shared.process.settings import Settings
 from shared.store.journal.installations import installation_id
 from shared.store.tables.database import Database

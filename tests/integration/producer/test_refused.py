@@ -16,8 +16,8 @@ from producer.admin.doctor.helpdesk import queue, refused
 from producer.admin.records.transaction import Store
 from producer.hooks.refused import MOST_ADDRESSES, Refused
 from producer.hooks.sign import SignOfLife
-from shared.codes.deliveries import Undelivered
-from shared.codes.findings import Finding
+from shared.notices.deliveries import Undelivered
+from shared.notices.doctor_helpdesk import HelpdeskFinding
 from shared.process.itself import Process
 from tests.integration.producer.conftest import Run, RunningProducer
 from tests.support.events import task_event
@@ -47,7 +47,7 @@ def queued(producer: RunningProducer, spool: str) -> CheckResult:
     until = time.monotonic() + 60
     while time.monotonic() < until:
         for one in queue(Asked(producer.store)):  # type: ignore[arg-type]
-            if one.found.code != Finding.QUEUE_UNKNOWN:
+            if one.found.code != HelpdeskFinding.QUEUE_UNKNOWN:
                 return one
         time.sleep(0.05)
     raise AssertionError("the doctor says nothing of the queue")

@@ -17,8 +17,8 @@ import structlog
 from pydantic import SecretStr
 
 from producer.hooks.app import create_app
-from shared.codes.refusals import Refusal
 from shared.errors import SettingsError
+from shared.notices.refusals import Refusal
 from shared.process.settings import Settings
 from tests.integration.producer.conftest import SECRET, Run, RunningProducer, refused, secret, sign
 from tests.support.events import task_event, ticket_event

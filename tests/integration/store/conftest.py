@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from producer.admin.records.transaction import Store
-from shared.codes.kinds import Kind
-from shared.codes.notice import written
 from shared.events.delivery import parse_delivery
+from shared.notices.kinds import Kind
+from shared.notices.notice import written
 from shared.store.journal.appending import Accepted
 from shared.store.ledger.ledger import Ledger
 from shared.store.ledger.ledger_queries import LedgerQueries

@@ -13,7 +13,7 @@ from sqlalchemy import event
 from producer.admin.access.accounts import AccountRefused, AccountStore
 from producer.admin.records.rights import Right
 from producer.admin.records.transaction import Store
-from shared.codes.refusals import Refusal
+from shared.notices.access import AccessRefusal
 from tests.support.refusals import says
 from tests.support.waiting import until
 
@@ -80,7 +80,7 @@ def test_two_changes_at_once_leave_an_administrator(
             other.result(1)
         may_go_on.set()
         one.result(60)
-        with pytest.raises(AccountRefused, check=says(Refusal.LAST_ADMINISTRATOR, name="bert")):
+        with pytest.raises(AccountRefused, check=says(AccessRefusal.LAST_ADMINISTRATOR, name="bert")):
             other.result(60)
     left = [one.name for one in accounts.all() if one.right == "administrator" and not one.disabled_at]
     assert left == ["bert"]
@@ -123,7 +123,7 @@ def test_the_tokens_of_an_account_end_with_it(accounts: AccountStore) -> None:
 
 @pytest.mark.promise("SEC-73")
 def test_a_token_may_do_no_more_than_its_owner(accounts: AccountStore) -> None:
-    with pytest.raises(AccountRefused, check=says(Refusal.TOKEN_EXCEEDS_OWNER, name="carl")):
+    with pytest.raises(AccountRefused, check=says(AccessRefusal.TOKEN_EXCEEDS_OWNER, name="carl")):
         accounts.add_token("scripts", Right.OPERATOR, "carl")
     token = accounts.add_token("scripts", Right.OPERATOR, "anna")
     links = accounts.add_token("links", Right.LINKS, "anna")
@@ -131,5 +131,5 @@ def test_a_token_may_do_no_more_than_its_owner(accounts: AccountStore) -> None:
     assert accounts.token_with(token) == ("scripts", Right.VIEWER)
     assert accounts.token_with(links) == ("links", Right.LINKS)
     accounts.disable("anna")
-    with pytest.raises(AccountRefused, check=says(Refusal.ACCOUNT_SHUT, name="anna")):
+    with pytest.raises(AccountRefused, check=says(AccessRefusal.ACCOUNT_SHUT, name="anna")):
         accounts.add_token("more", Right.VIEWER, "anna")

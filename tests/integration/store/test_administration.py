@@ -10,10 +10,10 @@ from sqlalchemy import update
 from producer.admin.records.models import ProjectClaim
 from producer.admin.records.project_claims import ClaimState
 from producer.admin.records.transaction import Store
-from shared.codes.kinds import Kind
-from shared.codes.notice import written
-from shared.codes.refusals import Refusal
 from shared.events.snapshots import HelpdeskUser
+from shared.notices.kinds import Kind
+from shared.notices.notice import written
+from shared.notices.refusals import Refusal
 from shared.store.configuration.links import LinkKind
 from shared.store.configuration.matching import TrackerPerson
 from shared.store.configuration.metadata import RUNS_KEPT, Entry, MetadataKind

@@ -6,7 +6,7 @@ import threading
 from concurrent.futures import ThreadPoolExecutor
 
 from producer.admin.records.transaction import Store
-from shared.codes.notice import written
+from shared.notices.notice import written
 from shared.store.tables.ledger import DryRunObject
 
 MARK = "[deskbridge dry run 1]"

@@ -10,9 +10,9 @@ import pytest
 from sqlalchemy import update
 
 from producer.admin.records.transaction import Store
-from shared.codes.notice import written
-from shared.codes.refusals import Refusal
 from shared.errors import NotFound
+from shared.notices.notice import written
+from shared.notices.refusals import Refusal
 from shared.store.journal.appending import Accepted
 from shared.store.journal.journal import Done
 from shared.store.tables.journal import EventState, JournalEvent

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from producer.admin.records.transaction import Store
-from shared.codes.kinds import Kind
-from shared.codes.notice import written
+from shared.notices.kinds import Kind
+from shared.notices.notice import written
 from shared.store.ledger.statements import Claim
 from shared.store.tables.journal import EventState
 from shared.store.tables.ledger import LedgerState

@@ -11,7 +11,7 @@ from sqlalchemy import insert
 from producer.admin.decisions.held import held_page, held_row, held_rows
 from producer.admin.people.misattributed import WrongAuthor, misattributed
 from producer.admin.records.transaction import Store
-from shared.codes.kinds import Kind
+from shared.notices.kinds import Kind
 from shared.store.journal import ticket_queries
 from shared.store.tables.journal import TicketState
 from shared.store.tables.ledger import (

@@ -8,11 +8,11 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from producer.admin.records.transaction import Store
-from shared.codes.notice import Written, written
 from shared.events.config import PluginConfig
 from shared.events.parsing import parse_event
 from shared.events.snapshots import HelpdeskUser
 from shared.metadata.rows import person
+from shared.notices.notice import Written, written
 from shared.store.configuration.links import Link, LinkKind
 from shared.store.configuration.matching import TrackerPerson
 from shared.store.journal.trace import Step

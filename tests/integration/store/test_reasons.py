@@ -13,12 +13,12 @@ from producer.admin.looking.story import trace_json, trace_ticket
 from producer.admin.migrations.upgrading import upgrade
 from producer.admin.records.transaction import Store
 from producer.admin.showing.shapes import event_json, held_json
-from shared.codes.faults import Detail
-from shared.codes.kinds import Kind
-from shared.codes.notice import Notice, written
-from shared.codes.reasons import Reason
-from shared.codes.steps import What
 from shared.errors import TrackerRejected
+from shared.notices.faults import Detail
+from shared.notices.kinds import Kind
+from shared.notices.notice import Notice, written
+from shared.notices.reasons import Reason
+from shared.notices.steps import What
 from shared.store.journal.trace import Step
 from shared.store.tables.database import Database
 from shared.store.tables.explained import SENTENCES_OF_BEFORE

@@ -12,9 +12,9 @@ from sqlalchemy import select, update
 
 from producer.admin.decisions.held import NotResolved, decide
 from producer.admin.records.transaction import Store
-from shared.codes.kinds import Kind
-from shared.codes.notice import written
-from shared.codes.refusals import Refusal
+from shared.notices.kinds import Kind
+from shared.notices.notice import written
+from shared.notices.refusals import Refusal
 from shared.process.settings import Settings
 from shared.store.journal.trace import Step
 from shared.store.tables.journal import EventState, JournalEvent, TraceStep

@@ -7,7 +7,7 @@ from typing import Any
 from sqlalchemy import update
 
 from producer.admin.records.transaction import Store
-from shared.codes.reasons import Reason
+from shared.notices.reasons import Reason
 from shared.process.itself import Process
 from shared.store.journal.journal_queries import Unlinked
 from shared.store.tables.journal import EventState, JournalEvent, ProducerSign

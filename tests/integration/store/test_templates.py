@@ -10,8 +10,9 @@ from sqlalchemy.exc import IntegrityError
 
 from producer.admin.records.transaction import Store
 from producer.admin.templates.templates import Described, EditedMeanwhile, TemplateRefused, TemplateStore
-from shared.codes.refusals import Refusal
 from shared.errors import BridgeError, NotFound, TemplateError
+from shared.notices.refusals import Refusal
+from shared.notices.templates import TemplateRefusal
 from shared.store.tables.configuration import PayloadTemplate
 from tests.support.refusals import says
 
@@ -63,7 +64,7 @@ def test_a_deactivated_template_leaves_the_operation_to_the_standard_body(
     templates.activate(made.id, "anna")
     assert templates.deactivate(made.id, "bert").active_version is None
     assert active(store) == {}
-    with pytest.raises(TemplateRefused, check=says(Refusal.TEMPLATE_NOT_ACTIVE)):
+    with pytest.raises(TemplateRefused, check=says(TemplateRefusal.TEMPLATE_NOT_ACTIVE)):
         templates.deactivate(made.id, "bert")
 
 
@@ -109,7 +110,7 @@ def test_of_templates_put_back_in_force_at_the_same_moment_one_is_and_the_others
 
     with ThreadPoolExecutor(6) as pool:
         told = set(pool.map(roll_back, made))
-    assert told <= {"", Refusal.TEMPLATE_ACTIVATED_MEANWHILE}
+    assert told <= {"", TemplateRefusal.TEMPLATE_ACTIVATED_MEANWHILE}
     assert len([one for one in templates.list() if one.active_version]) == 1
 
 
@@ -155,7 +156,7 @@ def test_an_edit_waits_until_it_is_activated(templates: TemplateStore, store: St
 def test_of_two_edits_of_the_same_version_the_second_is_refused(templates: TemplateStore) -> None:
     made = make(templates)
     templates.edit(made.id, BETTER, "anna", based_on=1)
-    with pytest.raises(EditedMeanwhile, check=says(Refusal.TEMPLATE_CONFLICT, version=2, based_on=1)):
+    with pytest.raises(EditedMeanwhile, check=says(TemplateRefusal.TEMPLATE_CONFLICT, version=2, based_on=1)):
         templates.edit(made.id, GOOD, "bert", based_on=1)
     assert templates.show(made.id).body == BETTER
 
@@ -209,7 +210,7 @@ def test_nothing_can_be_rolled_back_that_was_never_in_force(templates: TemplateS
 def test_what_is_active_cannot_be_deleted(templates: TemplateStore) -> None:
     made = make(templates)
     templates.activate(made.id, "anna")
-    with pytest.raises(TemplateRefused, check=says(Refusal.TEMPLATE_IS_ACTIVE)):
+    with pytest.raises(TemplateRefused, check=says(TemplateRefusal.TEMPLATE_IS_ACTIVE)):
         templates.delete(made.id)
     templates.deactivate(made.id, "anna")
     templates.delete(made.id)

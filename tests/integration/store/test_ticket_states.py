@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from producer.admin.records.transaction import Store, Transaction
-from shared.codes.kinds import Kind
-from shared.codes.notice import written
-from shared.codes.reasons import Reason
+from shared.notices.kinds import Kind
+from shared.notices.notice import written
+from shared.notices.reasons import Reason
 from shared.store.journal.ticket_queries import Desired
 from shared.store.ledger.statements import Claim
 from shared.store.tables.journal import TicketState

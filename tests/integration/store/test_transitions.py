@@ -11,9 +11,9 @@ from typing import Any, cast
 import pytest
 from sqlalchemy import Table, update
 
-from shared.codes.kinds import Kind
-from shared.codes.notice import Notice, written
 from shared.events.config import PluginConfig
+from shared.notices.kinds import Kind
+from shared.notices.notice import Notice, written
 from shared.store.decisions import ENDED_WELL, Decisions
 from shared.store.journal.journal import Journal
 from shared.store.ledger.statements import Answered, Claim

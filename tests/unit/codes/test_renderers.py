@@ -13,11 +13,12 @@ from producer.admin.showing.shapes import failure_json, reason_json, warnings_js
 from producer.commands.output import plain
 from producer.console.drawing.view import _said, _why
 from producer.web.problems import Problem
-from shared.codes.invalid import Invalid, faults_in, faulty
-from shared.codes.notice import Notice, from_json, to_json
-from shared.codes.refusals import Refusal
-from shared.sentences.language import speaking
-from shared.sentences.render import because, sentence
+from shared.notices.access import AccessRefusal
+from shared.notices.invalid import Invalid, faults_in, faulty
+from shared.notices.language import speaking
+from shared.notices.notice import Notice, from_json, to_json
+from shared.notices.refusals import Refusal
+from shared.notices.render import because, sentence
 from shared.telemetry.logs import log_fields, reason_fields
 from tests.support.catalogue import FOLDER
 from tests.unit.codes.test_sentences import CODES, params_for
@@ -66,9 +67,14 @@ def test_every_code_is_said_in_french() -> None:
 
 def test_a_log_line_is_english_whoever_it_is_logged_for() -> None:
     with (FOLDER / "fr" / "deskbridge.mo").open("rb") as file, speaking(GNUTranslations(file)):
-        assert sentence(Refusal.SIGN_IN_BUSY()) != "too many sign in at this moment: try again"
-        assert reason_fields(Refusal.SIGN_IN_BUSY())["reason"] == "too many sign in at this moment: try again"
-        assert log_fields(Refusal.SIGN_IN_BUSY())["event"] == "too many sign in at this moment: try again"
+        assert sentence(AccessRefusal.SIGN_IN_BUSY()) != "too many sign in at this moment: try again"
+        assert (
+            reason_fields(AccessRefusal.SIGN_IN_BUSY())["reason"]
+            == "too many sign in at this moment: try again"
+        )
+        assert (
+            log_fields(AccessRefusal.SIGN_IN_BUSY())["event"] == "too many sign in at this moment: try again"
+        )
 
 
 def test_every_code_comes_back_from_where_it_is_stored() -> None:
@@ -86,4 +92,4 @@ def test_faults_are_found_by_their_fields_also_where_they_were_stored() -> None:
     assert faults_in(Refusal.API_KEY_EMPTY(field="api_key")) == [
         ("api_key", Refusal.API_KEY_EMPTY(field="api_key"))
     ]
-    assert faults_in(Refusal.SIGN_IN_BUSY()) == []
+    assert faults_in(AccessRefusal.SIGN_IN_BUSY()) == []

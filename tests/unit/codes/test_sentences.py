@@ -9,16 +9,16 @@ from pathlib import Path
 
 import pytest
 
-import shared.codes
-from shared.codes.faults import Fault
-from shared.codes.notice import Code, Notice, Written, codes_in, from_json, to_json, written
-from shared.codes.refusals import Formerly
-from shared.codes.templates import TemplateProblem
+import shared.notices
 from shared.errors import TemplateError
-from shared.sentences.render import WHAT, WHY, because, sentence
-from shared.sentences.template import Plural, fill, names
+from shared.notices.faults import Fault
+from shared.notices.notice import Code, Notice, Written, codes_in, from_json, to_json, written
+from shared.notices.refusals import Formerly
+from shared.notices.render import WHAT, WHY, because, sentence
+from shared.notices.template import Plural, fill, names
+from shared.notices.templates import TemplateProblem
 
-ROOT = Path(shared.codes.__file__).parents[2]
+ROOT = Path(shared.notices.__file__).parents[2]
 SAMPLES: dict[str, object] = {"kind": "ticket"}
 COUNTED = [
     "attempts",
@@ -44,7 +44,7 @@ LISTS = (
 
 def subjects() -> list[type[Code]]:
     for module in (ROOT / "shared" / "codes").glob("*.py"):
-        __import__(f"shared.codes.{module.stem}")
+        __import__(f"shared.notices.{module.stem}")
     return sorted(Code.__subclasses__(), key=lambda one: one.__name__)
 
 

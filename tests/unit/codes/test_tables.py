@@ -10,16 +10,17 @@ import pytest
 from producer.admin.doctor import tracker as doctor
 from producer.admin.projects import links as linking
 from shared import errors
-from shared.codes.cautions import Caution
-from shared.codes.findings import Finding
-from shared.codes.limits import CallLimitBy
-from shared.codes.notice import Code, Notice
-from shared.codes.reasons import Reason
-from shared.codes.refusals import Refusal
-from shared.codes.templates import JsonType, TemplateProblem
 from shared.errors import TrackerError
+from shared.notices.access import AccessRefusal
+from shared.notices.cautions import Caution
+from shared.notices.doctor_work import WorkFinding
+from shared.notices.limits import CallLimitBy
+from shared.notices.notice import Code, Notice
+from shared.notices.reasons import Reason
+from shared.notices.refusals import Refusal
+from shared.notices.render import sentence
+from shared.notices.templates import JsonType, TemplateProblem
 from shared.refusals import custom_field_hints, issue_hints, other_hints
-from shared.sentences.render import sentence
 from shared.store.configuration.links import Link, LinkKind
 from shared.templating.catalogue import SORTS
 from shared.templating.values import kind_of
@@ -55,11 +56,11 @@ MADE: dict[str, list[Callable[[], Notice]]] = {
     "limits of calls": [partial(code, ratio=1.2) for code in CallLimitBy],
     "failed events": [
         partial(code, count=2, cause=Reason.NO_LINK(), code="no_link")
-        for code in (Finding.EVENTS_FAILED_FOR, Finding.EVENTS_FIXED)
+        for code in (WorkFinding.EVENTS_FAILED_FOR, WorkFinding.EVENTS_FIXED)
     ],
     "rights": [
         partial(code, rights=["viewer", "links"])
-        for code in (Refusal.ACCOUNT_RIGHT_UNKNOWN, Refusal.TOKEN_RIGHT_UNKNOWN)
+        for code in (AccessRefusal.ACCOUNT_RIGHT_UNKNOWN, AccessRefusal.TOKEN_RIGHT_UNKNOWN)
     ],
     "missing databases": [
         partial(code, file="/var/x.sqlite3")

@@ -17,9 +17,9 @@ from typer.testing import CliRunner, Result
 
 from producer.admin.records.transaction import Store
 from producer.commands.main import app
-from shared.codes.notice import Notice, written
-from shared.codes.reasons import Reason
 from shared.events.delivery import parse_delivery
+from shared.notices.notice import Notice, written
+from shared.notices.reasons import Reason
 from shared.store.tables.database import Database
 from shared.store.tables.journal import EventState
 from tests.support.databases import make_tables

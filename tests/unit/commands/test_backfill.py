@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from shared.codes.kinds import Kind
-from shared.codes.notice import written
+from shared.notices.kinds import Kind
+from shared.notices.notice import written
 from shared.store.configuration.links import Link, LinkKind
 from shared.store.tables.ledger import LedgerState
 from tests.unit.commands.conftest import Shell

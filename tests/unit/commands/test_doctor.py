@@ -8,7 +8,9 @@ import pytest
 
 from producer.admin.doctor.finding import RECORDS, CheckResult, Status
 from producer.admin.doctor.installation import Installation
-from shared.codes.findings import Finding
+from shared.notices.doctor_service import ServiceFinding
+from shared.notices.doctor_setup import SetupFinding
+from shared.notices.doctor_tracker import TrackerFinding
 from tests.unit.commands.conftest import Shell
 
 
@@ -39,7 +41,7 @@ def test_only_a_failure_makes_the_exit_code_1(
 ) -> None:
     monkeypatch.setattr(
         "producer.admin.doctor.examination.examine",
-        lambda _patient: [CheckResult("role", status, Finding.ROLE_NOT_SET())],
+        lambda _patient: [CheckResult("role", status, SetupFinding.ROLE_NOT_SET())],
     )
     assert shell.type("doctor").exit_code == code
 
@@ -62,10 +64,10 @@ def test_with_all_it_waits_for_the_tracker_as_long_as_it_takes(
 def test_links_that_were_not_all_looked_at_are_a_line_of_their_own(
     shell: Shell, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    read = Finding.LINKS_NOT_ALL_READ(read=1400, count=2000, seconds=5.0)
+    read = TrackerFinding.LINKS_NOT_ALL_READ(read=1400, count=2000, seconds=5.0)
     found = [
         CheckResult("links", Status.UNKNOWN, read),
-        *(CheckResult(check, Status.UNKNOWN, Finding.NOT_LOOKED_AT()) for check in ("role", "ids")),
+        *(CheckResult(check, Status.UNKNOWN, ServiceFinding.NOT_LOOKED_AT()) for check in ("role", "ids")),
     ]
     monkeypatch.setattr("producer.admin.doctor.examination.examine", lambda _patient: found)
     lines = shell.type("doctor").stdout.splitlines()

@@ -7,9 +7,9 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from shared.codes.invalid import Invalid
-from shared.codes.notice import written
-from shared.codes.reasons import Reason
+from shared.notices.invalid import Invalid
+from shared.notices.notice import written
+from shared.notices.reasons import Reason
 from shared.store.tables.journal import EventState
 from tests.helpdesks.recorded_requests import recorded
 from tests.support.events import task, task_event, ticket, ticket_event

@@ -15,7 +15,7 @@ from sqlalchemy.exc import OperationalError, ProgrammingError
 from producer.admin.migrations.upgrading import upgrade
 from producer.admin.showing.failures import why
 from producer.commands.main import app
-from shared.codes.refusals import Refusal
+from shared.notices.refusals import Refusal
 from shared.store.tables.database import Database
 from tests.unit.commands.conftest import Shell
 

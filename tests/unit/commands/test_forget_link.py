@@ -5,12 +5,12 @@ from __future__ import annotations
 import pytest
 
 from producer.commands import forget_link
-from shared.codes.authors import Misattribution
-from shared.codes.changes import Did
-from shared.codes.kinds import Kind
-from shared.codes.notice import written
-from shared.codes.reasons import Reason
-from shared.codes.steps import What
+from shared.notices.authors import Misattribution
+from shared.notices.changes import Did
+from shared.notices.kinds import Kind
+from shared.notices.notice import written
+from shared.notices.reasons import Reason
+from shared.notices.steps import What
 from shared.store.tables.ledger import LedgerRow, LedgerState
 from tests.support.events import task_event
 from tests.unit.commands.conftest import Shell

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from shared.codes.authors import Misattribution
-from shared.codes.kinds import Kind
-from shared.codes.notice import written
+from shared.notices.authors import Misattribution
+from shared.notices.kinds import Kind
+from shared.notices.notice import written
 from shared.store.ledger.statements import Claim
 from shared.store.tables.journal import EventState
 from shared.store.tables.ledger import LedgerState

@@ -10,8 +10,8 @@ import pytest
 from producer.admin.showing.moments import when
 from producer.admin.showing.shapes import stamp
 from producer.commands.output import count, plain
-from shared.codes.notice import Written
 from shared.events.snapshots import HelpdeskUser
+from shared.notices.notice import Written
 from shared.store.configuration.matching import TrackerPerson
 from shared.store.configuration.metadata import Entry, MetadataKind
 from shared.store.journal.trace import Step

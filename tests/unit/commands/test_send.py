@@ -18,8 +18,8 @@ from producer.hooks.intake import deliveries
 from producer.hooks.signatures import Verifier
 from producer.web.bodies import LARGEST_BODY
 from producer.web.problems import Problem
-from shared.codes.invalid import Invalid
-from shared.codes.refusals import Refusal
+from shared.notices.invalid import Invalid
+from shared.notices.refusals import Refusal
 from tests.support.events import task_event, ticket, ticket_event
 from tests.support.refusals import says
 from tests.unit.commands.conftest import SECRET, Shell

@@ -10,8 +10,8 @@ from cryptography.fernet import Fernet
 from typer.testing import CliRunner
 
 from producer.commands.main import app
-from shared.codes.kinds import Kind
 from shared.events.config import PluginConfig
+from shared.notices.kinds import Kind
 from shared.store.configuration.links import Link, LinkKind
 from shared.store.configuration.matching import TrackerPerson
 from shared.store.configuration.metadata import Entry, MetadataKind

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from producer.admin.templates.templates import Described, TemplateStore
-from shared.codes.faults import Fault
-from shared.codes.notice import to_json
-from shared.codes.templates import TemplateProblem
+from shared.notices.faults import Fault
+from shared.notices.notice import to_json
+from shared.notices.templates import TemplateProblem
 from shared.templating.operations import Operation
 from tests.support.events import SUPPORT_ENTITY, task, task_event, ticket_event
 from tests.unit.commands.conftest import Shell

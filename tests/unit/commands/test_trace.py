@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 
-from shared.codes.kinds import Kind
-from shared.codes.notice import Written, written
+from shared.notices.kinds import Kind
+from shared.notices.notice import Written, written
 from shared.store.configuration.matching import TrackerPerson
 from shared.store.journal.trace import Step
 from shared.store.tables.journal import EventState

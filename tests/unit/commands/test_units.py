@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 from producer.admin.units import installation
 from producer.admin.units.installation import CannotInstall, install, planned
 from producer.commands.main import app
-from shared.codes.refusals import Refusal
+from shared.notices.refusals import Refusal
 from tests.support.refusals import says
 from worker.health import LOOK_S
 

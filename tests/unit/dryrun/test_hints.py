@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from shared.codes.hints import Hint
+from shared.notices.hints import Hint
 from shared.refusals import records
 from shared.refusals.hints import explain, hints, ignored
 from shared.refusals.known import Explanation, Known

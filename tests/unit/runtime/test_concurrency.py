@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from shared.codes.limits import CallLimitBy
+from shared.notices.limits import CallLimitBy
 from tests.support.queueing_tracker import Simulation
 from worker.runtime.concurrency import PROBE_EVERY_S, ConcurrencyLimit
 

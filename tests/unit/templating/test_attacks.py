@@ -13,8 +13,8 @@ from typing import Any
 
 import pytest
 
-from shared.codes.templates import TemplateWarning
 from shared.errors import TemplateError
+from shared.notices.templates import TemplateWarning
 from shared.templating.catalogue import catalogue_for, sample
 from shared.templating.operations import Operation
 from shared.templating.render import Engine

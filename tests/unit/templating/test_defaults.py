@@ -12,8 +12,6 @@ from hypothesis import strategies as st
 
 from producer.admin.projects.project_forms import ProjectForm
 from producer.admin.templates.defaults import default_template
-from shared.codes.notice import Notice
-from shared.codes.templates import TemplateWarning
 from shared.events.config import PluginConfig
 from shared.events.payloads import (
     LONGEST_COMMENT,
@@ -24,6 +22,8 @@ from shared.events.payloads import (
     time_entry_body,
 )
 from shared.events.snapshots import Ticket, TicketTask
+from shared.notices.notice import Notice
+from shared.notices.templates import TemplateWarning
 from shared.templating.catalogue import FormPart, catalogue_for, from_form, from_ticket, sample
 from shared.templating.operations import OPERATIONS, CustomField, Operation
 from shared.templating.render import Engine

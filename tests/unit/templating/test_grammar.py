@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from shared.codes.templates import TemplateWarning
+from shared.notices.templates import TemplateWarning
 from tests.unit.templating.support import body, fault, one, render
 
 TITLE = "Printer on the 2nd floor"

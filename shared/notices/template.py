@@ -1,6 +1,6 @@
 """The grammar of sentences: plain texts with named placeholders, as translators know them.
 
-`{name}`       the parameter; a nested Coded as its own sentence, a list joined by commas
+`{name}`       the parameter; a nested notice as its own sentence, a list joined by commas
 `{name:spec}`  a number formatted as Python does (`{hours:.2f}`); a list joined by another separator (`{errors:; }`);
                `{kind:noun}`: what a ticket, or a ticket task, is on the tracker;
                `{kind:word}`: a word that programs use, such as `entity` or `in_doubt`, as people know it
@@ -11,29 +11,18 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
-from shared.codes.kinds import Kind
-from shared.codes.notice import Notice
-from shared.sentences.language import numeral, said
+from shared.notices.kinds import Kind
+from shared.notices.language import numeral, said
+from shared.notices.notice import Notice, Plural, Sentence
 
 PLACEHOLDER = re.compile(r"\{(\w+)(?::([^{}]*))?\}")
 OPTIONAL = re.compile(r"(\[[^\[\]]*\])")
 Say = Callable[[Notice], str]
 
 
-@dataclass(frozen=True, slots=True)
-class Plural:
-    """A sentence that depends on the parameter `count`."""
-
-    one: str
-    many: str
-
-
-Sentence = str | Plural
-Table = Mapping[str, Sentence]
 Piece = tuple[str, str, str]
 """A text, and what follows it: a parameter's name, empty at the end, and how it is said."""
 
@@ -44,7 +33,7 @@ def fill(sentence: Sentence, params: Mapping[str, Any], say: Say) -> str:
     Args:
         sentence: the template.
         params: by name.
-        say: returns the sentence of a nested Coded.
+        say: returns the sentence of a nested notice.
 
     Raises:
         LookupError, TypeError, ValueError: a parameter is missing, or not of the kind that its place takes.

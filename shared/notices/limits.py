@@ -4,19 +4,25 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from shared.codes.notice import Code, Notice
+from shared.notices.notice import Code, Notice, message
 
 
-class CallLimitBy(Code):
+class CallLimitBy(Code, article="KB-TRACKER-008"):
     """What the limit follows (decision 22)."""
 
-    OPENING = "limited_while_opening"
+    OPENING = message(
+        "limited_while_opening",
+        "they take hardly longer than without load, so more are made as soon as they are wanted",
+    )
     """Calls take hardly longer than without load: more are made as soon as they are wanted."""
-    QUEUEING = "limited_by_queueing"
+    QUEUEING = message(
+        "limited_by_queueing",
+        "they take {ratio:.1f} times as long as without load, so more would only wait within the tracker",
+    )
     """Calls take longer than without load: more would only wait in the tracker."""
-    ERRORS = "limited_by_errors"
+    ERRORS = message("limited_by_errors", "some got no answer, or were refused because of load")
     """Calls got no answer, or were refused because of load."""
-    BOUND = "limited_by_workers"
+    BOUND = message("limited_by_workers", "that is all that the worker can make (--concurrency)")
     """All that the worker can make are made."""
 
 

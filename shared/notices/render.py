@@ -5,67 +5,85 @@ Nothing that is stored, compared or counted may depend on what comes out.
 
 from __future__ import annotations
 
-from shared.codes.notice import Notice, Written, to_json
-from shared.sentences import (
+from collections.abc import Mapping
+
+from shared.notices import (
+    access,
     authors,
     cautions,
     changes,
     deliveries,
+    doctor_helpdesk,
+    doctor_service,
+    doctor_setup,
+    doctor_tracker,
+    doctor_work,
     faults,
-    findings,
     hints,
     invalid,
     limits,
+    notice,
     reasons,
     refusals,
     steps,
     templates,
 )
-from shared.sentences.language import counted, said
-from shared.sentences.template import PLACEHOLDER, Plural, Sentence, Table, fill
+from shared.notices.language import counted, said
+from shared.notices.notice import Code, Notice, Plural, Sentence, to_json
+from shared.notices.template import PLACEHOLDER, fill
 
-WHAT: Table = {
-    Written.AS_WRITTEN: "{text}",
-    **reasons.SENTENCES,
-    **authors.SENTENCES,
-    **steps.SENTENCES,
-    **faults.SENTENCES,
-    **hints.SENTENCES,
-    **findings.SENTENCES,
-    **refusals.SENTENCES,
-    **changes.SENTENCES,
-    **deliveries.SENTENCES,
-    **limits.SENTENCES,
-    **invalid.SENTENCES,
-    **cautions.SENTENCES,
-    **templates.SENTENCES,
-}
-WHY: Table = {
-    Written.AS_WRITTEN: "[{why}]",
-    **authors.WHY,
-    **steps.WHY,
-    **faults.WHY,
-    **hints.WHY,
-    **findings.WHY,
-    **refusals.WHY,
-    **deliveries.WHY,
-}
+SUBJECTS = (
+    access,
+    authors,
+    cautions,
+    changes,
+    deliveries,
+    doctor_helpdesk,
+    doctor_service,
+    doctor_setup,
+    doctor_tracker,
+    doctor_work,
+    faults,
+    hints,
+    invalid,
+    limits,
+    notice,
+    reasons,
+    refusals,
+    steps,
+    templates,
+)
+KINDS: tuple[type[Code], ...] = tuple(
+    kind
+    for subject in SUBJECTS
+    for kind in vars(subject).values()
+    if isinstance(kind, type) and issubclass(kind, Code) and kind.__module__ == subject.__name__ and len(kind)
+)
+CODES: Mapping[str, Code] = {code.value: code for kind in KINDS for code in kind}
+"""Every code that this version knows."""
 
 
 def sentence(notice: Notice) -> str:
     """Return what happened, or why, as a sentence; of a code that this version does not know the code itself."""
-    text = _said(WHAT, notice)
+    code = CODES.get(notice.code)
+    text = _said(code.text, notice) if code else None
     return _bare(notice) if text is None else text
 
 
 def because(notice: Notice) -> str:
     """Return the second sentence that some codes have: why it was done, or what to do about it; else nothing."""
-    return _said(WHY, notice) or ""
+    code = CODES.get(notice.code)
+    return (_said(code.why, notice) or "") if code and code.why else ""
+
+
+def article(code: str) -> str:
+    """Return the id of the article that explains a code; empty: none does."""
+    return CODES[code].article if code in CODES else ""
 
 
 def pattern(code: str) -> tuple[str, str]:
     """Return both sentences of a code with a gap for each parameter; empty texts for a code that there is not."""
-    return _gaps(WHAT.get(code, "")), _gaps(WHY.get(code, ""))
+    return (_gaps(CODES[code].text), _gaps(CODES[code].why)) if code in CODES else ("", "")
 
 
 def _gaps(template: Sentence) -> str:
@@ -73,10 +91,7 @@ def _gaps(template: Sentence) -> str:
     return PLACEHOLDER.sub("…", text.replace("[", "").replace("]", ""))
 
 
-def _said(table: Table, notice: Notice) -> str | None:
-    template = table.get(notice.code)
-    if template is None:
-        return None
+def _said(template: Sentence, notice: Notice) -> str | None:
     try:
         return fill(_translated(template, notice), notice.params, sentence)
     except (LookupError, TypeError, ValueError):  # parameters of another version

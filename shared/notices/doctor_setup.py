@@ -1,0 +1,196 @@
+"""What the doctor's checks say: settings, links, people and metadata."""
+
+from __future__ import annotations
+
+from shared.notices.notice import Code, Plural, message
+
+SYNC = "run `deskbridge sync-metadata`"
+MAP = "`deskbridge map-user HELPDESK_USER_ID TRACKER_USER_ID`"
+
+
+class SetupFinding(Code, article="KB-SETUP-006"):
+    """What a check of settings, links, people and metadata has found."""
+
+    API_KEY_STORED = message(
+        "api_key_stored",
+        "stored, and encrypted with the first of DESKBRIDGE_SECRET_KEYS",
+        article="KB-SETUP-001",
+    )
+    API_KEY_MISSING = message(
+        "api_key_missing",
+        "not stored",
+        why="store it with `deskbridge config set-api-key`",
+        article="KB-SETUP-001",
+    )
+    API_KEY_UNREADABLE = message(
+        "api_key_unreadable",
+        "{problem}",
+        why="set DESKBRIDGE_SECRET_KEYS as it was, or store the API key again",
+        article="KB-SETUP-001",
+    )
+    API_KEY_OLD_ENCRYPTION = message(
+        "api_key_old_encryption",
+        "encrypted with an older key",
+        why="run `deskbridge config rotate-keys`",
+        article="KB-SETUP-001",
+    )
+    METADATA_CURRENT = message("metadata_current", "synchronised at {at}", article="KB-SETUP-005")
+    METADATA_EMPTY = message(
+        "metadata_empty",
+        "no metadata of the tracker is cached, so no id can be checked",
+        why=SYNC,
+        article="KB-SETUP-005",
+    )
+    METADATA_OLD = message(
+        "metadata_old",
+        "{hours:.1f} hours old[; the last synchronisation failed: {error}]",
+        why=f"start a worker, or {SYNC}",
+        article="KB-SETUP-005",
+    )
+    METADATA_NOT_READ = message(
+        "metadata_not_read",
+        "the last synchronisation failed: {error}",
+        why="correct what the tracker fails on (its log names it), then run `deskbridge sync-metadata`",
+        article="KB-SETUP-005",
+    )
+    CONFIG_ID_UNKNOWN = message(
+        "config_id_unknown",
+        "{name}: {problem}",
+        why="`deskbridge config set {name}=…`",
+        article="KB-SETUP-007",
+    )
+    CONFIG_IDS_KNOWN = message(
+        "config_ids_known",
+        "every other id of the configuration exists on the tracker",
+        article="KB-SETUP-007",
+    )
+    ROLE_KNOWN = message("role_known", "technicians are given role {role_id}", article="KB-SETUP-003")
+    ROLE_NOT_SET = message(
+        "role_not_set",
+        "default_role_id is empty: no memberships are created; the administrator acts for non-members",
+        why="`deskbridge config set default_role_id=…`",
+        article="KB-SETUP-003",
+    )
+    ACTIVITY_KNOWN = message("activity_known", "activity {activity_id} exists", article="KB-TRACKER-006")
+    ACTIVITY_NOT_SET = message(
+        "activity_not_set",
+        "default_activity_id is empty: the tracker uses its own default, if it has one",
+        why="`deskbridge config set default_activity_id=…`",
+        article="KB-TRACKER-006",
+    )
+    STATUSES_MAPPED = message(
+        "statuses_mapped", "{mapped} mapped; every status seen in events is", article="KB-SETUP-004"
+    )
+    STATUSES_NOT_MAPPED = message(
+        "statuses_not_mapped",
+        "helpdesk statuses that are not mapped, so never sent: {statuses}",
+        why="`deskbridge config set 'status_map=…'`",
+        article="KB-SETUP-004",
+    )
+    STATUS_MAP_WRONG = message(
+        "status_map_wrong",
+        "status_map: {problem}",
+        why="`deskbridge config set 'status_map=…'`",
+        article="KB-SETUP-004",
+    )
+    PEOPLE_KNOWN = message(
+        "people_known", "helpdesk users seen in events: {total}, each known on the tracker"
+    )
+    PEOPLE_UNKNOWN = message(
+        "people_unknown",
+        "{unknown} of {total} helpdesk users are matched with no active tracker user, by the main e-mail or by "
+        "`map-user`: {people}; the administrator acts for them",
+        why=MAP,
+    )
+    PEOPLE_LOCKED = message(
+        "people_locked",
+        Plural(
+            "a helpdesk user is locked on the tracker: {people}; the administrator acts for them",
+            "{count} helpdesk users are locked on the tracker: {people}; the administrator acts for them",
+        ),
+        why="unlock them on the tracker, or say who does their work now with `deskbridge map-user`",
+    )
+    PEOPLE_DELETED = message(
+        "people_deleted",
+        Plural(
+            "the tracker user of a helpdesk user was deleted: {people}; the administrator acts for them",
+            "the tracker users of {count} helpdesk users were deleted: {people}; the administrator acts for them",
+        ),
+        why=MAP,
+    )
+    PEOPLE_AMBIGUOUS = message(
+        "people_ambiguous",
+        Plural(
+            "the administrator acts for a helpdesk user whose e-mail several tracker users have: {people}",
+            "the administrator acts for {count} helpdesk users whose e-mail several tracker users have: {people}",
+        ),
+        why=MAP,
+    )
+    MATCHES_NEW = message(
+        "matches_new",
+        Plural(
+            "a helpdesk user was matched by e-mail, and nobody has confirmed it: {people}",
+            "{count} helpdesk users were matched by e-mail, and nobody has confirmed it: {people}",
+        ),
+        why="`deskbridge users`, then `users --confirm`, or `map-user` where one is wrong",
+    )
+    MATCHES_WAIT = message(
+        "matches_wait",
+        Plural("a match waits for a person: {people}", "{count} matches wait for a person: {people}"),
+        why=MAP,
+    )
+    MEMBERSHIP_BY_EMAIL = message(
+        "membership_by_email",
+        Plural(
+            (
+                "whoever gets a technician's e-mail address on the tracker becomes a member of a private project: "
+                "{projects}"
+            ),
+            "whoever gets a technician's e-mail address on the tracker becomes a member of {count} private projects: "
+            "{projects}",
+        ),
+        why="`deskbridge config set membership_for=confirmed`, then `deskbridge users --confirm-all`",
+        article="KB-SETUP-003",
+    )
+    FORMATTING_KNOWN = message("formatting_known", "text_formatting is {formatting}", article="KB-SETUP-008")
+    FORMATTING_NOT_SET = message(
+        "formatting_not_set",
+        "text_formatting is not set: Redmine may turn plain text into lists, links and mentions, which mail people",
+        why="`deskbridge config set text_formatting=…` as in Redmine under Administration, Settings, Text formatting",
+        article="KB-SETUP-008",
+    )
+
+
+class Named(Code, article="KB-SETUP-006"):
+    """Somebody or something that a finding names, with what is known of it."""
+
+    STATUS_SEEN = message(
+        "status_seen",
+        Plural("{status} ({count} ticket)", "{status} ({count} tickets)"),
+        article="KB-SETUP-004",
+    )
+    STATUS_SEEN_OFTEN = message("status_seen_often", "{status} ({most}+ tickets)", article="KB-SETUP-004")
+    PERSON_MATCHED = message("person_matched", "{helpdesk_user_id} ({email}): {login}")
+    PERSON_WITH_EMAIL = message("person_with_email", "{helpdesk_user_id} ({email})")
+    PERSON_WITHOUT_EMAIL = message("person_without_email", "{helpdesk_user_id} (no e-mail)")
+    PERSON_FOUND_BY_EMAIL = message(
+        "person_found_by_email", "{helpdesk_user_id} ({email}; the tracker finds {candidates} by it)"
+    )
+    TEMPLATE_IN_FORCE = message("template_in_force", "{operation} ({name})", article="KB-TEMPLATE-001")
+    FIELD_REQUIRED_THERE = message("field_required_there", "{id} ({name})", article="KB-TRACKER-003")
+    LEFT_ON_TRACKER = message(
+        "left_on_tracker", "{kind:word} #{tracker_id} with “{mark}” ({because})", article="KB-TEMPLATE-002"
+    )
+    LEFT_WITHOUT_NUMBER = message(
+        "left_without_number",
+        "{kind:word} whose number is not known with “{mark}” ({because})",
+        article="KB-TEMPLATE-002",
+    )
+    NOT_DELETED_YET = message("not_deleted_yet", "not deleted yet", article="KB-TEMPLATE-002")
+    OTHER_INSTALLATION = message(
+        "other_installation",
+        "{installation}[ (a worker on {host}, {seconds:.0f} s ago)]",
+        article="KB-SERVICE-003",
+    )
+    THE_DATABASE = message("the_database", "the database", article="KB-SERVICE-007")
+    THE_TRACKER = message("the_tracker", "the tracker", article="KB-SERVICE-007")

@@ -1,0 +1,140 @@
+"""A notice, which is a code with its parameters: what happened, or why. Programs keep it; people read its sentence."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any, ClassVar, Self
+
+
+@dataclass(frozen=True, slots=True)
+class Notice:
+    """A code with its parameters.
+
+    Attributes:
+        code: a member of one of the enumerations in this package; of a newer version any other text.
+        params: plain JSON by name; a value may be another notice, such as the refusal that is the reason.
+    """
+
+    code: str
+    params: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Plural:
+    """A sentence that depends on the parameter `count`."""
+
+    one: str
+    many: str
+
+
+Sentence = str | Plural
+NOTHING_WRONG, WRONG_ASKED = "KB-WORK-006", "KB-COMMAND-001"
+"""Articles about the normal course of things, and about what was refused for what a person typed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """What belongs to a code."""
+
+    code: str
+    text: Sentence
+    why: Sentence
+    article: str | None
+
+
+def message(code: str, text: Sentence, *, why: Sentence = "", article: str | None = None) -> Message:
+    """Return a member of an enumeration of codes.
+
+    Args:
+        code: what is stored, sent and counted; it never changes.
+        text: what happened, in English, with placeholders (`shared.notices.template`).
+        why: why it was done, or what to do about it.
+        article: the id of the article that explains it; "": there is none; None: that of all codes of its kind.
+    """
+    return Message(code, text, why, article)
+
+
+class Code(StrEnum):
+    """Base of the enumerations of codes: a member that is called with its parameters is a notice.
+
+    Attributes:
+        text: what it says.
+        why: why it was done, or what to do about it; may be empty.
+    """
+
+    _value_: str
+    text: Sentence
+    why: Sentence
+    _own_article: str | None
+    _article: ClassVar[str]
+
+    def __new__(cls, said: Message) -> Self:
+        """Make a member."""
+        member = str.__new__(cls, said.code)
+        member._value_ = said.code
+        member.text, member.why, member._own_article = said.text, said.why, said.article
+        return member
+
+    def __init_subclass__(cls, article: str = "") -> None:
+        """Note the article of a kind's codes that have none of their own."""
+        cls._article = article
+
+    def __call__(self, **params: Any) -> Notice:
+        """Return this code with its parameters."""
+        return Notice(self, params)
+
+    @property
+    def article(self) -> str:
+        """The id of the article that explains it; empty: its own sentence says all there is to say."""
+        return self._article if self._own_article is None else self._own_article
+
+
+class Written(Code):
+    """What has no code: a sentence as versions before codes stored it, or as somebody else's message says it."""
+
+    AS_WRITTEN = message("as_written", "{text}", why="[{why}]")
+
+
+def written(text: str) -> Notice:
+    """Return a text that has no code of its own."""
+    return Written.AS_WRITTEN(text=text)
+
+
+def codes_in(value: Any) -> Iterator[str]:
+    """Yield every code of a notice, its own first, then those within its parameters."""
+    if isinstance(value, Notice):
+        yield str(value.code)
+        value = list(value.params.values())
+    for one in value if isinstance(value, list) else ():
+        yield from codes_in(one)
+
+
+def notice_json(notice: Notice) -> dict[str, Any]:
+    """Return a notice as plain JSON data."""
+    return {"code": str(notice.code), "params": to_json(notice.params)}
+
+
+def to_json(params: Mapping[str, Any]) -> dict[str, Any]:
+    """Return parameters as plain JSON data, a nested Coded as `{"code": …, "params": …}`."""
+    return {name: _out(value) for name, value in params.items() if value is not None}
+
+
+def from_json(params: Any) -> dict[str, Any]:
+    """Return stored parameters as `to_json` was given them; whatever is in them, it never fails."""
+    return {name: _in(value) for name, value in params.items()} if isinstance(params, dict) else {}
+
+
+def _out(value: Any) -> Any:
+    if isinstance(value, Notice):
+        return notice_json(value)
+    if isinstance(value, (list, tuple, set, frozenset)):
+        return [_out(one) for one in value]
+    return value
+
+
+def _in(value: Any) -> Any:
+    if isinstance(value, dict) and value.keys() == {"code", "params"}:
+        return Notice(str(value["code"]), from_json(value["params"]))
+    return [_in(one) for one in value] if isinstance(value, list) else value
