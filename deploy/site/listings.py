@@ -2,26 +2,20 @@
 
 from __future__ import annotations
 
-import pkgutil
 import re
-from collections.abc import Iterator
 from html import unescape
-from importlib import import_module
 
 import typer
 from fastapi import FastAPI
-from producer.admin.knowledge.by_code import BY_CODE
 from typer.cli import get_docs_for_click
 
-import shared.notices
 from deploy.site.markdown import code, link, table
 from deploy.site.tables import RECORDS
 from producer.commands.main import app
 from producer.console.app import create_console
 from producer.hooks.app import create_app
-from shared.notices.notice import Code
-from shared.notices.render import WHAT
-from shared.notices.template import Plural
+from shared.notices.notice import Code, Plural
+from shared.notices.render import KINDS
 from shared.process.settings import Settings
 
 LEFT_OUT = (
@@ -78,7 +72,7 @@ def _routes(application: FastAPI) -> str:
 def codes() -> str:
     """Return every code with its sentence and record, by its kind."""
     parts = []
-    for kind in _kinds():
+    for kind in KINDS:
         rows = ((code(str(one)), _sentence(one), _record(one)) for one in kind)
         parts += [
             f"## {kind.__name__}",
@@ -88,19 +82,10 @@ def codes() -> str:
     return "\n\n".join(parts)
 
 
-def _kinds() -> Iterator[type[Code]]:
-    for module in pkgutil.iter_modules(shared.notices.__path__):
-        name = f"shared.notices.{module.name}"
-        for kind in vars(import_module(name)).values():
-            if isinstance(kind, type) and issubclass(kind, Code) and kind.__module__ == name and len(kind):
-                yield kind
-
-
 def _sentence(one: Code) -> str:
-    template = WHAT.get(one, "")
-    return code((template.many if isinstance(template, Plural) else template).replace("`", "'"))
+    text = one.text.many if isinstance(one.text, Plural) else one.text
+    return code(text.replace("`", "'"))
 
 
 def _record(one: Code) -> str:
-    record = BY_CODE.get(str(one))
-    return link(f"{RECORDS}/{record}.md", record) if record else ""
+    return link(f"{RECORDS}/{one.article}.md", one.article) if one.article else ""

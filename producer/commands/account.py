@@ -12,7 +12,7 @@ from producer.commands.desk import open_desk, settings
 from producer.commands.output import print_json, say, table
 from producer.commands.register import Json, add
 from shared.notices.access import AccessRefusal
-from shared.notices.refusals import Refusal
+from shared.notices.notice import Code
 
 if TYPE_CHECKING:
     from producer.admin.access.accounts import KnownToken
@@ -173,7 +173,7 @@ def tokens(as_json: Json = False) -> None:
 
 
 def _right(
-    text: str, choices: tuple[Right, ...], otherwise: Refusal = AccessRefusal.ACCOUNT_RIGHT_UNKNOWN
+    text: str, choices: tuple[Right, ...], otherwise: Code = AccessRefusal.ACCOUNT_RIGHT_UNKNOWN
 ) -> Right:
     from producer.commands.failures import WrongUsage
 

@@ -33,15 +33,14 @@ def show(
 
     A code that only tells what was done has none: its own sentence says all there is to say.
     """
-    from producer.admin.knowledge.by_code import BY_CODE
     from producer.admin.knowledge.shipped import shipped
-    from shared.notices.render import pattern
+    from shared.notices.render import article, pattern
 
     what, why = pattern(record_id)
-    if what and record_id not in BY_CODE:
+    if what and not article(record_id):
         _tell(record_id, what, why, as_json=as_json)
         return
-    record = shipped(BY_CODE.get(record_id, record_id.upper()))
+    record = shipped(article(record_id) or record_id.upper())
     if as_json:
         print_json({**record.metadata, "body": record.body})
     else:

@@ -11,6 +11,8 @@ CLOSED = f"tracker project {PROJECT} is closed; reopen it there, or link another
 ARCHIVED = f"tracker project {PROJECT} is archived; unarchive it there, or link another one"
 ABSENT = f"tracker project {PROJECT} does not exist: it was deleted; link another one"
 CHOICES = "[; there are: {choices}][ and {more} more]"
+IGNORED, IDENTIFIER = "KB-HINT-015", "KB-HINT-009"
+"""Articles about what the tracker ignores silently, and about the identifiers of projects."""
 
 
 class Hint(Code, article="KB-HINT-001"):
@@ -25,7 +27,7 @@ class Hint(Code, article="KB-HINT-001"):
         article="KB-HINT-013",
     )
     REFERENCE_REPLACED = message(
-        "reference_replaced", "sent {sent}, but the tracker used {used}[ ({name})]", article="KB-HINT-015"
+        "reference_replaced", "sent {sent}, but the tracker used {used}[ ({name})]", article=IGNORED
     )
 
     NO_PROJECT_GIVEN = message("no_project_given", "no tracker project is given")
@@ -70,16 +72,14 @@ class Hint(Code, article="KB-HINT-001"):
     UNKNOWN_ISSUE_TYPE = message(
         "unknown_issue_type",
         "the tracker has no issue type {issue_type_id} and uses the project's first one" + CHOICES,
-        article="KB-HINT-015",
+        article=IGNORED,
     )
     UNKNOWN_STATUS = message(
         "unknown_status",
         f"the tracker has no status {{status_id}} and ignores it{CHOICES}",
-        article="KB-HINT-015",
+        article=IGNORED,
     )
-    NO_STATUS_GIVEN = message(
-        "no_status_given", "no status is sent, so it does not change", article="KB-HINT-015"
-    )
+    NO_STATUS_GIVEN = message("no_status_given", "no status is sent, so it does not change", article=IGNORED)
     UNKNOWN_WATCHERS = message(
         "unknown_watchers", f"no active tracker user {SINCE}: {{user_ids}}", article="KB-HINT-011"
     )
@@ -206,24 +206,24 @@ class Hint(Code, article="KB-HINT-001"):
         "the name has {length} characters; the maximum is {most}",
         article="KB-HINT-019",
     )
-    IDENTIFIER_EMPTY = message("identifier_empty", "the identifier is empty", article="KB-HINT-009")
+    IDENTIFIER_EMPTY = message("identifier_empty", "the identifier is empty", article=IDENTIFIER)
     IDENTIFIER_TOO_LONG = message(
         "identifier_too_long",
         "the identifier has {length} characters; the maximum is {most}",
-        article="KB-HINT-009",
+        article=IDENTIFIER,
     )
     IDENTIFIER_NOT_VALID = message(
         "identifier_not_valid",
         "expected lowercase letters a to z, digits, dashes and underscores, not only digits, and not `new`",
-        article="KB-HINT-009",
+        article=IDENTIFIER,
     )
     IDENTIFIER_TAKEN = message(
-        "identifier_taken", "already used by tracker project {project}", article="KB-HINT-009"
+        "identifier_taken", "already used by tracker project {project}", article=IDENTIFIER
     )
     MAYBE_IDENTIFIER_OF_ARCHIVED = message(
         "maybe_identifier_of_archived",
         "possibly already used by an archived project, which is in no list",
-        article="KB-HINT-009",
+        article=IDENTIFIER,
     )
     PARENT_PROJECT_NOT_ACTIVE = message(
         "parent_project_not_active",
@@ -289,10 +289,10 @@ class Hint(Code, article="KB-HINT-001"):
         "custom_field_takes_boolean", "the custom field {name} takes 0 or 1", article="KB-HINT-018"
     )
     UNKNOWN_CUSTOM_FIELD = message(
-        "unknown_custom_field", f"there is no such custom field here {SINCE}{CHOICES}", article="KB-HINT-015"
+        "unknown_custom_field", f"there is no such custom field here {SINCE}{CHOICES}", article=IGNORED
     )
     CUSTOM_FIELD_IGNORED = message(
         "custom_field_ignored",
         "the tracker has no custom field {field_id} there and ignored it",
-        article="KB-HINT-015",
+        article=IGNORED,
     )

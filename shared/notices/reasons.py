@@ -8,7 +8,7 @@ KEPT = "[; the tracker has the issue with other values of {fields} than were sen
 
 
 class Reason(Code, article=NOTHING_WRONG):
-    """Why something is as it is. Parameters are named as in `shared.notices.reasons`."""
+    """Why something is as it is."""
 
     # an event needs nothing, or nothing more
     NO_LINK = message(

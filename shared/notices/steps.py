@@ -9,7 +9,7 @@ AFTER_RESTORE = Reason.ASKED_AFTER_RESTORE.text
 
 
 class What(Code):
-    """What happened. Its sentence and the one that says why are in `shared.notices.steps`."""
+    """What happened."""
 
     # calls
     CALL_ANSWERED = message(

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from shared.notices.hints import Hint
+from shared.notices.hints import IDENTIFIER, IGNORED, Hint
 from shared.refusals import issue_hints, other_hints
 from shared.refusals.custom_field_hints import given_values, place, rule_for
 from shared.refusals.judging import Rule, blank, whole
 from shared.refusals.known import Explanation, Known
-from shared.refusals.records import IDENTIFIER, IGNORED
 from shared.templating.operations import Operation
 
 RULES: dict[Operation, tuple[Rule, ...]] = {

@@ -8,8 +8,7 @@ from datetime import date
 
 from shared.notices.faults import Detail
 from shared.notices.notice import Notice
-from shared.notices.render import sentence
-from shared.refusals.records import RECORDS
+from shared.notices.render import article, sentence
 from shared.store.configuration.metadata import Entry, MetadataKind
 from shared.store.transaction import Transaction
 from shared.tracker.projects import ProjectNow
@@ -35,7 +34,7 @@ class Explanation:
     @property
     def record(self) -> str:
         """The knowledge record about it."""
-        return RECORDS[self.why.code]
+        return article(self.why.code)
 
     @property
     def notice(self) -> Notice:

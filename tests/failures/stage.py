@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from cryptography.fernet import Fernet
-from producer.admin.knowledge.by_code import BY_CODE
 from pydantic import SecretStr
 
 from deploy.sandbox.tracker.control import StandIn
@@ -29,6 +28,7 @@ from shared.notices.doctor_service import ServiceFinding
 from shared.notices.doctor_setup import SetupFinding
 from shared.notices.doctor_work import WorkFinding
 from shared.notices.notice import Code
+from shared.notices.render import article
 from shared.store.tables.journal import EventState
 from tests.failures.redmine import RealRedmine
 from tests.support.bridge import Bridge
@@ -157,7 +157,7 @@ class Stage:
         found = list(examine(self.installation()))
         for one in found:
             if one.found.code not in OF_MANY_CHECKS:
-                assert BY_CODE[one.found.code] == RECORDS[one.check], f"another record than {one.check} names"
+                assert article(one.found.code) == RECORDS[one.check], f"another record than {one.check} names"
         return found
 
     def installation(self) -> Installation:

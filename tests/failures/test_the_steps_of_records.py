@@ -11,7 +11,6 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
-from producer.admin.knowledge.by_code import BY_CODE
 from sqlalchemy import update
 from typer.testing import Result
 
@@ -25,6 +24,7 @@ from shared.notices.invalid import Invalid
 from shared.notices.notice import Code
 from shared.notices.reasons import Reason
 from shared.notices.refusals import Refusal
+from shared.notices.render import article
 from shared.notices.steps import What
 from shared.store.tables.journal import EventState
 from shared.store.tables.types import clock
@@ -47,7 +47,7 @@ def commands(record: str) -> list[str]:
 def follow(shell: Shell, code: Code, filled: Mapping[str, Sequence[str]] | None = None) -> dict[str, str]:
     """Type every command of the steps of a code's record, with what is filled in; return what each said."""
     filled = filled or {}
-    named = commands(BY_CODE[code])
+    named = commands(article(code))
     assert set(filled) <= set(named), "the record has other commands"
     said = {}
     for line in named:
@@ -174,7 +174,7 @@ def test_a_project_whose_answer_was_lost_is_found_by_the_same_form(stage: Stage,
     form = ("create-project", "entity", "9", "--name", "Lab", "--identifier", "lab")
     stage.stand_in.fault("reset_before", method="POST", path="/projects.json", count=1)
     assert json_of(shell.type(*form, "--json").stdout)["error"]["code"] == Refusal.PROJECT_IN_DOUBT
-    assert commands(BY_CODE[Refusal.PROJECT_IN_DOUBT]) == []
+    assert commands(article(Refusal.PROJECT_IN_DOUBT)) == []
     with stage.bridge.store.database.transaction() as session:
         session.execute(update(ProjectClaim).values(settle_after=clock(-1)))
     assert "is linked to it" in shell.do(*form)
@@ -248,7 +248,7 @@ def test_the_steps_of_a_hint_let_the_event_go_on(stage: Stage, shell: Shell, one
     one.stage(stage)
     assert stage.work(**one.of_task) == EventState.FAILED, stage.trace().text
     assert one.hint in stage.trace().codes, stage.trace().text
-    assert commands(BY_CODE[one.hint]) == []
+    assert commands(article(one.hint)) == []
     one.repair(stage)
     shell.do("replay", "--state", "failed", "--code", str(one.hint))
     stage.replay()
@@ -277,7 +277,7 @@ def test_a_refused_form_is_taken_once_it_is_as_its_record_says(
         return shell.type("create-project", "entity", "9", *typed)
 
     assert send(wrong).exit_code == 1
-    assert commands(BY_CODE[code]) == []
+    assert commands(article(code)) == []
     assert "is linked to it" in send(right).stdout
 
 
@@ -312,7 +312,7 @@ def test_a_status_that_the_template_invents_is_taken_out(stage: Stage, shell: Sh
     stage.work(status=5)
     told = stage.trace()
     assert Hint.UNKNOWN_STATUS in told.codes or Reason.STATUS_REFUSED in told.codes, told.text
-    assert commands(BY_CODE[Hint.UNKNOWN_STATUS]) == []
+    assert commands(article(Hint.UNKNOWN_STATUS)) == []
 
 
 @pytest.mark.stand_in

@@ -32,7 +32,7 @@ from shared.notices.doctor_service import ServiceFinding
 from shared.notices.doctor_setup import Named, SetupFinding
 from shared.notices.doctor_tracker import TrackerFinding
 from shared.notices.doctor_work import WorkFinding
-from shared.notices.notice import written
+from shared.notices.notice import Code, written
 from shared.notices.steps import Which
 from shared.process.itself import Process
 from shared.redis.heartbeat import BEAT, WORKER, Heartbeats
@@ -232,7 +232,7 @@ def project_activities(_: Bridge, stand_in: StandIn) -> None:
     ],
 )
 def test_what_is_wrong_is_found(
-    healthy: Bridge, stand_in: StandIn, change: Change, check: str, status: str, code: Finding
+    healthy: Bridge, stand_in: StandIn, change: Change, check: str, status: str, code: Code
 ) -> None:
     change(healthy, stand_in)
     found = wrong(healthy)[check]
@@ -294,7 +294,7 @@ def test_what_is_held_for_nothing_is_found(healthy: Bridge) -> None:
     ],
 )
 def test_what_changed_on_the_tracker_is_found_at_once(
-    healthy: Bridge, stand_in: StandIn, change: Callable[[StandIn], object], check: str, code: Finding
+    healthy: Bridge, stand_in: StandIn, change: Callable[[StandIn], object], check: str, code: Code
 ) -> None:
     change(stand_in)
     assert wrong(healthy)[check].found.code == code

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import pytest
-from producer.admin.knowledge.by_code import BY_CODE
 
 from deploy.sandbox.tracker.control import StandIn
 from shared.errors import TrackerAway
 from shared.notices.faults import Detail, Fault
 from shared.notices.notice import Code, Notice
+from shared.notices.render import article
 from shared.tracker.answers import QUOTA_EXCEEDED, is_limiters
 from tests.support.bridge import Bridge
 from tests.support.events import task, task_event, ticket, ticket_event
@@ -217,7 +217,7 @@ def test_a_text_that_is_refused_on_the_way_is_called_that_and_other_tickets_go_t
     assert "base_url" not in event.reason
     assert bridge.breaker.current() is None
     assert leads_to(event.notice, detail)
-    assert BY_CODE[detail] == "KB-TRACKER-012"
+    assert article(detail) == "KB-TRACKER-012"
 
 
 @pytest.mark.parametrize(("kind", "status"), MADE_BY.items())

@@ -22,8 +22,8 @@ from producer.admin.doctor.finding import RECORDS
 from producer.admin.knowledge.record import parse_record
 from producer.console.drawing.markdown import texts_of
 from shared.notices.kinds import Kind
-from shared.notices.render import WHAT, WHY
-from shared.notices.template import Plural
+from shared.notices.notice import Plural
+from shared.notices.render import CODES
 from shared.templating.catalogue import catalogue_for
 from shared.templating.operations import FieldType, Operation, fields_for
 
@@ -43,8 +43,8 @@ def texts() -> set[Text]:
             found |= set(_extracted("python", path))
     for path in sorted((ROOT / "producer" / "console" / "views").glob("*.html")):
         found |= set(_extracted(babel_extract, path))
-    for table in (WHAT, WHY):
-        found |= {(one.one, one.many) if isinstance(one, Plural) else one for one in table.values()}
+    for code in CODES.values():
+        found |= {(one.one, one.many) if isinstance(one, Plural) else one for one in (code.text, code.why)}
     found |= {kind.noun for kind in Kind} | set(RECORDS)
     for operation in Operation:
         found |= {one.description for one in catalogue_for(operation).variables}

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from shared.notices.notice import Code, Notice
-from shared.notices.render import WHAT, WHY
+from shared.notices.render import CODES
 from shared.notices.template import names
 
 ROOT = Path(__file__).parents[2]
@@ -27,7 +27,8 @@ _make = Code.__call__
 @cache
 def needed(code: str) -> frozenset[str]:
     """Return the parameters that the sentences of a code cannot do without."""
-    return frozenset(name for table in (WHAT, WHY) if code in table for name in names(table[code])[0])
+    known = CODES[code]
+    return frozenset(name for text in (known.text, known.why) for name in names(text)[0])
 
 
 def _make_and_look(self: Code, **params: Any) -> Notice:

@@ -12,7 +12,8 @@ import pytest
 from producer.admin.showing.moments import when
 from producer.console.drawing.view import _exact, _many
 from shared.notices.language import speaking
-from shared.notices.template import Plural, names
+from shared.notices.notice import Plural
+from shared.notices.template import names
 from tests.support import catalogue
 
 PLACEHOLDER = re.compile(r"%\((\w+)\)")

@@ -13,7 +13,6 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from producer.admin.knowledge.by_code import BY_CODE, NOTHING_WRONG
 from typer.testing import CliRunner
 
 import shared.notices
@@ -22,9 +21,10 @@ from producer.admin.knowledge.record import NotARecord, faults_between, faults_o
 from producer.commands.main import app
 from shared.notices.changes import Did
 from shared.notices.doctor_service import ServiceFinding
-from shared.notices.notice import Code, Written
+from shared.notices.notice import NOTHING_WRONG, Code, Written
 from shared.notices.reasons import Reason
 from shared.notices.refusals import Refusal
+from shared.notices.render import article
 from shared.notices.steps import Actor, Arrival, What, Which
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -253,10 +253,10 @@ def test_every_code_has_a_record_or_only_tells_what_was_done() -> None:
     for code in EVERY_CODE:
         shown = CliRunner().invoke(app, ["knowledge", "show", str(code)])
         assert shown.exit_code == 0, f"{code}: {shown.output}"
-        if str(code) in BY_CODE:
-            assert (OURS / f"{BY_CODE[str(code)]}.md").exists(), code
-            assert code.name in Reason.__members__ or BY_CODE[str(code)] != NOTHING_WRONG, code
-            assert f"\n{BY_CODE[str(code)]} · " in shown.stdout, code
+        if article(code):
+            assert (OURS / f"{article(str(code))}.md").exists(), code
+            assert code.name in Reason.__members__ or article(str(code)) != NOTHING_WRONG, code
+            assert f"\n{article(str(code))} · " in shown.stdout, code
         else:
             assert isinstance(code, TELLS_WHAT_WAS_DONE) or code in SAYS_IT_ITSELF, code
             assert shown.stdout.startswith(f"{code}: "), code
@@ -277,7 +277,7 @@ def test_a_code_without_a_record_is_told_as_json_too() -> None:
 
 
 def test_what_stops_or_changes_an_event_is_not_called_the_normal_course() -> None:
-    normal = {code for code in Reason if BY_CODE[code] == NOTHING_WRONG}
+    normal = {code for code in Reason if article(code) == NOTHING_WRONG}
     assert {str(code) for code in normal} == NORMAL
 
 

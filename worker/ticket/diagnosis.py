@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from shared.refusals.records import IGNORED
-
 from shared.errors import BridgeError, NotBegun, TrackerRejected
 from shared.events.payloads import Body
 from shared.notices.faults import Detail
+from shared.notices.hints import IGNORED
 from shared.notices.notice import Notice
 from shared.notices.steps import What
 from shared.refusals.hints import explain

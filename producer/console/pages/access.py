@@ -14,7 +14,7 @@ from producer.console.entry.rights import require
 from producer.console.pages.parts import Form, go, page_router, show
 from producer.web.problems import Problem
 from shared.notices.access import AccessRefusal
-from shared.notices.refusals import Refusal
+from shared.notices.notice import Code
 
 router = page_router()
 PATH = "/console/access"
@@ -118,7 +118,7 @@ def _link(request: Request, desk: AtDesk, name: str) -> str:
 
 
 def _right(
-    text: str, choices: tuple[Right, ...], otherwise: Refusal = AccessRefusal.ACCOUNT_RIGHT_UNKNOWN
+    text: str, choices: tuple[Right, ...], otherwise: Code = AccessRefusal.ACCOUNT_RIGHT_UNKNOWN
 ) -> Right:
     found = next((one for one in choices if one == text), None)
     if found is None:

@@ -22,7 +22,6 @@ from shared.notices.faults import Detail
 from shared.notices.hints import Hint
 from shared.notices.invalid import Invalid
 from shared.notices.templates import TemplateRefusal
-from shared.refusals import records
 from shared.templating.operations import OPERATIONS, Operation
 from tests.support.bridge import Bridge
 from tests.support.dry_runs import (
@@ -106,14 +105,14 @@ def test_the_answer_is_told_unchanged(runs: DryRuns, stand_in: StandIn) -> None:
 def test_hints_are_the_same_in_every_language(language: str, runs: DryRuns, stand_in: StandIn) -> None:
     stand_in.patch("users", 1, language=language)
     tried: list[tuple[Operation, dict[str, Any], str]] = [
-        (ISSUE, {"subject": "x", "category_id": 3}, records.NOT_THERE),
-        (ISSUE, {"subject": "x", "priority_id": 99}, records.NOT_THERE),
-        (ISSUE, {"subject": "x", "watcher_user_ids": [5, 999]}, records.WATCHER),
-        (ISSUE, {"subject": "x", "project_id": 6}, records.NO_CREATION),
-        (ISSUE, {"subject": "x", "custom_fields": [{"id": 4, "value": "Fax"}]}, records.CHOICE),
-        (TIME, {"comments": "x", "activity_id": 12}, records.ACTIVITY),
-        (PROJECT, {"name": "x", "identifier": "y", "parent_id": 6}, records.PARENT_PROJECT),
-        (MEMBER, {"user_id": 999, "role_ids": [4]}, records.MEMBERSHIP),
+        (ISSUE, {"subject": "x", "category_id": 3}, "KB-HINT-014"),
+        (ISSUE, {"subject": "x", "priority_id": 99}, "KB-HINT-014"),
+        (ISSUE, {"subject": "x", "watcher_user_ids": [5, 999]}, "KB-HINT-011"),
+        (ISSUE, {"subject": "x", "project_id": 6}, "KB-HINT-001"),
+        (ISSUE, {"subject": "x", "custom_fields": [{"id": 4, "value": "Fax"}]}, "KB-HINT-004"),
+        (TIME, {"comments": "x", "activity_id": 12}, "KB-HINT-002"),
+        (PROJECT, {"name": "x", "identifier": "y", "parent_id": 6}, "KB-HINT-010"),
+        (MEMBER, {"user_id": 999, "role_ids": [4]}, "KB-HINT-008"),
     ]
     for operation, body, record in tried:
         told = dry_run(runs, operation, body)
@@ -125,7 +124,7 @@ def test_a_required_custom_field_is_the_hint(runs: DryRuns, stand_in: StandIn) -
     stand_in.settings(required_custom_fields=[3])
     sync_metadata(runs.store, runs.connect()[1])
     (hint,) = dry_run(runs, ISSUE, {"subject": "x"}).hints
-    assert (hint.field, hint.record) == ("issue.custom_fields[3]", records.REQUIRED_FIELD)
+    assert (hint.field, hint.record) == ("issue.custom_fields[3]", "KB-HINT-003")
 
 
 @pytest.mark.parametrize("operation", [TIME, STATUS, MEMBER])
@@ -145,7 +144,7 @@ def test_without_a_temporary_issue_there_is_no_dry_run_and_the_reason_is_told(
         DryRunRefused,
         check=says(
             TemplateRefusal.TEMPORARY_REFUSED,
-            Detail.EXPLAINED_BY(record=records.NO_CREATION),
+            Detail.EXPLAINED_BY(record="KB-HINT-001"),
             Hint.PROJECT_NOT_ACTIVE,
             kind="issue",
             status=422,
