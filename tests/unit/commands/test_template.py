@@ -79,7 +79,7 @@ def test_what_is_saved_and_activated_at_once_is_that_text_though_somebody_saves_
     def and_somebody_else(
         store: TemplateStore, template_id: int, body: str, who: str, **named: Any
     ) -> Described:
-        mine = kept(store, template_id, body, who, **named)
+        mine = kept(store, template_id, body, who, based_on=named["based_on"])
         kept(store, template_id, '{"issue": {"subject": "another"}}', "bert", based_on=mine.version)
         return mine
 
