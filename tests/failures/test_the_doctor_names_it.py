@@ -175,7 +175,8 @@ FAILURES = [
     ),
     Failure(
         "the REST API was switched off",
-        settings(rest_enabled=False), TrackerFinding.REST_API_OFF, "switch it on", ("key",), settings(rest_enabled=True),
+        settings(rest_enabled=False), TrackerFinding.REST_API_OFF, "switch it on", ("key",),
+        settings(rest_enabled=True),
     ),
     Failure(
         "the key was encrypted with another secret key",
@@ -200,7 +201,8 @@ FAILURES = [
     Failure(
         "a proxy drops the header of impersonation",
         lambda stage: stage.stand_in.fault("switch_ignored", path="/trackers.json"),
-        TrackerFinding.IMPERSONATION_IGNORED, "header_prefix", (), lambda stage: stage.tracker.clear_faults(), real=False,
+        TrackerFinding.IMPERSONATION_IGNORED, "header_prefix", (),
+        lambda stage: stage.tracker.clear_faults(), real=False,
     ),
     Failure(
         "a linked project was closed",
