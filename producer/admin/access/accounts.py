@@ -9,15 +9,14 @@ import hashlib
 import hmac
 import re
 import secrets
-import threading
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
 from sqlalchemy.exc import IntegrityError
 
+from producer.admin.access.passwords import LONGEST_PASSWORD, hash_of, matches
 from producer.admin.records.rights import OF_ACCOUNTS, Right
 from producer.admin.records.transaction import Store, Transaction
 from shared.errors import BridgeError, NotFound
@@ -31,29 +30,17 @@ if TYPE_CHECKING:
 
 NAME = re.compile(r"[\w.@+-][\w .@+-]{0,98}[\w.@+-]|[\w.@+-]")
 SHORTEST_PASSWORD = 12
-LONGEST_PASSWORD = 1000
 SESSION_S = 12 * 3600.0
 IDLE_S = 2 * 3600.0
 LINK_S = 15 * 60.0
 ROTATION_S = 3600.0
 """So long a token that was replaced goes on, until everything has the new one."""
-HASHING = threading.BoundedSemaphore(2)
-"""Each hash takes 64 MiB: forty at once took 2.4 GB."""
-
-LINE = threading.BoundedSemaphore(8)
-"""So many sign-ins are hashed or wait for it; whoever comes then is refused, so that threads are left for pages."""
-
-PATIENCE_S = 5.0
 PROVIDER = "single sign-on"
 """Who makes and changes accounts in the record of changes, where a provider's word does."""
 
 
 class AccountRefused(BridgeError):
     """An account or a token that cannot be made or changed so."""
-
-
-class TooBusy(BridgeError):
-    """Too many sign in at this moment."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,7 +115,7 @@ class AccountStore:
         """
         _check_name(name)
         _check_right(right)
-        hashed = None if password is None else _hash(_checked(password))
+        hashed = None if password is None else hash_of(_checked(password))
         try:
             with self._store.transaction() as tx:
                 tx.accounts.lock()
@@ -146,7 +133,7 @@ class AccountStore:
             NotFound: there is no such account.
             AccountRefused: the password is too short.
         """
-        hashed = _hash(_checked(password))
+        hashed = hash_of(_checked(password))
         with self._store.transaction() as tx:
             tx.accounts.lock()
             account = _found(tx, name)
@@ -311,7 +298,7 @@ class AccountStore:
         with self._store.transaction() as tx:
             account = tx.accounts.named(name)
         hashed = account.password_hash if account and account.disabled_at is None else None
-        return account if _matches(hashed, password) else None
+        return account if matches(hashed, password) else None
 
     def _begin(self, account: ConsoleAccount) -> str | None:
         """Begin a session, unless the account was disabled or got another password since it was read."""
@@ -495,49 +482,3 @@ def _checked(password: str) -> str:
     if not SHORTEST_PASSWORD <= len(password) <= LONGEST_PASSWORD:
         raise AccountRefused(AccessRefusal.PASSWORD_TOO_SHORT(least=SHORTEST_PASSWORD))
     return password
-
-
-def _hash(password: str) -> str:
-    from argon2 import PasswordHasher
-
-    with HASHING:
-        return PasswordHasher().hash(password)
-
-
-def _matches(hashed: str | None, password: str) -> bool:
-    """Compare a password with a hash, or with nobody's, in the same time."""
-    from argon2 import PasswordHasher
-    from argon2.exceptions import InvalidHashError, VerificationError
-
-    if len(password) > LONGEST_PASSWORD:
-        return False
-    with _turn():
-        hasher = PasswordHasher()
-        try:
-            if hashed is None:
-                hasher.hash(password)
-                return False
-            return hasher.verify(hashed, password)
-        except (VerificationError, InvalidHashError):
-            return False
-
-
-@contextmanager
-def _turn() -> Iterator[None]:
-    """Wait for one's turn to hash, unless the line is too long.
-
-    Raises:
-        TooBusy: it is, or it does not move.
-    """
-    busy = TooBusy(AccessRefusal.SIGN_IN_BUSY())
-    if not LINE.acquire(blocking=False):
-        raise busy
-    try:
-        if not HASHING.acquire(timeout=PATIENCE_S):
-            raise busy
-        try:
-            yield
-        finally:
-            HASHING.release()
-    finally:
-        LINE.release()

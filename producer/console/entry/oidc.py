@@ -21,7 +21,7 @@ from urllib.parse import quote, urlencode
 
 from pydantic import SecretStr
 
-from producer.admin.access.accounts import TooBusy
+from producer.admin.access.passwords import TooBusy
 from producer.admin.records.rights import Right
 from shared.connection.vault import Vault
 from shared.errors import BridgeError, SettingsError

@@ -9,7 +9,8 @@ from fastapi import APIRouter, Request
 from sqlalchemy.exc import SQLAlchemyError
 from starlette.responses import HTMLResponse, Response
 
-from producer.admin.access.accounts import AccountRefused, TooBusy
+from producer.admin.access.accounts import AccountRefused
+from producer.admin.access.passwords import TooBusy
 from producer.console.drawing.languages import COOKIE, NAMES
 from producer.console.drawing.view import HEADERS, address
 from producer.console.entry import visitors

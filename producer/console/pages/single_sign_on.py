@@ -6,7 +6,8 @@ from fastapi import APIRouter, Request
 from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
-from producer.admin.access.accounts import AccountRefused, TooBusy
+from producer.admin.access.accounts import AccountRefused
+from producer.admin.access.passwords import TooBusy
 from producer.console.entry import visitors
 from producer.console.entry.answers import AtDesk
 from producer.console.entry.oidc import LASTS_S, ProviderFailed, SignOnRefused, SingleSignOn

@@ -11,7 +11,7 @@ from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 import argon2
 import pytest
 
-from producer.admin.access import accounts
+from producer.admin.access import passwords
 from producer.admin.records.rights import Right
 from producer.console.pages.sign_in import TRIES_FOR_NAME, TRIES_OF_ADDRESS
 from producer.web.buckets import Buckets
@@ -82,7 +82,7 @@ def all_at_once(console: Console, names: list[str]) -> list[Future[int]]:
 def test_forty_sign_ins_at_once_hash_two_at_a_time_and_keep_nobody_else_waiting(
     visitor: Visitor, console: Console, hasher: Hasher, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(accounts, "PATIENCE_S", 90.0)
+    monkeypatch.setattr(passwords, "PATIENCE_S", 90.0)
     monkeypatch.setattr(console.app.state.tries, "_of_address", Buckets(1.0, 1000.0))  # as from many of them
     asked = all_at_once(console, [f"somebody {number}" for number in range(AT_ONCE)])
     for _ in range(5):
@@ -101,7 +101,7 @@ def test_forty_sign_ins_at_once_hash_two_at_a_time_and_keep_nobody_else_waiting(
 def test_many_wrong_passwords_at_once_are_no_more_than_one_after_another(
     console: Console, hasher: Hasher, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(accounts, "LINE", threading.BoundedSemaphore(AT_ONCE))
+    monkeypatch.setattr(passwords, "LINE", threading.BoundedSemaphore(AT_ONCE))
     asked = all_at_once(console, ["claire"] * AT_ONCE)
     while sum(one.done() for one in asked) < AT_ONCE - TRIES_OF_ADDRESS:
         wait([one for one in asked if not one.done()], timeout=30, return_when=FIRST_COMPLETED)
@@ -114,8 +114,8 @@ def test_a_right_password_and_a_busy_moment_count_as_no_guess(
     console: Console, visitor: Visitor, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with monkeypatch.context() as patched:
-        patched.setattr(accounts, "LINE", threading.BoundedSemaphore(1))
-        assert accounts.LINE.acquire()
+        patched.setattr(passwords, "LINE", threading.BoundedSemaphore(1))
+        assert passwords.LINE.acquire()
         for _ in range(TRIES_OF_ADDRESS + 1):
             assert visitor.sign_in("claire").status_code == 503
         visitor.open("/console/account")
