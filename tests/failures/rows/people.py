@@ -82,10 +82,11 @@ def deleted_meanwhile(stage: Stage) -> None:
 
 def came_on_that_day(stage: Stage) -> None:
     """The hours are on the day of the work, whenever they were forwarded."""
-    entries = Tracker(stage.tracker.base_url, stage.tracker.api_key).read("/time_entries.json?limit=100")
     with stage.bridge.store.transaction() as tx:
         row = tx.times.get(stage.tasks)
-    (spent,) = [one["spent_on"] for one in entries["time_entries"] if row and one["id"] == row.tracker_id]
+    assert row
+    tracker = Tracker(stage.tracker.base_url, stage.tracker.api_key)
+    spent = tracker.read(f"/time_entries/{row.tracker_id}.json")["time_entry"]["spent_on"]
     assert spent == DAY
 
 
