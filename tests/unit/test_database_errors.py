@@ -43,6 +43,26 @@ def test_the_producer_logs_the_kind_only(caplog: pytest.LogCaptureFixture) -> No
     assert "hidden-word" not in f"{logged} {caplog.text} {vars(refused.value)} {refused.value.__cause__}"
 
 
+@pytest.mark.parametrize(
+    ("code", "words", "logged"),
+    [
+        ("53100", "could not extend file: No space left on device", True),
+        ("25006", "cannot execute INSERT in a read-only transaction", True),
+        ("23514", "DETAIL: Failing row contains (hidden-word)", False),
+    ],
+)
+def test_the_producer_logs_what_the_database_says_of_itself(
+    code: str, words: str, logged: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cause = Exception(words)
+    cause.pgcode = code  # type: ignore[attr-defined]
+    lines: list[dict[str, Any]] = []
+    monkeypatch.setattr("producer.hooks.app.log.error", lambda _, **more: lines.append(more))
+    with pytest.raises(Problem), _as_unwritable():
+        raise OperationalError("INSERT", {}, cause)
+    assert [one["said"] for one in lines] == [words if logged else None]
+
+
 @pytest.mark.promise("SEC-36")
 def test_the_console_logs_the_kind_only(caplog: pytest.LogCaptureFixture) -> None:
     request = Request({"type": "http", "method": "GET", "path": "/", "headers": [], "server": ("x", 1)})
