@@ -5,7 +5,7 @@ from __future__ import annotations
 from shared.notices.notice import Code, Plural, message
 
 
-class HelpdeskFinding(Code, article="KB-HELPDESK-005"):
+class HelpdeskFinding(Code):
     """What a check of what the help desk sends has found."""
 
     NO_EVENT_YET = message(
@@ -20,7 +20,9 @@ class HelpdeskFinding(Code, article="KB-HELPDESK-005"):
         why="is that how busy the helpdesk is? Look at what it has queued",
         article="KB-HELPDESK-001",
     )
-    NOTHING_REFUSED = message("nothing_refused", "no delivery was refused within a day")
+    NOTHING_REFUSED = message(
+        "nothing_refused", "no delivery was refused within a day", article="KB-HELPDESK-005"
+    )
     DELIVERIES_REFUSED = message(
         "deliveries_refused",
         Plural(
@@ -31,12 +33,16 @@ class HelpdeskFinding(Code, article="KB-HELPDESK-005"):
                 "one)], the last {minutes:.0f} min ago, from {addresses}: {why}"
             ),
         ),
+        article="KB-HELPDESK-005",
     )
     NOTHING_PARKED = message(
         "nothing_parked",
         "{minutes:.0f} min ago the plugin's queue in GLPI had {waiting} more events to send, and none that was refused",
+        article="KB-HELPDESK-005",
     )
-    QUEUE_UNKNOWN = message("queue_unknown", "no plugin in GLPI has said lately what it keeps")
+    QUEUE_UNKNOWN = message(
+        "queue_unknown", "no plugin in GLPI has said lately what it keeps", article="KB-HELPDESK-005"
+    )
     EVENTS_PARKED = message(
         "events_parked",
         Plural(
@@ -48,6 +54,7 @@ class HelpdeskFinding(Code, article="KB-HELPDESK-005"):
             ),
         ),
         why="see why on the plugin's page in GLPI, and choose *Send everything now* once that is fixed",
+        article="KB-HELPDESK-005",
     )
     NOTHING_UNLINKED = message(
         "nothing_unlinked",

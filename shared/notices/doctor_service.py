@@ -13,7 +13,7 @@ ALIVE = Plural(
 )
 
 
-class ServiceFinding(Code, article="KB-SERVICE-003"):
+class ServiceFinding(Code):
     """What a check of the database, Redis, the broker, the processes or their clocks has found."""
 
     DATABASE_ANSWERS = message("database_answers", "{kind} answers ({name})", article="KB-SERVICE-001")
@@ -67,11 +67,12 @@ class ServiceFinding(Code, article="KB-SERVICE-003"):
     MIGRATIONS_DUE = message(
         "migrations_due", "{problem}", why="run `deskbridge migrate`", article="KB-SERVICE-002"
     )
-    REDIS_ANSWERS = message("redis_answers", "answers")
+    REDIS_ANSWERS = message("redis_answers", "answers", article="KB-SERVICE-003")
     REDIS_UNREACHABLE = message(
         "redis_unreachable",
         "cannot be reached ({error}): no worker can acquire a lock",
         why="check that it runs, and DESKBRIDGE_REDIS_URL",
+        article="KB-SERVICE-003",
     )
     REDIS_REFUSES = message(
         "redis_refuses",
@@ -80,6 +81,7 @@ class ServiceFinding(Code, article="KB-SERVICE-003"):
             "set DESKBRIDGE_REDIS_URL with the right user and password in every process; the user must be "
             "allowed to write"
         ),
+        article="KB-SERVICE-003",
     )
     REDIS_FULL = message(
         "redis_full",
@@ -89,48 +91,61 @@ class ServiceFinding(Code, article="KB-SERVICE-003"):
             "raise `maxmemory` of Redis (`CONFIG SET maxmemory …` and redis.conf), or give deskbridge a Redis "
             "of its own (DESKBRIDGE_REDIS_URL)"
         ),
+        article="KB-SERVICE-003",
     )
     REDIS_READ_ONLY = message(
         "redis_read_only",
         "is a replica ({error}): nothing can be locked, so nothing is sent",
         why="set DESKBRIDGE_REDIS_URL to the server that takes writes (or to the Sentinels) in every process; "
         "if this one is to take them, `REPLICAOF NO ONE`",
+        article="KB-SERVICE-003",
     )
     REDIS_CANNOT_SAVE = message(
         "redis_cannot_save",
         "cannot save to its disk ({error}): nothing can be locked, so nothing is sent",
         why="make room on the disk of Redis, and check its log; it takes writes once it can save",
+        article="KB-SERVICE-003",
     )
     REDIS_LACKS_REPLICAS = message(
         "redis_lacks_replicas",
         "has fewer replicas than it must have ({error}): nothing can be locked, so nothing is sent",
         why="start the replicas of Redis, or lower its `min-replicas-to-write`",
+        article="KB-SERVICE-003",
     )
     REDIS_LOADING = message(
         "redis_loading",
         "has been started and still loads what it saved ({error}): nothing is sent until then",
         why="wait; if it takes long, look at the log of Redis",
+        article="KB-SERVICE-003",
     )
     REDIS_CROWDED = message(
         "redis_crowded",
         "takes no further connection ({error}): nothing can be locked, so nothing is sent",
         why="raise `maxclients` of Redis, or end what holds so many connections (`CLIENT LIST`)",
+        article="KB-SERVICE-003",
     )
     REDIS_NOT_WRITABLE = message(
         "redis_not_writable",
         "answers, but takes nothing ({error}): nothing can be locked, so nothing is sent",
         why="correct what Redis says, or check DESKBRIDGE_REDIS_URL",
+        article="KB-SERVICE-003",
     )
     SIGNS_EVICTED = message(
         "signs_evicted",
         "Redis evicts keys ({count} since it was started; maxmemory-policy is {policy}): locks and signs of life may "
         "be lost, so nobody can tell whether a worker runs",
         why=NO_EVICTION,
+        article="KB-SERVICE-003",
     )
     REDIS_MAY_EVICT = message(
-        "redis_may_evict", "maxmemory-policy is {policy}: locks may be evicted", why=NO_EVICTION
+        "redis_may_evict",
+        "maxmemory-policy is {policy}: locks may be evicted",
+        why=NO_EVICTION,
+        article="KB-SERVICE-003",
     )
-    ALONE_IN_REDIS = message("alone_in_redis", "{installation}, the only one in its Redis database")
+    ALONE_IN_REDIS = message(
+        "alone_in_redis", "{installation}, the only one in its Redis database", article="KB-SERVICE-003"
+    )
     OTHERS_IN_REDIS = message(
         "others_in_redis",
         Plural(
@@ -147,6 +162,7 @@ class ServiceFinding(Code, article="KB-SERVICE-003"):
             "give each a Redis database of its own (DESKBRIDGE_REDIS_URL ends with its number), so that "
             "neither fills the other's memory"
         ),
+        article="KB-SERVICE-003",
     )
     BROKER_ANSWERS = message("broker_answers", "answers", article="KB-SERVICE-004")
     BROKER_UNREACHABLE = message(
@@ -247,7 +263,6 @@ class ServiceFinding(Code, article="KB-SERVICE-003"):
         "not_looked_at",
         "not looked at: what it needs is not there",
         why="fix what fails, then run `deskbridge doctor` again",
-        article="",
     )
     NOT_REACHED_IN_TIME = message(
         "not_reached_in_time",

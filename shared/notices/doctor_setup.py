@@ -8,7 +8,7 @@ SYNC = "run `deskbridge sync-metadata`"
 MAP = "`deskbridge map-user HELPDESK_USER_ID TRACKER_USER_ID`"
 
 
-class SetupFinding(Code, article="KB-SETUP-006"):
+class SetupFinding(Code):
     """What a check of settings, links, people and metadata has found."""
 
     API_KEY_STORED = message(
@@ -94,13 +94,16 @@ class SetupFinding(Code, article="KB-SETUP-006"):
         article="KB-SETUP-004",
     )
     PEOPLE_KNOWN = message(
-        "people_known", "helpdesk users seen in events: {total}, each known on the tracker"
+        "people_known",
+        "helpdesk users seen in events: {total}, each known on the tracker",
+        article="KB-SETUP-006",
     )
     PEOPLE_UNKNOWN = message(
         "people_unknown",
         "{unknown} of {total} helpdesk users are matched with no active tracker user, by the main e-mail or by "
         "`map-user`: {people}; the administrator acts for them",
         why=MAP,
+        article="KB-SETUP-006",
     )
     PEOPLE_LOCKED = message(
         "people_locked",
@@ -109,6 +112,7 @@ class SetupFinding(Code, article="KB-SETUP-006"):
             "{count} helpdesk users are locked on the tracker: {people}; the administrator acts for them",
         ),
         why="unlock them on the tracker, or say who does their work now with `deskbridge map-user`",
+        article="KB-SETUP-006",
     )
     PEOPLE_DELETED = message(
         "people_deleted",
@@ -117,6 +121,7 @@ class SetupFinding(Code, article="KB-SETUP-006"):
             "the tracker users of {count} helpdesk users were deleted: {people}; the administrator acts for them",
         ),
         why=MAP,
+        article="KB-SETUP-006",
     )
     PEOPLE_AMBIGUOUS = message(
         "people_ambiguous",
@@ -125,6 +130,7 @@ class SetupFinding(Code, article="KB-SETUP-006"):
             "the administrator acts for {count} helpdesk users whose e-mail several tracker users have: {people}",
         ),
         why=MAP,
+        article="KB-SETUP-006",
     )
     MATCHES_NEW = message(
         "matches_new",
@@ -133,11 +139,13 @@ class SetupFinding(Code, article="KB-SETUP-006"):
             "{count} helpdesk users were matched by e-mail, and nobody has confirmed it: {people}",
         ),
         why="`deskbridge users`, then `users --confirm`, or `map-user` where one is wrong",
+        article="KB-SETUP-006",
     )
     MATCHES_WAIT = message(
         "matches_wait",
         Plural("a match waits for a person: {people}", "{count} matches wait for a person: {people}"),
         why=MAP,
+        article="KB-SETUP-006",
     )
     MEMBERSHIP_BY_EMAIL = message(
         "membership_by_email",
@@ -161,7 +169,7 @@ class SetupFinding(Code, article="KB-SETUP-006"):
     )
 
 
-class Named(Code, article="KB-SETUP-006"):
+class Named(Code):
     """Somebody or something that a finding names, with what is known of it."""
 
     STATUS_SEEN = message(
@@ -170,11 +178,17 @@ class Named(Code, article="KB-SETUP-006"):
         article="KB-SETUP-004",
     )
     STATUS_SEEN_OFTEN = message("status_seen_often", "{status} ({most}+ tickets)", article="KB-SETUP-004")
-    PERSON_MATCHED = message("person_matched", "{helpdesk_user_id} ({email}): {login}")
-    PERSON_WITH_EMAIL = message("person_with_email", "{helpdesk_user_id} ({email})")
-    PERSON_WITHOUT_EMAIL = message("person_without_email", "{helpdesk_user_id} (no e-mail)")
+    PERSON_MATCHED = message(
+        "person_matched", "{helpdesk_user_id} ({email}): {login}", article="KB-SETUP-006"
+    )
+    PERSON_WITH_EMAIL = message("person_with_email", "{helpdesk_user_id} ({email})", article="KB-SETUP-006")
+    PERSON_WITHOUT_EMAIL = message(
+        "person_without_email", "{helpdesk_user_id} (no e-mail)", article="KB-SETUP-006"
+    )
     PERSON_FOUND_BY_EMAIL = message(
-        "person_found_by_email", "{helpdesk_user_id} ({email}; the tracker finds {candidates} by it)"
+        "person_found_by_email",
+        "{helpdesk_user_id} ({email}; the tracker finds {candidates} by it)",
+        article="KB-SETUP-006",
     )
     TEMPLATE_IN_FORCE = message("template_in_force", "{operation} ({name})", article="KB-TEMPLATE-001")
     FIELD_REQUIRED_THERE = message("field_required_there", "{id} ({name})", article="KB-TRACKER-003")

@@ -7,34 +7,40 @@ from shared.notices.notice import Code, Plural, message
 SET_UP_FIRST = "set up the tracker first"
 
 
-class TrackerFinding(Code, article="KB-SETUP-002"):
+class TrackerFinding(Code):
     """What a check of the tracker, and of what its projects allow has found."""
 
     LINKS_USABLE = message(
-        "links_usable", Plural("{count} link, to an active project", "{count} links, all to active projects")
+        "links_usable",
+        Plural("{count} link, to an active project", "{count} links, all to active projects"),
+        article="KB-SETUP-002",
     )
     LINKS_NOT_ALL_READ = message(
         "links_not_all_read",
         "{read} of {count} linked tracker projects were looked at within {seconds:g} s, "
         "those of the newest tickets first",
         why="`deskbridge doctor --all` looks at each, however long the tracker takes",
+        article="KB-SETUP-002",
     )
     NOTHING_LINKED = message(
         "nothing_linked",
         "nothing is linked, so nothing is sent",
         why="`deskbridge link entity ID TRACKER_PROJECT_ID`",
+        article="KB-SETUP-002",
     )
     CATEGORY_GONE = message(
         "category_gone",
         "{link}: tracker project {project_id}[ ({project_name})] has no issue category {category_id}"
         "[; it has: {choices}]",
         why="`deskbridge link {kind} {id} {project_id} --category …`, or `--no-category`",
+        article="KB-SETUP-002",
     )
     CATEGORY_ASSIGNEE_LOCKED = message(
         "linked_category_assignee_locked",
         "{link}: issue category {category_id} ({category}) of tracker project {project_id} assigns its issues to "
         "user {user_id}[ ({user})], who is locked, so the tracker refuses each of them",
         why="give the category another assignee on the tracker, or unlock the user, then `deskbridge sync-metadata`",
+        article="KB-SETUP-002",
     )
     ISSUE_TYPE_NOT_USABLE = message(
         "issue_type_not_usable",
@@ -131,14 +137,17 @@ class TrackerFinding(Code, article="KB-SETUP-002"):
         "linked_project_closed",
         "tracker project {project_id}[ ({project_name})] ({link}) is closed",
         why="reopen it on the tracker, or `deskbridge link {kind} {id} …` to another one",
+        article="KB-SETUP-002",
     )
     LINKED_PROJECT_ARCHIVED = message(
         "linked_project_archived",
         "tracker project {project_id}[ ({project_name})] ({link}) is archived",
         why="unarchive it on the tracker, or `deskbridge link {kind} {id} …` to another one",
+        article="KB-SETUP-002",
     )
     LINKED_PROJECT_GONE = message(
         "linked_project_gone",
         "tracker project {project_id}[ ({project_name})] ({link}) does not exist: it was deleted",
         why="`deskbridge link {kind} {id} …` to another one, or `deskbridge unlink {kind} {id}`",
+        article="KB-SETUP-002",
     )

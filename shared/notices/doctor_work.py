@@ -7,22 +7,26 @@ from shared.notices.notice import Code, Plural, message
 MAP = "`deskbridge map-user HELPDESK_USER_ID TRACKER_USER_ID`"
 
 
-class WorkFinding(Code, article="KB-TEMPLATE-001"):
+class WorkFinding(Code):
     """What a check of what waits, failed or is on hold, or of a template has found."""
 
-    TEMPLATES_RENDER = message("templates_render", "in force: {templates}")
-    TEMPLATES_NOT_USED = message("templates_not_used", "none in force: the standard bodies are sent")
+    TEMPLATES_RENDER = message("templates_render", "in force: {templates}", article="KB-TEMPLATE-001")
+    TEMPLATES_NOT_USED = message(
+        "templates_not_used", "none in force: the standard bodies are sent", article="KB-TEMPLATE-001"
+    )
     TEMPLATE_NOT_RENDERED = message(
         "template_not_rendered",
         "template {id} ({name}), version {version}, for {operation} cannot be rendered, so the standard body is sent: "
         "{problem}",
         why="`deskbridge template preview {id}`, fix it, or `deskbridge template rollback {id}`",
+        article="KB-TEMPLATE-001",
     )
     TEMPLATE_OUT_OF_DATE = message(
         "template_out_of_date",
         "template {id} ({name}), version {version}, for {operation} names what the tracker does not have: "
         "{field}: {problem}",
         why="`deskbridge template save`, corrected, then `activate`; or `deskbridge template deactivate {id}`",
+        article="KB-TEMPLATE-001",
     )
     CUSTOM_FIELDS_SENT = message(
         "custom_fields_sent", "all required ones are sent, or have a default value", article="KB-TRACKER-003"

@@ -9,24 +9,32 @@ NEW_ADDRESS = "`deskbridge config set base_url=… --moved`"
 OTHERS = "[; other tickets go through ({others} since the first attempt)]"
 
 
-class Fault(Code, article="KB-TRACKER-001"):
+class Fault(Code):
     """What an error of `shared.errors` says; where it stopped an event, it is that event's reason."""
 
-    TRACKER_FAILED = message("tracker_failed", f"the tracker call failed: {CALL}")
-    TRACKER_UNREACHABLE = message("tracker_unreachable", f"the tracker could not be reached: {CALL}")
-    TRACKER_BUSY = message("tracker_busy", f"the tracker asks to wait: {CALL}")
+    TRACKER_FAILED = message("tracker_failed", f"the tracker call failed: {CALL}", article="KB-TRACKER-001")
+    TRACKER_UNREACHABLE = message(
+        "tracker_unreachable", f"the tracker could not be reached: {CALL}", article="KB-TRACKER-001"
+    )
+    TRACKER_BUSY = message("tracker_busy", f"the tracker asks to wait: {CALL}", article="KB-TRACKER-001")
     TRACKER_AWAY = message(
-        "tracker_away", f"something that is not the tracker's API answers in its place: {CALL}"
+        "tracker_away",
+        f"something that is not the tracker's API answers in its place: {CALL}",
+        article="KB-TRACKER-001",
     )
     TRACKER_FAILING = message(
-        "tracker_failing", f"the tracker gives no clear answer to several tickets in a row: {CALL}"
+        "tracker_failing",
+        f"the tracker gives no clear answer to several tickets in a row: {CALL}",
+        article="KB-TRACKER-001",
     )
     TRACKER_CLOSED = message(
         "tracker_closed",
         "the tracker refuses every call[: {detail}] ({method} {path}[ answered {status}][: {errors:; }])",
         article="KB-TRACKER-002",
     )
-    OUTCOME_UNKNOWN = message("outcome_unknown", f"no clear answer from the tracker: {CALL}")
+    OUTCOME_UNKNOWN = message(
+        "outcome_unknown", f"no clear answer from the tracker: {CALL}", article="KB-TRACKER-001"
+    )
     IMPERSONATION_REFUSED = message(
         "impersonation_refused",
         f"the tracker refused the call on behalf of the person: {CALL}",
@@ -70,55 +78,72 @@ class Fault(Code, article="KB-TRACKER-001"):
         article="KB-SETUP-006",
     )
     OPENNESS_UNKNOWN = message(
-        "openness_unknown", "{refusal}; whether the tracker is open is not known: {because}"
+        "openness_unknown",
+        "{refusal}; whether the tracker is open is not known: {because}",
+        article="KB-TRACKER-001",
     )
     OWN_FAULT = message(
         "own_fault", "a fault of deskbridge ({error}); please report it", article="KB-WORK-003"
     )
 
 
-class Detail(Code, article="KB-TRACKER-001"):
+class Detail(Code):
     """What was the matter with a call or its answer, as far as the method, path and status do not tell."""
 
-    NO_CONNECTION = message("no_connection", "no connection ({error})")
+    NO_CONNECTION = message("no_connection", "no connection ({error})", article="KB-TRACKER-001")
     NAME_UNKNOWN = message(
         "name_unknown",
         "the name {host} does not exist",
         why="correct the address, or have the name put into the DNS again",
+        article="KB-TRACKER-001",
     )
     NAME_NOT_RESOLVED = message(
         "name_not_resolved",
         "the name {host} cannot be looked up at the moment",
         why="check the DNS server of this machine (/etc/resolv.conf)",
+        article="KB-TRACKER-001",
     )
     CONNECTION_REFUSED = message(
         "connection_refused",
         "{host} refuses connections on port {port}",
         why="check that its web server runs, and the port of the address",
+        article="KB-TRACKER-001",
     )
     NOT_CONNECTED_IN_TIME = message(
         "not_connected_in_time",
         "{host} does not answer on port {port}",
         why="check that it runs, and that no firewall is in between",
+        article="KB-TRACKER-001",
     )
-    NO_ROUTE = message("no_route", "there is no route to {host}", why="check the network of this machine")
+    NO_ROUTE = message(
+        "no_route",
+        "there is no route to {host}",
+        why="check the network of this machine",
+        article="KB-TRACKER-001",
+    )
     PROXY_REFUSED = message(
         "proxy_refused",
         "the proxy {proxy} does not connect to {host}: it answered {status}",
         why="have the proxy let this machine through, or put the host into DESKBRIDGE_NO_PROXY",
+        article="KB-TRACKER-001",
     )
     TLS_FAILED = message(
         "tls_failed",
         "{host} does not speak TLS as it should ({error})",
         why="check that the address has the right port, and that its server speaks TLS 1.2 or later",
+        article="KB-TRACKER-001",
     )
     CERTIFICATE_EXPIRED = message(
-        "certificate_expired", "the certificate of {host} expired[ on {date}]", why="renew it on that server"
+        "certificate_expired",
+        "the certificate of {host} expired[ on {date}]",
+        why="renew it on that server",
+        article="KB-TRACKER-001",
     )
     CERTIFICATE_NOT_YET_VALID = message(
         "certificate_not_yet_valid",
         "the certificate of {host} is not valid yet[, but from {date}]",
         why="check the clock of this machine, and the certificate on that server",
+        article="KB-TRACKER-001",
     )
     CERTIFICATE_OF_UNKNOWN_AUTHORITY = message(
         "certificate_of_unknown_authority",
@@ -127,31 +152,42 @@ class Detail(Code, article="KB-TRACKER-001"):
             "set DESKBRIDGE_CA_FILE to a file with the certificate of its authority, in every process, and "
             "restart them"
         ),
+        article="KB-TRACKER-001",
     )
     CERTIFICATE_OF_ANOTHER = message(
         "certificate_of_another",
         "the certificate that {host} shows is not for this name[ but for {names}]",
         why="use a name in the address that the certificate has, or have one made for this name",
+        article="KB-TRACKER-001",
     )
     CERTIFICATE_REFUSED = message(
-        "certificate_refused", "the certificate of {host} is refused: {error}", why="renew it on that server"
+        "certificate_refused",
+        "the certificate of {host} is refused: {error}",
+        why="renew it on that server",
+        article="KB-TRACKER-001",
     )
     ADDRESS_FORBIDDEN = message(
-        "address_forbidden", "base_url leads to {address} (DESKBRIDGE_ALLOW_LINK_LOCAL=1 allows it)"
+        "address_forbidden",
+        "base_url leads to {address} (DESKBRIDGE_ALLOW_LINK_LOCAL=1 allows it)",
+        article="KB-TRACKER-001",
     )
-    TIME_OUT = message("time_out", "no answer within 5 s")
+    TIME_OUT = message("time_out", "no answer within 5 s", article="KB-TRACKER-001")
     CONNECTION_LOST = message(
-        "connection_lost", "the connection was lost before the whole answer came ({error})"
+        "connection_lost",
+        "the connection was lost before the whole answer came ({error})",
+        article="KB-TRACKER-001",
     )
-    NOT_JSON = message("not_json", "the answer is not JSON")
+    NOT_JSON = message("not_json", "the answer is not JSON", article="KB-TRACKER-001")
     NOT_THE_TRACKERS = message(
         "not_the_trackers",
         "something in front of the tracker answered in its place; base_url must be the tracker's own address",
+        article="KB-TRACKER-001",
     )
     NO_API_THERE = message(
         "no_api_there",
         "nothing is at this path, so base_url has another path or host than the tracker",
         why=f"{NEW_ADDRESS}, with the path that the tracker is under",
+        article="KB-TRACKER-001",
     )
     A_PAGE = message(
         "a_page",
@@ -160,11 +196,13 @@ class Detail(Code, article="KB-TRACKER-001"):
             "have whatever stands in front of the tracker let calls with an API key pass without signing in; "
             "maintenance ends by itself"
         ),
+        article="KB-TRACKER-001",
     )
     ADDRESS_MOVED = message(
         "address_moved",
         "every call is redirected to {base_url}, and redirects are not followed",
         why="`deskbridge config set base_url={base_url} --moved`",
+        article="KB-TRACKER-001",
     )
     REFUSED_ON_THE_WAY = message(
         "refused_on_the_way",
@@ -187,12 +225,16 @@ class Detail(Code, article="KB-TRACKER-001"):
         why="look at the logs of the tracker and of the proxy in front of it",
         article="KB-TRACKER-012",
     )
-    NO_OBJECT = message("no_object", "the answer names no {kind:noun}")
-    NO_PROJECT_ID = message("no_project_id", "the answer names no project")
-    NO_LIST = message("no_list", "the answer has no list of {name}")
-    WRONG_TOTAL_COUNT = message("wrong_total_count", "a total_count of {total} cannot be right")
-    LIST_CHANGED = message("list_changed", "the list changed while it was read")
-    TOO_MANY_PAGES = message("too_many_pages", "more than {pages} pages to look through")
+    NO_OBJECT = message("no_object", "the answer names no {kind:noun}", article="KB-TRACKER-001")
+    NO_PROJECT_ID = message("no_project_id", "the answer names no project", article="KB-TRACKER-001")
+    NO_LIST = message("no_list", "the answer has no list of {name}", article="KB-TRACKER-001")
+    WRONG_TOTAL_COUNT = message(
+        "wrong_total_count", "a total_count of {total} cannot be right", article="KB-TRACKER-001"
+    )
+    LIST_CHANGED = message("list_changed", "the list changed while it was read", article="KB-TRACKER-001")
+    TOO_MANY_PAGES = message(
+        "too_many_pages", "more than {pages} pages to look through", article="KB-TRACKER-001"
+    )
     EDIT_CONFLICT = message(
         "edit_conflict", "edit conflict: it was changed at the same time", article="KB-WORK-003"
     )
@@ -200,6 +242,7 @@ class Detail(Code, article="KB-TRACKER-001"):
         "redirect_not_followed",
         "it redirects[ to {location}], and redirects are not followed: base_url must be the tracker's own address",
         why="have whatever stands in front of the tracker let calls with an API key pass without signing in",
+        article="KB-TRACKER-001",
     )
     LOGIN_NO_HEADER = message(
         "login_no_header", "the login has characters that no header can have", article="KB-SETUP-006"
@@ -209,7 +252,7 @@ class Detail(Code, article="KB-TRACKER-001"):
         "a user has no id or login: the API key must be an administrator's",
         article="KB-SETUP-006",
     )
-    ROW_WITHOUT_ID = message("row_without_id", "a row has no id or name")
+    ROW_WITHOUT_ID = message("row_without_id", "a row has no id or name", article="KB-TRACKER-001")
     NO_USERS = message("no_users", "no users at all, not even the key's own", article="KB-SETUP-006")
     STATUS_NOT_THERE = message(
         "status_not_there", "it has no status {tracker_status_id} (see status_map)", article="KB-SETUP-004"

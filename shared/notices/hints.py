@@ -15,7 +15,7 @@ IGNORED, IDENTIFIER = "KB-HINT-015", "KB-HINT-009"
 """Articles about what the tracker ignores silently, and about the identifiers of projects."""
 
 
-class Hint(Code, article="KB-HINT-001"):
+class Hint(Code):
     """Why the tracker may have refused something, as far as the payload and the metadata tell.
 
     Those that begin with MAYBE are guesses: the metadata cannot tell.
@@ -30,19 +30,24 @@ class Hint(Code, article="KB-HINT-001"):
         "reference_replaced", "sent {sent}, but the tracker used {used}[ ({name})]", article=IGNORED
     )
 
-    NO_PROJECT_GIVEN = message("no_project_given", "no tracker project is given")
+    NO_PROJECT_GIVEN = message("no_project_given", "no tracker project is given", article="KB-HINT-001")
     PROJECT_NOT_ACTIVE = message(
-        "project_not_active", f"tracker project {{project_id}} is closed, archived or deleted {SINCE}"
+        "project_not_active",
+        f"tracker project {{project_id}} is closed, archived or deleted {SINCE}",
+        article="KB-HINT-001",
     )
-    PROJECT_CLOSED = message("project_closed", CLOSED)
-    PROJECT_ARCHIVED = message("project_archived", ARCHIVED)
-    PROJECT_ABSENT = message("project_absent", ABSENT)
+    PROJECT_CLOSED = message("project_closed", CLOSED, article="KB-HINT-001")
+    PROJECT_ARCHIVED = message("project_archived", ARCHIVED, article="KB-HINT-001")
+    PROJECT_ABSENT = message("project_absent", ABSENT, article="KB-HINT-001")
     NO_ISSUE_TRACKING = message(
         "no_issue_tracking",
         f"tracker project {PROJECT} lacks the module issue_tracking; enable it in its settings",
+        article="KB-HINT-001",
     )
     MAYBE_PROJECT_CLOSED = message(
-        "maybe_project_closed", f"possibly the project was closed or archived; it was active {SINCE}"
+        "maybe_project_closed",
+        f"possibly the project was closed or archived; it was active {SINCE}",
+        article="KB-HINT-001",
     )
     SUBJECT_EMPTY = message("subject_empty", "the subject is empty", article="KB-HINT-012")
     SUBJECT_TOO_LONG = message(
