@@ -14,8 +14,7 @@ from deploy.site.tables import RECORDS
 from producer.commands.main import app
 from producer.console.app import create_console
 from producer.hooks.app import create_app
-from shared.notices.notice import Code, Plural
-from shared.notices.render import KINDS
+from shared.notices.notice import CODES, Code, Plural
 from shared.process.settings import Settings
 
 LEFT_OUT = (
@@ -72,7 +71,8 @@ def _routes(application: FastAPI) -> str:
 def codes() -> str:
     """Return every code with its sentence and record, by its kind."""
     parts = []
-    for kind in KINDS:
+    kinds = dict.fromkeys(type(code) for code in CODES.values())
+    for kind in sorted(kinds, key=lambda one: one.__module__):
         rows = ((code(str(one)), _sentence(one), _record(one)) for one in kind)
         parts += [
             f"## {kind.__name__}",

@@ -2,28 +2,28 @@
 
 from __future__ import annotations
 
-from shared.notices.notice import Code, Plural, message
+from shared.notices.notice import Code, Message, Plural
 
 
 class HelpdeskFinding(Code):
     """What a check of what the help desk sends has found."""
 
-    NO_EVENT_YET = message(
+    NO_EVENT_YET = Message(
         "no_event_yet",
         "no event has come in yet",
         why="save a ticket task on the helpdesk; is the address right, and the secret the same?",
         article="KB-HELPDESK-001",
     )
-    LAST_EVENT = message(
+    LAST_EVENT = Message(
         "last_event",
         "the last event came in {minutes:.0f} min ago",
         why="is that how busy the helpdesk is? Look at what it has queued",
         article="KB-HELPDESK-001",
     )
-    NOTHING_REFUSED = message(
+    NOTHING_REFUSED = Message(
         "nothing_refused", "no delivery was refused within a day", article="KB-HELPDESK-005"
     )
-    DELIVERIES_REFUSED = message(
+    DELIVERIES_REFUSED = Message(
         "deliveries_refused",
         Plural(
             "the producer on {host} refused {count} delivery since {since}[ ({after} since it accepted one)], "
@@ -35,15 +35,15 @@ class HelpdeskFinding(Code):
         ),
         article="KB-HELPDESK-005",
     )
-    NOTHING_PARKED = message(
+    NOTHING_PARKED = Message(
         "nothing_parked",
         "{minutes:.0f} min ago the plugin's queue in GLPI had {waiting} more events to send, and none that was refused",
         article="KB-HELPDESK-005",
     )
-    QUEUE_UNKNOWN = message(
+    QUEUE_UNKNOWN = Message(
         "queue_unknown", "no plugin in GLPI has said lately what it keeps", article="KB-HELPDESK-005"
     )
-    EVENTS_PARKED = message(
+    EVENTS_PARKED = Message(
         "events_parked",
         Plural(
             "the plugin's queue in GLPI keeps {count} event that was refused[, of ticket {tickets}], and had {waiting} "
@@ -56,12 +56,12 @@ class HelpdeskFinding(Code):
         why="see why on the plugin's page in GLPI, and choose *Send everything now* once that is fixed",
         article="KB-HELPDESK-005",
     )
-    NOTHING_UNLINKED = message(
+    NOTHING_UNLINKED = Message(
         "nothing_unlinked",
         "no ticket of the last week was left out for want of a link",
         article="KB-HELPDESK-006",
     )
-    TICKETS_UNLINKED = message(
+    TICKETS_UNLINKED = Message(
         "tickets_unlinked",
         Plural(
             "entity {id}[ ({name})] is not linked: {count} ticket of the last week was not forwarded ({tickets})",
@@ -70,7 +70,7 @@ class HelpdeskFinding(Code):
         why="`deskbridge link entity {id} TRACKER_PROJECT_ID --replay`, unless that is meant",
         article="KB-HELPDESK-006",
     )
-    LINKED_SINCE = message(
+    LINKED_SINCE = Message(
         "linked_since",
         Plural(
             "{count} ticket was not forwarded before entity {id}[ ({name})] or its project was linked ({tickets})",
@@ -82,7 +82,7 @@ class HelpdeskFinding(Code):
         why="`deskbridge replay --state skipped --code no_link`",
         article="KB-HELPDESK-006",
     )
-    MORE_UNLINKED = message(
+    MORE_UNLINKED = Message(
         "more_unlinked",
         Plural(
             "{count} more entity is not linked and had tickets",
@@ -91,18 +91,18 @@ class HelpdeskFinding(Code):
         why="`deskbridge events --state skipped`",
         article="KB-HELPDESK-006",
     )
-    TASKS_ARE_DONE = message(
+    TASKS_ARE_DONE = Message(
         "tasks_are_done", "a ticket task counts as Done in state {done_state}", article="KB-HELPDESK-007"
     )
-    NO_TASK_IS_DONE = message(
+    NO_TASK_IS_DONE = Message(
         "no_task_is_done",
         "none of the last {count} ticket tasks was Done: they came in state {states}, and Done is {done_state}",
         why="`deskbridge config set done_state=…` where another state means Done, then "
         "`deskbridge replay --state skipped --code not_done`",
         article="KB-HELPDESK-007",
     )
-    DELIVERIES_READABLE = message("deliveries_readable", "all could be read", article="KB-HELPDESK-002")
-    DELIVERIES_COMPARED = message(
+    DELIVERIES_READABLE = Message("deliveries_readable", "all could be read", article="KB-HELPDESK-002")
+    DELIVERIES_COMPARED = Message(
         "deliveries_compared",
         Plural(
             "{count} delivery could not be read; the helpdesk was compared with the journal since",
@@ -110,7 +110,7 @@ class HelpdeskFinding(Code):
         ),
         article="KB-HELPDESK-002",
     )
-    DELIVERIES_UNREADABLE = message(
+    DELIVERIES_UNREADABLE = Message(
         "deliveries_unreadable",
         Plural(
             "{count} delivery was accepted and cannot be read",
@@ -119,31 +119,31 @@ class HelpdeskFinding(Code):
         why="use GLPI's default payload, then `deskbridge reconcile`",
         article="KB-HELPDESK-002",
     )
-    HELPDESK_API_NOT_USED = message(
+    HELPDESK_API_NOT_USED = Message(
         "helpdesk_api_not_used", "not used: DESKBRIDGE_GLPI_API_URL is not set", article="KB-HELPDESK-003"
     )
-    HELPDESK_API_ANSWERS = message(
+    HELPDESK_API_ANSWERS = Message(
         "helpdesk_api_answers", "answers; its clock agrees within {seconds:.0f} s", article="KB-HELPDESK-003"
     )
-    HELPDESK_API_UNREACHABLE = message(
+    HELPDESK_API_UNREACHABLE = Message(
         "helpdesk_api_unreachable",
         "{problem}",
         why="check DESKBRIDGE_GLPI_API_… and the rights of that user",
         article="KB-HELPDESK-003",
     )
-    HELPDESK_CLOCK_DIFFERS = message(
+    HELPDESK_CLOCK_DIFFERS = Message(
         "helpdesk_clock_differs",
         "its clock and the one of this machine differ by {seconds:.0f} s",
         why="synchronise the clock of every machine (NTP)",
         article="KB-HELPDESK-003",
     )
-    NOT_RECONCILED = message(
+    NOT_RECONCILED = Message(
         "not_reconciled",
         "the helpdesk has not been compared with the journal for two days",
         why="workers do it once a day: do they run, with DESKBRIDGE_GLPI_API_… set?",
         article="KB-HELPDESK-004",
     )
-    EVENTS_WERE_MISSED = message(
+    EVENTS_WERE_MISSED = Message(
         "events_were_missed",
         Plural(
             "{count} event had not come in, and was found on the helpdesk",
@@ -152,6 +152,6 @@ class HelpdeskFinding(Code):
         why="they were forwarded; find out why the helpdesk did not deliver them",
         article="KB-HELPDESK-004",
     )
-    NOTHING_WAS_MISSED = message(
+    NOTHING_WAS_MISSED = Message(
         "nothing_was_missed", "everything on the helpdesk has come in", article="KB-HELPDESK-004"
     )

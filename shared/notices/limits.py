@@ -4,25 +4,25 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from shared.notices.notice import Code, Notice, message
+from shared.notices.notice import Code, Message, Notice
 
 
 class CallLimitBy(Code, article="KB-TRACKER-008"):
     """What the limit follows (decision 22)."""
 
-    OPENING = message(
+    OPENING = Message(
         "limited_while_opening",
         "they take hardly longer than without load, so more are made as soon as they are wanted",
     )
     """Calls take hardly longer than without load: more are made as soon as they are wanted."""
-    QUEUEING = message(
+    QUEUEING = Message(
         "limited_by_queueing",
         "they take {ratio:.1f} times as long as without load, so more would only wait within the tracker",
     )
     """Calls take longer than without load: more would only wait in the tracker."""
-    ERRORS = message("limited_by_errors", "some got no answer, or were refused because of load")
+    ERRORS = Message("limited_by_errors", "some got no answer, or were refused because of load")
     """Calls got no answer, or were refused because of load."""
-    BOUND = message("limited_by_workers", "that is all that the worker can make (--concurrency)")
+    BOUND = Message("limited_by_workers", "that is all that the worker can make (--concurrency)")
     """All that the worker can make are made."""
 
 

@@ -36,24 +36,19 @@ NOTHING_WRONG, WRONG_ASKED = "KB-WORK-006", "KB-COMMAND-001"
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """What belongs to a code."""
+    """What belongs to a code.
 
-    code: str
-    text: Sentence
-    why: Sentence
-    article: str | None
-
-
-def message(code: str, text: Sentence, *, why: Sentence = "", article: str | None = None) -> Message:
-    """Return a member of an enumeration of codes.
-
-    Args:
+    Attributes:
         code: what is stored, sent and counted; it never changes.
         text: what happened, in English, with placeholders (`shared.notices.template`).
         why: why it was done, or what to do about it.
         article: the id of the article that explains it; "": there is none; None: that of all codes of its kind.
     """
-    return Message(code, text, why, article)
+
+    code: str
+    text: Sentence
+    why: Sentence = field(default="", kw_only=True)
+    article: str | None = field(default=None, kw_only=True)
 
 
 class Code(StrEnum):
@@ -78,8 +73,9 @@ class Code(StrEnum):
         return member
 
     def __init_subclass__(cls, article: str = "") -> None:
-        """Note the article of a kind's codes that have none of their own."""
+        """Note the article of a kind's codes that have none of their own, and where a stored code is found."""
         cls._article = article
+        CODES.update((code.value, code) for code in cls)
 
     def __call__(self, **params: Any) -> Notice:
         """Return this code with its parameters."""
@@ -91,10 +87,14 @@ class Code(StrEnum):
         return self._article if self._own_article is None else self._own_article
 
 
+CODES: dict[str, Code] = {}
+"""Every code, by what is stored of it; `shared.notices.render` loads all of them."""
+
+
 class Written(Code):
     """What has no code: a sentence as versions before codes stored it, or as somebody else's message says it."""
 
-    AS_WRITTEN = message("as_written", "{text}", why="[{why}]")
+    AS_WRITTEN = Message("as_written", "{text}", why="[{why}]")
 
 
 def written(text: str) -> Notice:

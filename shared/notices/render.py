@@ -5,9 +5,7 @@ Nothing that is stored, compared or counted may depend on what comes out.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
-from shared.notices import (
+from shared.notices import (  # noqa: F401 (a stored code may be any of theirs)
     access,
     authors,
     cautions,
@@ -22,45 +20,14 @@ from shared.notices import (
     hints,
     invalid,
     limits,
-    notice,
     reasons,
     refusals,
     steps,
     templates,
 )
 from shared.notices.language import counted, said
-from shared.notices.notice import Code, Notice, Plural, Sentence, to_json
+from shared.notices.notice import CODES, Notice, Plural, Sentence, to_json
 from shared.notices.template import PLACEHOLDER, fill
-
-SUBJECTS = (
-    access,
-    authors,
-    cautions,
-    changes,
-    deliveries,
-    doctor_helpdesk,
-    doctor_service,
-    doctor_setup,
-    doctor_tracker,
-    doctor_work,
-    faults,
-    hints,
-    invalid,
-    limits,
-    notice,
-    reasons,
-    refusals,
-    steps,
-    templates,
-)
-KINDS: tuple[type[Code], ...] = tuple(
-    kind
-    for subject in SUBJECTS
-    for kind in vars(subject).values()
-    if isinstance(kind, type) and issubclass(kind, Code) and kind.__module__ == subject.__name__ and len(kind)
-)
-CODES: Mapping[str, Code] = {code.value: code for kind in KINDS for code in kind}
-"""Every code that this version knows."""
 
 
 def sentence(notice: Notice) -> str:

@@ -2,252 +2,252 @@
 
 from __future__ import annotations
 
-from shared.notices.notice import WRONG_ASKED, Code, Plural, message
+from shared.notices.notice import WRONG_ASKED, Code, Message, Plural
 
 
 class TemplateProblem(Code, article="KB-TEMPLATE-001"):
     """What is wrong with a template, or does not fit what it is rendered from; never holds text of a ticket."""
 
     # the template as a whole
-    TEMPLATE_NO_TEXT = message("template_no_text", "a template is a text")
-    TEMPLATE_TOO_LARGE = message("template_too_large", "the template is larger than {most} KiB")
-    TOP_KEY_MISSING = message("top_key_missing", 'the template must be an object with "{name}" in it')
-    TOP_KEY_NO_OBJECT = message("top_key_no_object", '"{name}" must be an object')
-    NOT_COMPILED_AT_ALL = message("not_compiled_at_all", "the template could not be compiled ({error})")
-    NOT_RENDERED_AT_ALL = message("not_rendered_at_all", "the template could not be rendered ({error})")
+    TEMPLATE_NO_TEXT = Message("template_no_text", "a template is a text")
+    TEMPLATE_TOO_LARGE = Message("template_too_large", "the template is larger than {most} KiB")
+    TOP_KEY_MISSING = Message("top_key_missing", 'the template must be an object with "{name}" in it')
+    TOP_KEY_NO_OBJECT = Message("top_key_no_object", '"{name}" must be an object')
+    NOT_COMPILED_AT_ALL = Message("not_compiled_at_all", "the template could not be compiled ({error})")
+    NOT_RENDERED_AT_ALL = Message("not_rendered_at_all", "the template could not be rendered ({error})")
 
     # its JSON
-    JSON_SYNTAX_WRONG = message("json_syntax_wrong", "not JSON: expected {wanted}")
-    TAG_NOT_QUOTED = message(
+    JSON_SYNTAX_WRONG = Message("json_syntax_wrong", "not JSON: expected {wanted}")
+    TAG_NOT_QUOTED = Message(
         "tag_not_quoted", "a tag stands outside a text: put quotes around it, as in {example}"
     )
-    TAG_OUTSIDE_TEXT = message(
+    TAG_OUTSIDE_TEXT = Message(
         "tag_outside_text", "a tag stands outside a text: only values in quotes hold tags"
     )
-    TEXT_ENDS_IN_TAG = message(
+    TEXT_ENDS_IN_TAG = Message(
         "text_ends_in_tag", "the text ends inside a tag: within a tag, write texts in single quotes"
     )
-    TEXT_NOT_CLOSED = message("text_not_closed", "this text is not closed")
-    TAG_IN_NAME = message("tag_in_name", "a tag cannot stand in a name, only in a value")
-    CONTROL_IN_NAME = message("control_in_name", "a control character cannot stand in a name")
-    CONTROL_IN_TEXT = message(
+    TEXT_NOT_CLOSED = Message("text_not_closed", "this text is not closed")
+    TAG_IN_NAME = Message("tag_in_name", "a tag cannot stand in a name, only in a value")
+    CONTROL_IN_NAME = Message("control_in_name", "a control character cannot stand in a name")
+    CONTROL_IN_TEXT = Message(
         "control_in_text", "a line break or control character in a text: write \\n, \\t, …"
     )
-    NAME_STANDS_TWICE = message("name_stands_twice", "this name stands twice in the same object")
-    NESTED_DEEPER = message("nested_deeper", "nested more than {most} levels deep")
-    NUMBER_BEYOND_RANGE = message("number_beyond_range", "this number is out of range")
-    WORD_NOT_JSON = message("word_not_json", "{word} is not JSON")
-    HALF_A_CHARACTER = message("half_a_character", "this text holds half a character (a lone surrogate)")
-    BRACES_NOT_ESCAPED = message(
+    NAME_STANDS_TWICE = Message("name_stands_twice", "this name stands twice in the same object")
+    NESTED_DEEPER = Message("nested_deeper", "nested more than {most} levels deep")
+    NUMBER_BEYOND_RANGE = Message("number_beyond_range", "this number is out of range")
+    WORD_NOT_JSON = Message("word_not_json", "{word} is not JSON")
+    HALF_A_CHARACTER = Message("half_a_character", "this text holds half a character (a lone surrogate)")
+    BRACES_NOT_ESCAPED = Message(
         "braces_not_escaped", "for a literal {braces} write two backslashes before it, as in {example}"
     )
-    ESCAPE_NOT_KNOWN = message(
+    ESCAPE_NOT_KNOWN = Message(
         "escape_not_known", "not JSON: no such escape; a backslash itself is written \\\\"
     )
-    HEX_DIGITS_NEEDED = message("hex_digits_needed", "not JSON: \\u needs four hexadecimal digits")
+    HEX_DIGITS_NEEDED = Message("hex_digits_needed", "not JSON: \\u needs four hexadecimal digits")
 
     # its tags
-    TAG_NOT_CLOSED = message("tag_not_closed", "this tag is not closed: {end} is missing")
-    TAG_SYNTAX_WRONG = message("tag_syntax_wrong", "expected {wanted}")
-    TAG_IS_EMPTY = message("tag_is_empty", "this tag is empty")
-    TAG_WITHIN_TAG = message("tag_within_tag", "a tag inside a tag: close the first one with {end}")
-    TRIPLE_NOT_CLOSED = message("triple_not_closed", "a tag that opens with {start} closes with {end}")
-    TRIPLE_BEFORE_SIGN = message("triple_before_sign", "{braces} cannot stand before {sign}: write {example}")
-    FOUR_BRACES = message(
+    TAG_NOT_CLOSED = Message("tag_not_closed", "this tag is not closed: {end} is missing")
+    TAG_SYNTAX_WRONG = Message("tag_syntax_wrong", "expected {wanted}")
+    TAG_IS_EMPTY = Message("tag_is_empty", "this tag is empty")
+    TAG_WITHIN_TAG = Message("tag_within_tag", "a tag inside a tag: close the first one with {end}")
+    TRIPLE_NOT_CLOSED = Message("triple_not_closed", "a tag that opens with {start} closes with {end}")
+    TRIPLE_BEFORE_SIGN = Message("triple_before_sign", "{braces} cannot stand before {sign}: write {example}")
+    FOUR_BRACES = Message(
         "four_braces",
         "four braces have no meaning: a literal {braces} is written {example} (in JSON {in_json})",
     )
-    COMMENT_NOT_CLOSED = message(
+    COMMENT_NOT_CLOSED = Message(
         "comment_not_closed", "this comment is not closed: it starts with {start} and ends with {end}"
     )
-    TAGS_TOO_MANY = message("tags_too_many", "more than {most} tags")
-    FILTERS_TOO_MANY = message("filters_too_many", "more than {most} filters in one tag")
-    BLOCKS_TOO_DEEP = message("blocks_too_deep", "blocks nested more than {most} deep")
-    PARENTHESES_TOO_DEEP = message("parentheses_too_deep", "parentheses nested more than {most} deep")
-    BLOCK_NOT_CLOSED = message("block_not_closed", "{start} is not closed: {end} is missing")
-    BLOCK_NOT_OPENED = message("block_not_opened", "this closes a block that was not opened")
-    BLOCK_NOT_KNOWN = message("block_not_known", "there is no such block; there are #if, #unless and #each")
-    ELSE_OUTSIDE_BLOCK = message("else_outside_block", "{tag} stands outside a block")
-    ELSE_STANDS_TWICE = message("else_stands_twice", "a second {tag} in the same block")
-    ELSE_IF_WRITTEN = message(
+    TAGS_TOO_MANY = Message("tags_too_many", "more than {most} tags")
+    FILTERS_TOO_MANY = Message("filters_too_many", "more than {most} filters in one tag")
+    BLOCKS_TOO_DEEP = Message("blocks_too_deep", "blocks nested more than {most} deep")
+    PARENTHESES_TOO_DEEP = Message("parentheses_too_deep", "parentheses nested more than {most} deep")
+    BLOCK_NOT_CLOSED = Message("block_not_closed", "{start} is not closed: {end} is missing")
+    BLOCK_NOT_OPENED = Message("block_not_opened", "this closes a block that was not opened")
+    BLOCK_NOT_KNOWN = Message("block_not_known", "there is no such block; there are #if, #unless and #each")
+    ELSE_OUTSIDE_BLOCK = Message("else_outside_block", "{tag} stands outside a block")
+    ELSE_STANDS_TWICE = Message("else_stands_twice", "a second {tag} in the same block")
+    ELSE_IF_WRITTEN = Message(
         "else_if_written", "instead of {written}, put an {inner} between {start} and {end}"
     )
 
     # what other languages have
-    NO_PARTIALS_HERE = message("no_partials_here", "partials are not part of the language")
-    NOTHING_IS_ESCAPED = message("nothing_is_escaped", "nothing is escaped here: write {example} without &")
-    NO_INVERSE_HERE = message("no_inverse_here", "write {one} or {other}")
-    NO_BLANK_CONTROL = message(
+    NO_PARTIALS_HERE = Message("no_partials_here", "partials are not part of the language")
+    NOTHING_IS_ESCAPED = Message("nothing_is_escaped", "nothing is escaped here: write {example} without &")
+    NO_INVERSE_HERE = Message("no_inverse_here", "write {one} or {other}")
+    NO_BLANK_CONTROL = Message(
         "no_blank_control", "the language has no ~: blanks around tags are kept as typed"
     )
-    NO_OTHER_DELIMITERS = message("no_other_delimiters", "other delimiters are not part of the language")
-    NO_WITH_HERE = message("no_with_here", "#with is not part of the language: write whole paths")
-    NO_LOOKUP_HERE = message("no_lookup_here", "lookup is not part of the language: write a path")
-    NO_BRACKETS_HERE = message(
+    NO_OTHER_DELIMITERS = Message("no_other_delimiters", "other delimiters are not part of the language")
+    NO_WITH_HERE = Message("no_with_here", "#with is not part of the language: write whole paths")
+    NO_LOOKUP_HERE = Message("no_lookup_here", "lookup is not part of the language: write a path")
+    NO_BRACKETS_HERE = Message(
         "no_brackets_here", "brackets are not part of the language: write a path such as ticket.title"
     )
-    NO_PARENT_PATHS = message(
+    NO_PARENT_PATHS = Message(
         "no_parent_paths", "a path is names joined by single points, as in ticket.title; there is no “..”"
     )
-    NO_AT_VARIABLES = message("no_at_variables", "@ variables are not part of the language")
-    NO_NAMED_ARGUMENTS = message("no_named_arguments", "arguments have no names here: write truncate: 200")
-    NO_TILDE_HERE = message("no_tilde_here", "the language has no ~")
-    CHARACTER_MEANS_NOTHING = message("character_means_nothing", "this character has no meaning inside a tag")
+    NO_AT_VARIABLES = Message("no_at_variables", "@ variables are not part of the language")
+    NO_NAMED_ARGUMENTS = Message("no_named_arguments", "arguments have no names here: write truncate: 200")
+    NO_TILDE_HERE = Message("no_tilde_here", "the language has no ~")
+    CHARACTER_MEANS_NOTHING = Message("character_means_nothing", "this character has no meaning inside a tag")
 
     # variables and filters
-    VARIABLE_NOT_KNOWN = message("variable_not_known", "there is no such variable[; did you mean {nearest}?]")
-    VARIABLE_WITHOUT_PARTS = message("variable_without_parts", "{name} is {kind} and has no such part")
-    VARIABLE_HOLDS = message("variable_holds", "{name} holds {what}")
-    THIS_OUTSIDE_EACH = message("this_outside_each", "there is “this” only inside #each")
-    FILTER_NOT_KNOWN = message("filter_not_known", "there is no such filter; there are: {filters}")
-    FILTER_NEEDS_VALUE = message("filter_needs_value", "{name} needs a value: {example}")
-    FILTER_FAILS = message("filter_fails", "{name}: {problem}")
-    NO_ARGUMENTS_TAKEN = message(
+    VARIABLE_NOT_KNOWN = Message("variable_not_known", "there is no such variable[; did you mean {nearest}?]")
+    VARIABLE_WITHOUT_PARTS = Message("variable_without_parts", "{name} is {kind} and has no such part")
+    VARIABLE_HOLDS = Message("variable_holds", "{name} holds {what}")
+    THIS_OUTSIDE_EACH = Message("this_outside_each", "there is “this” only inside #each")
+    FILTER_NOT_KNOWN = Message("filter_not_known", "there is no such filter; there are: {filters}")
+    FILTER_NEEDS_VALUE = Message("filter_needs_value", "{name} needs a value: {example}")
+    FILTER_FAILS = Message("filter_fails", "{name}: {problem}")
+    NO_ARGUMENTS_TAKEN = Message(
         "no_arguments_taken",
         Plural(
             "{name} was given {count} argument; it takes none",
             "{name} was given {count} arguments; it takes none",
         ),
     )
-    ARGUMENTS_MISCOUNTED = message(
+    ARGUMENTS_MISCOUNTED = Message(
         "arguments_miscounted",
         Plural(
             "{name} was given {count} argument; it takes: {takes}",
             "{name} was given {count} arguments; it takes: {takes}",
         ),
     )
-    TEXT_IS_NEEDED = message("text_is_needed", "a text is needed, not {got}")
-    NUMBER_IS_NEEDED = message("number_is_needed", "a number is needed, not {got}")
-    LIST_IS_NEEDED = message("list_is_needed", "a list is needed, not {got}")
-    TEXT_OR_NUMBER_NEEDED = message("text_or_number_needed", "a text or a number is needed, not {got}")
-    TEXT_IS_NO_NUMBER = message("text_is_no_number", "a number is needed, and this text is none")
-    TEXT_IS_NO_TRUTH = message("text_is_no_truth", "the texts are true, yes, on, 1 and false, no, off, 0")
-    NUMBERS_ARE_COMPARED = message("numbers_are_compared", "numbers are compared")
-    LENGTH_BELOW_ZERO = message("length_below_zero", "the length must be 0 or more")
-    SOUGHT_TEXT_EMPTY = message("sought_text_empty", "the text to look for is empty")
-    SEPARATOR_IS_EMPTY = message("separator_is_empty", "the separator is empty")
-    DIGITS_OUT_OF_RANGE = message("digits_out_of_range", "the digits must be 0 to 10")
-    ROUNDED_TOO_LARGE = message("rounded_too_large", "this number is too large to be rounded")
-    WORD_NOT_OFFERED = message("word_not_offered", "one of {words} is needed")
-    DATE_IS_NEEDED = message("date_is_needed", "a date is needed, such as 2026-11-21 or 2026-11-21T09:30:00Z")
-    DATE_BEYOND_RANGE = message("date_beyond_range", "this date is out of range")
-    DATE_FORMAT_WRONG = message("date_format_wrong", "a date format is made of {letters: }, as in {example}")
-    TIME_ZONE_UNKNOWN = message(
+    TEXT_IS_NEEDED = Message("text_is_needed", "a text is needed, not {got}")
+    NUMBER_IS_NEEDED = Message("number_is_needed", "a number is needed, not {got}")
+    LIST_IS_NEEDED = Message("list_is_needed", "a list is needed, not {got}")
+    TEXT_OR_NUMBER_NEEDED = Message("text_or_number_needed", "a text or a number is needed, not {got}")
+    TEXT_IS_NO_NUMBER = Message("text_is_no_number", "a number is needed, and this text is none")
+    TEXT_IS_NO_TRUTH = Message("text_is_no_truth", "the texts are true, yes, on, 1 and false, no, off, 0")
+    NUMBERS_ARE_COMPARED = Message("numbers_are_compared", "numbers are compared")
+    LENGTH_BELOW_ZERO = Message("length_below_zero", "the length must be 0 or more")
+    SOUGHT_TEXT_EMPTY = Message("sought_text_empty", "the text to look for is empty")
+    SEPARATOR_IS_EMPTY = Message("separator_is_empty", "the separator is empty")
+    DIGITS_OUT_OF_RANGE = Message("digits_out_of_range", "the digits must be 0 to 10")
+    ROUNDED_TOO_LARGE = Message("rounded_too_large", "this number is too large to be rounded")
+    WORD_NOT_OFFERED = Message("word_not_offered", "one of {words} is needed")
+    DATE_IS_NEEDED = Message("date_is_needed", "a date is needed, such as 2026-11-21 or 2026-11-21T09:30:00Z")
+    DATE_BEYOND_RANGE = Message("date_beyond_range", "this date is out of range")
+    DATE_FORMAT_WRONG = Message("date_format_wrong", "a date format is made of {letters: }, as in {example}")
+    TIME_ZONE_UNKNOWN = Message(
         "time_zone_unknown", "there is no such time zone; they are written as in Europe/Paris"
     )
 
     # what it is rendered from, and what comes out
-    TEXT_TOO_LARGE = message("text_too_large", "a text of more than 1 MiB")
-    DATA_TOO_DEEP = message("data_too_deep", "data nested more than {most} levels deep")
-    DATA_NOT_PLAIN = message("data_not_plain", "a value that is not plain JSON data")
-    NUMBER_NOT_FINITE = message("number_not_finite", "a number that is infinite or none at all")
-    INTEGER_TOO_LARGE = message("integer_too_large", "an integer beyond 64 bits")
-    TEXT_WOULD_GROW = message("text_would_grow", "the text would become longer than 1 MiB")
-    RESULT_TOO_LARGE = message("result_too_large", "the result is larger than 1 MiB")
-    RENDERING_TOO_SLOW = message("rendering_too_slow", "rendering took longer than {seconds} s")
-    EACH_NEEDS_LIST = message("each_needs_list", "#each needs a list, not {got}")
-    EACH_TOO_LONG = message("each_too_long", "#each over more than {most} items")
-    FIELD_IS_UNFIT = message("field_is_unfit", "{field} must be {wanted}, not {got}")
-    FIELD_TOO_SMALL = message("field_too_small", "{field} must be {least:g} or more")
-    FIELD_TOO_LARGE = message("field_too_large", "{field} must be {most:g} or less")
-    CUSTOM_FIELDS_UNFIT = message(
+    TEXT_TOO_LARGE = Message("text_too_large", "a text of more than 1 MiB")
+    DATA_TOO_DEEP = Message("data_too_deep", "data nested more than {most} levels deep")
+    DATA_NOT_PLAIN = Message("data_not_plain", "a value that is not plain JSON data")
+    NUMBER_NOT_FINITE = Message("number_not_finite", "a number that is infinite or none at all")
+    INTEGER_TOO_LARGE = Message("integer_too_large", "an integer beyond 64 bits")
+    TEXT_WOULD_GROW = Message("text_would_grow", "the text would become longer than 1 MiB")
+    RESULT_TOO_LARGE = Message("result_too_large", "the result is larger than 1 MiB")
+    RENDERING_TOO_SLOW = Message("rendering_too_slow", "rendering took longer than {seconds} s")
+    EACH_NEEDS_LIST = Message("each_needs_list", "#each needs a list, not {got}")
+    EACH_TOO_LONG = Message("each_too_long", "#each over more than {most} items")
+    FIELD_IS_UNFIT = Message("field_is_unfit", "{field} must be {wanted}, not {got}")
+    FIELD_TOO_SMALL = Message("field_too_small", "{field} must be {least:g} or more")
+    FIELD_TOO_LARGE = Message("field_too_large", "{field} must be {most:g} or less")
+    CUSTOM_FIELDS_UNFIT = Message(
         "custom_fields_unfit", "custom_fields must be a list of objects with id and value"
     )
-    ISSUE_IS_ANOTHER = message("issue_is_another", "issue_id is another issue than the ticket's")
-    PERSON_IS_ANOTHER = message("person_is_another", "user_id is not the person that this membership is for")
-    PROJECT_IS_ANOTHER = message("project_is_another", "project_id is another project than the issue's")
+    ISSUE_IS_ANOTHER = Message("issue_is_another", "issue_id is another issue than the ticket's")
+    PERSON_IS_ANOTHER = Message("person_is_another", "user_id is not the person that this membership is for")
+    PROJECT_IS_ANOTHER = Message("project_is_another", "project_id is another project than the issue's")
 
 
 class TemplateWarning(Code, article="KB-TEMPLATE-001"):
     """What a person should know of a payload that a template gave; it is sent all the same."""
 
-    STANDS_BESIDE = message("stands_beside", "{name} stands beside {top} and is left out")
-    FIELD_NOT_SENT = message("field_not_sent", "{field} is missing; the tracker needs it")
-    FIELD_WAS_CUT = message("field_was_cut", "{field} was cut to {most} characters")
-    PROJECT_NOT_LINKED = message("project_not_linked", "issue.project_id is another project than the link's")
-    VALUE_IS_ABSENT = message("value_is_absent", "{name} has no value here")
+    STANDS_BESIDE = Message("stands_beside", "{name} stands beside {top} and is left out")
+    FIELD_NOT_SENT = Message("field_not_sent", "{field} is missing; the tracker needs it")
+    FIELD_WAS_CUT = Message("field_was_cut", "{field} was cut to {most} characters")
+    PROJECT_NOT_LINKED = Message("project_not_linked", "issue.project_id is another project than the link's")
+    VALUE_IS_ABSENT = Message("value_is_absent", "{name} has no value here")
 
 
 class JsonType(Code, article="KB-TEMPLATE-001"):
     """What a value is, or would have to be."""
 
-    A_TEXT = message("a_text", "a text")
-    A_NUMBER = message("a_number", "a number")
-    AN_INTEGER = message("an_integer", "an integer")
-    A_BOOLEAN = message("a_boolean", "a boolean")
-    A_LIST = message("a_list", "a list")
-    A_MAP = message("a_map", "a map")
-    AN_OBJECT = message("an_object", "an object")
-    JSON_NULL = message("json_null", "null")
-    TRUE_OR_FALSE = message("true_or_false", "true or false")
-    A_DATE = message("a_date", "a date such as {example}")
+    A_TEXT = Message("a_text", "a text")
+    A_NUMBER = Message("a_number", "a number")
+    AN_INTEGER = Message("an_integer", "an integer")
+    A_BOOLEAN = Message("a_boolean", "a boolean")
+    A_LIST = Message("a_list", "a list")
+    A_MAP = Message("a_map", "a map")
+    AN_OBJECT = Message("an_object", "an object")
+    JSON_NULL = Message("json_null", "null")
+    TRUE_OR_FALSE = Message("true_or_false", "true or false")
+    A_DATE = Message("a_date", "a date such as {example}")
 
 
 class Expected(Code, article="KB-TEMPLATE-001"):
     """What was expected where something else stands."""
 
-    END_OF_TEMPLATE = message("end_of_template", "the end of the template")
-    NAME_IN_QUOTES = message("name_in_quotes", "a name in double quotes (and no comma before {mark})")
-    MARK_AFTER_NAME = message("mark_after_name", "a {mark} after the name")
-    EITHER_MARK = message("either_mark", "a {one} or {other}")
-    VALUE_OF_JSON = message(
+    END_OF_TEMPLATE = Message("end_of_template", "the end of the template")
+    NAME_IN_QUOTES = Message("name_in_quotes", "a name in double quotes (and no comma before {mark})")
+    MARK_AFTER_NAME = Message("mark_after_name", "a {mark} after the name")
+    EITHER_MARK = Message("either_mark", "a {one} or {other}")
+    VALUE_OF_JSON = Message(
         "value_of_json", "a value: a text in double quotes, a number, true, false, null, an object, a list"
     )
-    FILTER_OR_END = message(
+    FILTER_OR_END = Message(
         "filter_or_end", "| or {end} (arguments of a filter follow a colon, as in truncate: 200)"
     )
-    NAME_OF_FILTER = message("name_of_filter", "the name of a filter after |")
-    OPERAND_OF_TAG = message("operand_of_tag", "a variable, a literal or a parenthesis")
+    NAME_OF_FILTER = Message("name_of_filter", "the name of a filter after |")
+    OPERAND_OF_TAG = Message("operand_of_tag", "a variable, a literal or a parenthesis")
 
 
 class TemplateRefusal(Code, article=WRONG_ASKED):
     """Why something that a person asked of a template was refused."""
 
-    TEMPLATE_FIELD_NOT_VALID = message("template_field_not_valid", "{faults:; }")
-    TEMPLATE_NOT_ACTIVE = message("template_not_active", "template {template_id} is not active")
-    TEMPLATE_IS_ACTIVE = message(
+    TEMPLATE_FIELD_NOT_VALID = Message("template_field_not_valid", "{faults:; }")
+    TEMPLATE_NOT_ACTIVE = Message("template_not_active", "template {template_id} is not active")
+    TEMPLATE_IS_ACTIVE = Message(
         "template_is_active", "template {template_id} is active: deactivate it first"
     )
-    TEMPLATE_ACTIVATED_MEANWHILE = message(
+    TEMPLATE_ACTIVATED_MEANWHILE = Message(
         "template_activated_meanwhile",
         "another template was activated at the same moment; try again",
         article="KB-COMMAND-002",
     )
-    TEMPLATE_CONFLICT = message(
+    TEMPLATE_CONFLICT = Message(
         "template_conflict",
         "template {template_id} is at version {version}, not {based_on}: look at what changed, and edit "
         "that version",
         article="KB-COMMAND-002",
     )
-    FORM_IS_NO_EVENT = message(
+    FORM_IS_NO_EVENT = Message(
         "form_is_no_event",
         "{operation} starts from a form: preview it with the sample or a context of your own",
     )
-    NOTHING_LINKED_YET = message(
+    NOTHING_LINKED_YET = Message(
         "nothing_linked_yet",
         "nothing is linked yet, so no tracker project is known: `deskbridge link`, or name an event",
     )
-    EVENT_WITHOUT_TASK = message(
+    EVENT_WITHOUT_TASK = Message(
         "event_without_task", "event {event_id} is about no ticket task, so no time is logged for it"
     )
-    EVENT_OF_DELETION = message(
+    EVENT_OF_DELETION = Message(
         "event_of_deletion", "event {event_id} is about a deletion, so nothing is sent for it"
     )
-    EVENT_NOT_LINKED = message(
+    EVENT_NOT_LINKED = Message(
         "event_not_linked", "the ticket of event {event_id} has no project or entity link, so nothing is sent"
     )
-    NO_PROJECT_FOR_DRY_RUN = message(
+    NO_PROJECT_FOR_DRY_RUN = Message(
         "no_project_for_dry_run",
         "no tracker project is known for this context: link the project or entity of its ticket, or name one",
         article="KB-TEMPLATE-002",
     )
-    TEMPORARY_NOT_FILLED = message(
+    TEMPORARY_NOT_FILLED = Message(
         "temporary_not_filled",
         "the dry run needs a temporary {kind:word}, and the tracker requires the custom field {name} of "
         "it, which deskbridge cannot fill ({format}): give the field a default value on the tracker",
         article="KB-TEMPLATE-002",
     )
-    TEMPORARY_REFUSED = message(
+    TEMPORARY_REFUSED = Message(
         "temporary_refused",
         "the dry run needs a temporary {kind:word}, and the tracker refused it: {status}[, {errors:; "
         "}][; {hints:; }]",

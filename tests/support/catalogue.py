@@ -22,8 +22,7 @@ from producer.admin.doctor.finding import RECORDS
 from producer.admin.knowledge.record import parse_record
 from producer.console.drawing.markdown import texts_of
 from shared.notices.kinds import Kind
-from shared.notices.notice import Plural
-from shared.notices.render import CODES
+from shared.notices.notice import CODES, Plural
 from shared.templating.catalogue import catalogue_for
 from shared.templating.operations import FieldType, Operation, fields_for
 

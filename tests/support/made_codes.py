@@ -14,8 +14,7 @@ from typing import Any
 
 import pytest
 
-from shared.notices.notice import Code, Notice
-from shared.notices.render import CODES
+from shared.notices.notice import CODES, Code, Notice
 from shared.notices.template import names
 
 ROOT = Path(__file__).parents[2]

@@ -12,9 +12,9 @@ import pytest
 import shared.notices
 from shared.errors import TemplateError
 from shared.notices.faults import Fault
+from shared.notices.notice import CODES as KNOWN
 from shared.notices.notice import Code, Notice, Plural, Written, codes_in, from_json, to_json, written
 from shared.notices.refusals import Formerly
-from shared.notices.render import CODES as KNOWN
 from shared.notices.render import because, sentence
 from shared.notices.template import fill, names
 from shared.notices.templates import TemplateProblem
