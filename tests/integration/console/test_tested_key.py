@@ -8,6 +8,7 @@ import re
 import pytest
 
 from deploy.sandbox.tracker.control import StandIn
+from producer.admin.configuration import connecting
 from tests.integration.console.conftest import ComeIn, Console
 from tests.integration.console.pages import Visitor
 from tests.support.bridge import Bridge
@@ -67,6 +68,16 @@ def test_a_tested_key_goes_to_no_other_address(
     form = after_a_test(administrator, "0123456789abcdef0123456789abcdef01234567")
     answer = administrator.send(PATH, {**form, "base_url": "https://elsewhere.example.test", "moved": "on"})
     assert answer.status_code in (200, 303, 422)
+    assert stored_key(console) == before
+
+
+def test_a_key_that_was_tested_too_long_ago_is_typed_again(
+    administrator: Visitor, console: Console, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = stored_key(console)
+    form = after_a_test(administrator, "0123456789abcdef0123456789abcdef01234567")
+    monkeypatch.setattr(connecting, "KEPT_S", -1)
+    administrator.do(PATH, form)
     assert stored_key(console) == before
 
 
