@@ -30,14 +30,18 @@ class Vault:
         """
         return self._keys().encrypt(secret.get_secret_value().encode()).decode()
 
-    def decrypt(self, token: str) -> SecretStr:
+    def decrypt(self, token: str, within_s: int | None = None) -> SecretStr:
         """Open a token made by `encrypt` with any of the keys.
 
+        Args:
+            token: the token.
+            within_s: how many seconds old it may be; None: any age.
+
         Raises:
-            SettingsError: there is no key, or none of them fits.
+            SettingsError: there is no key, none of them fits, or it is too old.
         """
         try:
-            return SecretStr(self._keys().decrypt(token.encode()).decode())
+            return SecretStr(self._keys().decrypt(token.encode(), within_s).decode())
         except InvalidToken:
             raise SettingsError(Refusal.API_KEY_NOT_OPENED()) from None
 

@@ -89,7 +89,7 @@ def sealed_key(vault: Vault, base_url: str, key: str) -> str:
     Raises:
         SettingsError: there is nothing to encrypt it with.
     """
-    return vault.encrypt(SecretStr(json.dumps([base_url.rstrip("/"), key, time.time() + KEPT_S])))
+    return vault.encrypt(SecretStr(json.dumps([base_url.rstrip("/"), key])))
 
 
 def unsealed_key(vault: Vault, base_url: str, sealed: str) -> str | None:
@@ -101,10 +101,10 @@ def unsealed_key(vault: Vault, base_url: str, sealed: str) -> str | None:
         sealed: what the page held.
     """
     try:
-        tested_with, key, until = json.loads(vault.decrypt(sealed).get_secret_value())
+        tested_with, key = json.loads(vault.decrypt(sealed, KEPT_S).get_secret_value())
     except (SettingsError, ValueError, TypeError):
         return None
-    return str(key) if tested_with == base_url.rstrip("/") and time.time() < until else None
+    return str(key) if tested_with == base_url.rstrip("/") else None
 
 
 def _whose(client: TrackerClient) -> str:
