@@ -35,9 +35,9 @@ class AccessRefusal(Code, article=WRONG_ASKED):
         "sign_in_busy", "too many sign in at this moment: try again", article="KB-COMMAND-002"
     )
     SIGN_ON_BEGUN_ELSEWHERE = Message(
-        "sign_on_begun_elsewhere", "This sign-in was begun elsewhere: begin anew."
+        "sign_on_begun_elsewhere", "This sign-in was started in another browser or window: sign in again."
     )
-    SIGN_ON_TOO_LATE = Message("sign_on_too_late", "This sign-in took too long: begin anew.")
+    SIGN_ON_TOO_LATE = Message("sign_on_too_late", "This sign-in took too long: sign in again.")
     SIGN_ON_DENIED = Message("sign_on_denied", "Your provider did not let you in.")
     SIGN_ON_WITHOUT_NAME = Message("sign_on_without_name", "Your provider does not say who you are.")
     SIGN_ON_UNVERIFIED = Message("sign_on_unverified", "Your provider has not verified your e-mail address.")
@@ -76,7 +76,7 @@ class AccessRefusal(Code, article=WRONG_ASKED):
     )
     FORM_OF_EARLIER_SESSION = Message(
         "form_of_earlier_session",
-        "you have signed in anew since it was opened: open the page again; nothing was changed",
+        "you have signed in again since this page was opened: open it again; nothing was changed",
     )
     TOO_MANY_TOKENS = Message("too_many_tokens", "wait before you try again", article="KB-COMMAND-002")
     TOO_MANY_TRIES = Message("too_many_tries", "wait {seconds} seconds", article="KB-COMMAND-002")

@@ -22,17 +22,17 @@ class Caution(Code, article=WRONG_ASKED):
     LINKS_OF_OTHER_TRACKER = Message(
         "links_of_other_tracker",
         Plural(
-            "{count} link (`deskbridge links`) holds ids of the tracker at {base_url}: check it, or make it anew",
-            "{count} links (`deskbridge links`) hold ids of the tracker at {base_url}: check each, or make it anew",
+            "{count} link (`deskbridge links`) holds ids of the tracker at {base_url}: check it, or create it again",
+            "{count} links (`deskbridge links`) hold ids of the tracker at {base_url}: check each, or create it again",
         ),
     )
     OVERRIDES_OF_OTHER_TRACKER = Message(
         "overrides_of_other_tracker",
         Plural(
             "{count} user override (`deskbridge users`) holds an id of the tracker at {base_url}: "
-            "check it, or make it anew",
+            "check it, or create it again",
             "{count} user overrides (`deskbridge users`) hold ids of the tracker at {base_url}: "
-            "check each, or make it anew",
+            "check each, or create it again",
         ),
     )
     LINKED_WITHOUT_CATEGORY = Message("linked_without_category", "linked without a category: {problem}")

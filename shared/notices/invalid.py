@@ -91,11 +91,9 @@ class Invalid(Code, article=WRONG_ASKED):
     METADATA_SERVICE = Message("metadata_service", "{host} is a cloud's metadata service")
     KEY_NEEDED = Message("key_needed", "a key is needed")
     KEY_NEEDED_ELSEWHERE = Message(
-        "key_needed_elsewhere", "another address needs the API key given anew with it (`api_key`)"
+        "key_needed_elsewhere", "another address needs the API key again (`api_key`)"
     )
-    KEY_NEEDED_UNVERIFIED = Message(
-        "key_needed_unverified", "false needs the API key given anew with it (`api_key`)"
-    )
+    KEY_NEEDED_UNVERIFIED = Message("key_needed_unverified", "false needs the API key again (`api_key`)")
 
     IDENTIFIER_IN_USE = Message(
         "identifier_in_use",

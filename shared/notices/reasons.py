@@ -90,7 +90,7 @@ class Reason(Code, article=NOTHING_WRONG):
     BEING_WORKED_ON = Message(
         "being_worked_on", "{kind} {key} is being worked on by others", article="KB-WORK-001"
     )
-    BEGUN_ANEW = Message("begun_anew", "{kind} {key} was begun anew", article="KB-WORK-001")
+    BEGUN_ANEW = Message("begun_anew", "{kind} {key} was started again", article="KB-WORK-001")
     ROW_CHANGED = Message("row_changed", "its ledger row changed meanwhile", article="KB-WORK-001")
     EQUAL_SETTLED_FIRST = Message(
         "equal_settled_first", "an equal {kind:noun} is being settled first", article="KB-WORK-001"

@@ -230,7 +230,7 @@ class What(Code):
     OWNER_ANSWERED = Message(
         "owner_answered",
         "The {kind:noun} #{tracker_id} belongs to {kind} {key}",
-        why="its own answer from the tracker came in; what was adopted is settled anew",
+        why="its own answer from the tracker came in; what was adopted is settled again",
     )
     ISSUE_WENT_AWAY = Message(
         "issue_went_away",

@@ -34,11 +34,11 @@ from shared.telemetry.logs import get_logger, log_fields
 from shared.tracker.answers import Answer
 from shared.tracker.client import CallRecord, TrackerClient
 from shared.tracker.lists import TrackerLists
+from worker.ticket.confirmed import Confirmed
 from worker.ticket.enrichment import Completion
 from worker.ticket.outages import UnclearAnswers
 from worker.ticket.retry import backoff
 from worker.ticket.settings_cache import Known, SettingsCache
-from worker.ticket.status_transitions import Transitions
 from worker.ticket.steps import Blocking, BlockingCall, Pool, Release, Slot, Step
 from worker.ticket.tracker import TicketTracker
 
@@ -60,7 +60,7 @@ class Services:
         kept: what was read before and was not changed since.
         unclear_answers: those of all tickets of the process.
         unable: is told that this process cannot open the stored API key, which others may; None: that stops everybody.
-        transitions: those of statuses that need not be read back.
+        confirmed: what the tracker takes, so that it need not be read back.
     """
 
     store: Store
@@ -74,7 +74,7 @@ class Services:
     kept: SettingsCache = field(default_factory=SettingsCache)
     unclear_answers: UnclearAnswers = field(default_factory=UnclearAnswers)
     unable: Callable[[Notice], None] | None = None
-    transitions: Transitions = field(default_factory=Transitions)
+    confirmed: Confirmed = field(default_factory=Confirmed)
 
 
 @dataclass

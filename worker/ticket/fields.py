@@ -19,12 +19,12 @@ from shared.notices.steps import What
 from shared.store.transaction import Transaction
 from shared.telemetry import metrics
 from shared.values.ids import id_in
+from worker.ticket.confirmed import WATCHERS, Watchers
 from worker.ticket.context import TicketContext
 from worker.ticket.gone import issue_gone
 from worker.ticket.load import Work
 from worker.ticket.results import Created
 from worker.ticket.retry import is_exhausted
-from worker.ticket.status_transitions import WATCHERS, Watchers
 
 
 async def give_fields(ctx: TicketContext, work: Work, issue: Created) -> list[str]:
@@ -86,7 +86,7 @@ def _watchers_left_out(ctx: TicketContext, issue: Created, body: Body, found: di
     shown = found.get("watchers")
     if isinstance(shown, list) and not sent.user_ids <= {id_in(one) for one in shown}:
         return [WATCHERS]
-    ctx.services.transitions.note(sent)
+    ctx.services.confirmed.note(sent)
     return []
 
 

@@ -25,6 +25,7 @@ from shared.store.tables.ledger import LedgerRow
 from shared.store.transaction import Transaction
 from shared.templating.operations import Operation
 from worker.ticket.bodies import choose_body
+from worker.ticket.confirmed import WATCHERS, Watchers
 from worker.ticket.context import TicketContext
 from worker.ticket.impersonation import Sender
 from worker.ticket.load import Work, as_of
@@ -32,7 +33,6 @@ from worker.ticket.match import fingerprint
 from worker.ticket.plan import Pending
 from worker.ticket.results import Created
 from worker.ticket.status import note_given
-from worker.ticket.status_transitions import WATCHERS, Watchers
 
 C = TypeVar("C", bound="Creation")
 
@@ -197,7 +197,7 @@ class IssueCreation(Creation):
         """Return the fields of the issue that the tracker left out or replaced, as its role says."""
         fields = not_taken(self.body, found)
         watchers = Watchers(self.sender.project_id, watchers_of(self.body))
-        if watchers.user_ids and not self.ctx.services.transitions.is_known(watchers):
+        if watchers.user_ids and not self.ctx.services.confirmed.is_known(watchers):
             fields.append(WATCHERS)  # the answer does not name them: they are to be read
         return fields
 

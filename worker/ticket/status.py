@@ -24,13 +24,13 @@ from shared.store.transaction import Transaction
 from shared.templating.operations import Operation
 from shared.values.ids import id_in
 from worker.ticket.bodies import body_for, built
+from worker.ticket.confirmed import Transition
 from worker.ticket.context import DbOp, TicketContext
 from worker.ticket.diagnosis import explained
 from worker.ticket.gone import issue_gone
 from worker.ticket.load import Work
 from worker.ticket.results import Created, Result, Sent, Skipped, Waiting
 from worker.ticket.retry import is_exhausted
-from worker.ticket.status_transitions import Transition
 
 
 async def give_status(ctx: TicketContext, work: Work, issue: Created) -> Result:
@@ -79,7 +79,7 @@ async def _given(ctx: TicketContext, work: Work, issue: Created) -> Result:
         await ctx.call_unclaimed("PUT", path, body)
         wanted, ignored = whole(status_id), None
         transition = _transition(ctx, work, issue, wanted)
-        if wanted is not None and not (transition and ctx.services.transitions.is_known(transition)):
+        if wanted is not None and not (transition and ctx.services.confirmed.is_known(transition)):
             ignored = await _ignored(ctx, issue.tracker_id, wanted, transition)
     except OutcomeUnknown as unclear:
         if is_exhausted(state.status_attempts + 1):
@@ -118,7 +118,7 @@ async def _ignored(
     found = await ctx.tracker.issue(issue_id, "allowed_statuses,children,relations")
     if id_in(found.get("status")) == wanted:
         if transition:
-            ctx.services.transitions.note(transition)
+            ctx.services.confirmed.note(transition)
         return None
     known = await ctx.db.change(lambda tx: tx.metadata.get(MetadataKind.STATUS, wanted))
     ignored = TrackerRejected("PUT", f"/issues/{issue_id}.json", status=204)

@@ -64,7 +64,7 @@ def unused_adoptions(steps: Sequence[Step]) -> list[Adoption]:
 
 
 def take_back(desk: Desk, kind: Kind, key: int) -> Adoption:
-    """Let a row wait for a decision again that a person has linked, and ring its ticket.
+    """Have a row that a person has linked wait for a decision again, and notify its ticket.
 
     Raises:
         NotFound: no person has linked it.

@@ -1,8 +1,8 @@
-"""What the tracker was seen to take lately that it leaves out without a word; each worker process has its own.
+"""What this worker process has read back within the hour, and the tracker had taken.
 
-To a transition that its workflow allows no role a tracker answers 204, and keeps the status. So what was set is read
-back, once an hour for each transition: whether the workflow has one hangs on the issue type and on both statuses.
-Of watchers of a new issue it leaves out those who are locked, so those are read back likewise.
+A tracker leaves some things out without an error. If its workflow allows no role a transition, it answers 204 and keeps
+the status. If a watcher of a new issue is locked, it answers 201 without that watcher. So both are read back, once an
+hour for each transition (project, issue type and both statuses) and for each set of watchers.
 """
 
 from __future__ import annotations
@@ -43,8 +43,8 @@ class Watchers(NamedTuple):
     user_ids: frozenset[int]
 
 
-class Transitions:
-    """What was seen; for all threads of a process.
+class Confirmed:
+    """What was read back and found; for all threads of a process.
 
     Args:
         clock: tells monotonic seconds.
@@ -55,11 +55,11 @@ class Transitions:
         self._seen: dict[Transition | Watchers, float] = {}
 
     def note(self, one: Transition | Watchers) -> None:
-        """Note that the tracker has just made a transition, or taken watchers."""
+        """Note that the tracker has just taken it."""
         self._seen[one] = self._clock()
 
     def is_known(self, one: Transition | Watchers) -> bool:
-        """Tell whether the tracker did so within the last hour."""
+        """Tell whether the tracker took it within the last hour."""
         at = self._seen.get(one)
         if at is not None and self._clock() - at > SEEN_S:
             self._seen.pop(one, None)

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from worker.ticket.status_transitions import SEEN_S, Transition, Transitions
+from worker.ticket.confirmed import SEEN_S, Confirmed, Transition
 
 SOLVED = Transition(project_id=1, issue_type="1", before=2, after=3)
 
 
 def test_a_transition_that_was_seen_is_known_for_an_hour() -> None:
     now = [0.0]
-    seen = Transitions(lambda: now[0])
+    seen = Confirmed(lambda: now[0])
     assert not seen.is_known(SOLVED)
     seen.note(SOLVED)
     now[0] = SEEN_S
@@ -19,7 +19,7 @@ def test_a_transition_that_was_seen_is_known_for_an_hour() -> None:
 
 
 def test_the_same_change_of_another_type_or_project_or_from_another_status_is_another() -> None:
-    seen = Transitions()
+    seen = Confirmed()
     seen.note(SOLVED)
     for other in (
         SOLVED._replace(project_id=2),
