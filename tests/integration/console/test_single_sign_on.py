@@ -243,7 +243,7 @@ def test_what_was_begun_in_another_browser_is_ended_in_none(visitor: Visitor, pl
         stranger.http.cookies.update(cookies)
         answer = stranger.http.get(back, timeout=10)
         assert answer.status_code == 403
-        assert "begun elsewhere" in answer.text
+        assert "started in another browser or window" in answer.text
     stranger.http.cookies.clear()
     own = stranger.http.get(stranger.base_url + "/console/sign-in/sso", allow_redirects=False, timeout=10)
     assert own.status_code == 303
