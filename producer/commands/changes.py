@@ -44,13 +44,24 @@ def changes(
     as_csv: Annotated[bool, typer.Option("--csv", help="Print all that match as CSV.")] = False,
     as_json: Json = False,
 ) -> None:
-    """List what people changed, newest first: who, what, before and after."""
-    from producer.admin.looking.changes import change_record_json, changes_csv, codes_of, latest_changes
+    """List what people changed: who, what, before and after.
+
+    The newest change comes first.
+    """
+    from producer.admin.looking.changes import (
+        SUBJECTS,
+        change_record_json,
+        changes_csv,
+        codes_of,
+        latest_changes,
+    )
     from shared.store.configuration.changes import WantedChanges
 
     codes = codes_of(what)
     if what and not codes:
-        raise WrongUsage(f"--what {what}: there is no such subject or code")
+        raise WrongUsage(
+            f"--what {what}: there is no such subject or code; the subjects are {', '.join(SUBJECTS)}"
+        )
     wanted = WantedChanges(who, codes, zoned(since))
     with open_desk() as desk:
         if as_csv:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from producer.admin.looking.changes import SUBJECTS
 from tests.unit.commands.conftest import Shell
 
 
@@ -18,7 +19,9 @@ def test_changes_are_listed_filtered_and_exported(shell: Shell) -> None:
     assert shell.do("changes", "--csv").splitlines()[0] == "id,at,who,code,what,before,after"
 
 
-def test_an_unknown_subject_is_wrong_usage(shell: Shell) -> None:
+def test_an_unknown_subject_is_wrong_usage_and_told_with_those_that_exist(shell: Shell) -> None:
     result = shell.type("changes", "--what", "nonsense")
     assert result.exit_code == 2
     assert "nonsense" in result.output
+    told = [result.output, shell.do("changes", "--help")]
+    assert [(one, text) for one in SUBJECTS for text in told if one not in text] == []
