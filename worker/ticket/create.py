@@ -5,10 +5,12 @@ Nothing is created twice:
 - The ledger row is claimed, and the claim committed, before anything is sent. A claim is given only for a row that is
   free and still at the attempt that was read; it raises the attempt. If several workers claim a row, one is given it.
 - A claim counts only as long as what it was built from stands: settings, mappings, people, metadata and templates.
-- The request is sent only within the claim's lease. No other worker takes the row over before lease and settling
-  time are over, and then only after asking the tracker.
+- The lease is checked right before the request leaves. Nobody else claims the row before lease and settling time are
+  over, and then only after a search on the tracker has not found the object.
 - A refusal, or a call that was never sent, makes the row free again. Without a clear answer it is in doubt (`doubt`).
-- The answer is recorded for its own attempt. If another attempt was begun meanwhile, a person decides.
+  Once the tracker has named the object, no error makes the row free.
+- The answer is recorded for its own attempt. A process that was stopped between that check and the call may send late:
+  if another attempt was begun meanwhile, the row is put on hold with both objects, and a person decides.
 
 The first time entry of a new issue is claimed in the commit that links the issue: one commit less for each ticket.
 """
@@ -84,6 +86,7 @@ async def create(
         LockBusy: nothing was created; the ticket's lock was lost, the process stops, or the tracker is away.
     """
     ctx, attempt, after = creation.ctx, begun, None
+    link: Link | None = None
     created: Created | Waiting | None = None
     if attempt is None:
         await creation.sender.prepare()
@@ -100,8 +103,8 @@ async def create(
             if following and (coming := _coming(link, following)):
                 created, after = await _link_and_claim(link, coming)
     except BridgeError as error:
-        if attempt is None:
-            raise
+        if attempt is None or link is not None:
+            raise  # nothing was claimed; or it was created, and its row never becomes free again
         return await _failed(creation, attempt, error), None
     if created is None:
         created = await ctx.db.run(link)
@@ -140,6 +143,8 @@ async def send(creation: Creation, window: SendWindow) -> tuple[int, dict[str, A
 
 async def _failed(creation: Creation, attempt: Attempt, error: BridgeError) -> Waiting:
     """Do with a claimed row what the table of errors says; return what is waited for if the outcome is unknown.
+
+    An outage during which the tracker may have acted puts the row in doubt too, and is raised: all tickets wait for it.
 
     Raises:
         BridgeError: any other error itself; a refusal with what explains it.
@@ -228,7 +233,7 @@ class Claim(DbOp[Claimed]):
     row: LedgerRow | None
     looked: bool = False
     order: ClassVar[int] = 1
-    """Links come first: they free what others wait for, and a lease runs from the claim on."""
+    """In a batch claims come after links: others wait for what is linked, and a lease runs from the claim on."""
 
     def owner(self) -> TicketContext:
         return self.creation.ctx
@@ -347,7 +352,7 @@ class Link(DbOp[Created | Waiting]):
                     if odd := one._link(tx):
                         recorded[one] = odd
                         continue
-                    # a sibling that had adopted it may have given it another
+                    # another ticket's row that had adopted the issue may have given it another status
                     found = {**found, "status": None}
                 wrong = one._wrong_author(one._author_id())
                 if wrong:
