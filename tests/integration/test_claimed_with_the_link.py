@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from inspect import CORO_SUSPENDED, getcoroutinestate
 from typing import Any
@@ -119,6 +119,17 @@ def test_nothing_is_claimed_by_settings_of_before(desk: Bridge, stand_in: StandI
         drive(going_on(workflow, found))
     assert_forwarded_once(desk, stand_in)
     assert entries(stand_in)[1]["activity_id"] == 9
+
+
+def test_no_error_after_the_answer_makes_the_row_free(desk: Bridge, stand_in: StandIn) -> None:
+    """Not even one that otherwise means that nothing was sent: the issue is there."""
+    with up_to_the_link(desk) as (workflow, _):
+        with suppress(NotBegun):
+            drive(workflow, NotBegun(Fault.WORKER_ENDS()))
+    desk.hurry()
+    desk.sync(SECOND)
+    assert row(desk, Kind.TICKET, SECOND).state == LedgerState.CLAIMED, "it is searched once the lease is over"
+    assert len(ours(stand_in)) == 2
 
 
 def test_a_claim_that_fails_keeps_no_answer_from_its_row(
