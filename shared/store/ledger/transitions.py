@@ -4,8 +4,8 @@
 from it what happens to the ticket's events. What a person may decide is read from it too. An event that a row's state
 does not accept changes nothing.
 
-What asks for a row is the newest event of its key that passes the gate, whichever had it claimed. A row without an
-entry under `journal` changes no event by itself: the ticket's pass ends its own events.
+What asks for a row is the newest event of its key that passes the filters, whichever event it was claimed for. A row
+without an entry under `journal` changes no event by itself: the ticket's pass ends its own events.
 """
 
 from __future__ import annotations
@@ -167,12 +167,12 @@ ROWS = (
         (InJournal.MAKE_DUE,), (What.CREATION_FOUND,),
     ),
     Transition(
-        LedgerEvent.ABSENT, IN_FLIGHT, FREE, OF_ATTEMPT,
+        LedgerEvent.ABSENT, (IN_DOUBT,), FREE, OF_ATTEMPT,
         "The search on the tracker found nothing, so that it may be created, even if its event ended as done.",
         (InJournal.REOPEN_CAUSE, InJournal.MAKE_DUE, InJournal.DELAY), (What.CREATION_ABSENT,),
     ),
     Transition(
-        LedgerEvent.UNDECIDABLE, IN_FLIGHT, HELD, OF_ATTEMPT,
+        LedgerEvent.UNDECIDABLE, (IN_DOUBT,), HELD, OF_ATTEMPT,
         "The search on the tracker cannot tell whether it was created, or `in_doubt_policy` leaves that to a person.",
         (InJournal.MAKE_DUE,), (What.FOR_PERSON_TO_SAY,),
     ),
