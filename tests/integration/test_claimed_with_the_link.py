@@ -123,12 +123,13 @@ def test_nothing_is_claimed_by_settings_of_before(desk: Bridge, stand_in: StandI
 
 def test_no_error_after_the_answer_makes_the_row_free(desk: Bridge, stand_in: StandIn) -> None:
     """Not even one that otherwise means that nothing was sent: the issue is there."""
-    with up_to_the_link(desk) as (workflow, _):
-        with suppress(NotBegun):
-            drive(workflow, NotBegun(Fault.WORKER_ENDS()))
+    with up_to_the_link(desk) as (workflow, _), suppress(NotBegun):
+        drive(workflow, NotBegun(Fault.WORKER_ENDS()))
     desk.hurry()
     desk.sync(SECOND)
-    assert row(desk, Kind.TICKET, SECOND).state == LedgerState.CLAIMED, "it is searched once the lease is over"
+    assert row(desk, Kind.TICKET, SECOND).state == LedgerState.CLAIMED, (
+        "it is searched once the lease is over"
+    )
     assert len(ours(stand_in)) == 2
 
 
