@@ -42,7 +42,8 @@ def test_a_wrong_number_is_seen_before_it_does_anything_and_a_wrong_choice_is_ta
     page.get_by_role("button", name="It is #1: adopt it").click()
     assert state_of(bridge) == (LedgerState.HELD, None), "the dialog asks once more"
     page.get_by_role("dialog").get_by_role("button", name="It is #1: adopt it").click()
-    expect(page).to_have_url(re.compile(r"/console/tickets/4711(\?|$)"))  # the page takes its note off the address
+    # the page takes its note off the address
+    expect(page).to_have_url(re.compile(r"/console/tickets/4711(\?|$)"))
     expect(page.get_by_text("Somebody said that it is issue #1.")).to_be_visible()
     assert state_of(bridge) == (LedgerState.LINKED, 1)
     page.get_by_role("button", name="Take it back").click()

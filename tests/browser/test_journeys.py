@@ -137,7 +137,8 @@ def test_a_held_issue_is_compared_and_resolved(
     told = "Nothing is created" if verdict == "adopt" else "It is created again on the tracker."
     expect(page.get_by_role("dialog")).to_contain_text(told)
     page.get_by_role("dialog").get_by_role("button", name=label).click()
-    expect(page).to_have_url(re.compile(r"/console/tickets/4711(\?|$)"))  # the page takes its note off the address
+    # the page takes its note off the address
+    expect(page).to_have_url(re.compile(r"/console/tickets/4711(\?|$)"))
     bridge.sync()
     expect(page.get_by_role("heading", name="Everything is on the tracker")).to_be_visible(timeout=SLOW_MS)
     assert len(stand_in.state()["issues"]) == before + (verdict == "again")

@@ -1,9 +1,8 @@
-"""An upgrade of the stack under load, from the image before: side by side over the migration, nothing lost or twice."""
+"""An upgrade of the stack under load to the next version: side by side over its migration, nothing lost or twice."""
 
 from __future__ import annotations
 
 import re
-import subprocess
 import sys
 import tarfile
 from collections.abc import Iterator
@@ -12,7 +11,6 @@ from pathlib import Path
 import pytest
 
 from deploy.sandbox.tracker.seed import DEFAULT_KEY
-from shared.store.tables.schema import HEAD
 from tests.deployment.compose import (
     OURS,
     Engine,
@@ -24,15 +22,15 @@ from tests.deployment.compose import (
     tracked,
     waiting,
 )
-from tests.deployment.conftest import IMAGE, ROOT, leave_out, run
+from tests.deployment.conftest import IMAGE, ROOT, run
 from tests.support.documents import documented
 from tests.support.events import SUPPORT_ENTITY
+from tests.support.next_version import NEXT, TODAY, add_revision
 from tests.support.waiting import until
 
 pytestmark = [pytest.mark.deploy, pytest.mark.timeout(900)]
 
-BEFORE = "deskbridge:before"
-LOCK = "requirements-runtime.lock"
+THE_NEXT = "deskbridge:next"
 WORKERS = 2
 MORE = 8
 """So many further events show that something works."""
@@ -40,55 +38,39 @@ MORE = 8
 ENDED = re.compile(r"^deskbridge_events_ended_total\{.*\} (\S+)$", re.MULTILINE)
 
 
-def git(*arguments: str) -> str:
-    ended = subprocess.run(
-        ["/usr/bin/git", *arguments], cwd=ROOT, capture_output=True, text=True, check=False
-    )
-    return ended.stdout.strip() if ended.returncode == 0 else ""
-
-
 @pytest.fixture(scope="module")
 def tree(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The sources before the newest migration came; skips where the history does not reach so far."""
-    newest = f"{HEAD}_*.py"
-    came = git("log", "--format=%H", "--diff-filter=A", "--", f":(glob)**/versions/{newest}").rpartition(
-        "\n"
-    )[2]
-    before = git("rev-parse", "--verify", "--quiet", f"{came}^") if came else ""
-    if not before:
-        leave_out(f"the sources before revision {HEAD}: they are not in this clone's history")
-    directory = tmp_path_factory.mktemp("before")
+    """The sources of the next version: today's with one revision more."""
+    directory = tmp_path_factory.mktemp("next")
     archive = directory / "sources.tar"
-    run({}, "/usr/bin/git", "archive", "--output", archive, before)
+    run({}, "/usr/bin/git", "archive", "--output", archive, "HEAD")
     with tarfile.open(archive) as packed:
         packed.extractall(directory / "tree", filter="data")
-    assert not list((directory / "tree").rglob(newest))
-    return directory / "tree"
+    made = directory / "tree"
+    add_revision(made / "producer" / "admin" / "migrations")
+    schema = made / "shared" / "store" / "tables" / "schema.py"
+    text = schema.read_text(encoding="utf-8")
+    schema.write_text(text.replace(f'HEAD = "{TODAY}"', f'HEAD = "{NEXT}"'), encoding="utf-8")
+    return made
 
 
 @pytest.fixture(scope="module")
-def before(tree: Path, docker: dict[str, str], base: str, image: str) -> str:
-    """The image of the sources before, after today's: where both need the same packages they share the layer."""
+def next_image(tree: Path, docker: dict[str, str], base: str, image: str) -> str:
+    """The image of the next version, after today's: they share the layer of packages."""
     assert image == IMAGE
-    if pins(tree / LOCK) == pins(ROOT / LOCK):
-        (tree / LOCK).write_bytes((ROOT / LOCK).read_bytes())
     pip = (sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--no-build-isolation")
     run(docker, *pip, "--wheel-dir", "dist", ".", cwd=tree)
     file = ("--file", tree / "deploy" / "container" / "Dockerfile")
-    given = ("--network=host", "--build-arg", f"BASE={base}", "--build-arg", "VERSION=before")
-    run(docker, "docker", "build", "-q", *given, *file, "--tag", BEFORE, tree)
-    return BEFORE
-
-
-def pins(lock: Path) -> list[str]:
-    return [one for one in lock.read_text(encoding="utf-8").splitlines() if not one.lstrip().startswith("#")]
+    given = ("--network=host", "--build-arg", f"BASE={base}", "--build-arg", "VERSION=next")
+    run(docker, "docker", "build", "-q", *given, *file, "--tag", THE_NEXT, tree)
+    return THE_NEXT
 
 
 @pytest.fixture
-def stack(docker: dict[str, str], standin: str, before: str, tmp_path: Path) -> Iterator[Engine]:
-    """A stack of the image before, with two workers."""
+def stack(docker: dict[str, str], standin: str, image: str, tmp_path: Path) -> Iterator[Engine]:
+    """A stack of today's image, with two workers."""
     given = surroundings(docker, standin, tmp_path)
-    made = Engine({**given, "DESKBRIDGE_IMAGE": before}, "upgraded")
+    made = Engine({**given, "DESKBRIDGE_IMAGE": image}, "upgraded")
     run(made.environment, ROOT / "deploy" / "container" / "make-secrets", given["SECRETS"])
     try:
         made.compose("up", "-d", "--wait", "--pull", "never", "--scale", f"worker={WORKERS}")
@@ -122,11 +104,12 @@ def ended(stack: Engine) -> dict[str, float]:
     }
 
 
-def test_old_and_new_work_side_by_side_over_the_migration_and_nothing_is_lost_or_twice(stack: Engine) -> None:
+def test_old_and_new_work_side_by_side_over_the_migration_and_nothing_is_lost_or_twice(
+    stack: Engine, next_image: str
+) -> None:
     issues = len(tracked(stack, "issues"))
     migrate, up = documented("how-to/install.md#upgrade").splitlines()
-    first = revision(stack)
-    assert first != HEAD
+    assert revision(stack) == TODAY
 
     def goes_on() -> None:
         reached = logged(stack) + MORE
@@ -135,16 +118,16 @@ def test_old_and_new_work_side_by_side_over_the_migration_and_nothing_is_lost_or
     helpdesk = Helpdesk(stack, 20_000)
     with helpdesk.at_work():
         goes_on()
-        stack.environment["DESKBRIDGE_IMAGE"] = IMAGE
+        stack.environment["DESKBRIDGE_IMAGE"] = next_image
         stack.types(migrate)
-        assert revision(stack) == HEAD
-        assert {one for name in OURS for one in images(stack, name)} == {BEFORE}
+        assert revision(stack) == NEXT
+        assert {one for name in OURS for one in images(stack, name)} == {IMAGE}
         goes_on()
         old = ended(stack)
         stack.compose(
             "up", "-d", "--wait", "--no-deps", "--no-recreate", "--scale", f"worker={2 * WORKERS}", "worker"
         )
-        assert images(stack, "worker") == [BEFORE] * WORKERS + [IMAGE] * WORKERS
+        assert images(stack, "worker") == sorted([IMAGE, next_image] * WORKERS)
 
         def all_work() -> bool:
             now = ended(stack)
@@ -153,7 +136,7 @@ def test_old_and_new_work_side_by_side_over_the_migration_and_nothing_is_lost_or
         until(all_work, lambda: f"not all of them work: {old}, then {ended(stack)}", 180)
         assert not any(sum(counts) for counts in restarts(stack).values()), restarts(stack)
         stack.types(up.replace("--wait", f"--wait --pull never --scale worker={WORKERS}"))
-        assert {one for name in OURS for one in images(stack, name)} == {IMAGE}
+        assert {one for name in OURS for one in images(stack, name)} == {next_image}
         goes_on()
     until(
         lambda: logged(stack) >= len(helpdesk.sent), lambda: f"{logged(stack)} of {len(helpdesk.sent)}", 180

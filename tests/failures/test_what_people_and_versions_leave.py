@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import re
 import shlex
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from alembic import command
-from alembic.config import Config
 from pydantic import SecretStr
 
-from producer.admin import migrations
 from producer.admin.access.accounts import AccountStore
+from producer.admin.migrations.upgrading import upgrade
 from producer.admin.records.rights import Right
 from producer.admin.records.transaction import Store
 from shared.errors import SettingsError
@@ -21,37 +20,35 @@ from shared.notices.refusals import Refusal
 from shared.notices.steps import What
 from shared.store.tables.database import Database
 from shared.store.tables.journal import EventState
-from shared.store.tables.schema import HEAD, is_current
+from shared.store.tables.schema import is_current
 from tests.failures.stage import Stage
 from tests.failures.test_a_status_that_is_not_taken import IN_PROGRESS, api, status
 from tests.integration.console.conftest import Console
 from tests.integration.console.pages import PASSWORD, Visitor
 from tests.support.front import Front, page, passes
+from tests.support.next_version import NEXT, TODAY, as_next_version
 from tests.unit.commands.conftest import Shell
 
-BEFORE = f"{int(HEAD) - 1:04}"
 COMMAND = re.compile(r"`deskbridge (.+?)`")
 
 
 @pytest.fixture
-def old(stage: Stage, shell: Shell, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Database:
-    """A database of the version before, in the environment of every command."""
+def old(stage: Stage, shell: Shell, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Database]:
+    """A database of today's version in the environment of every command, which are of the next one."""
     url = f"sqlite:///{tmp_path}/old.sqlite3"
     database = Database(url)
-    config = Config()
-    config.set_main_option("script_location", str(Path(migrations.__file__).parent))
-    with database.engine.begin() as connection:
-        config.attributes["connection"] = connection
-        command.upgrade(config, BEFORE)
+    upgrade(database)
     monkeypatch.setenv("DESKBRIDGE_DATABASE_URL", url)
     assert shell.store is stage.bridge.store
-    return database
+    with as_next_version(tmp_path):
+        yield database
+    database.close()
 
 
 def test_migrations_that_are_behind_are_named_by_every_command_and_process_and_migrate_heals(
     stage: Stage, shell: Shell, old: Database
 ) -> None:
-    words = f"the database is at revision {BEFORE}, not at {HEAD}: run `deskbridge migrate`"
+    words = f"the database is at revision {TODAY}, not at {NEXT}: run `deskbridge migrate`"
     done = shell.type("doctor")
     assert done.exit_code == 1
     assert words in done.stdout
@@ -61,12 +58,11 @@ def test_migrations_that_are_behind_are_named_by_every_command_and_process_and_m
     settings = stage.bridge.settings.model_copy(update={"database_url": SecretStr(str(old.engine.url))})
     with pytest.raises(SettingsError) as refused:
         is_current(settings)  # as each process does at its start
-    assert refused.value.notice == Refusal.DATABASE_TOO_OLD(found=BEFORE, newest=HEAD)
+    assert refused.value.notice == Refusal.DATABASE_TOO_OLD(found=TODAY, newest=NEXT)
     (step,) = set(COMMAND.findall(words))
     shell.do(*shlex.split(step))
     assert words not in shell.type("doctor").stdout
     assert is_current(settings)
-    old.close()
 
 
 def test_a_status_that_no_issue_may_be_created_in_is_given_by_a_second_call(

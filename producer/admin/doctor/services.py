@@ -23,8 +23,8 @@ from shared.redis.heartbeat import BEAT, CONSOLE, WORKER, Heartbeats, ProcessSig
 from shared.redis.latency import SLOW_S, seconds_per_call
 from shared.redis.rate_limit import turns
 from shared.store.journal.producers import Producer
+from shared.store.tables import schema
 from shared.store.tables.database import words_of
-from shared.store.tables.schema import HEAD, require_current
 
 CLOCK_WARNING_S = 5.0
 SLOWEST_RATE = 1.0
@@ -44,7 +44,7 @@ def database(installation: Installation) -> Iterator[CheckResult]:
     """The database answers, and its tables are those of this version."""
     settings, name = installation.settings, installation.store.database.name
     try:
-        require_current(installation.store.database, loaded=settings.is_loaded)
+        schema.require_current(installation.store.database, loaded=settings.is_loaded)
     except SettingsError as due:
         if installation.store.database.missing_file is not None:
             yield failure("database", ServiceFinding.NO_DATABASE(problem=due.notice))
@@ -63,7 +63,7 @@ def database(installation: Installation) -> Iterator[CheckResult]:
             yield ok("database", ServiceFinding.DATABASE_ANSWERS(kind=_kind(installation), name=name))
         else:
             yield warning("database", ServiceFinding.DATABASE_OF_DEFAULT(file=name))
-        yield ok("migrations", ServiceFinding.MIGRATIONS_CURRENT(revision=HEAD))
+        yield ok("migrations", ServiceFinding.MIGRATIONS_CURRENT(revision=schema.HEAD))
 
 
 def _hindrance(installation: Installation) -> CheckResult | None:

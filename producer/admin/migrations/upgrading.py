@@ -1,7 +1,7 @@
 """The database's schema, brought up to date by Alembic: `deskbridge migrate`.
 
 A new revision is made with Alembic's own command line (see `[tool.alembic]` in pyproject.toml), against a
-database that is up to date: `alembic revision --autogenerate -m "what changes" --rev-id 0007`; then `HEAD`
+database that is up to date: `alembic revision --autogenerate -m "what changes" --rev-id 0002`; then `HEAD`
 of `shared.store.tables.schema` moves with it.
 """
 
@@ -20,6 +20,9 @@ from shared.errors import SettingsError
 from shared.notices.refusals import Refusal
 from shared.store.tables.database import Database, is_held_by_others
 from shared.store.tables.schema import revision_of
+
+SCRIPTS = Path(__file__).parent
+"""Where the revisions are."""
 
 LOCK = 0x6465736B6272
 """Key of PostgreSQL's advisory lock: one migration at a time."""
@@ -51,7 +54,7 @@ def upgrade(database: Database, *, tries: int = TRIES) -> tuple[str | None, str]
     if (file := database.missing_file) is not None:
         Path(file).parent.mkdir(parents=True, exist_ok=True)
     config = Config()
-    config.set_main_option("script_location", str(Path(__file__).parent).replace("%", "%%"))
+    config.set_main_option("script_location", str(SCRIPTS).replace("%", "%%"))
 
     def run(connection: Connection) -> tuple[str | None, str]:
         before = revision_of(connection)

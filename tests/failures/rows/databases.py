@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
-from alembic import command
-from alembic.config import Config
 from sqlalchemy import create_engine, event, make_url
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.pool import Pool
 
-from producer.admin import migrations
 from producer.console.app import create_console
 from shared.errors import SettingsError
 from shared.notices.refusals import Refusal
@@ -19,6 +17,7 @@ from shared.store.tables.schema import is_current
 from tests.failures.rows.row import Nothing, Row
 from tests.failures.stage import Stage
 from tests.support.events import task, task_event
+from tests.support.next_version import as_next_version
 
 NOT_COMMITTED = Nothing("no event was committed")
 ACCOUNT = "deskbridge_of_the_test"
@@ -142,11 +141,8 @@ def room_for_file(stage: Stage) -> None:
 def old_schema(stage: Stage) -> None:
     """Install a version whose migrations were not applied: no process of it starts."""
     stage.console.stop()
-    config = Config()
-    config.set_main_option("script_location", str(Path(migrations.__file__).parent))
-    with stage.bridge.store.database.engine.begin() as connection:
-        config.attributes["connection"] = connection
-        command.downgrade(config, "-1")
+    directory = stage.during.enter_context(TemporaryDirectory())
+    stage.during.enter_context(as_next_version(Path(directory)))
 
 
 def not_started(stage: Stage) -> None:
