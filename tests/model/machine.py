@@ -18,7 +18,7 @@ from tests.model.tracker import Fate
 from tests.model.world import Rules, World
 from tests.support.events import ALICE, BOB, DONE, deletion, task, task_event, ticket, ticket_event
 
-for _name, _examples in {"quick": 60, "long": 20_000}.items():
+for _name, _examples in {"quick": 60, "long": 10_000}.items():
     settings.register_profile(
         f"model-{_name}",
         max_examples=_examples,
@@ -27,7 +27,7 @@ for _name, _examples in {"quick": 60, "long": 20_000}.items():
         suppress_health_check=list(HealthCheck),
     )
 PROFILE = settings.get_profile(f"model-{os.environ.get('HYPOTHESIS_PROFILE', 'quick')}")
-"""Small and fast; HYPOTHESIS_PROFILE=long for a thorough search."""
+"""Small and fast; HYPOTHESIS_PROFILE=long for a thorough search, which takes a core for about an hour."""
 
 TICKETS = {1: (11, 12), 2: (21,)}
 tickets = st.sampled_from(sorted(TICKETS))
