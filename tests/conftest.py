@@ -38,7 +38,7 @@ search.register_profile("patient", search(), deadline=None, suppress_health_chec
 search.load_profile("patient")
 """A busy machine may take longer than hypothesis expects of an example, here as in CI."""
 
-pytest_plugins = ["tests.support.databases", "tests.support.made_codes", "tests.support.servers"]
+pytest_plugins = ["tests.support.databases", "tests.support.made_codes", "tests.support.quick_tls", "tests.support.servers"]
 
 
 @pytest.hookimpl(trylast=True)

@@ -34,7 +34,7 @@ def test_an_hour_without_a_tracker_costs_nothing_but_the_hour(
 
     How long the producer takes meanwhile is judged by `make bench-long`.
     """
-    figures = measure(over_postgres, stand_in, 3_000)
+    figures = measure(over_postgres, stand_in, 1_500)
     assert figures.missed(slowest_ratio=math.inf) == []
 
 

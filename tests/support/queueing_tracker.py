@@ -42,7 +42,7 @@ class Simulation:
     ) -> None:
         self.now, self.answered = 1_000_000.0, 0
         self.is_away, self.is_backlog, self.slowness = False, True, 1.0
-        self._service_s, self._network_s, self._jitter = dict(service_s), network_s, jitter
+        self._services, self._network_s, self._jitter = list(service_s.items()), network_s, jitter
         self._free = [self.now] * servers
         self._chance = random.Random(1)
         self.limits = [ConcurrencyLimit(ceiling, lambda: self.now) for _ in range(workers)]
@@ -65,17 +65,19 @@ class Simulation:
         """Let time pass; return how many calls the limits allowed on average."""
         area, began, ends = 0.0, self.now, self.now + seconds
         self.answered = 0
-        for worker in range(len(self.limits)):
-            self._begin(worker)
+        sizes = [self._begin(worker) for worker in range(len(self.limits))]
+        allowed = sum(sizes)
         while self._calls and self._calls[0][0] < ends:
             at, _, worker, operation, begun, failed = heapq.heappop(self._calls)
-            area += sum(one.size for one in self.limits) * (at - self.now)
+            area += allowed * (at - self.now)
             self.now = at
             self._under_way[worker] -= 1
             self.limits[worker].add(operation, at - begun, failed=failed)
             self.answered += not failed
-            self._begin(worker)
-        area += sum(one.size for one in self.limits) * (ends - self.now)
+            size = self._begin(worker)
+            allowed += size - sizes[worker]
+            sizes[worker] = size
+        area += allowed * (ends - self.now)
         self.now = ends
         return area / (ends - began)
 
@@ -86,11 +88,13 @@ class Simulation:
             self.run(0.05)
             answered += self.answered
 
-    def _begin(self, worker: int) -> None:
+    def _begin(self, worker: int) -> int:
+        """Begin the calls that a worker may make; return how many it may make at once."""
         limit = self.limits[worker]
-        while self._under_way[worker] < (limit.size if self.is_backlog else 1):
-            operation = self._chance.choice(list(self._service_s))
-            takes = self._service_s[operation] * self.slowness * self._chance.lognormvariate(0, self._jitter)
+        size = limit.size
+        while self._under_way[worker] < (size if self.is_backlog else 1):
+            operation, service_s = self._chance.choice(self._services)
+            takes = service_s * self.slowness * self._chance.lognormvariate(0, self._jitter)
             served = max(self._free[0], self.now + self._network_s / 2) + takes
             heapq.heapreplace(self._free, served)
             answered = self.now + TIMEOUT_S if self.is_away else served + self._network_s / 2
@@ -100,3 +104,4 @@ class Simulation:
             self._under_way[worker] += 1
         if self.is_backlog:
             limit.want()
+        return size

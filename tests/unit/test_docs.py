@@ -161,8 +161,9 @@ def test_code_is_fenced_and_says_of_what_it_is() -> None:
 
 def test_every_command_of_the_documents_is_run_by_a_test_or_says_that_it_is_not() -> None:
     to_be_run = {one.name for page in PAGES for one in blocks(page) if one.is_run}
-    assert to_be_run - asked_for() == set(), 'no test runs them: documented("…"), or title="not run: why"'
-    assert asked_for() - to_be_run == set(), "no page has them"
+    asked = asked_for()
+    assert to_be_run - asked == set(), 'no test runs them: documented("…"), or title="not run: why"'
+    assert asked - to_be_run == set(), "no page has them"
     for one in [one for page in PAGES for one in blocks(page) if one.title]:
         assert one.title.startswith(documents.NOT_RUN), one.name
 

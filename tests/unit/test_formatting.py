@@ -167,5 +167,5 @@ def test_nothing_but_the_joiner_and_the_fence_is_added(text: str, formatting: Fo
 )  # fmt: skip
 def test_hostile_text_takes_no_time(piece: str, formatting: Formatting) -> None:
     started = time.process_time()
-    formatted(piece * (500_000 // len(piece)), formatting)
-    assert time.process_time() - started < 2
+    formatted(piece * (200_000 // len(piece)), formatting)
+    assert time.process_time() - started < 1

@@ -250,13 +250,19 @@ EVERY_CODE = [
 
 
 def test_every_code_has_a_record_or_only_tells_what_was_done() -> None:
+    shown_articles = set[str]()
     for code in EVERY_CODE:
+        if record := article(code):
+            assert (OURS / f"{record}.md").exists(), code
+            assert article(str(code)) == record, code
+            assert code.name in Reason.__members__ or record != NOTHING_WRONG, code
+            if record in shown_articles:
+                continue
         shown = CliRunner().invoke(app, ["knowledge", "show", str(code)])
         assert shown.exit_code == 0, f"{code}: {shown.output}"
-        if article(code):
-            assert (OURS / f"{article(str(code))}.md").exists(), code
-            assert code.name in Reason.__members__ or article(str(code)) != NOTHING_WRONG, code
-            assert f"\n{article(str(code))} · " in shown.stdout, code
+        if record:
+            assert f"\n{record} · " in shown.stdout, code
+            shown_articles.add(record)
         else:
             assert isinstance(code, TELLS_WHAT_WAS_DONE) or code in SAYS_IT_ITSELF, code
             assert shown.stdout.startswith(f"{code}: "), code
