@@ -10,10 +10,10 @@ import pytest
 from shared.notices.kinds import Kind
 from shared.store.configuration.links import LinkKind
 from shared.store.tables.ledger import LedgerState
+from tests.contract.lossy import LossyProxy
 from tests.contract.support import Json, Tracker
 from tests.support.bridge import Bridge
 from tests.support.events import BOB, task, task_event, ticket
-from tests.support.lossy import LossyProxy
 
 pytestmark = [pytest.mark.every_version, pytest.mark.promise("OPS-27")]
 

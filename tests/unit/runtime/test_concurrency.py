@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from shared.notices.limits import CallLimitBy
-from tests.support.queueing_tracker import Simulation
+from tests.unit.runtime.queueing_tracker import Simulation
 from worker.runtime.concurrency import PROBE_EVERY_S, ConcurrencyLimit
 
 REDMINE = {"POST issues": 0.05, "POST time_entries": 0.02}
