@@ -7,7 +7,7 @@ RUN_FLAGS := $(if $(ONCE),--once,)
 # Test processes, each with a Redis and a PostgreSQL of its own: more than there are cores, since many tests wait.
 # A file's tests share what they start, so a file is one process's; those that take longest come first.
 JOBS ?= 4
-PYTEST := $(BIN)/python -m pytest -n $(JOBS) --dist loadfile --no-loadscope-reorder
+PYTEST = $(BIN)/python -m pytest -n $(JOBS) --dist loadfile --no-loadscope-reorder
 # What they write for a moment goes into memory, where there is enough of it.
 MEMORY := $(shell df -Pk /dev/shm 2>/dev/null | awk 'NR == 2 && $$4 > 4000000 { print "/dev/shm" }')
 test test-quick: export TMPDIR := $(or $(MEMORY),$(TMPDIR),/tmp)
@@ -37,6 +37,8 @@ run: install ## Forward sample events on this machine and show what became of ea
 test: install ## The whole test suite, on a real Redis and a real PostgreSQL that it starts itself
 	@$(PYTEST)
 
+# they wait for nothing, so more processes than cores would only load everything once more
+test-quick: JOBS := auto
 test-quick: install ## The unit tests: what is decided, without a database or a process
 	@$(PYTEST) -m "not slow" tests/unit
 

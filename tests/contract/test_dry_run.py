@@ -19,11 +19,11 @@ from shared.notices.hints import Hint
 from shared.store.tables.database import Database
 from shared.templating.operations import OPERATIONS, Operation
 from shared.tracker.client import Target, TrackerClient
+from tests.contract.lossy import LossyProxy
 from tests.contract.seed import Activity, Category, CustomField, Project, Role, Status, User
 from tests.contract.support import Tracker, unique
 from tests.support.databases import made_file
 from tests.support.dry_runs import dry_run, let_time_pass
-from tests.support.lossy import LossyProxy
 
 ISSUE, TIME = Operation.ISSUE_CREATE, Operation.TIME_ENTRY_CREATE
 PROJECT, MEMBER = Operation.PROJECT_CREATE, Operation.MEMBERSHIP_CREATE

@@ -10,10 +10,10 @@ import pytest
 from shared.notices.kinds import Kind
 from shared.store.configuration.links import LinkKind
 from shared.store.tables.ledger import LedgerState
+from tests.contract.lossy import LossyProxy
 from tests.contract.support import Json, Tracker
 from tests.support.bridge import Bridge
 from tests.support.events import BOB, task, task_event, ticket
-from tests.support.lossy import LossyProxy
 
 pytestmark = [pytest.mark.every_version, pytest.mark.promise("OPS-27")]
 
@@ -60,8 +60,10 @@ def forward_and_lose(bridge: Bridge, proxy: LossyProxy, *seconds: int) -> None:
         bridge.sync()
 
 
-@pytest.mark.parametrize("before", ["plain", "textile", "markdown", "common_mark"])
-@pytest.mark.parametrize("after", ["textile", "common_mark"])
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [("plain", "textile"), ("textile", "common_mark"), ("markdown", "textile"), ("common_mark", "textile")],
+)
 @pytest.mark.parametrize("content", ["<p># a<br>b</p>", "<p>a<br>b</p><p>c</p>"], ids=["fence", "prose"])
 def test_an_issue_is_found_by_the_text_that_was_sent_though_the_formatting_has_changed_since(
     bridge: Bridge, proxy: LossyProxy, tracker: Tracker, project: Json, before: str, after: str, content: str

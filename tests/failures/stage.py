@@ -35,9 +35,9 @@ from tests.support.bridge import Bridge
 from tests.support.events import task, task_event
 
 if TYPE_CHECKING:
+    from tests.failures.front import Front
     from tests.integration.console.conftest import Console
     from tests.integration.console.pages import Visitor
-    from tests.support.front import Front
     from tests.unit.commands.conftest import Shell
 
 Report = Callable[[str, object], None]

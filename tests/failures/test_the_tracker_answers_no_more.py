@@ -19,10 +19,10 @@ from shared.notices.faults import Detail, Fault
 from shared.notices.notice import Code
 from shared.store.tables.journal import EventState
 from shared.telemetry import metrics
+from tests.failures.front import Front, Rule, page, passes, redirects_to
 from tests.failures.stage import Stage
 from tests.integration.console.pages import Visitor
 from tests.support.events import task, task_event, ticket
-from tests.support.front import Front, Rule, page, passes, redirects_to
 from tests.unit.commands.conftest import Shell
 
 WELL = (

@@ -21,11 +21,11 @@ from shared.notices.steps import What
 from shared.store.tables.database import Database
 from shared.store.tables.journal import EventState
 from shared.store.tables.schema import is_current
+from tests.failures.front import Front, page, passes
 from tests.failures.stage import Stage
 from tests.failures.test_a_status_that_is_not_taken import IN_PROGRESS, api, status
 from tests.integration.console.conftest import Console
 from tests.integration.console.pages import PASSWORD, Visitor
-from tests.support.front import Front, page, passes
 from tests.support.next_version import NEXT, TODAY, as_next_version
 from tests.unit.commands.conftest import Shell
 

@@ -20,7 +20,7 @@ from shared.errors import LeaseOver, OutcomeUnknown, TrackerError, TrackerUnreac
 from shared.notices.notice import written
 from shared.tracker.answers import Answer
 from shared.tracker.client import CallRecord, Request, Target, TrackerClient
-from tests.support.tracker_calls import idle
+from tests.integration.tracker_calls import idle
 from tests.support.waiting import until
 from tests.support.wire import WireServer, answer
 from worker.runtime.scheduler import Limit, Scheduler

@@ -14,7 +14,7 @@ from pydantic import SecretStr
 from shared.errors import OutcomeUnknown, TrackerAway, TrackerUnreachable
 from shared.process.outbound import Outbound
 from shared.tracker.client import Target, TrackerClient
-from tests.support.tracker_calls import idle
+from tests.integration.tracker_calls import idle
 from tests.support.wire import Script, WireServer, answer, saying
 
 OK = answer(b'{"ok": true}')

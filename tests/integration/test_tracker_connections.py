@@ -20,7 +20,7 @@ from shared.errors import BridgeError, LockBusy, OutcomeUnknown, Outdated, Track
 from shared.notices.notice import written
 from shared.tracker.client import CallRecord, Target, TrackerClient
 from shared.tracker.meter import LOST, Meter
-from tests.support.tracker_calls import idle
+from tests.integration.tracker_calls import idle
 from tests.support.wire import WireServer, answer, saying, trickle
 
 OK = answer(b'{"ok": true}')

@@ -18,7 +18,7 @@ from shared.process.outbound import Outbound
 from shared.tracker import client as client_module
 from shared.tracker import portal, sessions
 from shared.tracker.client import TIMEOUT_S, Target, TrackerClient
-from tests.support.tracker_calls import idle
+from tests.integration.tracker_calls import idle
 from tests.support.wire import WireServer, answer, reset, saying, trickle
 
 OK = answer(b'{"ok": true}')

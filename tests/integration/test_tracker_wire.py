@@ -13,7 +13,7 @@ from pydantic import SecretStr
 from shared.errors import OutcomeUnknown
 from shared.tracker import body as body_module
 from shared.tracker.client import Target, TrackerClient
-from tests.support.tracker_calls import idle
+from tests.integration.tracker_calls import idle
 from tests.support.wire import Script, WireServer, answer, reset, saying
 
 FINE = answer(b'"fine"')

@@ -7,7 +7,6 @@ import socket
 import ssl
 import threading
 from collections.abc import Callable
-from functools import partial
 from types import TracebackType
 from typing import Self
 
@@ -32,7 +31,9 @@ class WireServer:
         self._script, self._tls = script, tls
         self._listener = socket.create_server(("127.0.0.1", 0))
         self._open: list[socket.socket] = []
+        self._accepting = threading.Thread(target=self._accept, daemon=True)
         self._threads: list[threading.Thread] = []
+        self._lock = threading.Lock()  # held until a thread that was started is in the list, too
         self.requests: list[bytes] = []
         self.port: int = self._listener.getsockname()[1]
         self.url = f"{'https' if tls else 'http'}://127.0.0.1:{self.port}"
@@ -41,11 +42,14 @@ class WireServer:
     @property
     def connections(self) -> int:
         """How many connections were made."""
-        return len(self._threads) - 1
+        with self._lock:
+            return len(self._threads)
 
     def wait_for_the_end_of_the_newest(self) -> None:
         """Wait until the newest connection was served, and closed."""
-        self._threads[-1].join(timeout=30)
+        with self._lock:
+            newest = self._threads[-1]
+        newest.join(timeout=30)
 
     def read_request(self, connection: socket.socket) -> bytes:
         """Read one whole request; empty where the other side closed."""
@@ -63,7 +67,7 @@ class WireServer:
 
     def __enter__(self) -> Self:
         """Begin to accept."""
-        self._start(self._accept)
+        self._accepting.start()
         return self
 
     def __exit__(
@@ -75,13 +79,8 @@ class WireServer:
             with contextlib.suppress(OSError):
                 one.shutdown(socket.SHUT_RDWR)
             one.close()
-        for thread in self._threads:
+        for thread in [self._accepting, *self._threads]:
             thread.join(timeout=5)
-
-    def _start(self, target: Callable[[], None]) -> None:
-        thread = threading.Thread(target=target, daemon=True)
-        self._threads.append(thread)
-        thread.start()
 
     def _accept(self) -> None:
         while not self.ended.is_set():
@@ -91,7 +90,10 @@ class WireServer:
                 return
             self._open.append(connection)
             number = len(self._open) - 1
-            self._start(partial(self._serve, connection, number))
+            thread = threading.Thread(target=self._serve, args=(connection, number), daemon=True)
+            with self._lock:
+                thread.start()
+                self._threads.append(thread)
 
     def _serve(self, connection: socket.socket, number: int) -> None:
         with contextlib.suppress(OSError, ValueError):

@@ -159,6 +159,7 @@ def test_nothing_but_the_joiner_and_the_fence_is_added(text: str, formatting: Fo
     assert inner.replace("\u2060", "").replace("  \n", "\n") == text.replace("  \n", "\n")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("formatting", RENDERED)
 @pytest.mark.parametrize(
     "piece",

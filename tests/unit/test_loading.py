@@ -50,6 +50,7 @@ LOADED_BY = {
 """By process what it imports to start, and what it can do without."""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("process", LOADED_BY)
 def test_a_process_loads_nothing_that_it_does_not_need(process: str) -> None:
     modules, needless = LOADED_BY[process]
@@ -62,6 +63,7 @@ def test_a_process_loads_nothing_that_it_does_not_need(process: str) -> None:
     assert loaded & needless == set()
 
 
+@pytest.mark.slow
 def test_a_producer_that_begins_anew_without_a_secret_has_loaded_no_settings_before(
     tmp_path: Path,
 ) -> None:

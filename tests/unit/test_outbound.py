@@ -181,5 +181,5 @@ def test_authorities_that_the_settings_name_vouch_for_a_certificate(
     tls_context: ssl.SSLContext, tmp_path: Path
 ) -> None:
     with WireServer(saying(answer()), tls_context) as server:
-        trusting = Outbound(ca_file=str(tmp_path / "server.pem"))
+        trusting = Outbound(ca_file=str(tmp_path / "authority.pem"))
         assert bounded_call(trusting, "GET", server.url, within=10, most=1000) == (200, b"{}")

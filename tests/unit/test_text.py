@@ -255,6 +255,7 @@ HOSTILE = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("rich", HOSTILE.values(), ids=HOSTILE.keys())
 def test_hostile_text_takes_no_time(rich: str) -> None:
     started = time.process_time()

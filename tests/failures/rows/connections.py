@@ -12,9 +12,9 @@ from shared.redis.keys import key_of
 from shared.redis.latency import KEY as LATENCY
 from shared.redis.latency import note_calls
 from shared.store.tables.journal import EventState
+from tests.failures.front import Front, Rule, page, passes, redirects_to
 from tests.failures.rows.row import Row
 from tests.failures.stage import Act, Stage
-from tests.support.front import Front, Rule, page, passes, redirects_to
 from tests.support.tls import HOST, Authority, Relay
 
 NAME = "redmine.example.test"

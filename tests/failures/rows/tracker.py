@@ -13,11 +13,11 @@ from shared.notices.steps import What
 from shared.store.configuration.links import LinkKind
 from shared.store.tables.journal import EventState, JournalEvent
 from shared.store.tables.types import clock
+from tests.failures.front import page, passes
 from tests.failures.rows.connections import in_front
 from tests.failures.rows.row import Nothing, Prevented, Row
 from tests.failures.stage import Stage, both, configure, key, patch, remove, settings, template
 from tests.support.events import ticket, ticket_event
-from tests.support.front import page, passes
 
 CATEGORIES = "/projects/2/issue_categories.json"
 NEW, IN_PROGRESS, RESOLVED = 1, 2, 3

@@ -35,9 +35,7 @@ from shared.notices.invalid import Invalid
 from shared.notices.notice import Notice
 from shared.notices.refusals import Refusal
 from shared.process.settings import load_settings
-from tests.integration.console.pages import PASSWORD, Visitor
-from tests.support.bridge import Bridge
-from tests.support.oidc import (
+from tests.integration.console.oidc import (
     CLIENT_ID,
     CLIENT_SECRET,
     Claims,
@@ -46,6 +44,8 @@ from tests.support.oidc import (
     by_the_secret,
     not_at_all,
 )
+from tests.integration.console.pages import PASSWORD, Visitor
+from tests.support.bridge import Bridge
 from tests.support.refusals import says
 from tests.support.serving import Served
 from tests.support.wire import WireServer, trickle

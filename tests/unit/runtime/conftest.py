@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.support.scheduling import Stage
+from tests.unit.runtime.scheduling import Stage
 
 
 @pytest.fixture

@@ -9,9 +9,9 @@ from contextlib import suppress
 import pytest
 
 from shared.errors import NotBegun, TrackerBusy
-from tests.support.scheduling import PATIENCE_S, Claim, Enter, Hang, Stage, Write
 from tests.support.together import called, claimed, noted
 from tests.support.waiting import until
+from tests.unit.runtime.scheduling import PATIENCE_S, Claim, Enter, Hang, Stage, Write
 from worker.runtime.scheduler import CLAIMS_PER_CALL
 
 

@@ -10,9 +10,9 @@ from typing import Self
 
 import pytest
 
-from tests.support.scheduling import PATIENCE_S, Claim, Ping, Stage, Write
 from tests.support.together import called, claimed, noted
 from tests.support.waiting import until
+from tests.unit.runtime.scheduling import PATIENCE_S, Claim, Ping, Stage, Write
 from worker.runtime.scheduler import CLAIMS_PER_CALL
 from worker.runtime.slots import Slots
 

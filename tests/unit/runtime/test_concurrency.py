@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from shared.notices.limits import CallLimitBy
-from tests.support.queueing_tracker import Simulation
+from tests.unit.runtime.queueing_tracker import Simulation
 from worker.runtime.concurrency import PROBE_EVERY_S, ConcurrencyLimit
 
 REDMINE = {"POST issues": 0.05, "POST time_entries": 0.02}
@@ -38,6 +38,7 @@ def test_a_worker_that_knows_the_tracker_keeps_its_limit_if_others_come() -> Non
     assert limit.size == 8
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("workers", [1, 2, 4])
 @pytest.mark.parametrize("servers", [1, 2, 4, 8, 16, 40])
 def test_the_limit_settles_near_what_the_tracker_answers_at_once_and_uses_all_of_it(
@@ -109,6 +110,7 @@ def test_a_tracker_that_takes_longer_for_everybody_has_its_calls_back_before_the
     assert simulation.run(10) > 0.9 * 64
 
 
+@pytest.mark.slow
 def test_a_busy_machine_does_not_take_the_calls_away_for_long() -> None:
     """All calls take up to three times as long, for some seconds and by chance."""
     simulation = Simulation(MANY, {"POST issues": 0.02}, workers=2)

@@ -9,9 +9,9 @@ import pytest
 import structlog
 from sqlalchemy.exc import OperationalError
 
-from tests.support.scheduling import PATIENCE_S, Ping, Stage, Write
 from tests.support.together import Begin, called, drive_all
 from tests.support.waiting import until
+from tests.unit.runtime.scheduling import PATIENCE_S, Ping, Stage, Write
 from worker.runtime.inbox import MOST_WAITING
 from worker.ticket.steps import Workflow
 

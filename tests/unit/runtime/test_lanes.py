@@ -11,9 +11,9 @@ from redis.exceptions import BusyLoadingError
 from sqlalchemy.exc import OperationalError
 
 from shared.errors import LockBusy
-from tests.support.scheduling import PATIENCE_S, Claim, LinkAndClaim, Ping, Read, Stage, Write
 from tests.support.together import called, claimed
 from tests.support.waiting import until
+from tests.unit.runtime.scheduling import PATIENCE_S, Claim, LinkAndClaim, Ping, Read, Stage, Write
 from worker.runtime.lanes import MOST_TOGETHER, _order
 from worker.ticket import context, create, sync
 from worker.ticket.context import DbOp

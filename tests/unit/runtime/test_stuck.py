@@ -10,9 +10,9 @@ from typing import Any, Self
 import pytest
 
 from shared.process.alive import alive
-from tests.support.scheduling import PATIENCE_S, Hang, Ping, Read, Stage, Write
 from tests.support.together import Begin, called
 from tests.support.waiting import until
+from tests.unit.runtime.scheduling import PATIENCE_S, Hang, Ping, Read, Stage, Write
 
 SOON_S = 0.3
 """After so long something counts as stuck in these tests."""

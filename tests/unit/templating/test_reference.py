@@ -12,7 +12,6 @@ from typing import Any
 from hypothesis import event as seen
 from hypothesis import example, given
 from hypothesis import strategies as st
-from pybars import Compiler
 
 from tests.unit.templating.support import PATIENTLY, PROFILE, context, one
 
@@ -53,6 +52,8 @@ TEMPLATES = st.lists(templates(VARIABLES) | LOOPS, max_size=4).map("".join)
 
 
 def by_pybars(template: str, data: Any) -> str:
+    from pybars import Compiler  # here, since it makes its grammar whenever it is loaded: half a second
+
     render = Compiler().compile(template)
     sys.modules.pop(render.__module__, None)
     return str(render(data))
