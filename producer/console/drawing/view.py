@@ -170,13 +170,16 @@ def _may(right: Right | None) -> Mapping[str, bool]:
 
 
 def _said(notice: Notice | None) -> Markup:
-    if notice is None:
-        return Markup()
-    return _with_code(without_command(sentence(notice)) if has_fix(notice) else sentence(notice))
+    return _with_code(_for_a_page(sentence(notice), notice)) if notice else Markup()
 
 
 def _why(notice: Notice | None) -> Markup:
-    return _with_code(because(notice)) if notice else Markup()
+    return _with_code(_for_a_page(because(notice), notice)) if notice else Markup()
+
+
+def _for_a_page(text: str, notice: Notice) -> str:
+    """Return a sentence; where a page removes the cause, without the command that does so."""
+    return without_command(text) if has_fix(notice) else text
 
 
 def _with_code(text: str) -> Markup:
