@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
@@ -11,13 +12,14 @@ from producer.admin.showing.shapes import event_json
 from producer.commands.desk import open_desk
 from producer.commands.failures import WrongUsage
 from producer.commands.output import count, print_json, say, state_text, table, warn
-from producer.commands.register import Json, add, fit, fits
+from producer.commands.register import Json, add, fit, fits, zoned
 from shared.notices.render import sentence
 
 if TYPE_CHECKING:
     from shared.notices.notice import Notice
     from shared.store.tables.journal import JournalEvent
 
+Last = Literal["hour", "day", "week"]
 State = Literal["pending", "held", "done", "skipped", "superseded", "failed"]
 
 
@@ -30,6 +32,8 @@ def register(app: typer.Typer, look: str, decide: str) -> None:
         "deskbridge events",
         "deskbridge events --state failed",
         "deskbridge events --ticket 4711 --json",
+        "deskbridge events --person claire --last week --csv",
+        "deskbridge events --place entity:77 --cause no_link",
     )
     add(
         app,
@@ -50,15 +54,51 @@ def events(
             metavar="N", min=1, callback=fits, help="Only events of this ticket.", show_default=False
         ),
     ] = None,
+    kind: Annotated[str, typer.Option(metavar="KIND", help="Only this kind, such as ticket.updated.")] = "",
+    person: Annotated[
+        str, typer.Option(metavar="WHO", help="Who is named: number, or part of the e-mail or name.")
+    ] = "",
+    place: Annotated[
+        str,
+        typer.Option(metavar="WHERE", help="Where the ticket is: entity:77, project:9, or part of a name."),
+    ] = "",
+    cause: Annotated[str, typer.Option(metavar="CODE", help="The code of the reason.")] = "",
+    last: Annotated[Last | None, typer.Option(help="Came in within this time.", show_default=False)] = None,
+    since: Annotated[
+        str | None,
+        typer.Option(metavar="TIME", help="Not before this time, with its zone.", show_default=False),
+    ] = None,
+    until: Annotated[
+        str | None,
+        typer.Option(metavar="TIME", help="Not after this time, with its zone.", show_default=False),
+    ] = None,
     limit: Annotated[int, typer.Option(metavar="N", min=1, max=1_000_000, help="How many at most.")] = 100,
+    as_csv: Annotated[bool, typer.Option("--csv", help="Print all that match as CSV.")] = False,
     as_json: Json = False,
 ) -> None:
     """List events, newest first, and what became of them."""
     from producer.admin.catching_up.recovery import is_recovering
-    from producer.admin.looking.events import latest_with_reasons
+    from producer.admin.looking.event_export import events_csv
+    from producer.admin.looking.events import latest_with_reasons, wanted_events
+    from producer.admin.records.event_search import Wanted
 
+    wanted = wanted_events(
+        state=state,
+        ticket_id=ticket,
+        kind=kind,
+        person=person,
+        place=place,
+        cause=cause,
+        last=last,
+        since=zoned(since),
+        until=zoned(until, "--until"),
+    )
     with open_desk() as desk:
-        found = latest_with_reasons(desk, state=state, ticket_id=ticket, limit=limit)
+        if as_csv:
+            for lines in events_csv(desk, wanted):
+                sys.stdout.write(lines)
+            return
+        found = latest_with_reasons(desk, wanted, limit=limit)
         recovering = is_recovering(desk.store)
     if as_json:
         print_json([event_json(row, why) for row, why in found])
@@ -66,7 +106,7 @@ def events(
     if recovering:
         say("Recovering: the tracker is asked before each creation (`deskbridge recover --end` ends it).")
     if not found:
-        say("No such events." if state or ticket else "No event has come in yet.")
+        say("No such events." if wanted != Wanted() else "No event has come in yet.")
         return
     table(("Id", "Came in", "Event", "Ticket", "State", "Why"), [_cells(row, why) for row, why in found])
     if len(found) == limit:

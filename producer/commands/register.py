@@ -52,14 +52,14 @@ def fit(values: list[int] | None) -> list[int] | None:
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON document.")]
 
 
-def zoned(text: str | None) -> datetime | None:
-    """Return a time that was typed as --since, in UTC; refuse one without its zone."""
+def zoned(text: str | None, option: str = "--since") -> datetime | None:
+    """Return a time that was typed as an option, in UTC; refuse one without its zone."""
     if text is None:
         return None
     try:
         moment = datetime.fromisoformat(text)
     except ValueError:
-        raise WrongUsage(f"--since {text}: expected a time such as 2026-11-20T03:00:00Z") from None
+        raise WrongUsage(f"{option} {text}: expected a time such as 2026-11-20T03:00:00Z") from None
     if moment.tzinfo is None:
-        raise WrongUsage(f"--since {text}: name its zone, such as {text}Z or {text}+01:00")
+        raise WrongUsage(f"{option} {text}: name its zone, such as {text}Z or {text}+01:00")
     return moment.astimezone(UTC)

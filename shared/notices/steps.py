@@ -327,6 +327,6 @@ class Which(Code):
     EVENTS_MATCHING = Message(
         "events_matching",
         "every {state:word} event that matches[, {kind}][, ticket {ticket_id}][, {code}][, {cause}]"
-        "[, since {since}][, until {until}][, up to event {upto}]",
+        "[, of {person}][, in {place}][, since {since}][, until {until}][, up to event {upto}]",
     )
     LINK_OF = Message("link_of", "{kind:word} {id}")

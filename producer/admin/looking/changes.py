@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import json
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from producer.admin.records.transaction import Store
 from producer.admin.showing.shapes import Shape, stamp
+from producer.admin.showing.spreadsheets import csv_line
 from shared.errors import NotFound
 from shared.notices.changes import Did
 from shared.notices.language import N_
@@ -22,8 +20,6 @@ from shared.store.tables.configuration import ChangeRecord
 
 AT_ONCE = 500
 COLUMNS = ("id", "at", "who", "code", "what", "before", "after")
-FORMULA = re.compile(r"[=+\-@\t\r]")
-"""With one of these a spreadsheet takes a text for a formula."""
 
 SUBJECTS: Mapping[str, tuple[str, tuple[Did, ...]]] = {
     "settings": (N_("settings"), (Did.CONFIG_CHANGED, Did.KEY_STORED, Did.KEY_ROTATED, Did.METADATA_READ)),
@@ -110,10 +106,10 @@ def change_record_json(one: ChangeRecord) -> Shape:
 
 def changes_csv(store: Store, wanted: WantedChanges = ALL) -> Iterator[str]:
     """Yield the changes that match as lines of CSV, newest first, some at a time."""
-    yield _line(COLUMNS)
+    yield csv_line(COLUMNS)
     below: int | None = None
     while rows := latest_changes(store, limit=AT_ONCE, below=below, wanted=wanted):
-        yield "".join(_line(_cells(one)) for one in rows)
+        yield "".join(csv_line(_cells(one)) for one in rows)
         below = rows[-1].id
 
 
@@ -122,11 +118,3 @@ def _cells(one: ChangeRecord) -> tuple[object, ...]:
         None if value is None else json.dumps(value, ensure_ascii=False) for value in (one.before, one.after)
     )
     return (one.id, stamp(one.at), one.who, one.code, sentence(one.notice), *values)
-
-
-def _line(cells: Sequence[object]) -> str:
-    line = io.StringIO()
-    csv.writer(line).writerow(
-        f"'{one}" if isinstance(one, str) and FORMULA.match(one) else one for one in cells
-    )
-    return line.getvalue()

@@ -120,6 +120,17 @@ def user_map_page(
     return [_mapped(user, match, overrides.get(user.id)) for user, match in matches], counted
 
 
+def mapped_person(store: Store, helpdesk_user_id: int) -> Mapped:
+    """Return who one helpdesk user is on the tracker, also one whom no event has named."""
+    with store.transaction() as tx:
+        administrators = tx.configs.get()[0].match_administrators
+        email = tx.people.email_of(helpdesk_user_id)
+        user = HelpdeskUser.model_construct(id=helpdesk_user_id, email=email)
+        override = tx.people.overrides([helpdesk_user_id]).get(helpdesk_user_id)
+        ((_, match),) = tx.people.match_all([user], administrators=administrators)
+    return _mapped(user, match, override)
+
+
 def _mapped(user: HelpdeskUser, match: Match, override: int | None) -> Mapped:
     person = match.person
     return Mapped(

@@ -28,6 +28,7 @@ from sqlalchemy import (
 )
 from sqlalchemy.orm import Session, defer
 
+from producer.admin.records.event_subjects import EventSubjects
 from shared.notices.kinds import Kind
 from shared.notices.notice import Notice
 from shared.store.journal.ticket_queries import not_given, with_fields_kept
@@ -35,7 +36,7 @@ from shared.store.ledger.ledger_queries import NOT_LINKED, undecided_count
 from shared.store.ledger.misattributed import wrong_authors
 from shared.store.ledger.transitions import FOR_A_PERSON
 from shared.store.tables.configuration import EntityLink, ProjectLink
-from shared.store.tables.explained import kept
+from shared.store.tables.explained import kept, texts_of
 from shared.store.tables.journal import EventState, JournalEvent, TraceStep
 from shared.store.tables.ledger import (
     LedgerRow,
@@ -60,9 +61,12 @@ class Wanted:
     Attributes:
         state: one of EventState.
         kind: the event's name.
-        cause: a group of failures (`Group.cause`).
+        cause: a group of failures (`Group.cause`), or the code of a reason.
+        person: number, or part of the e-mail or name, of a person whom the event names.
+        place: an entity or a project, as `entity:77`, as a number, or as a part of its name.
         since, until: when they came in.
         upto: the highest id.
+        event_id: that one.
     """
 
     state: str | None = None
@@ -70,9 +74,12 @@ class Wanted:
     ticket_id: int | None = None
     code: str | None = None
     cause: str | None = None
+    person: str | None = None
+    place: str | None = None
     since: datetime | None = None
     until: datetime | None = None
     upto: int | None = None
+    event_id: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,6 +148,7 @@ class EventSearch:
 
     def __init__(self, session: Session) -> None:
         self._session = session
+        self._subjects = EventSubjects(session)
 
     def page(
         self, wanted: Wanted, *, limit: int, below: int | None = None, above: int | None = None
@@ -158,6 +166,11 @@ class EventSearch:
     def count(self, wanted: Wanted) -> int:
         """Return how many there are, at most MOST_COUNTED."""
         some = select(literal(1)).where(*self._where(wanted)).select_from(JournalEvent).limit(MOST_COUNTED)
+        return self._session.scalar(select(func.count()).select_from(some.subquery())) or 0
+
+    def tickets(self, wanted: Wanted) -> int:
+        """Return how many tickets the events are of, at most MOST_COUNTED."""
+        some = select(JournalEvent.ticket_id).where(*self._where(wanted)).distinct().limit(MOST_COUNTED)
         return self._session.scalar(select(func.count()).select_from(some.subquery())) or 0
 
     def where(self, wanted: Wanted) -> ColumnElement[bool]:
@@ -297,6 +310,12 @@ class EventSearch:
             found.append(JournalEvent.received_at <= wanted.until)
         if wanted.upto is not None:
             found.append(JournalEvent.id <= wanted.upto)
+        if wanted.event_id is not None:
+            found.append(JournalEvent.id == wanted.event_id)
+        if wanted.person:
+            found.append(self._subjects.of_person(wanted.person))
+        if wanted.place:
+            found.append(self._subjects.of_place(wanted.place))
         if wanted.cause:
             found.append(self._of_cause(wanted.cause))
         return found
@@ -304,7 +323,7 @@ class EventSearch:
     def _of_cause(self, cause: str) -> ColumnElement[bool]:
         group = next((one for one in self.groups() if one.cause == cause), None)
         if group is None:
-            return literal(value=False)
+            return JournalEvent.reason_text.in_(texts_of(cause))
         reasons = [json.loads(one) for one in group.reasons]
         alike = [
             and_(

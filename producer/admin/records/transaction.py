@@ -8,6 +8,7 @@ from sqlalchemy.orm import Session
 
 from producer.admin.records.accounts import Accounts
 from producer.admin.records.event_search import EventSearch
+from producer.admin.records.event_subjects import EventSubjects
 from producer.admin.records.people_search import PeopleSearch
 from producer.admin.records.project_claims import ProjectClaims
 from producer.admin.records.samples import Samples
@@ -23,6 +24,7 @@ class Transaction(transaction.Transaction):
         self.project_claims = ProjectClaims(session)
         self.accounts = Accounts(session)
         self.events = EventSearch(session)
+        self.event_subjects = EventSubjects(session)
         self.helpdesk_users = PeopleSearch(session)
         self.samples = Samples(session)
 

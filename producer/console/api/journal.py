@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from fastapi import Query
 from pydantic import AwareDatetime
 
 from producer.admin.decisions.held import held_rows
 from producer.admin.looking.changes import change_record_json, codes_of, latest_changes
-from producer.admin.looking.events import latest_with_reasons
+from producer.admin.looking.events import latest_with_reasons, wanted_events
 from producer.admin.looking.story import trace_json, trace_ticket
 from producer.admin.people.misattributed import misattributed as find_misattributed
 from producer.admin.people.misattributed import wrong_author_json
@@ -23,6 +23,11 @@ from shared.store.tables.journal import EventState
 from shared.values.ids import LARGEST
 
 router = api_router("/api", "journal")
+EventKind = Literal[
+    "ticket_task.added", "ticket_task.updated", "ticket.updated", "ticket.deleted", "ticket.restored",
+    "ticket_task.deleted", "unreadable",
+]  # fmt: skip
+Last = Literal["hour", "day", "week"]
 
 
 @router.get("/events", response_model=list[models.Event])
@@ -30,11 +35,36 @@ def events(
     desk: AtDesk,
     state: Annotated[EventState | None, Query(description="Only events in this state.")] = None,
     ticket: Annotated[int | None, Query(ge=1, le=LARGEST, description="Only events of this ticket.")] = None,
+    kind: Annotated[EventKind | None, Query(description="Only events of this kind.")] = None,
+    person: Annotated[
+        str, Query(max_length=200, description="Who is named: number, or part of the e-mail or name.")
+    ] = "",
+    place: Annotated[
+        str,
+        Query(
+            max_length=200, description="Where the ticket is: `entity:77`, `project:9`, or part of a name."
+        ),
+    ] = "",
+    cause: Annotated[str, Query(max_length=64, description="The code of the reason.")] = "",
+    last: Annotated[Last | None, Query(description="Came in within this time.")] = None,
+    since: Annotated[AwareDatetime | None, Query(description="Came in not before this time.")] = None,
+    until: Annotated[AwareDatetime | None, Query(description="Came in not after this time.")] = None,
+    below: Annotated[int | None, Query(ge=1, le=LARGEST, description="Only events with a lower id.")] = None,
     limit: Annotated[int, Query(ge=1, le=10_000)] = 100,
 ) -> Any:
     """List events, newest first, and what became of them."""
-    found = latest_with_reasons(desk, state=state, ticket_id=ticket, limit=limit)
-    return [event_json(row, why) for row, why in found]
+    wanted = wanted_events(
+        state=state,
+        ticket_id=ticket,
+        kind=kind,
+        person=person,
+        place=place,
+        cause=cause,
+        last=last,
+        since=since,
+        until=until,
+    )
+    return [event_json(row, why) for row, why in latest_with_reasons(desk, wanted, limit=limit, below=below)]
 
 
 @router.get("/changes", response_model=list[models.Change])

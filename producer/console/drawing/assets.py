@@ -16,6 +16,8 @@ KINDS = {
     "svg": "image/svg+xml",
 }
 FOR_EVER = "public, max-age=31536000, immutable"
+A_DAY = "public, max-age=86400"
+ICON = "icon.svg"
 
 
 class Assets:
@@ -35,7 +37,7 @@ class Assets:
         return f"/console/static/{self._hashes[name]}/{name}"
 
     def router(self) -> APIRouter:
-        """Return the route that serves them."""
+        """Return the routes that serve them."""
         router = APIRouter(include_in_schema=False)
 
         @router.get("/console/static/{content}/{name}")
@@ -44,5 +46,9 @@ class Assets:
                 raise Problem(404, "Not found", "there is no such file")
             kind = KINDS[name.rpartition(".")[2]]
             return Response(self._files[name], media_type=kind, headers={"Cache-Control": FOR_EVER})
+
+        @router.get("/favicon.ico")
+        def icon() -> Response:
+            return Response(self._files[ICON], media_type=KINDS["svg"], headers={"Cache-Control": A_DAY})
 
         return router

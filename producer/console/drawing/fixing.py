@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import Any
 
+from producer.console.drawing.addresses import address, with_parameters
 from shared.notices.doctor_helpdesk import HelpdeskFinding
 from shared.notices.doctor_service import ServiceFinding
 from shared.notices.doctor_setup import SetupFinding
@@ -32,20 +36,69 @@ class Fix:
 SETTINGS, LINKS, PEOPLE, TEMPLATES, HELD, EVENTS = (
     f"/console/{name}" for name in ("settings", "links", "people", "templates", "held", "events")
 )
+RETURNING = (SETTINGS, LINKS, PEOPLE, TEMPLATES)
+"""Pages that lead back to where somebody came from."""
+
+COMMAND = re.compile(r"\s*(\([^()]*`deskbridge [^`]*`[^()]*\)|[;:,] [^;:,()]*`deskbridge [^`]*`[^;:()]*)")
+"""The part of a sentence that names a command."""
+
+Values = Mapping[str, Any]
+
+
+def _link(values: Values) -> str:
+    """Return the mapping's form, where the cause or the ticket says which mapping it is."""
+    kind, number = str(values.get("kind", "")), values.get("id")
+    if kind not in ("entity", "project") or number is None:
+        kind, number = values.get("link") or ("", None)
+    return LINKS if number is None else f"{LINKS}/{kind}/{number}"
+
+
+def _entity(values: Values) -> str:
+    return f"{LINKS}/entity/{values['id']}" if "id" in values else LINKS
+
+
+def _person(values: Values) -> str:
+    number = values.get("helpdesk_user_id")
+    return f"{PEOPLE}/{number}" if number else PEOPLE
+
+
+def _template(values: Values) -> str:
+    """Return the editor with the line of the error, where the cause says which template it is."""
+    if not isinstance(values.get("id"), int):
+        return TEMPLATES
+    return address(f"{TEMPLATES}/{values['id']}", line=values.get("line"))
+
+
+def _decision(values: Values) -> str:
+    kind, key = str(values.get("kind", "")), values.get("key")
+    return f"{HELD}/{kind}/{key}" if kind in ("ticket", "ticket-task") and key else HELD
+
+
+def _ticket(values: Values) -> str:
+    return f"/console/tickets/{values['ticket_id']}" if "ticket_id" in values else EVENTS
+
+
+def _failed_for(values: Values) -> str:
+    return address(EVENTS, state="failed", cause=values.get("code"))
+
+
 ACTIVITY = (N_("Choose another activity"), f"{SETTINGS}#default_activity_id")
 PRIORITY = (N_("Choose another priority"), f"{SETTINGS}#default_priority_id")
-LINK = (N_("Change the link"), LINKS)
-TEMPLATE = (N_("Change the template"), TEMPLATES)
-PERSON = (N_("Say who they are"), PEOPLE)
+LINK = (N_("Change the link"), _link)
+TEMPLATE = (N_("Change the template"), _template)
+PERSON = (N_("Say who they are"), _person)
 TRACKER = (N_("Look at the tracker's settings"), f"{SETTINGS}#base_url")
 STATUS = (N_("Map the status"), f"{SETTINGS}#status_map")
 WATCHERS = (N_("Choose other watchers"), f"{SETTINGS}#default_watcher_ids")
 KEY = (N_("Store the key"), f"{SETTINGS}#api_key")
-DECIDE = (N_("Decide"), HELD)
+DECIDE = (N_("Decide"), _decision)
 METADATA = (N_("Read the metadata"), f"{SETTINGS}#metadata")
 
-FIXES: dict[str, tuple[str, str]] = {
-    Reason.NO_LINK: (N_("Link it"), LINKS),
+PREFIX = (N_("Look at the tracker's settings"), f"{SETTINGS}#header_prefix")
+
+FIXES: dict[str, tuple[str, str | Callable[[Values], str]]] = {
+    Reason.NO_LINK: (N_("Link it"), _link),
+    Reason.PRIVATE_TASK: (N_("Choose what becomes of private tasks"), f"{SETTINGS}#private_tasks"),
     Reason.STATUS_NOT_MAPPED: STATUS,
     Reason.STATUS_NOT_IN_TEMPLATE: TEMPLATE,
     Reason.WAITS_FOR_PERSON: DECIDE,
@@ -102,6 +155,10 @@ FIXES: dict[str, tuple[str, str]] = {
     TrackerFinding.LINKED_PROJECT_CLOSED: LINK,
     TrackerFinding.LINKED_PROJECT_ARCHIVED: LINK,
     TrackerFinding.LINKED_PROJECT_GONE: LINK,
+    TrackerFinding.CATEGORY_GONE: LINK,
+    TrackerFinding.IMPERSONATION_IGNORED: PREFIX,
+    TrackerFinding.IMPERSONATION_UNEXPECTED: PREFIX,
+    TrackerFinding.IMPERSONATION_UNKNOWN: PREFIX,
     SetupFinding.CONFIG_ID_UNKNOWN: (N_("Change the settings"), SETTINGS),
     SetupFinding.ROLE_NOT_SET: (N_("Choose a role"), f"{SETTINGS}#default_role_id"),
     SetupFinding.ACTIVITY_NOT_SET: (N_("Choose an activity"), f"{SETTINGS}#default_activity_id"),
@@ -111,31 +168,79 @@ FIXES: dict[str, tuple[str, str]] = {
     SetupFinding.PEOPLE_UNKNOWN: PERSON,
     SetupFinding.PEOPLE_AMBIGUOUS: PERSON,
     SetupFinding.PEOPLE_DELETED: PERSON,
+    SetupFinding.PEOPLE_LOCKED: PERSON,
     SetupFinding.MATCHES_NEW: (N_("Confirm them"), PEOPLE),
     SetupFinding.MATCHES_WAIT: PERSON,
     SetupFinding.MEMBERSHIP_BY_EMAIL: (N_("Change who is made a member"), f"{SETTINGS}#membership_for"),
     SetupFinding.FORMATTING_NOT_SET: (N_("Choose the text formatting"), f"{SETTINGS}#text_formatting"),
     WorkFinding.TEMPLATE_NOT_RENDERED: TEMPLATE,
+    WorkFinding.TEMPLATE_OUT_OF_DATE: TEMPLATE,
     WorkFinding.CUSTOM_FIELDS_NOT_SENT: TEMPLATE,
+    WorkFinding.EVENTS_FAILED_FOR: (N_("See them"), _failed_for),
+    WorkFinding.EVENTS_FIXED: (N_("See and replay them"), _failed_for),
+    WorkFinding.FIELDS_NOT_TAKEN: (N_("See which fields"), _ticket),
+    WorkFinding.HELD_FOR_NOTHING: (N_("See them"), f"{EVENTS}?state=held"),
     WorkFinding.AUTHORS_WRONG: (N_("See them"), "/console/authors"),
     WorkFinding.ROWS_HELD: DECIDE,
     WorkFinding.EVENTS_FAILED: (N_("See them"), f"{EVENTS}?state=failed"),
     WorkFinding.EVENTS_PENDING: (N_("See them"), f"{EVENTS}?state=pending"),
+    HelpdeskFinding.TICKETS_UNLINKED: (N_("Link it"), _entity),
+    HelpdeskFinding.LINKED_SINCE: (
+        N_("See and replay them"),
+        f"{EVENTS}?state=skipped&cause={Reason.NO_LINK}",
+    ),
+    HelpdeskFinding.MORE_UNLINKED: (N_("See them"), f"{EVENTS}?state=skipped&cause={Reason.NO_LINK}"),
+    HelpdeskFinding.NO_TASK_IS_DONE: (N_("Choose the state that means Done"), f"{SETTINGS}#done_state"),
     HelpdeskFinding.DELIVERIES_UNREADABLE: (N_("See them"), f"{EVENTS}?state=failed&kind=unreadable"),
 }
 HINTS = frozenset(Hint)
 
 
-def fix(notice: Notice | None) -> Fix | None:
-    """Return where a cause is removed, looking into what the cause itself was caused by."""
-    if notice is None:
-        return None
-    if notice.code in FIXES:
-        label, address = FIXES[notice.code]
-        return Fix(said(label), address)
-    for value in notice.params.values():
-        for one in value if isinstance(value, (list, tuple)) else [value]:
-            found = fix(one) if isinstance(one, Notice) else None
-            if found:
-                return found
-    return None
+@dataclass(frozen=True, slots=True)
+class Fixes:
+    """Finds the page that removes a cause.
+
+    Attributes:
+        back: the page that names the cause; the page that removes it leads back there.
+        link: the mapping that a ticket's causes are about, as kind and id.
+    """
+
+    back: str = ""
+    link: tuple[str, int] | None = None
+
+    def __call__(self, notice: Notice | None) -> Fix | None:
+        """Return where a cause is removed; a cause within the cause is looked at, too."""
+        return self._find(notice)
+
+    def _find(self, notice: Notice | None) -> Fix | None:
+        if notice is None:
+            return None
+        if notice.code in FIXES:
+            label, place = FIXES[notice.code]
+            to = place if isinstance(place, str) else place({**_params(notice), "link": self.link})
+            is_returning = self.back and to.startswith(RETURNING)
+            return Fix(said(label), with_parameters(to, back=self.back) if is_returning else to)
+        return next((found for one in _causes(notice) if (found := self._find(one))), None)
+
+
+def has_fix(notice: Notice) -> bool:
+    """Tell whether a page removes a cause."""
+    return notice.code in FIXES or any(map(has_fix, _causes(notice)))
+
+
+def without_command(text: str) -> str:
+    """Return a sentence without the part that names a command: a page does it."""
+    return COMMAND.sub("", text)
+
+
+def _causes(notice: Notice) -> list[Notice]:
+    values = (value if isinstance(value, (list, tuple)) else [value] for value in notice.params.values())
+    return [one for several in values for one in several if isinstance(one, Notice)]
+
+
+def _params(notice: Notice) -> dict[str, Any]:
+    """Return the parameters of a cause, and those of what caused it that it has not itself."""
+    found: dict[str, Any] = {}
+    for one in _causes(notice):
+        found |= _params(one)
+    return {**found, **notice.params}

@@ -10,6 +10,7 @@ NOTICES = {
         "Some still cannot be read. They stay as they are; the others are being worked on again."
     ),
     "nothing": N_("Nothing matched any more, so nothing was replayed."),
+    "none-chosen": N_("No event was chosen, so nothing was replayed."),
     "adopted": N_("Adopted. What waited for it goes on."),
     "unchecked": N_(
         "Adopted without a check, since the tracker could not be asked. What waited for it goes on."

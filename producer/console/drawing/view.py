@@ -9,7 +9,6 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from functools import cache
 from typing import Any
-from urllib.parse import urlencode
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
@@ -21,7 +20,9 @@ from producer.admin.desk import Desk
 from producer.admin.looking.overview import needs_a_person
 from producer.admin.records.rights import Right
 from producer.admin.showing.moments import when
+from producer.console.drawing.addresses import address, lasting, way_back, with_parameters
 from producer.console.drawing.assets import Assets
+from producer.console.drawing.fixing import has_fix, without_command
 from producer.console.drawing.languages import Languages
 from producer.console.drawing.notices import NOTICES
 from producer.console.drawing.words import STATES, TONES, label
@@ -29,6 +30,7 @@ from shared.notices.language import counted, language, numeral, said
 from shared.notices.notice import Notice
 from shared.notices.render import because, sentence
 from shared.values.characters import NOT_FOR_A_TERMINAL
+from shared.values.ids import read_id
 from shared.values.visible import visible
 
 HEADERS = {
@@ -46,6 +48,8 @@ MOST_COUNTED = 1000
 CODE = re.compile(r"`([^`]+)`")
 FIRST_WORD = re.compile(r"\A(<bdi>)?([a-zß-ÿœ])(?=[a-zß-ÿœ’'-]*[,:;.)]?(?:\s|<|$))")
 """A word of a sentence; no name such as `issue.status_id`, no address, no command."""
+OF_WHAT = re.compile(r"(entity|project|person):\d{1,19}")
+"""What the tickets that are sent have in common."""
 RECORD = re.compile(r"\bKB-[A-Z]{2,20}-\d{3}\b")
 
 
@@ -76,7 +80,9 @@ def environment() -> Environment:
         number=numeral,
         local=said,
     )
-    made.globals.update(address=address, STATES=STATES, TONES=TONES, Right=Right)
+    made.globals.update(
+        address=address, with_parameters=with_parameters, STATES=STATES, TONES=TONES, Right=Right
+    )
     return made
 
 
@@ -122,14 +128,19 @@ class View:
     def _frame(self, request: Request, counts: tuple[int, int] | None) -> dict[str, Any]:
         account = getattr(request.state, "account", None)
         failed, held = counts or (self._counts() if account else (0, 0))
-        notice = NOTICES.get(request.query_params.get("did", ""))
+        asked = request.query_params
+        notice = NOTICES.get(asked.get("did", ""))
+        sent, of = read_id(asked.get("sent", "")), asked.get("of", "")
         return {
             "account": account,
             "asset": self._assets.address,
             "may": _may(account.right if account else None),
             "form_token": getattr(request.state, "form_token", ""),
             "here": request.url.path,
-            "this_address": request.url.path + (f"?{request.url.query}" if request.url.query else ""),
+            "this_address": lasting(request.url.path, request.url.query),
+            "back": way_back(asked.get("back")),
+            "sent": sent if OF_WHAT.fullmatch(of) else None,
+            "of": of,
             "counts": {"events": failed, "held": held},
             "language": language(),
             "languages": self._languages.names(),
@@ -142,12 +153,6 @@ class View:
             return needs_a_person(self._desk.store)
         except SQLAlchemyError:
             return 0, 0
-
-
-def address(path: str, **parameters: Any) -> str:
-    """Return an address with the parameters that have a value."""
-    given = {name: value for name, value in parameters.items() if value not in (None, "")}
-    return f"{path}?{urlencode(given)}" if given else path
 
 
 def outside(value: object) -> Markup:
@@ -165,11 +170,16 @@ def _may(right: Right | None) -> Mapping[str, bool]:
 
 
 def _said(notice: Notice | None) -> Markup:
-    return _with_code(sentence(notice)) if notice else Markup()
+    return _with_code(_for_a_page(sentence(notice), notice)) if notice else Markup()
 
 
 def _why(notice: Notice | None) -> Markup:
-    return _with_code(because(notice)) if notice else Markup()
+    return _with_code(_for_a_page(because(notice), notice)) if notice else Markup()
+
+
+def _for_a_page(text: str, notice: Notice) -> str:
+    """Return a sentence; where a page removes the cause, without the command that does so."""
+    return without_command(text) if has_fix(notice) else text
 
 
 def _with_code(text: str) -> Markup:

@@ -39,7 +39,7 @@ from shared.telemetry.logs import get_logger
 
 log = get_logger("console")
 MONITORED = ("/livez", "/readyz", "/metrics")
-OPEN = ("/healthz", *MONITORED)
+OPEN = ("/healthz", "/favicon.ico", *MONITORED)
 STATIC = f"{visitors.PATH}/static/"
 WRONG_TOKENS = 10
 """Wrong tokens from one address before it has to wait …"""

@@ -11,10 +11,9 @@ from producer.admin.configuration import configuration
 from producer.admin.people.correction import correct_author
 from producer.admin.people.misattributed import WrongAuthor, misattributed
 from producer.admin.people.people import logins_of
-from producer.console.drawing.fixing import fix
-from producer.console.drawing.view import address
+from producer.console.drawing.addresses import address
 from producer.console.entry.answers import AtDesk, Id
-from producer.console.pages.parts import PAGE, go, page_router, show
+from producer.console.pages.parts import PAGE, fixes, go, page_router, show
 from producer.web.problems import Problem
 from shared.errors import BridgeError
 from shared.notices.access import AccessRefusal
@@ -60,7 +59,7 @@ def _show(
         base_url=configuration.current(desk.store).base_url,
         correctable=desk.settings.correct_authors,
         fault=fault,
-        fix=fix,
+        fix=fixes(request),
     )
 
 

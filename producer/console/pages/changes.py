@@ -9,7 +9,7 @@ from starlette.datastructures import QueryParams
 from starlette.responses import Response, StreamingResponse
 
 from producer.admin.looking.changes import SUBJECTS, change_of, changes_csv, codes_of, latest_changes
-from producer.console.drawing.view import address
+from producer.console.drawing.addresses import address
 from producer.console.entry.answers import AtDesk, Id
 from producer.console.pages.parts import page_router, show
 from producer.console.pages.times import typed_moment

@@ -13,9 +13,8 @@ from producer.admin.doctor.finding import CheckResult, Status
 from producer.admin.doctor.installation import Installation
 from producer.admin.doctor.latest import examined
 from producer.admin.knowledge.shipped import shipped
-from producer.console.drawing.fixing import fix
 from producer.console.drawing.markdown import as_html
-from producer.console.pages.parts import page_router, show
+from producer.console.pages.parts import fixes, page_router, show
 from producer.web.readiness import FreshLook
 from shared.telemetry.logs import get_logger
 
@@ -52,7 +51,9 @@ async def doctor(request: Request) -> Response:
     examined: FreshLook[list[CheckResult]] = request.app.state.examinations
     found = (await examined.look())["found"]
     wrong = {status: [one for one in found if one.status is status] for status in Status}
-    return await run_in_threadpool(show, request, "doctor", wrong=wrong, Status=Status, fix=fix, kept=KEPT_S)
+    return await run_in_threadpool(
+        show, request, "doctor", wrong=wrong, Status=Status, fix=fixes(request), kept=KEPT_S
+    )
 
 
 @router.get("/knowledge/{record_id}")

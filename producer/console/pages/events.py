@@ -2,24 +2,30 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
 from fastapi import Request
 from starlette.datastructures import QueryParams
-from starlette.responses import Response
+from starlette.responses import Response, StreamingResponse
 
 from producer.admin.catching_up.replay import REPLAYABLE, replay_matching
-from producer.admin.looking.events import event_page
+from producer.admin.catching_up.replay import replay as replay_chosen
+from producer.admin.configuration import configuration
+from producer.admin.looking.event_export import events_csv, events_json
+from producer.admin.looking.events import LAST, event_page, wanted_events
 from producer.admin.records.event_search import Wanted
 from producer.admin.showing.waiting import with_reasons
-from producer.console.drawing.fixing import fix
-from producer.console.drawing.view import address
+from producer.console.drawing.addresses import address
+from producer.console.drawing.fixing import Fixes
+from producer.console.drawing.short import in_short, short_of
 from producer.console.entry.answers import AtDesk
 from producer.console.entry.visitors import Fields
-from producer.console.pages.parts import Form, go, page_router, show
+from producer.console.pages.parts import Form, fixes, go, page_router, show
 from producer.console.pages.times import typed_moment
 from producer.web.problems import Problem
+from shared.errors import NotFound
 from shared.events.event import DELETIONS, EVENTS
 from shared.notices.access import AccessRefusal
 from shared.store.tables.journal import EventState
@@ -29,42 +35,76 @@ router = page_router()
 PAGE = 50
 PATH = "/console/events"
 KINDS = (*EVENTS, *DELETIONS, "unreadable")
-FILTERS = ("state", "kind", "ticket", "code", "cause", "from", "to")
+FILTERS = (
+    "state", "person", "place", "cause", "last", "kind", "ticket", "event", "from", "to", "offset",
+)  # fmt: skip
+FOLDED = ("kind", "ticket", "event", "from", "to")
+"""Filters that are shown only when somebody asks for them, or has set one."""
+
+MOST_CHOSEN = 200
+LONGEST = 200
 
 
 @router.get("/events")
 def events(request: Request, desk: AtDesk) -> Response:
     """List the events that match, newest first."""
     asked = request.query_params
-    given = {name: asked.get(name, "").strip() for name in FILTERS}
-    wanted = _wanted(asked)
+    given = _given(asked)
+    wanted = _wanted(given)
     below, above = _number(asked.get("below")), _number(asked.get("above"))
-    is_filtered = any(given.values())
-    found = event_page(desk.store, wanted, size=PAGE, below=below, above=above, grouped=not is_filtered)
+    found = event_page(desk.store, wanted, size=PAGE, below=below, above=above)
     rows = found.rows
+    to_fix = fixes(request)
     return show(
         request,
         "events",
         given=given,
-        rows=with_reasons(rows, desk.redis),
+        rows=[
+            (row, why, found.subjects[row.id], _fix_of(to_fix, found.subjects[row.id].entity_id))
+            for row, why in with_reasons(rows, desk.redis)
+        ],
         kinds=KINDS,
         states=list(EventState),
+        spans=tuple(LAST),
         matching=found.matching,
         groups=found.groups,
-        fix=fix,
-        is_filtered=is_filtered,
+        cause_names=_cause_names(found.groups, given["cause"]),
+        base_url=configuration.current(desk.store).base_url,
+        fix=to_fix,
+        in_short=in_short,
+        is_filtered=_is_filtered(given),
+        is_unfolded=any(given[name] for name in FOLDED),
         may_replay=wanted.state in REPLAYABLE,
+        replayable=REPLAYABLE,
         upto=found.newest,
+        csv=address(f"{PATH}.csv", **given),
+        json=address(f"{PATH}.json", **given),
         newer=address(PATH, **given, above=rows[0].id) if found.has_newer else None,
         older=address(PATH, **given, below=rows[-1].id) if found.has_older else None,
     )
 
 
+@router.get("/events.csv")
+def export_csv(request: Request, desk: AtDesk) -> Response:
+    """Return the events that match as CSV."""
+    found = events_csv(desk, _wanted(_given(request.query_params)))
+    return _streamed(found, "text/csv; charset=utf-8", "deskbridge-events.csv")
+
+
+@router.get("/events.json")
+def export_json(request: Request, desk: AtDesk) -> Response:
+    """Return the events that match as JSON."""
+    found = events_json(desk, _wanted(_given(request.query_params)))
+    return _streamed(found, "application/json", "deskbridge-events.json")
+
+
 @router.post("/events/replay")
 def replay(desk: AtDesk, form: Form) -> Response:
-    """Replay what matches, up to the highest id that was seen; nothing that came in since."""
+    """Replay the chosen events, or what matches up to the highest id that was seen; nothing that came in since."""
+    if form.has("chosen"):
+        return _replay_chosen(desk, form)
     upto = form.number("upto")
-    wanted = replace(_wanted(form), upto=upto)
+    wanted = replace(_wanted(_given(form)), upto=upto)
     if wanted.state not in REPLAYABLE or upto is None:
         raise Problem(422, "Not valid", why=AccessRefusal.NOT_REPLAYED_TOGETHER())
     done, change = replay_matching(desk, wanted)
@@ -73,18 +113,56 @@ def replay(desk: AtDesk, form: Form) -> Response:
     return go(f"/console/changes/{change}", "unreadable" if done.unreadable else "replayed")
 
 
-def _wanted(given: QueryParams | Fields) -> Wanted:
-    read: Any = given.text if isinstance(given, Fields) else lambda name: (given.get(name) or "").strip()
-    state, kind = read("state"), read("kind")
-    return Wanted(
-        state=state if state in list(EventState) else None,
-        kind=kind if kind in KINDS else None,
-        ticket_id=_number(read("ticket")),
-        code=read("code")[:64] or None,
-        cause=read("cause")[:64] or None,
-        since=typed_moment(read("from"), read("offset")),
-        until=typed_moment(read("to"), read("offset")),
+def _replay_chosen(desk: AtDesk, form: Fields) -> Response:
+    """Replay the events whose boxes are ticked, as far as they are kept."""
+    back = address(PATH, **_given(form))
+    chosen = [one for text in form.all("id")[:MOST_CHOSEN] if (one := read_id(text))]
+    if not chosen:
+        return go(back, "none-chosen")
+    try:
+        done = replay_chosen(desk, chosen)
+    except NotFound:
+        return go(back, "nothing")
+    return go(back, "unreadable" if done.unreadable else "replayed")
+
+
+def _given(asked: QueryParams | Fields) -> dict[str, str]:
+    read: Any = asked.text if isinstance(asked, Fields) else lambda name: (asked.get(name) or "").strip()
+    return {name: read(name)[:LONGEST] for name in FILTERS}
+
+
+def _is_filtered(given: dict[str, str]) -> bool:
+    return any(value for name, value in given.items() if name != "offset")
+
+
+def _wanted(given: dict[str, str]) -> Wanted:
+    return wanted_events(
+        state=given["state"] if given["state"] in list(EventState) else None,
+        kind=given["kind"] if given["kind"] in KINDS else None,
+        ticket_id=_number(given["ticket"]),
+        event_id=_number(given["event"]),
+        person=given["person"],
+        place=given["place"],
+        cause=given["cause"],
+        last=given["last"],
+        since=typed_moment(given["from"], given["offset"]),
+        until=typed_moment(given["to"], given["offset"]),
     )
+
+
+def _cause_names(groups: Any, chosen: str) -> dict[str, str]:
+    """Return what the causes are called that can be chosen, the chosen one among them."""
+    names = {group.cause: f"{in_short(group.notice)} ({group.count})" for group in groups[:20]}
+    return names if not chosen or chosen in names else {**names, chosen: short_of(chosen) or chosen}
+
+
+def _fix_of(found: Fixes, entity_id: int | None) -> Fixes:
+    return found if entity_id is None else replace(found, link=("entity", entity_id))
+
+
+def _streamed(lines: Iterator[str], kind: str, name: str) -> Response:
+    headers = {"Content-Disposition": f'attachment; filename="{name}"', "Cache-Control": "no-store"}
+    return StreamingResponse(lines, media_type=kind, headers=headers)
 
 
 def _number(text: str | None) -> int | None:

@@ -15,7 +15,7 @@ from producer.admin.decisions.candidates import Candidate, candidates_of, known_
 from producer.admin.decisions.held import held_page, held_row, resolve
 from producer.admin.desk import Desk
 from producer.admin.people.people import logins_of
-from producer.console.drawing.view import address
+from producer.console.drawing.addresses import address
 from producer.console.entry.answers import AtDesk, Id
 from producer.console.pages.parts import PAGE, Form, Number, go, leaf, page_router, show
 from producer.web.problems import Problem

@@ -11,10 +11,10 @@ from producer.admin.configuration.metadata import names
 from producer.admin.people.people import find_tracker_users
 from producer.admin.projects.links import OF_THE_CATEGORY, find_link, named_links, remove_link
 from producer.admin.projects.project_forms import FormRefused, ProjectForm, fields_of_projects
-from producer.admin.projects.projects import ProjectInDoubt
+from producer.admin.projects.projects import Made, ProjectInDoubt
 from producer.console.entry.answers import AtDesk
 from producer.console.entry.visitors import Fields
-from producer.console.pages.parts import Form, go, leaf, page_router, show
+from producer.console.pages.parts import Form, go, go_back, leaf, page_router, show
 from producer.web.problems import Problem
 from shared.errors import LockBusy, NotFound, SettingsError, TrackerError
 from shared.notices.invalid import Invalid
@@ -100,7 +100,8 @@ def save(request: Request, desk: AtDesk, kind: LinkKind, helpdesk_id: HelpdeskId
     how = _create if form.text("how") == "new" else _link
     status = 422
     try:
-        return go(f"{PATH}?kind={kind}", how(desk, kind, helpdesk_id, form))
+        did, sent = how(desk, kind, helpdesk_id, form)
+        return go_back(request, f"{PATH}?kind={kind}", did, sent=sent or None, of=f"{kind}:{helpdesk_id}")
     except FormRefused as refused:
         faults = {field: sentence(problem) for field, problem in refused.faults}
     except (SettingsError, TrackerError, ProjectInDoubt, LockBusy) as failure:
@@ -123,8 +124,8 @@ def _check(kind: LinkKind, helpdesk_id: int) -> None:
         raise Problem(404, "Not found", why=Refusal.HELPDESK_PROJECT_ZERO())
 
 
-def _link(desk: AtDesk, kind: LinkKind, helpdesk_id: int, form: Fields) -> str:
-    """Link to an existing project; return what was done, as notices name it."""
+def _link(desk: AtDesk, kind: LinkKind, helpdesk_id: int, form: Fields) -> tuple[str, int]:
+    """Link to an existing project; return what was done, as notices name it, and how many tickets are sent for it."""
     project_id = form.number("tracker_project_id")
     if not project_id:
         raise FormRefused([("tracker_project_id", Invalid.PROJECT_NOT_CHOSEN())])
@@ -135,19 +136,23 @@ def _link(desk: AtDesk, kind: LinkKind, helpdesk_id: int, form: Fields) -> str:
         of_category = unknown.notice.code in OF_THE_CATEGORY
         field = "default_category_id" if of_category else "tracker_project_id"
         raise FormRefused([(field, unknown.notice)]) from None
-    return "linked" if made.linked.confirmed else "unconfirmed"
+    return "linked" if made.linked.confirmed else "unconfirmed", _sent(made)
 
 
-def _create(desk: AtDesk, kind: LinkKind, helpdesk_id: int, form: Fields) -> str:
-    """Create a project and link to it; return what was done."""
+def _create(desk: AtDesk, kind: LinkKind, helpdesk_id: int, form: Fields) -> tuple[str, int]:
+    """Create a project and link to it; return as `_link`."""
     values: dict[str, Any] = {name: form.text(name) for name in ("name", "identifier")}
     values["description"] = form.raw("description").strip() or None
     values["is_public"] = form.has("is_public")
     values["parent_id"] = form.number("parent_id")
     values["enabled_module_names"] = form.all("enabled_module_names") if form.has("choose_modules") else None
     values["custom_field_values"] = _custom_values(desk, form)
-    desk.project_forms.create(kind, helpdesk_id, ProjectForm.of(values), replay=form.has("replay"))
-    return "created"
+    made = desk.project_forms.create(kind, helpdesk_id, ProjectForm.of(values), replay=form.has("replay"))
+    return "created", _sent(made)
+
+
+def _sent(made: Made) -> int:
+    return len(made.linked.tickets) if made.linked.replayed else 0
 
 
 def _custom_values(desk: AtDesk, form: Fields) -> dict[str, Any]:

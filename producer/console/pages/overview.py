@@ -12,9 +12,8 @@ from producer.admin.doctor.latest import found_last
 from producer.admin.looking.overview import overview as look
 from producer.admin.showing.healing import is_ours, step
 from producer.admin.showing.moments import lasting
-from producer.console.drawing.fixing import fix
 from producer.console.entry.answers import AtDesk
-from producer.console.pages.parts import page_router, show
+from producer.console.pages.parts import fixes, page_router, show
 from shared.notices.doctor_service import ServiceFinding
 
 router = page_router()
@@ -39,7 +38,7 @@ def overview(request: Request, desk: AtDesk) -> Response:
         notable=notable,
         broken=[one for one in notable if one.status is Status.FAILURE],
         is_slow=any(one.found.code == ServiceFinding.CALLS_SLOW for one in notable),
-        fix=fix,
+        fix=fixes(request),
         step=step,
         is_ours=is_ours,
         lasting=lasting,

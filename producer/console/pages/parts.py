@@ -8,7 +8,8 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Depends, Query, Request
 from starlette.responses import RedirectResponse, Response
 
-from producer.console.drawing.view import address
+from producer.console.drawing.addresses import address, lasting, way_back, with_parameters
+from producer.console.drawing.fixing import Fixes
 from producer.console.entry.rights import allowed
 from producer.console.entry.visitors import Fields, fields_of, visiting
 from shared.values.ids import LARGEST
@@ -33,12 +34,24 @@ def show(request: Request, page: str, /, *, status: int = 200, **values: Any) ->
     return response
 
 
-def go(to: str, did: str = "") -> Response:
+def go(to: str, did: str = "", **more: Any) -> Response:
     """Lead on after something was done, saying what."""
-    if did:
-        path, hash_, fragment = to.partition("#")
-        to = f"{path}{'&' if '?' in path else '?'}did={did}{hash_}{fragment}"
-    return RedirectResponse(to, 303)
+    return RedirectResponse(with_parameters(to, did=did, **more), 303)
+
+
+def go_back(request: Request, otherwise: str, did: str, **more: Any) -> Response:
+    """Lead back to the page that a person came from, else to another one, saying what was done."""
+    return go(way_back(request.query_params.get("back")) or otherwise, did, **more)
+
+
+def fixes(request: Request, link: tuple[str, int] | None = None) -> Fixes:
+    """Return what finds the page that removes a cause, which leads back to the page that is shown.
+
+    Args:
+        request: what asked for the page that names the cause.
+        link: the mapping that the causes are about.
+    """
+    return Fixes(lasting(request.url.path, request.url.query), link)
 
 
 def leaf(rows: Sequence[Any], after: int, path: str, *, skipped: int = 0, **filters: Any) -> dict[str, Any]:

@@ -5,9 +5,10 @@ from __future__ import annotations
 from fastapi import Request
 from starlette.responses import Response
 
+from producer.admin.looking.events import waiting_tickets
 from producer.admin.people import people
 from producer.console.entry.answers import AtDesk, Id
-from producer.console.pages.parts import PAGE, Form, Number, go, leaf, page_router, show
+from producer.console.pages.parts import PAGE, Form, Number, go, go_back, leaf, page_router, show
 from producer.web.problems import Problem
 from shared.errors import NotFound
 from shared.notices.access import AccessRefusal
@@ -22,6 +23,12 @@ def listed(request: Request, desk: AtDesk, find: str = "", only: str = "", after
     return _show(request, desk, find=find.strip(), only=only, after=after)
 
 
+@router.get("/people/{helpdesk_user_id}")
+def person(request: Request, desk: AtDesk, helpdesk_user_id: Id) -> Response:
+    """Show one helpdesk user, with the form that says who it is."""
+    return _show(request, desk, one=helpdesk_user_id)
+
+
 @router.post("/people/confirm")
 def confirm_all(desk: AtDesk) -> Response:
     """Confirm every match by e-mail that is new."""
@@ -32,22 +39,23 @@ def confirm_all(desk: AtDesk) -> Response:
 @router.post("/people/{helpdesk_user_id}")
 def decide(request: Request, desk: AtDesk, helpdesk_user_id: Id, form: Form) -> Response:
     """Map a helpdesk user by hand, take that back, or confirm the match by e-mail."""
-    act = form.text("act")
+    act, one = form.text("act"), helpdesk_user_id if request.query_params.get("back") else None
     try:
         if act == "map":
             chosen = form.number("tracker_user_id")
             if chosen is None:
-                return _show(request, desk, faults={helpdesk_user_id: "choose"}, status=422)
+                return _show(request, desk, one=one, faults={helpdesk_user_id: "choose"}, status=422)
             people.map_user(desk.store, helpdesk_user_id, chosen)
-            return go(PATH, "mapped")
+            sent = waiting_tickets(desk.store, helpdesk_user_id)
+            return go_back(request, PATH, "mapped", sent=sent or None, of=f"person:{helpdesk_user_id}")
         if act == "unmap":
             people.unmap_user(desk.store, helpdesk_user_id)
-            return go(PATH, "unmapped")
+            return go_back(request, PATH, "unmapped")
         if act == "confirm":
             people.confirm_matches(desk.store, [helpdesk_user_id])
-            return go(PATH, "confirmed")
+            return go_back(request, PATH, "confirmed")
     except NotFound as unknown:
-        return _show(request, desk, faults={helpdesk_user_id: str(unknown)}, status=422)
+        return _show(request, desk, one=one, faults={helpdesk_user_id: str(unknown)}, status=422)
     raise Problem(422, "Not valid", why=AccessRefusal.NOTHING_ASKED_FOR())
 
 
@@ -55,6 +63,7 @@ def _show(
     request: Request,
     desk: AtDesk,
     *,
+    one: int | None = None,
     find: str = "",
     only: str = "",
     after: int = 0,
@@ -62,11 +71,14 @@ def _show(
     status: int = 200,
 ) -> Response:
     rows, counted = people.user_map_page(desk.store, find=find, only=only, limit=PAGE + 1, after=after)
+    if one is not None:
+        rows, after = [people.mapped_person(desk.store, one)], 0
     return show(
         request,
         "people",
         status=status,
         **leaf(rows, after, PATH, skipped=after, find=find, only=only),
+        one=one,
         total=counted.total,
         new=counted.new,
         find=find,

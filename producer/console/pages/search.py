@@ -1,22 +1,40 @@
-"""What the fields search in: tracker projects, users and categories by name, a few at a time."""
+"""The search of every page, and what the fields search in: tracker projects, users and categories by name."""
 
 from __future__ import annotations
 
 from typing import Annotated
 
-from fastapi import Query
-from starlette.responses import JSONResponse
+from fastapi import Query, Request
+from starlette.responses import JSONResponse, Response
 
 from producer.admin.configuration.metadata import find_categories, find_projects
+from producer.admin.looking.searching import Found, search
 from producer.admin.people.people import find_tracker_users
+from producer.console.drawing.addresses import address
 from producer.console.drawing.view import plain
 from producer.console.entry.answers import AtDesk
-from producer.console.pages.parts import page_router
+from producer.console.pages.parts import go, page_router, show
 from shared.values.ids import LARGEST
 
 router = page_router()
 MOST = 20
 Text = Annotated[str, Query(max_length=200)]
+
+
+@router.get("/search")
+def search_page(request: Request, desk: AtDesk, q: Text = "") -> Response:
+    """Find what a person typed; a single hit is led to at once."""
+    text = q.strip()
+    found = search(desk.store, text) if text else Found()
+    hits = [
+        *(f"/console/tickets/{number}" for number in [*(one for one, _ in found.tickets), *found.issues]),
+        *(address("/console/events", event=number) for number in found.events),
+        *(address("/console/events", person=one.helpdesk_user_id) for one in found.people),
+        *(address("/console/events", person=name) for name in found.names),
+    ]
+    if len(set(hits)) == 1:
+        return go(hits[0])
+    return show(request, "search", status=200 if hits else 404, found=found, asked=text, is_empty=not hits)
 
 
 @router.get("/search/projects")

@@ -14,10 +14,11 @@ from producer.admin.configuration import configuration
 from producer.admin.configuration.connecting import Tested, sealed_key, try_connection, unsealed_key
 from producer.admin.configuration.metadata import begin_reading, cached
 from producer.admin.people.people import logins_of
+from producer.console.drawing.addresses import way_back
 from producer.console.entry.answers import AtDesk
 from producer.console.entry.once import Secret, forget, hand_over, handed_over
 from producer.console.entry.visitors import Fields
-from producer.console.pages.parts import Form, go, page_router, show
+from producer.console.pages.parts import Form, go, go_back, page_router, show
 from shared.errors import SettingsError
 from shared.events.config import PluginConfig
 from shared.metadata.confirming import OF_SPEC
@@ -74,12 +75,15 @@ def save(request: Request, desk: AtDesk, form: Form) -> Response:
     changed = {name: text for name, text in typed.items() if text != _as_typed(before, name)}
     try:
         if not changed and not key:
-            return go(PATH, "unchanged")
+            return go_back(request, PATH, "unchanged")
         done = configuration.save(desk, changed, api_key=key or None, moved=form.has("moved"))
     except SettingsError as wrong:
         sealed = _sealed(desk, typed["base_url"], key)
         return _show(request, desk, form=form, status=422, faults=_faults(wrong), sealed=sealed)
-    response = go(f"{PATH}/statuses" if done.owed else PATH, "saved")
+    if done.owed:
+        response = go(f"{PATH}/statuses", "saved", back=way_back(request.query_params.get("back")))
+    else:
+        response = go(PATH, "saved") if done.warnings else go_back(request, PATH, "saved")
     if done.warnings:
         text = json.dumps([sentence(one) for one in done.warnings])
         hand_over(request, response, Secret(WARNINGS, "", text), PATH)
@@ -91,16 +95,16 @@ def owed_statuses(request: Request, desk: AtDesk) -> Response:
     """List the issues that have another status than the map says, before anything is changed."""
     owed = configuration.owed_statuses(desk.store, SHOWN)
     if not owed.count:
-        return go(PATH, request.query_params.get("did", ""))
+        return go_back(request, PATH, request.query_params.get("did", ""))
     base_url = configuration.current(desk.store).base_url
     return show(request, "statuses", owed=owed, base_url=base_url, names=HELPDESK_STATUSES)
 
 
 @router.post("/settings/statuses")
-def give_statuses(desk: AtDesk) -> Response:
+def give_statuses(request: Request, desk: AtDesk) -> Response:
     """Give the issues that have another status than the map says what it says now."""
     configuration.give_statuses(desk)
-    return go(PATH, "given")
+    return go_back(request, PATH, "given")
 
 
 @router.post("/settings/test")

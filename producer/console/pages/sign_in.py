@@ -11,8 +11,9 @@ from starlette.responses import HTMLResponse, Response
 
 from producer.admin.access.accounts import AccountRefused
 from producer.admin.access.passwords import TooBusy
+from producer.console.drawing.addresses import address
 from producer.console.drawing.languages import COOKIE, NAMES
-from producer.console.drawing.view import HEADERS, address
+from producer.console.drawing.view import HEADERS
 from producer.console.entry import visitors
 from producer.console.entry.answers import AtDesk
 from producer.console.pages.parts import Form, go, page_router, show

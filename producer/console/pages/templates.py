@@ -14,9 +14,10 @@ from producer.admin.looking.events import recent_events
 from producer.admin.templates.defaults import WITH_TICKET, default_template
 from producer.admin.templates.preview import preview as render
 from producer.admin.templates.templates import Described, EditedMeanwhile, TemplateRefused
+from producer.console.drawing.addresses import way_back, with_parameters
 from producer.console.entry.answers import AtDesk, Id
 from producer.console.entry.visitors import Fields
-from producer.console.pages.parts import Form, go, page_router, show
+from producer.console.pages.parts import Form, go, go_back, page_router, show
 from producer.web.problems import Problem
 from shared.bodies.contexts import NoContext
 from shared.errors import BridgeError, NotFound, TemplateError
@@ -87,16 +88,16 @@ def template(request: Request, desk: AtDesk, template_id: Id, version: int | Non
 def act(request: Request, desk: AtDesk, template_id: Id, form: Form) -> Response:
     """Save a version, try it, put one in force, go back, or delete the template."""
     who, what, version = request.state.who, form.text("act"), form.number("version")
-    here = f"{PATH}/{template_id}"
+    here = with_parameters(f"{PATH}/{template_id}", back=way_back(request.query_params.get("back")))
     store = desk.templates
     try:
         if what in ("save", "save-activate"):
             based_on, in_force = form.number("based_on") or 0, what == "save-activate"
             kept = store.edit(template_id, form.raw("body"), who, based_on=based_on, in_force=in_force)
-            return go(here, "activated" if in_force else _saved(kept))
+            return go_back(request, here, "activated") if in_force else go(here, _saved(kept))
         if what == "activate":
             store.activate(template_id, who, version)
-            return go(here, "activated")
+            return go_back(request, here, "activated")
         if what == "deactivate":
             store.deactivate(template_id, who)
             return go(here, "deactivated")

@@ -11,18 +11,19 @@ from producer.admin.catching_up import replay as events
 from producer.admin.decisions.forgotten_links import forget_link
 from producer.admin.decisions.undo import take_back, unused_adoptions
 from producer.admin.looking.story import destination, names_of, trace_ticket
-from producer.console.drawing.fixing import HINTS, fix
+from producer.console.drawing.fixing import HINTS
 from producer.console.entry.answers import AtDesk, Id
-from producer.console.pages.parts import Form, go, page_router, show
+from producer.console.pages.parts import Form, fixes, go, page_router, show
 from producer.web.problems import Problem
 from shared.errors import NotFound
+from shared.events.place import place_of
 from shared.notices.access import AccessRefusal
 from shared.notices.kinds import Kind
 from shared.notices.notice import Notice, codes_in
 from shared.notices.steps import What
+from shared.store.configuration.links import Link
 from shared.store.tables.journal import EventState
 from shared.store.tables.ledger import LedgerState
-from shared.values.ids import read_id
 
 router = page_router()
 BAD = (
@@ -34,23 +35,13 @@ BAD = (
 )
 
 
-@router.get("/tickets")
-def find_ticket(request: Request) -> Response:
-    """Lead to the ticket whose number somebody typed."""
-    asked = request.query_params.get("number", "").strip()
-    ticket_id = read_id(asked.removeprefix("#"))
-    if ticket_id:
-        return go(f"/console/tickets/{ticket_id}")
-    return show(request, "ticket_unknown", status=422, ticket_id=None, asked=asked[:200])
-
-
 @router.get("/tickets/{ticket_id}")
 def ticket(request: Request, desk: AtDesk, ticket_id: Id) -> Response:
     """Show everything that is known of a ticket."""
     try:
         found = trace_ticket(desk.store, ticket_id, desk.redis)
     except NotFound:
-        return show(request, "ticket_unknown", status=404, ticket_id=ticket_id, asked="")
+        return show(request, "ticket_unknown", status=404, ticket_id=ticket_id)
     snapshot: dict[str, Any] = found.state.snapshot if found.state else {}
     place = destination(desk.store, found)
     body = next(
@@ -72,6 +63,7 @@ def ticket(request: Request, desk: AtDesk, ticket_id: Id) -> Response:
         mapped=found.config.status_map.get(found.state.status) if found.state else None,
         template=body,
         person=person,
+        entity=place_of(snapshot).entity_id if snapshot else None,
         missing=_missing(found.open_events),
         hints=_hints(found.steps, _missing(found.open_events)),
         replayable=found.replayable,
@@ -83,7 +75,7 @@ def ticket(request: Request, desk: AtDesk, ticket_id: Id) -> Response:
             if one.state in (LedgerState.HELD, LedgerState.GONE)
         ],
         adoptions=unused_adoptions(found.steps),
-        fix=fix,
+        fix=fixes(request, _mapping(snapshot, place.link)),
         is_bad=_is_bad,
     )
 
@@ -126,6 +118,13 @@ def _page(snapshot: dict[str, Any], helpdesk: str | None, ticket_id: int) -> str
     """Return the address of the ticket's page in the helpdesk: as that has told it, else as GLPI's are."""
     given: str | None = snapshot.get("url")
     return given or (helpdesk and f"{helpdesk.rstrip('/')}/front/ticket.form.php?id={ticket_id}")
+
+
+def _mapping(snapshot: dict[str, Any], link: Link | None) -> tuple[str, int] | None:
+    """Return the mapping that decides where the ticket goes, or the one that would."""
+    if link:
+        return str(link.kind), link.helpdesk_id
+    return ("entity", place_of(snapshot).entity_id) if snapshot else None
 
 
 def _missing(open_events: list[Any]) -> list[Any]:

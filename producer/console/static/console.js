@@ -7,7 +7,7 @@ const say = (text) => { if (speaker) speaker.textContent = text; };
 // what was said once is not said again when the page is loaded anew, or its address handed on
 if (location.search.includes("did=")) {
   const address = new URL(location.href);
-  address.searchParams.delete("did");
+  for (const name of ["did", "sent", "of"]) address.searchParams.delete(name);
   history.replaceState(null, "", address);
 }
 
@@ -24,6 +24,15 @@ localTimes(document);
 
 for (const one of document.querySelectorAll("input[name=offset]")) one.value = new Date().getTimezoneOffset();
 
+// --- the key / leads to the search
+const find = document.getElementById("q");
+document.addEventListener("keydown", (event) => {
+  if (!find || event.key !== "/" || event.ctrlKey || event.metaKey || event.altKey) return;
+  if (event.target.closest("input, textarea, select, [contenteditable], dialog")) return;
+  event.preventDefault();
+  find.focus(); find.select();
+});
+
 // --- live parts: the same page is asked for again, and what differs is put in its place
 const EVERY = 5000;
 let pause = EVERY, tag = null, timer = null;
@@ -32,7 +41,7 @@ const busy = (part) => {
   const chosen = getSelection();
   return part.contains(focus) && focus !== document.body
     || chosen && !chosen.isCollapsed && part.contains(chosen.anchorNode)
-    || part.querySelector("details[open]:not([data-was])") !== null;
+    || part.querySelector("details[open]:not([data-was]), input[name=id]:checked") !== null;
 };
 const ask = () => new Promise((done, failed) => {
   const request = new XMLHttpRequest();
@@ -283,10 +292,17 @@ if (editor) {
     area.setRangeText(one.dataset.insert, area.selectionStart, area.selectionEnd, "end");
     area.dispatchEvent(new Event("input"));
   });
-  const find = document.getElementById("find-variable");
-  find?.addEventListener("input", () => {
-    for (const one of document.querySelectorAll(".palette li")) one.hidden = !one.textContent.toLowerCase().includes(find.value.toLowerCase());
+  const variable = document.getElementById("find-variable");
+  variable?.addEventListener("input", () => {
+    for (const one of document.querySelectorAll(".palette li")) one.hidden = !one.textContent.toLowerCase().includes(variable.value.toLowerCase());
   });
+  // a link to what is wrong names its line
+  const asked = Number(new URLSearchParams(location.search).get("line"));
+  if (asked > 0) {
+    const start = area.value.split("\n").slice(0, asked - 1).join("\n").length + (asked > 1 ? 1 : 0);
+    area.focus(); area.setSelectionRange(start, start);
+    area.scrollTop = Math.max(0, (asked - 3) * 20);
+  }
   let saved = area.value;
   area.form.addEventListener("submit", () => { saved = area.value; });
   window.addEventListener("beforeunload", (event) => { if (area.value !== saved) event.preventDefault(); });

@@ -30,15 +30,13 @@ def test_the_api_keeps_to_its_addresses(console: Console) -> None:
     assert answer.status_code == 401
 
 
-def test_a_search_for_what_is_no_ticket_number_says_so(come_in: ComeIn) -> None:
+def test_a_browser_gets_the_icon_without_signing_in(console: Console) -> None:
+    answer = console.http.get(console.base_url + "/favicon.ico", timeout=10)
+    assert (answer.status_code, answer.headers["Content-Type"]) == (200, "image/svg+xml")
+    assert answer.content.startswith(b"<svg")
+
+
+def test_a_number_that_is_none_says_so(come_in: ComeIn) -> None:
     visitor = come_in("viewer")
-    assert "“VPN” is no ticket number" in visitor.open("/console/tickets?number=VPN", status=422)
-    assert "No number was typed" in visitor.open("/console/tickets?number=", status=422)
-    assert (
-        visitor.http.get(
-            f"{visitor.base_url}/console/tickets?number=%2312", allow_redirects=False, timeout=9
-        ).headers["Location"]
-        == "/console/tickets/12"
-    )
     assert "“abc” is no number" in visitor.open("/console/links/open?kind=entity&id=abc", status=422)
     assert "“-1” is no number" in visitor.open("/console/links/open?kind=project&id=-1", status=422)

@@ -1,0 +1,266 @@
+"""What events are about: their ticket's title, person, place and issue, and how events are found by these.
+
+Payloads and snapshots are ASCII JSON as text (`shared.store.tables.types.Json`). A quote inside a string is escaped, so
+`"user": {` stands only where a key does.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Collection, Sequence
+from typing import Any, NamedTuple
+
+from sqlalchemy import ColumnElement, Select, Text, false, func, or_, select, type_coerce
+from sqlalchemy.orm import InstrumentedAttribute, Session
+
+from shared.store.tables.configuration import HelpdeskPerson, TrackerUser, UserMap, UserPin
+from shared.store.tables.functions import number_in
+from shared.store.tables.journal import JournalEvent, TicketState
+from shared.store.tables.ledger import TicketIssueLink
+from shared.store.tables.types import is_on_postgresql
+from shared.values.ids import read_id
+
+ROLES = ("user", "technician", "requester")
+"""In these keys events name people."""
+
+PLACE = re.compile(r"(entity|project)[ :]\s*#?(\d{1,19})")
+MOST_PEOPLE = 10
+MOST_TITLES = 20
+MOST_READ = 1000
+PIECE = 600
+"""So many characters of a payload are read to learn who it names."""
+
+
+class Subject(NamedTuple):
+    """What an event is about.
+
+    Attributes:
+        title: the ticket's; empty while it is not known.
+        who: who logged the task, or else who is assigned; empty: nobody is named.
+        issue_id: the ticket's issue.
+        entity_id: the ticket's entity; None while it is not known.
+    """
+
+    title: str = ""
+    who: str = ""
+    issue_id: int | None = None
+    entity_id: int | None = None
+
+
+class KnownPerson(NamedTuple):
+    """A helpdesk user, as far as events and the tracker's metadata know them."""
+
+    helpdesk_user_id: int
+    email: str
+    name: str
+
+
+class EventSubjects:
+    """Looks up what events are about, within one transaction.
+
+    Args:
+        session: the transaction.
+    """
+
+    def __init__(self, session: Session) -> None:
+        self._session = session
+
+    def of(self, rows: Sequence[JournalEvent]) -> dict[int, Subject]:
+        """Return what each of some events is about, by the event's id."""
+        tickets = {row.ticket_id for row in rows if row.ticket_id}
+        states = self._session.execute(
+            select(TicketState.ticket_id, TicketState.snapshot).where(TicketState.ticket_id.in_(tickets))
+        )
+        snapshots: dict[int, dict[str, Any]] = dict(states.all())
+        links = select(TicketIssueLink.ticket_id, TicketIssueLink.tracker_id)
+        issues = dict(self._session.execute(links.where(TicketIssueLink.ticket_id.in_(tickets))).all())
+        loggers = self._loggers([row.id for row in rows if row.task_id])
+        found = {}
+        for row in rows:
+            snapshot = snapshots.get(row.ticket_id, {})
+            who = loggers.get(row.id) or snapshot.get("technician")
+            title = str(snapshot.get("title") or "")
+            found[row.id] = Subject(title, _name(who), issues.get(row.ticket_id), snapshot.get("entity_id"))
+        return found
+
+    def people(self, words: str, most: int = MOST_PEOPLE) -> list[KnownPerson]:
+        """Return helpdesk users by their number, or by a part of their e-mail, or of their name on the tracker."""
+        number, part = read_id(words), words.strip().lower()
+        seen = select(HelpdeskPerson.helpdesk_user_id, HelpdeskPerson.email)
+        if number is not None:
+            rows = self._session.execute(seen.where(HelpdeskPerson.helpdesk_user_id == number)).all()
+            return [self._known(one, email) for one, email in rows] or [KnownPerson(number, "", "")]
+        if not part:
+            return []
+        has_mail = func.lower(HelpdeskPerson.email).contains(part, autoescape=True)
+        rows = self._session.execute(seen.where(has_mail).limit(most)).all()
+        named = [self._known(one, email) for one, email in rows]
+        users = select(TrackerUser.tracker_user_id, TrackerUser.mail_key).where(
+            or_(
+                *(
+                    func.lower(column).contains(part, autoescape=True)
+                    for column in (TrackerUser.login, TrackerUser.name)
+                )
+            )
+        )
+        tracked = self._session.execute(users.limit(most)).all()
+        ids, mails = [one for one, _ in tracked], [mail for _, mail in tracked if mail]
+        helpdesk_ids = {
+            one
+            for model in (UserMap, UserPin)
+            for one in self._session.scalars(
+                select(model.helpdesk_user_id).where(model.tracker_user_id.in_(ids))
+            )
+        }
+        same_mail = func.lower(HelpdeskPerson.email).in_(mails)
+        rows = self._session.execute(
+            seen.where(or_(HelpdeskPerson.helpdesk_user_id.in_(helpdesk_ids), same_mail))
+        ).all()
+        named += [self._known(one, email) for one, email in rows]
+        return list({one.helpdesk_user_id: one for one in named}.values())[:most]
+
+    def of_person(self, words: str) -> ColumnElement[bool]:
+        """Return the condition that an event names a person, in whatever role."""
+        people = self.people(words)
+        pieces = [
+            piece
+            for one in people
+            for piece in (
+                *(f'"{role}": {{"id": {one.helpdesk_user_id}{end}' for role in ROLES for end in (",", "}")),
+                *((f'"email": {json.dumps(one.email)}',) if one.email else ()),
+            )
+        ]
+        if read_id(words) is None:  # a name that only events have
+            pieces += [f'"name": {json.dumps(one)}' for one in self.names_in_tickets(words)]
+        columns = (JournalEvent.payload, JournalEvent.completion)
+        found = [self._position(column, one) > 0 for one in pieces for column in columns]
+        return or_(*found) if found else false()
+
+    def of_place(self, words: str) -> ColumnElement[bool]:
+        """Return the condition that an event's ticket is in an entity or project, by kind and number or by name."""
+        exact, number = PLACE.fullmatch(words.strip().lower()), read_id(words.strip())
+        if exact:
+            where = number_in(TicketState.snapshot, f"{exact[1]}_id") == int(exact[2])
+        elif number is not None:
+            where = or_(
+                *(number_in(TicketState.snapshot, f"{kind}_id") == number for kind in ("entity", "project"))
+            )
+        else:
+            where = or_(*(_has_word(f'"{kind}_name": "%', words) for kind in ("entity", "project")))
+        return JournalEvent.ticket_id.in_(select(TicketState.ticket_id).where(where))
+
+    def tickets_titled(self, words: str, most: int = MOST_TITLES) -> list[tuple[int, str]]:
+        """Return tickets whose title has every word, the newest first, with their titles."""
+        parts = words.split()
+        if not parts:
+            return []
+        wanted = select(TicketState.ticket_id, TicketState.snapshot)
+        wanted = wanted.where(*(_has_word('"title": "%', one) for one in parts))
+        found: list[tuple[int, str]] = []
+        for number, snapshot in self._session.execute(wanted.order_by(TicketState.ticket_id.desc())).all():
+            title = str(snapshot.get("title") or "")
+            if all(one.lower() in title.lower() for one in parts):
+                found.append((number, title))
+            if len(found) == most:
+                break
+        return found
+
+    def names_in_tickets(self, words: str) -> list[str]:
+        """Return the names of people in tickets that have a text in them."""
+        part = words.strip()
+        if not part:
+            return []
+        wanted = select(TicketState.snapshot).where(_has_word('"name": "%', part))
+        found: dict[str, None] = {}
+        for snapshot in self._session.scalars(wanted.limit(MOST_READ)):
+            for role in ROLES:
+                name = (snapshot.get(role) or {}).get("name") or ""
+                if part.lower() in name.lower():
+                    found[name] = None
+        return list(found)[:MOST_PEOPLE]
+
+    def known_ticket(self, ticket_id: int) -> bool:
+        """Tell whether any event of a ticket is kept, or its state."""
+        kept = (
+            select(JournalEvent.id).where(JournalEvent.ticket_id == ticket_id).limit(1),
+            select(TicketState.ticket_id).where(TicketState.ticket_id == ticket_id),
+        )
+        return any(self._session.scalar(one) is not None for one in kept)
+
+    def tickets_of_issue(self, issue_id: int) -> list[int]:
+        """Return the tickets whose issue it is."""
+        return list(
+            self._session.scalars(
+                select(TicketIssueLink.ticket_id)
+                .where(TicketIssueLink.tracker_id == issue_id)
+                .limit(MOST_TITLES)
+            )
+        )
+
+    def known_event(self, event_id: int) -> bool:
+        """Tell whether an event is kept."""
+        kept = select(JournalEvent.id).where(JournalEvent.id == event_id)
+        return self._session.scalar(kept) is not None
+
+    def _known(self, helpdesk_user_id: int, email: str | None) -> KnownPerson:
+        by_mail = TrackerUser.mail_key == (email or "").lower()
+        mapped = select(UserMap.tracker_user_id).where(UserMap.helpdesk_user_id == helpdesk_user_id)
+        is_theirs = TrackerUser.tracker_user_id.in_(mapped)
+        name = self._session.scalar(
+            select(TrackerUser.name).where(or_(is_theirs, by_mail)).order_by(is_theirs.desc()).limit(1)
+        )
+        return KnownPerson(helpdesk_user_id, email or "", name or "")
+
+    def _loggers(self, event_ids: Collection[int]) -> dict[int, Any]:
+        """Return who logged the tasks of some events, of whose payloads nothing else is read."""
+        found: dict[int, Any] = {}
+        for column in (JournalEvent.payload, JournalEvent.completion):
+            for event_id, piece in self._session.execute(self._after_key(column, "user", event_ids)):
+                person = _object_at(piece)
+                if person:
+                    found.setdefault(event_id, person)
+        return found
+
+    def _after_key(
+        self, column: InstrumentedAttribute[Any], key: str, event_ids: Collection[int]
+    ) -> Select[tuple[int, str]]:
+        mark = f'"{key}": {{'
+        place = self._position(column, mark)
+        piece = func.substr(column, place + len(mark) - 1, PIECE)
+        return select(JournalEvent.id, piece).where(JournalEvent.id.in_(event_ids), place > 0)
+
+    def _position(self, column: InstrumentedAttribute[Any], text: str) -> ColumnElement[int]:
+        """Return where a text begins in a column; 0: nowhere."""
+        return func.strpos(column, text) if is_on_postgresql(self._session) else func.instr(column, text)
+
+
+def _has_word(before: str, word: str) -> ColumnElement[bool]:
+    """Return the condition that a snapshot may have a word after a key, in any of the usual cases.
+
+    JSON escapes what is not ASCII, so that no database folds its case: the variants are asked for.
+    """
+    text = type_coerce(TicketState.snapshot, Text)
+    variants = dict.fromkeys((word, word.lower(), word.upper(), word.capitalize(), word.title()))
+    pieces = (json.dumps(one)[1:-1] for one in variants)
+    return or_(*(func.lower(text).like(f"%{before}{_escaped(one.lower())}%", escape="/") for one in pieces))
+
+
+def _escaped(text: str) -> str:
+    return text.replace("/", "//").replace("%", "/%").replace("_", "/_")
+
+
+def _object_at(piece: str) -> Any:
+    """Return the JSON object that a text begins with; of one that is cut off what can be read."""
+    try:
+        return json.JSONDecoder().raw_decode(piece)[0]
+    except ValueError:
+        whole = re.findall(r'"(id|name|email)": ("(?:[^"\\]|\\.)*"|\d+)', piece)
+        return {name: json.loads(value) for name, value in whole}
+
+
+def _name(person: Any) -> str:
+    if not isinstance(person, dict):
+        return ""
+    number = person.get("id")
+    return str(person.get("name") or person.get("email") or (f"#{number}" if number else ""))
