@@ -39,6 +39,11 @@ class Preview:
     compile_ms: float
     render_ms: float
 
+    @property
+    def notices(self) -> list[Notice]:
+        """The warnings as codes with parameters."""
+        return list(self.warnings)
+
 
 def preview(
     store: Store,
