@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from producer.admin.showing.moments import when
-from producer.admin.showing.shapes import event_json
 from producer.commands.desk import open_desk
 from producer.commands.failures import WrongUsage
 from producer.commands.output import count, print_json, say, state_text, table, warn
@@ -56,12 +55,13 @@ def events(
     """List events, newest first, and what became of them."""
     from producer.admin.catching_up.recovery import is_recovering
     from producer.admin.looking.events import latest_with_reasons
+    from producer.admin.showing import shapes
 
     with open_desk() as desk:
         found = latest_with_reasons(desk, state=state, ticket_id=ticket, limit=limit)
         recovering = is_recovering(desk.store)
     if as_json:
-        print_json([event_json(row, why) for row, why in found])
+        print_json([shapes.Event.of(row, why) for row, why in found])
         return
     if recovering:
         say("Recovering: the tracker is asked before each creation (`deskbridge recover --end` ends it).")

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from producer.admin.showing.shapes import link_json
 from producer.commands.desk import open_desk
 from producer.commands.failures import WrongUsage
 from producer.commands.output import count, print_json, say, table, warn
@@ -76,6 +75,7 @@ def link(
     else nowhere: its events are skipped, and can be replayed once there is a link.
     """
     from producer.admin.projects.links import lacking_modules
+    from producer.admin.showing import shapes
     from shared.store.configuration.links import Link, LinkKind
 
     check_helpdesk_id(kind, helpdesk_id)
@@ -98,7 +98,13 @@ def link(
         )
     warn_of_metadata(made)
     if as_json:
-        print_json({**link_json(linked.link), "skipped_events": linked.events, "replayed": linked.replayed})
+        print_json(
+            {
+                **shapes.Link.of(linked.link).printed(),
+                "skipped_events": linked.events,
+                "replayed": linked.replayed,
+            }
+        )
     else:
         _tell(linked)
 
@@ -119,11 +125,12 @@ def unlink(kind: From, helpdesk_id: HelpdeskId) -> None:
 def links(as_json: Json = False) -> None:
     """List the links."""
     from producer.admin.projects.links import all_links
+    from producer.admin.showing import shapes
 
     with open_desk() as desk:
         found = all_links(desk.store)
     if as_json:
-        print_json([link_json(one) for one in found])
+        print_json([shapes.Link.of(one) for one in found])
     elif not found:
         say("Nothing is linked yet, so nothing is sent: `deskbridge link entity ID TRACKER_PROJECT_ID`.")
     else:

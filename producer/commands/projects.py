@@ -6,7 +6,6 @@ from typing import Annotated
 
 import typer
 
-from producer.admin.showing.shapes import link_json
 from producer.commands.assignments import pairs
 from producer.commands.desk import open_desk
 from producer.commands.links import From, HelpdeskId, Replay, check_helpdesk_id, warn_of_metadata
@@ -58,6 +57,7 @@ def create_project(
     May be repeated after a time-out: a project that the first try created is found by its identifier and linked.
     """
     from producer.admin.projects.project_forms import ProjectForm
+    from producer.admin.showing import shapes
     from shared.store.configuration.links import LinkKind
 
     check_helpdesk_id(kind, helpdesk_id)
@@ -78,7 +78,7 @@ def create_project(
         warn(sentence(warning))
     warn_of_metadata(made)
     if as_json:
-        print_json({**link_json(made.linked.link), "created": made.created})
+        print_json({**shapes.Link.of(made.linked.link).printed(), "created": made.created})
         return
     link = made.linked.link
     verb = "was created" if made.created else "was there already"

@@ -11,8 +11,7 @@ from producer.admin.desk import Desk
 from producer.admin.projects.links import all_links, link_with_project, remove_link
 from producer.admin.projects.project_forms import FormRefused, ProjectForm
 from producer.admin.projects.projects import Made
-from producer.admin.showing.shapes import failure_json, link_json, warnings_json
-from producer.console.api import models
+from producer.admin.showing import shapes
 from producer.console.api.routes import api_router
 from producer.console.entry.answers import AtDesk, Id, IdOrZero
 from producer.web.problems import Problem, refusals
@@ -23,8 +22,29 @@ from shared.store.configuration.links import Link, LinkKind
 from shared.values.ids import LARGEST
 
 router = api_router("/api/links", "links")
+
+
+class Refreshed(shapes.Reasoned):
+    """Whether the metadata was read after a form."""
+
+    ok: bool
+    error: str | None
+
+
+class LinkMade(shapes.Link):
+    """A link, and what making it changed."""
+
+    created: bool
+    confirmed: bool
+    skipped_events: int
+    replayed: bool
+    warnings: list[str]
+    cautions: list[shapes.Caution]
+    metadata: Refreshed
+
+
 PUT: dict[int | str, dict[str, Any]] = {
-    201: {"description": "The tracker project was created.", "model": models.LinkMade},
+    201: {"description": "The tracker project was created.", "model": LinkMade},
     **refusals(404, 502),
 }
 TrackerId = Annotated[int, Field(ge=1, le=LARGEST, strict=True)]
@@ -48,32 +68,32 @@ class LinkForm(BaseModel):
     replay: bool = Field(default=False, description="Send now what had been skipped for want of this link.")
 
 
-@router.get("", response_model=list[models.Link])
-def links(desk: AtDesk) -> Any:
+@router.get("")
+def links(desk: AtDesk) -> list[shapes.Link]:
     """List every link, projects first."""
-    return [link_json(link) for link in all_links(desk.store)]
+    return [shapes.Link.of(link) for link in all_links(desk.store)]
 
 
-@router.get("/projects/{helpdesk_id}", responses=refusals(404), response_model=models.LinkShown)
-def project_link(desk: AtDesk, helpdesk_id: Id) -> Any:
+@router.get("/projects/{helpdesk_id}", responses=refusals(404))
+def project_link(desk: AtDesk, helpdesk_id: Id) -> shapes.LinkShown:
     """Show the link of a helpdesk project."""
     return link_with_project(desk.store, LinkKind.PROJECT, helpdesk_id)
 
 
-@router.get("/entities/{helpdesk_id}", responses=refusals(404), response_model=models.LinkShown)
-def entity_link(desk: AtDesk, helpdesk_id: IdOrZero) -> Any:
+@router.get("/entities/{helpdesk_id}", responses=refusals(404))
+def entity_link(desk: AtDesk, helpdesk_id: IdOrZero) -> shapes.LinkShown:
     """Show the link of a helpdesk entity."""
     return link_with_project(desk.store, LinkKind.ENTITY, helpdesk_id)
 
 
-@router.put("/projects/{helpdesk_id}", responses=PUT, response_model=models.LinkMade)
-def put_project_link(desk: AtDesk, helpdesk_id: Id, form: LinkForm, response: Response) -> Any:
+@router.put("/projects/{helpdesk_id}", responses=PUT)
+def put_project_link(desk: AtDesk, helpdesk_id: Id, form: LinkForm, response: Response) -> LinkMade:
     """Link a helpdesk project, creating the tracker project where that is asked for; 201 where it was created."""
     return _put(desk, LinkKind.PROJECT, helpdesk_id, form, response)
 
 
-@router.put("/entities/{helpdesk_id}", responses=PUT, response_model=models.LinkMade)
-def put_entity_link(desk: AtDesk, helpdesk_id: IdOrZero, form: LinkForm, response: Response) -> Any:
+@router.put("/entities/{helpdesk_id}", responses=PUT)
+def put_entity_link(desk: AtDesk, helpdesk_id: IdOrZero, form: LinkForm, response: Response) -> LinkMade:
     """Link a helpdesk entity, creating the tracker project where that is asked for; 201 where it was created."""
     return _put(desk, LinkKind.ENTITY, helpdesk_id, form, response)
 
@@ -92,19 +112,19 @@ def delete_entity_link(desk: AtDesk, helpdesk_id: IdOrZero) -> Response:
     return Response(status_code=204)
 
 
-def _put(desk: Desk, kind: LinkKind, helpdesk_id: int, form: LinkForm, response: Response) -> dict[str, Any]:
+def _put(desk: Desk, kind: LinkKind, helpdesk_id: int, form: LinkForm, response: Response) -> LinkMade:
     made = _make(desk, kind, helpdesk_id, form)
     linked = made.linked
     response.status_code = 201 if made.created else 200
-    return {
-        **link_json(linked.link),
-        "created": made.created,
-        "confirmed": linked.confirmed,
-        "skipped_events": linked.events,
-        "replayed": linked.replayed,
-        **warnings_json(made.warnings),
-        "metadata": {"ok": bool(made.metadata), **failure_json(made.metadata.why)},
-    }
+    return LinkMade.of(
+        linked.link,
+        created=made.created,
+        confirmed=linked.confirmed,
+        skipped_events=linked.events,
+        replayed=linked.replayed,
+        metadata=Refreshed(ok=bool(made.metadata), **shapes.failure_json(made.metadata.why)),
+        **shapes.warnings_json(made.warnings),
+    )
 
 
 def _make(desk: Desk, kind: LinkKind, helpdesk_id: int, form: LinkForm) -> Made:
