@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
@@ -75,16 +75,17 @@ def link(
     else nowhere: its events are skipped, and can be replayed once there is a link.
     """
     from producer.admin.projects.links import lacking_modules
+    from producer.admin.projects.requests import LinkForm
     from producer.admin.showing import shapes
-    from shared.store.configuration.links import Link, LinkKind
+    from shared.store.configuration.links import LinkKind
 
     check_helpdesk_id(kind, helpdesk_id)
     if no_category and category is not None:
         raise WrongUsage("either --category N or --no-category")
-    keep = category is None and not no_category
-    wanted = Link(LinkKind(kind), helpdesk_id, tracker_project_id, category)
+    chosen: dict[str, Any] = {"default_category_id": category} if category or no_category else {}
+    form = LinkForm(tracker_project_id=tracker_project_id, replay=replay, **chosen)
     with open_desk() as desk:
-        made = desk.project_forms.link(wanted, replay=replay, keep_category=keep)
+        made = form.carry_out(desk.project_forms, LinkKind(kind), helpdesk_id)
         lacking = lacking_modules(desk.connector.connect, tracker_project_id)
     linked = made.linked
     if lacking:

@@ -56,24 +56,24 @@ def create_project(
 
     May be repeated after a time-out: a project that the first try created is found by its identifier and linked.
     """
-    from producer.admin.projects.project_forms import ProjectForm
+    from producer.admin.projects.requests import LinkForm
     from producer.admin.showing import shapes
     from shared.store.configuration.links import LinkKind
 
     check_helpdesk_id(kind, helpdesk_id)
-    form = ProjectForm.of(
-        {
-            "name": name,
-            "identifier": identifier,
-            "description": description,
-            "is_public": public,
-            "parent_id": parent,
-            "enabled_module_names": module or None,
-            "custom_field_values": pairs(field or [], "ID=VALUE", "create-project"),
-        }
-    )
+    project = {
+        "name": name,
+        "identifier": identifier,
+        "description": description,
+        "is_public": public,
+        "parent_id": parent,
+        "enabled_module_names": module or None,
+        "custom_field_values": pairs(field or [], "ID=VALUE", "create-project"),
+    }
+    chosen = {} if category is None else {"default_category_id": category}
+    form = LinkForm(create=project, replay=replay, **chosen)
     with open_desk() as desk:
-        made = desk.project_forms.create(LinkKind(kind), helpdesk_id, form, category=category, replay=replay)
+        made = form.carry_out(desk.project_forms, LinkKind(kind), helpdesk_id)
     for warning in made.warnings:
         warn(sentence(warning))
     warn_of_metadata(made)
@@ -82,4 +82,6 @@ def create_project(
         return
     link = made.linked.link
     verb = "was created" if made.created else "was there already"
-    say(f"Tracker project {link.tracker_project_id} ({form.identifier}) {verb}; {link} is linked to it.")
+    say(
+        f"Tracker project {link.tracker_project_id} ({identifier.strip().lower()}) {verb}; {link} is linked to it."
+    )

@@ -2,24 +2,21 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Any
 
-from pydantic import BaseModel, ConfigDict, Field
 from starlette.responses import Response
 
 from producer.admin.desk import Desk
 from producer.admin.projects.links import all_links, link_with_project, remove_link
-from producer.admin.projects.project_forms import FormRefused, ProjectForm
-from producer.admin.projects.projects import Made
+from producer.admin.projects.project_forms import FormRefused
+from producer.admin.projects.requests import LinkForm
 from producer.admin.showing import shapes
 from producer.console.api.routes import api_router
 from producer.console.entry.answers import AtDesk, Id, IdOrZero
 from producer.web.problems import Problem, refusals
-from shared.errors import NotFound
 from shared.notices.access import AccessRefusal
 from shared.notices.render import sentence
-from shared.store.configuration.links import Link, LinkKind
-from shared.values.ids import LARGEST
+from shared.store.configuration.links import LinkKind
 
 router = api_router("/api/links", "links")
 
@@ -47,25 +44,6 @@ PUT: dict[int | str, dict[str, Any]] = {
     201: {"description": "The tracker project was created.", "model": LinkMade},
     **refusals(404, 502),
 }
-TrackerId = Annotated[int, Field(ge=1, le=LARGEST, strict=True)]
-
-
-class LinkForm(BaseModel):
-    """Link to an existing tracker project, or create one and link to it."""
-
-    model_config = ConfigDict(extra="forbid", hide_input_in_errors=True)
-
-    tracker_project_id: TrackerId | None = Field(default=None, description="An active tracker project.")
-    create: dict[str, Any] | None = Field(
-        default=None,
-        description="A new project: name, description, is_public, identifier, parent_id, enabled_module_names, "
-        "custom_field_values (SPEC 2.3).",
-    )
-    default_category_id: TrackerId | None = Field(
-        default=None,
-        description="Category of new issues; left out, a stored one stays, null removes it.",
-    )
-    replay: bool = Field(default=False, description="Send now what had been skipped for want of this link.")
 
 
 @router.get("")
@@ -113,7 +91,12 @@ def delete_entity_link(desk: AtDesk, helpdesk_id: IdOrZero) -> Response:
 
 
 def _put(desk: Desk, kind: LinkKind, helpdesk_id: int, form: LinkForm, response: Response) -> LinkMade:
-    made = _make(desk, kind, helpdesk_id, form)
+    try:
+        made = form.carry_out(desk.project_forms, kind, helpdesk_id)
+    except FormRefused as refused:
+        faults = [(f"create.{field}" if field else "create", problem) for field, problem in refused.faults]
+        told = sentence(AccessRefusal.REQUEST_NOT_VALID())
+        raise Problem(422, "Not valid", told, why=refused.notice, faults=faults) from None
     linked = made.linked
     response.status_code = 201 if made.created else 200
     return LinkMade.of(
@@ -125,29 +108,3 @@ def _put(desk: Desk, kind: LinkKind, helpdesk_id: int, form: LinkForm, response:
         metadata=Refreshed(ok=bool(made.metadata), **shapes.failure_json(made.metadata.why)),
         **shapes.warnings_json(made.warnings),
     )
-
-
-def _make(desk: Desk, kind: LinkKind, helpdesk_id: int, form: LinkForm) -> Made:
-    if (form.create is None) == (form.tracker_project_id is None):
-        raise Problem(422, "Not valid", why=AccessRefusal.PROJECT_OR_CREATE())
-    keep = "default_category_id" not in form.model_fields_set
-    if form.tracker_project_id is not None:
-        link = Link(kind, helpdesk_id, form.tracker_project_id, form.default_category_id)
-        try:
-            return desk.project_forms.link(link, replay=form.replay, keep_category=keep)
-        except NotFound as unknown:
-            raise Problem(422, "Not valid", why=unknown.notice) from None
-    try:
-        wanted = ProjectForm.of(form.create or {})
-        return desk.project_forms.create(
-            kind,
-            helpdesk_id,
-            wanted,
-            category=form.default_category_id,
-            keep_category=keep,
-            replay=form.replay,
-        )
-    except FormRefused as refused:
-        faults = [(f"create.{field}" if field else "create", problem) for field, problem in refused.faults]
-        told = sentence(AccessRefusal.REQUEST_NOT_VALID())
-        raise Problem(422, "Not valid", told, why=refused.notice, faults=faults) from None
