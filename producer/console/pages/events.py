@@ -17,7 +17,7 @@ from producer.console.drawing.fixing import fix
 from producer.console.drawing.view import address
 from producer.console.entry.answers import AtDesk
 from producer.console.entry.visitors import Fields
-from producer.console.pages.parts import Form, go, page_router, show
+from producer.console.pages.parts import PAGE, Form, go, page_router, show
 from producer.console.pages.times import typed_moment
 from producer.web.problems import Problem
 from shared.events.event import DELETIONS, EVENTS
@@ -26,7 +26,6 @@ from shared.store.tables.journal import EventState
 from shared.values.ids import read_id
 
 router = page_router()
-PAGE = 50
 PATH = "/console/events"
 KINDS = (*EVENTS, *DELETIONS, "unreadable")
 FILTERS = ("state", "kind", "ticket", "code", "cause", "from", "to")

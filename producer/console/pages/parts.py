@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Annotated, Any
+from collections.abc import Callable, Sequence
+from typing import Annotated, Any, TypeVar
 
 from fastapi import APIRouter, Depends, Query, Request
 from starlette.responses import RedirectResponse, Response
@@ -18,6 +18,7 @@ PAGE = 50
 
 Number = Annotated[int, Query(ge=0, le=LARGEST)]
 Form = Annotated[Fields, Depends(fields_of)]
+Row = TypeVar("Row")
 
 
 def page_router() -> APIRouter:
@@ -39,6 +40,22 @@ def go(to: str, did: str = "") -> Response:
         path, hash_, fragment = to.partition("#")
         to = f"{path}{'&' if '?' in path else '?'}did={did}{hash_}{fragment}"
     return RedirectResponse(to, 303)
+
+
+def newest_first(
+    found: Sequence[Row], path: str, place: Callable[[Row], object], **filters: Any
+) -> dict[str, Any]:
+    """Return what a list's page shows of rows that follow a place, and where the older ones are.
+
+    Args:
+        found: a page of rows, and one more if there are older ones.
+        path: the page.
+        place: returns a row's place, as addresses have it.
+        filters: the page's other parameters.
+    """
+    rows = found[:PAGE]
+    older = address(path, **filters, below=place(rows[-1])) if len(found) > PAGE else None
+    return {"rows": rows, "older": older}
 
 
 def leaf(rows: Sequence[Any], after: int, path: str, *, skipped: int = 0, **filters: Any) -> dict[str, Any]:
