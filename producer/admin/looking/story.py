@@ -12,7 +12,7 @@ from pydantic import AwareDatetime
 from redis import Redis
 
 from producer.admin.records.transaction import Store, Transaction
-from producer.admin.showing.shapes import Answer, Reasoned, Shape, reason_json
+from producer.admin.showing.shapes import Answer, Reasoned, reason_json
 from producer.admin.showing.waiting import is_silent, obstacle
 from shared.errors import NotFound
 from shared.events.config import PluginConfig
@@ -312,8 +312,3 @@ class Trace(Answer):
             ticket_tasks=found.ticket_tasks,
             steps=found.steps,
         )
-
-
-def trace_json(found: TicketTrace) -> Shape:
-    """Return a ticket's history as plain data."""
-    return Trace.of(found).model_dump()

@@ -214,13 +214,3 @@ class TrackerUser(Answer):
         """Return a tracker user."""
         own = {name: getattr(person, name) for name in ("login", "name", "mail", "admin")}
         return cls(id=person.tracker_user_id, **own)
-
-
-def event_json(row: JournalEvent, why: Notice | None = None) -> Shape:
-    """Return an event as `--json` prints it."""
-    return Event.of(row, why).printed()
-
-
-def held_json(kind: Kind, row: LedgerRow) -> Shape:
-    """Return what waits for a decision as `--json` prints it."""
-    return Held.of(kind, row).printed()
