@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -11,9 +11,7 @@ from producer.admin.projects.projects import Made, ProjectForms
 from shared.errors import BridgeError, NotFound
 from shared.notices.access import AccessRefusal
 from shared.store.configuration.links import Link, LinkKind
-from shared.values.ids import LARGEST
-
-TrackerId = Annotated[int, Field(ge=1, le=LARGEST, strict=True)]
+from shared.values.validation import StrictId
 
 
 class LinkRefused(BridgeError):
@@ -25,13 +23,13 @@ class LinkForm(BaseModel):
 
     model_config = ConfigDict(extra="forbid", hide_input_in_errors=True)
 
-    tracker_project_id: TrackerId | None = Field(default=None, description="An active tracker project.")
+    tracker_project_id: StrictId | None = Field(default=None, description="An active tracker project.")
     create: dict[str, Any] | None = Field(
         default=None,
         description="A new project: name, description, is_public, identifier, parent_id, enabled_module_names, "
         "custom_field_values (SPEC 2.3).",
     )
-    default_category_id: TrackerId | None = Field(
+    default_category_id: StrictId | None = Field(
         default=None,
         description="Category of new issues; left out, a stored one stays, null removes it.",
     )

@@ -6,7 +6,7 @@ import json
 from typing import Annotated, Any, Literal
 
 from fastapi import Body, Query
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict
 from starlette.responses import Response
 
 from producer.admin.configuration import configuration
@@ -20,6 +20,7 @@ from producer.web.problems import Problem, refusals
 from shared.errors import NotFound, SettingsError
 from shared.events.config import PluginConfig
 from shared.values.ids import LARGEST
+from shared.values.validation import StrictId
 
 router = api_router("/api", "setup")
 API_KEY = "api_key"
@@ -138,7 +139,7 @@ class Override(BaseModel):
 
     model_config = ConfigDict(extra="forbid")
 
-    tracker_user_id: Annotated[int, Field(ge=1, le=LARGEST, strict=True)]
+    tracker_user_id: StrictId
 
 
 @router.get("/user-map")

@@ -20,9 +20,9 @@ from shared.templating import operations
 from shared.templating.catalogue import Variable, catalogue_for
 from shared.templating.operations import Operation, fields_for
 from shared.values.ids import LARGEST
+from shared.values.validation import StrictId
 
 router = api_router("/api/templates", "templates")
-Version = Annotated[int, Field(ge=1, le=LARGEST, strict=True)]
 Text = Annotated[str, Field(description="The template (docs/reference/templates.md), at most 64 KiB.")]
 OfOperation = Annotated[Operation, Query(description="What the templates are for.")]
 
@@ -50,7 +50,7 @@ class Edit(BaseModel):
     model_config = ConfigDict(extra="forbid", hide_input_in_errors=True)
 
     body: Text
-    based_on: Annotated[Version, Field(description="The version that was edited.")]
+    based_on: Annotated[StrictId, Field(description="The version that was edited.")]
 
 
 class Choice(BaseModel):
@@ -58,7 +58,7 @@ class Choice(BaseModel):
 
     model_config = ConfigDict(extra="forbid")
 
-    version: Version | None = None
+    version: StrictId | None = None
 
 
 @router.get("")

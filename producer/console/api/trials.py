@@ -21,9 +21,9 @@ from shared.notices.access import AccessRefusal
 from shared.notices.invalid import Invalid
 from shared.templating.operations import Operation
 from shared.values.ids import LARGEST
+from shared.values.validation import StrictId
 
 router = api_router("/ajax", "templates")
-Number = Annotated[int, Field(ge=1, le=LARGEST, strict=True)]
 QueryNumber = Annotated[int | None, Query(ge=1, le=LARGEST)]
 
 
@@ -44,8 +44,8 @@ class Trial(BaseModel):
 
     operation: Operation | None = None
     body: str | None = None
-    template_id: Number | None = None
-    event_id: Number | None = Field(default=None, description="An event of the journal.")
+    template_id: StrictId | None = None
+    event_id: StrictId | None = Field(default=None, description="An event of the journal.")
     context: dict[str, Any] | None = Field(default=None, description="Data of the shape of the variables.")
 
 
