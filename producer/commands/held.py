@@ -81,7 +81,7 @@ def misattributed(as_json: Json = False) -> None:
         cells = [
             (
                 f"{one.kind} {one.key}",
-                f"{one.kind.noun} #{one.tracker_id}",
+                f"{Kind(one.kind).noun} #{one.tracker_id}",
                 one.author_id,
                 when(one.since),
                 one.reason,

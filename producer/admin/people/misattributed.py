@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from pydantic import AwareDatetime, WithJsonSchema
+from pydantic import AfterValidator, AwareDatetime
 
 from producer.admin.records.transaction import Store
 from producer.admin.showing.shapes import Reasoned, reason_json
@@ -19,7 +19,7 @@ from shared.store.tables.ledger import Misattributed
 class WrongAuthor(Reasoned):
     """An issue or a time entry that has another author on the tracker than was meant."""
 
-    kind: Annotated[Kind, WithJsonSchema({"type": "string"})]
+    kind: Annotated[str, AfterValidator(Kind)]
     id: int
     ticket_id: int
     tracker_id: int
