@@ -48,13 +48,7 @@ def changes(
 
     The newest change comes first.
     """
-    from producer.admin.looking.changes import (
-        SUBJECTS,
-        change_record_json,
-        changes_csv,
-        codes_of,
-        latest_changes,
-    )
+    from producer.admin.looking.changes import SUBJECTS, Change, changes_csv, codes_of, latest_changes
     from shared.store.configuration.changes import WantedChanges
 
     codes = codes_of(what)
@@ -70,7 +64,7 @@ def changes(
             return
         found = latest_changes(desk.store, limit=limit, wanted=wanted)
     if as_json:
-        print_json([change_record_json(one) for one in found])
+        print_json([Change.of(one) for one in found])
     elif not found:
         say("No such change.")
     else:

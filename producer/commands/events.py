@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from producer.admin.showing.moments import when
-from producer.admin.showing.shapes import event_json
 from producer.commands.desk import open_desk
 from producer.commands.failures import WrongUsage
 from producer.commands.output import count, print_json, say, state_text, table, warn
@@ -81,6 +80,7 @@ def events(
     from producer.admin.looking.event_export import events_csv
     from producer.admin.looking.events import latest_with_reasons, wanted_events
     from producer.admin.records.event_search import Wanted
+    from producer.admin.showing import shapes
 
     wanted = wanted_events(
         state=state,
@@ -101,7 +101,7 @@ def events(
         found = latest_with_reasons(desk, wanted, limit=limit)
         recovering = is_recovering(desk.store)
     if as_json:
-        print_json([event_json(row, why) for row, why in found])
+        print_json([shapes.Event.of(row, why) for row, why in found])
         return
     if recovering:
         say("Recovering: the tracker is asked before each creation (`deskbridge recover --end` ends it).")

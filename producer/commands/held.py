@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from producer.admin.showing.moments import when
-from producer.admin.showing.shapes import held_json
 from producer.commands.desk import open_desk
 from producer.commands.failures import WrongUsage
 from producer.commands.output import print_json, say, table, warn
@@ -40,11 +39,12 @@ def held(as_json: Json = False) -> None:
     Issues and time entries of which it is not clear whether they exist on the tracker, or that were deleted there.
     """
     from producer.admin.decisions.held import held_rows
+    from producer.admin.showing import shapes
 
     with open_desk() as desk:
         rows = held_rows(desk.store)
     if as_json:
-        print_json([held_json(kind, row) for kind, row in rows])
+        print_json([shapes.Held.of(kind, row) for kind, row in rows])
         return
     if not rows:
         say("Nothing waits for a person.")
@@ -70,19 +70,18 @@ def held(as_json: Json = False) -> None:
 def misattributed(as_json: Json = False) -> None:
     """List issues and time entries that have another author on the tracker than was meant, and why."""
     from producer.admin.people.misattributed import misattributed as find
-    from producer.admin.people.misattributed import wrong_author_json
 
     with open_desk() as desk:
         found = find(desk.store)
     if as_json:
-        print_json([wrong_author_json(one) for one in found])
+        print_json(found)
     elif not found:
         say("Every issue and every time entry has the author who was meant.")
     else:
         cells = [
             (
                 f"{one.kind} {one.key}",
-                f"{one.kind.noun} #{one.tracker_id}",
+                f"{Kind(one.kind).noun} #{one.tracker_id}",
                 one.author_id,
                 when(one.since),
                 one.reason,

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from producer.admin.showing.shapes import link_json
 from producer.commands.desk import open_desk
 from producer.commands.failures import WrongUsage
 from producer.commands.output import count, print_json, say, table, warn
@@ -76,15 +75,17 @@ def link(
     else nowhere: its events are skipped, and can be replayed once there is a link.
     """
     from producer.admin.projects.links import lacking_modules
-    from shared.store.configuration.links import Link, LinkKind
+    from producer.admin.projects.requests import LinkForm
+    from producer.admin.showing import shapes
+    from shared.store.configuration.links import LinkKind
 
     check_helpdesk_id(kind, helpdesk_id)
     if no_category and category is not None:
         raise WrongUsage("either --category N or --no-category")
-    keep = category is None and not no_category
-    wanted = Link(LinkKind(kind), helpdesk_id, tracker_project_id, category)
+    chosen: dict[str, Any] = {"default_category_id": category} if category or no_category else {}
+    form = LinkForm(tracker_project_id=tracker_project_id, replay=replay, **chosen)
     with open_desk() as desk:
-        made = desk.project_forms.link(wanted, replay=replay, keep_category=keep)
+        made = form.carry_out(desk.project_forms, LinkKind(kind), helpdesk_id)
         lacking = lacking_modules(desk.connector.connect, tracker_project_id)
     linked = made.linked
     if lacking:
@@ -98,7 +99,13 @@ def link(
         )
     warn_of_metadata(made)
     if as_json:
-        print_json({**link_json(linked.link), "skipped_events": linked.events, "replayed": linked.replayed})
+        print_json(
+            {
+                **shapes.Link.of(linked.link).printed(),
+                "skipped_events": linked.events,
+                "replayed": linked.replayed,
+            }
+        )
     else:
         _tell(linked)
 
@@ -119,11 +126,12 @@ def unlink(kind: From, helpdesk_id: HelpdeskId) -> None:
 def links(as_json: Json = False) -> None:
     """List the links."""
     from producer.admin.projects.links import all_links
+    from producer.admin.showing import shapes
 
     with open_desk() as desk:
         found = all_links(desk.store)
     if as_json:
-        print_json([link_json(one) for one in found])
+        print_json([shapes.Link.of(one) for one in found])
     elif not found:
         say("Nothing is linked yet, so nothing is sent: `deskbridge link entity ID TRACKER_PROJECT_ID`.")
     else:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from producer.admin.showing.shapes import stamp
+from producer.admin.showing.moments import stamp
 from shared.values.characters import NOT_FOR_A_TERMINAL
 from shared.values.visible import visible
 
@@ -61,8 +61,13 @@ def complain(text: str) -> None:
 
 def print_json(data: object) -> None:
     """Print one JSON document, ASCII only, so that no locale can break it."""
-    sys.stdout.write(json.dumps(data, indent=2, default=stamp) + "\n")
+    sys.stdout.write(json.dumps(data, indent=2, default=_as_json) + "\n")
     sys.stdout.flush()
+
+
+def _as_json(value: Any) -> object:
+    """Return an answer's members, or a time as text."""
+    return value.printed() if hasattr(value, "printed") else stamp(value)
 
 
 def table(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> None:

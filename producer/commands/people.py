@@ -83,7 +83,7 @@ def users(
     These are the users that events have named, or that were mapped by hand. Those without a match come first: what
     they do is done by the administrator until they are mapped. A match by e-mail is new until it is confirmed.
     """
-    from producer.admin.people.people import confirm_matches, mapped_json, user_map
+    from producer.admin.people.people import confirm_matches, user_map
 
     with open_desk() as desk:
         if confirm or confirm_all:
@@ -91,7 +91,7 @@ def users(
         else:
             found = user_map(desk.store)
     if as_json:
-        print_json([mapped_json(one) for one in found])
+        print_json(found)
     elif not found:
         say("No event has named anybody yet.")
     else:

@@ -6,7 +6,6 @@ from typing import Annotated
 
 import typer
 
-from producer.admin.showing.shapes import link_json
 from producer.commands.assignments import pairs
 from producer.commands.desk import open_desk
 from producer.commands.links import From, HelpdeskId, Replay, check_helpdesk_id, warn_of_metadata
@@ -57,29 +56,32 @@ def create_project(
 
     May be repeated after a time-out: a project that the first try created is found by its identifier and linked.
     """
-    from producer.admin.projects.project_forms import ProjectForm
+    from producer.admin.projects.requests import LinkForm
+    from producer.admin.showing import shapes
     from shared.store.configuration.links import LinkKind
 
     check_helpdesk_id(kind, helpdesk_id)
-    form = ProjectForm.of(
-        {
-            "name": name,
-            "identifier": identifier,
-            "description": description,
-            "is_public": public,
-            "parent_id": parent,
-            "enabled_module_names": module or None,
-            "custom_field_values": pairs(field or [], "ID=VALUE", "create-project"),
-        }
-    )
+    project = {
+        "name": name,
+        "identifier": identifier,
+        "description": description,
+        "is_public": public,
+        "parent_id": parent,
+        "enabled_module_names": module or None,
+        "custom_field_values": pairs(field or [], "ID=VALUE", "create-project"),
+    }
+    chosen = {} if category is None else {"default_category_id": category}
+    form = LinkForm(create=project, replay=replay, **chosen)
     with open_desk() as desk:
-        made = desk.project_forms.create(LinkKind(kind), helpdesk_id, form, category=category, replay=replay)
+        made = form.carry_out(desk.project_forms, LinkKind(kind), helpdesk_id)
     for warning in made.warnings:
         warn(sentence(warning))
     warn_of_metadata(made)
     if as_json:
-        print_json({**link_json(made.linked.link), "created": made.created})
+        print_json({**shapes.Link.of(made.linked.link).printed(), "created": made.created})
         return
     link = made.linked.link
     verb = "was created" if made.created else "was there already"
-    say(f"Tracker project {link.tracker_project_id} ({form.identifier}) {verb}; {link} is linked to it.")
+    say(
+        f"Tracker project {link.tracker_project_id} ({identifier.strip().lower()}) {verb}; {link} is linked to it."
+    )

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from producer.admin.showing.moments import when
-from producer.admin.templates.template_shapes import change_json, template_json
 from producer.commands import trials
 from producer.commands.desk import open_desk, who_types
 from producer.commands.failures import WrongUsage
@@ -17,7 +16,7 @@ from producer.commands.register import Json, add, fits
 if TYPE_CHECKING:
     from rich.text import Text
 
-    from producer.admin.templates.templates import Described
+    from producer.admin.templates.templates import Template
 
 app = typer.Typer(
     help="Decide what is sent: templates that take the place of the standard request bodies.",
@@ -39,7 +38,7 @@ def list_templates(
     with open_desk() as desk:
         found = desk.templates.list(operation)
     if as_json:
-        print_json([template_json(one) for one in found])
+        print_json(found)
     elif not found:
         say("No template is kept, so every request has its standard body (`deskbridge template generate`).")
     else:
@@ -52,7 +51,7 @@ def show(number: Number, version: Version = None, as_json: Json = False) -> None
     with open_desk() as desk:
         found = desk.templates.show(number, version)
     if as_json:
-        print_json(template_json(found))
+        print_json(found)
         return
     say(found.body.rstrip("\n"))
     if found.fault:
@@ -94,7 +93,7 @@ def save(
         if activate and not kept.fault:
             kept = desk.templates.activate(kept.id, who_types(), kept.version)
     if as_json:
-        print_json(template_json(kept))
+        print_json(kept)
     else:
         _tell_saved(kept)
     if activate and kept.fault:
@@ -123,7 +122,7 @@ def history(number: Number, as_json: Json = False) -> None:
     with open_desk() as desk:
         changes = desk.templates.history(number)
     if as_json:
-        print_json([change_json(one) for one in changes])
+        print_json(changes)
         return
     table(
         ("When", "What", "Version", "By"),
@@ -145,7 +144,7 @@ def delete(number: Number) -> None:
     say(f"Template {number} is deleted.")
 
 
-def _tell_saved(kept: Described) -> None:
+def _tell_saved(kept: Template) -> None:
     say(f"Template {kept.id} ({kept.name}) is at version {kept.version}.")
     if kept.fault:
         warn(f"it is a draft and cannot be activated: {kept.fault}")
@@ -153,7 +152,7 @@ def _tell_saved(kept: Described) -> None:
         say(f"It is not in force yet: `deskbridge template activate {kept.id}`.")
 
 
-def _row(one: Described) -> tuple[object, ...]:
+def _row(one: Template) -> tuple[object, ...]:
     from rich.text import Text
 
     active = one.active_version

@@ -16,7 +16,7 @@ from shared.notices.render import sentence
 if TYPE_CHECKING:
     from rich.console import Group
 
-    from producer.admin.looking.story import Happening, TicketTrace
+    from producer.admin.looking.story import Step, TicketTrace
 
 LONGEST_BODY = 400
 
@@ -36,12 +36,12 @@ def trace(
     as_json: Json = False,
 ) -> None:
     """Tell everything that happened to a ticket, and why."""
-    from producer.admin.looking.story import trace_json, trace_ticket
+    from producer.admin.looking.story import Trace, trace_ticket
 
     with open_desk() as desk:
         found = trace_ticket(desk.store, ticket_id, desk.redis)
     if as_json:
-        print_json(trace_json(found))
+        print_json(Trace.of(found))
     else:
         _tell(found)
 
@@ -83,7 +83,7 @@ def _tell(found: TicketTrace) -> None:
     _timeline(found.steps)
 
 
-def _timeline(steps: list[Happening]) -> None:
+def _timeline(steps: list[Step]) -> None:
     from rich.table import Table
     from rich.text import Text
 
@@ -103,7 +103,7 @@ def _timeline(steps: list[Happening]) -> None:
     console().print(grid)
 
 
-def _lines(step: Happening) -> Group:
+def _lines(step: Step) -> Group:
     """Return what happened, and below it, indented, why; calls are indented and dim."""
     from rich.console import Group
     from rich.padding import Padding

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 import sys
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from producer.admin.templates.template_shapes import dry_run_json, field_json, preview_json, variable_json
 from producer.commands.desk import CommandDesk, open_desk
 from producer.commands.failures import WrongUsage
 from producer.commands.output import count, print_json, say, table, warn
@@ -78,7 +78,7 @@ def preview(
         wanted, body = _template(desk, number, operation, file)
         shown = previews.preview(desk.store, wanted, body, event_id=event, context=_context(context, event))
     if as_json:
-        print_json(preview_json(shown))
+        print_json(shown)
     else:
         _show_preview(shown)
 
@@ -100,7 +100,7 @@ def dryrun(
         wanted, body = _template(desk, number, operation, file)
         made = desk.dry_runs.try_out(wanted, body, event_id=event, context=_context(context, event))
     if as_json:
-        print_json(dry_run_json(made))
+        print_json(made)
     else:
         _show_dry_run(made)
     if not made.ok or made.left:
@@ -126,7 +126,7 @@ def variables(operation: Op, as_json: Json = False) -> None:
     wanted, custom_fields = _known(operation)
     found = catalogue_for(wanted, custom_fields).variables
     if as_json:
-        print_json([variable_json(one) for one in found])
+        print_json([asdict(one) for one in found])
         return
     rows = [
         (one.path, f"{one.type}{' or null' if one.optional else ''}", one.description, _sample(one.sample))
@@ -142,7 +142,7 @@ def fields(operation: Op, as_json: Json = False) -> None:
     wanted, custom_fields = _known(operation)
     found = fields_for(wanted, custom_fields)
     if as_json:
-        print_json([field_json(one) for one in found])
+        print_json([asdict(one) for one in found])
         return
     rows = [
         (
@@ -217,7 +217,7 @@ def _show_preview(shown: Preview) -> None:
     for name in shown.unknown:
         warn(f"{name} is no field that is known; the tracker may ignore it")
     for warning in shown.warnings:
-        warn(sentence(warning))
+        warn(warning)
 
 
 def _show_dry_run(made: DryRun) -> None:
@@ -231,7 +231,7 @@ def _show_dry_run(made: DryRun) -> None:
     for hint in made.hints:
         warn(str(hint))
     for warning in made.warnings:
-        warn(sentence(warning))
+        warn(warning)
     if made.left:
         named = "; ".join(sentence(one.notice) for one in made.left)
         warn(f"{count(len(made.left), 'object')} LEFT on the tracker, deleted as soon as it can be: {named}")

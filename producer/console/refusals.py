@@ -14,6 +14,7 @@ from starlette.responses import Response
 
 from producer.admin.projects.project_forms import FormRefused
 from producer.admin.projects.projects import ProjectInDoubt
+from producer.admin.projects.requests import LinkRefused
 from producer.admin.showing.failures import why
 from producer.admin.templates.templates import TemplateRefused
 from producer.console.entry.database import AGAIN, AGAIN_S, for_the_log, unusable
@@ -91,7 +92,7 @@ def _kind_of(error: BridgeError) -> Problem:
         return Problem(422, N_("The template is faulty"), faults=faults, members=place)
     if isinstance(error, TemplateRefused):
         return Problem(422 if error.faults else 409, N_("Not possible"))
-    if isinstance(error, NoContext):
+    if isinstance(error, (LinkRefused, NoContext)):
         return Problem(422, "Not valid")
     if isinstance(error, NotFound):
         return Problem(404, "Not found")

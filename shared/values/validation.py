@@ -14,6 +14,8 @@ from shared.notices.notice import Notice
 from shared.values.ids import LARGEST
 
 Id = Annotated[int, Field(ge=1, le=LARGEST)]
+StrictId = Annotated[int, Field(ge=1, le=LARGEST, strict=True)]
+"""An id that JSON gives as a number, not as a text."""
 OF_A_KEY = "[key]"
 CHOICE = re.compile(r"'([^']*)'")
 CODES: Mapping[str, tuple[Invalid, Mapping[str, str]]] = {

@@ -18,8 +18,8 @@ from producer.admin.catching_up.replay import replay_code, replay_state
 from producer.admin.doctor.examination import examine
 from producer.admin.doctor.finding import RECORDS, CheckResult, finding_json
 from producer.admin.doctor.installation import Installation
-from producer.admin.looking.story import trace_json, trace_ticket
-from producer.admin.showing.shapes import event_json
+from producer.admin.looking.story import Trace, trace_ticket
+from producer.admin.showing.shapes import Event
 from producer.admin.showing.waiting import with_reasons
 from shared.connection.connector import Connector
 from shared.connection.vault import Vault
@@ -175,14 +175,16 @@ class Stage:
     def trace(self) -> Told:
         """Ask `deskbridge trace 4711`."""
         self._asked += 1
-        return Told.of(trace_json(trace_ticket(self.bridge.store, 4711, self.bridge.redis)))
+        return Told.of(Trace.of(trace_ticket(self.bridge.store, 4711, self.bridge.redis)).model_dump())
 
     def events(self) -> Told:
         """Ask `deskbridge events`."""
         self._asked += 1
         with self.bridge.store.transaction() as tx:
             rows = tx.journal.find(limit=None)
-        return Told.of([event_json(row, why) for row, why in with_reasons(rows, self.bridge.redis)])
+        return Told.of(
+            [Event.of(row, why).model_dump() for row, why in with_reasons(rows, self.bridge.redis)]
+        )
 
     def offered(self) -> str | None:
         """Return the replay that the doctor offers, as a code, where it says that a cause is fixed."""

@@ -115,7 +115,7 @@ def test_an_empty_cache_finds_no_fault(bridge: Bridge) -> None:
 
 def test_a_preview_warns_of_a_rendered_value_that_the_tracker_would_refuse(knowing: Bridge) -> None:
     body = json.dumps({"issue": {"custom_fields": [{"id": 3, "value": "{{ticket.title}}"}]}})
-    warnings = preview(knowing.store, Operation.ISSUE_CREATE, body).warnings
+    warnings = preview(knowing.store, Operation.ISSUE_CREATE, body).notices
     assert [one.params["problem"].code for one in warnings] == [Hint.CUSTOM_FIELD_NOT_A_CHOICE]
 
 

@@ -7,45 +7,39 @@ import threading
 from collections.abc import Collection, Sequence
 from concurrent.futures import Future
 from concurrent.futures import TimeoutError as NotYet
-from dataclasses import dataclass
-from datetime import datetime
+
+from pydantic import AwareDatetime
 
 from producer.admin.desk import Desk
 from producer.admin.records.transaction import Store
+from producer.admin.showing.shapes import Answer, Synchronisation
 from shared.errors import NotFound
 from shared.metadata.reading import Progress
 from shared.metadata.synchronisation import PARTS, MetadataResult, synchronise
 from shared.notices.changes import Did
 from shared.notices.refusals import Refusal
 from shared.store.configuration.metadata import Entry, MetadataKind
-from shared.store.tables.configuration import MetadataRun
 from shared.telemetry.logs import get_logger
 
 log = get_logger("metadata")
 
 
-@dataclass(frozen=True, slots=True)
-class Cached:
-    """What is cached of the tracker.
-
-    Attributes:
-        counts: how many there are of each part.
-        synchronised_at: when it was read; None: never as a whole.
-        runs: the latest synchronisations, newest first.
-    """
+class Metadata(Answer):
+    """How much of the tracker's metadata is cached."""
 
     counts: dict[str, int]
-    synchronised_at: datetime | None
-    runs: Sequence[MetadataRun]
+    synchronised_at: AwareDatetime | None
+    runs: list[Synchronisation]
 
 
-def cached(store: Store) -> Cached:
-    """Return what is cached of the tracker."""
+def cached(store: Store) -> Metadata:
+    """Return how much is cached of the tracker, and the latest synchronisations, newest first."""
     with store.transaction() as tx:
         counts, good = tx.metadata.counts(), tx.metadata.last_good_run()
         parts = {name: counts[str(kind)] for name, kind in PARTS.items()}
         counted = {"users": tx.people.cached_count(), **parts}
-        return Cached(counted, good.ended_at if good else None, tx.metadata.runs())
+        runs = [Synchronisation.of(run) for run in tx.metadata.runs()]
+    return Metadata(counts=counted, synchronised_at=good.ended_at if good else None, runs=runs)
 
 
 def entries(store: Store, part: str, tracker_project_id: int | None = None) -> Sequence[Entry]:

@@ -7,7 +7,8 @@ from datetime import UTC
 
 from producer.admin.doctor.finding import CheckResult, failure, ok, warning
 from producer.admin.doctor.installation import Installation
-from producer.admin.people.people import Mapped, user_map
+from producer.admin.people.people import HelpdeskUser as Mapped
+from producer.admin.people.people import user_map
 from shared.errors import SettingsError, TrackerError
 from shared.events.config import PluginConfig
 from shared.metadata.confirming import confirm, fault_of, unusable_defaults

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from datetime import datetime
-from typing import Any
+from typing import Any, Self
 
+from pydantic import AwareDatetime
+
+from producer.admin.showing.shapes import Answer, Caution, Reasoned
 from shared.errors import BridgeError
 from shared.notices.doctor_setup import Named
-from shared.notices.notice import Notice
+from shared.notices.notice import Notice, from_json, notice_json
+from shared.notices.render import sentence
 from shared.refusals.known import Explanation
 
 
@@ -16,25 +18,43 @@ class DryRunRefused(BridgeError):
     """A dry run that cannot be made; whatever was made for it is deleted or in the list."""
 
 
-@dataclass(frozen=True, slots=True)
-class Left:
-    """Something that a dry run asked the tracker for and that is not known to be gone.
+class Hint(Reasoned):
+    """What may explain a refusal; `record` is a knowledge record (`deskbridge knowledge show`)."""
 
-    Attributes:
-        id: its number in our own list.
-        kind: issue or project.
-        mark: what it carries in its subject, or as its identifier.
-        tracker_id: the tracker's id; None where no answer told it.
-        begun_at: when it was asked for, by the database's clock.
-        why: why it is still there, as far as it is known.
-    """
+    field: str
+    problem: str
+    record: str
+
+    sentence_name = "problem"
+
+    @classmethod
+    def of(cls, one: Explanation) -> Self:
+        """Return what may explain a refusal."""
+        return cls(field=one.field, problem=sentence(one.why), record=one.record, **notice_json(one.why))
+
+    @property
+    def why(self) -> Notice:
+        """What is wrong and what would be right."""
+        return Notice(self.code or "", from_json(self.params))
+
+    def __str__(self) -> str:
+        return str(Explanation(self.field, self.why))
+
+
+class Left(Reasoned):
+    """Something that a dry run asked the tracker for and that is not known to be gone."""
 
     id: int
     kind: str
     mark: str
     tracker_id: int | None
-    begun_at: datetime
-    why: Notice | None
+    begun_at: AwareDatetime
+    reason: str | None
+
+    @property
+    def why(self) -> Notice | None:
+        """Why it is still there, as far as it is known."""
+        return super().notice
 
     @property
     def notice(self) -> Notice:
@@ -45,37 +65,29 @@ class Left:
         return Named.LEFT_WITHOUT_NUMBER(**about)
 
 
-@dataclass(frozen=True, slots=True)
-class DryRun:
-    """What one dry run did.
-
-    Attributes:
-        payload: as rendered, without the mark.
-        warnings: what a person should know, the rendering's and our own.
-        filled_in, pruned: as in `shared.templating.render.Rendering`.
-        method, path: the call that was tried.
-        status: its HTTP status; None where no answer came.
-        answer: its body, unchanged.
-        ok: whether the tracker took the payload.
-        hints: what explains the refusal; where it was taken, what the tracker ignored or was not asked.
-        created: such as `issue #17`; None where nothing was created. Of a status update: what it was tried on.
-        deleted: whether everything that was made, what was only temporary included, is known to be gone again; None
-            where nothing was made.
-        left: what is not, kept in the list until it is gone.
-        milliseconds: time from the first request to the last answer.
-    """
+class DryRun(Answer):
+    """What a dry run did; `answer` is the tracker's, unchanged."""
 
     payload: dict[str, Any]
-    warnings: tuple[Notice, ...]
-    filled_in: tuple[str, ...]
-    pruned: tuple[str, ...]
+    warnings: list[str]
+    cautions: list[Caution]
+    filled_in: list[str]
+    pruned: list[str]
     method: str
     path: str
     status: int | None
+    """None: no answer came."""
+
     answer: str
     ok: bool
-    hints: list[Explanation] = field(default_factory=list)
-    created: str | None = None
-    deleted: bool | None = None
-    left: list[Left] = field(default_factory=list)
-    milliseconds: int = 0
+    hints: list[Hint]
+    created: str | None
+    """Such as `issue #17`; of a status update what it was tried on; None: nothing was created."""
+
+    deleted: bool | None
+    """Whether everything that was made, what was only temporary included, is gone; None: nothing was made."""
+
+    left: list[Left]
+    milliseconds: int
+
+    printed_last = ("cautions",)

@@ -16,9 +16,10 @@ from copy import deepcopy
 from dataclasses import dataclass, replace
 from typing import Any
 
-from producer.admin.dryrun.results import DryRun, DryRunRefused, Left
+from producer.admin.dryrun.results import DryRun, DryRunRefused, Hint, Left
 from producer.admin.dryrun.trials import NEEDS_ISSUE, Trial, Tried, rendering_with
 from producer.admin.records.transaction import Store
+from producer.admin.showing.shapes import reason_json, warnings_json
 from shared.bodies.contexts import custom_fields_of, trial_context
 from shared.dryrun.cleanup import SETTLING_S
 from shared.dryrun.objects import Bench, json_in
@@ -123,7 +124,10 @@ class DryRuns:
         """
         with self.store.transaction() as tx:
             rows = tx.dry_runs.all()
-        return [Left(row.id, row.kind, row.mark, row.tracker_id, row.begun_at, row.notice) for row in rows]
+        names = ("id", "kind", "mark", "tracker_id", "begun_at")
+        return [
+            Left(**{name: getattr(row, name) for name in names}, **reason_json(row.notice)) for row in rows
+        ]
 
     def _told(self, tried: Tried, bench: Bench, hints: list[Explanation], started: float) -> DryRun:
         rendering, answer = tried.rendering, tried.answer
@@ -132,19 +136,19 @@ class DryRuns:
         anything = any(not thing.refused for thing in bench.things)
         return DryRun(
             payload=rendering.payload,
-            warnings=(*rendering.warnings, *tried.warnings),
-            filled_in=rendering.filled_in,
-            pruned=rendering.pruned,
+            filled_in=list(rendering.filled_in),
+            pruned=list(rendering.pruned),
             method=tried.method,
             path=tried.path,
             status=answer.status if answer else None,
             answer=answer.body if answer else "",
             ok=tried.ok,
-            hints=hints,
+            hints=[Hint.of(one) for one in hints],
             created=tried.created,
             deleted=not left if anything else None,
             left=left,
             milliseconds=round((time.monotonic() - started) * 1000),
+            **warnings_json([*rendering.warnings, *tried.warnings]),
         )
 
 

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, Self
+
+from pydantic import AwareDatetime
 
 from producer.admin.records.transaction import Store
-from producer.admin.showing.shapes import Shape, stamp
+from producer.admin.showing.moments import stamp
+from producer.admin.showing.shapes import Answer
 from producer.admin.showing.spreadsheets import csv_line
 from shared.errors import NotFound
 from shared.notices.changes import Did
@@ -98,10 +101,23 @@ def change_of(store: Store, change_id: int) -> tuple[ChangeRecord, Any]:
         return found, tx.events.states_of(ids) if isinstance(ids, list) else None
 
 
-def change_record_json(one: ChangeRecord) -> Shape:
-    """Return a change: code and parameters for programs, a sentence for people."""
-    said = {**notice_json(one.notice), "what": sentence(one.notice)}
-    return {"id": one.id, "at": one.at, "who": one.who, **said, "before": one.before, "after": one.after}
+class Change(Answer):
+    """What somebody changed."""
+
+    id: int
+    at: AwareDatetime
+    who: str
+    code: str
+    params: dict[str, Any]
+    what: str
+    before: Any
+    after: Any
+
+    @classmethod
+    def of(cls, one: ChangeRecord) -> Self:
+        """Return a change: code and parameters for programs, a sentence for people."""
+        own = {name: getattr(one, name) for name in ("id", "at", "who", "before", "after")}
+        return cls(**own, **notice_json(one.notice), what=sentence(one.notice))
 
 
 def changes_csv(store: Store, wanted: WantedChanges = ALL) -> Iterator[str]:

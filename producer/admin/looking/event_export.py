@@ -8,7 +8,8 @@ from typing import Any
 
 from producer.admin.desk import Desk
 from producer.admin.records.event_search import Wanted
-from producer.admin.showing.shapes import Shape, event_json, stamp
+from producer.admin.showing.moments import stamp
+from producer.admin.showing.shapes import Event, Shape
 from producer.admin.showing.spreadsheets import csv_line
 from producer.admin.showing.waiting import with_reasons
 
@@ -34,7 +35,12 @@ def exported_events(desk: Desk, wanted: Wanted) -> Iterator[list[Shape]]:
         if not rows:
             return
         yield [
-            {**event_json(row, why), "title": about.title, "who": about.who, "issue_id": about.issue_id}
+            {
+                **Event.of(row, why).printed(),
+                "title": about.title,
+                "who": about.who,
+                "issue_id": about.issue_id,
+            }
             for row, why in with_reasons(rows, desk.redis)
             for about in [subjects[row.id]]
         ]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
-from producer.admin.looking.story import IssueLink, TaskStanding, TicketTrace
+from producer.admin.looking.story import IssueOfTicket, TicketTask, TicketTrace
 from shared.notices.render import sentence
 from shared.store.tables.journal import EventState
 from shared.store.tables.ledger import LedgerState
@@ -40,7 +40,7 @@ def _issue(trace: TicketTrace) -> str:
     return f"{ticket} {_standing(link)}"
 
 
-def _standing(link: IssueLink) -> str:
+def _standing(link: IssueOfTicket) -> str:
     project = f" in tracker project {link.tracker_project_id}" if link.tracker_project_id else ""
     if link.state == LedgerState.LINKED:
         author = f", written by {link.author}" if link.author else ""
@@ -55,7 +55,7 @@ def _standing(link: IssueLink) -> str:
     return f"is just getting its issue{project}"
 
 
-def _tasks(tasks: Sequence[TaskStanding]) -> str:
+def _tasks(tasks: Sequence[TicketTask]) -> str:
     if not tasks:
         return "no ticket task is known"
     counts = Counter(_word(task.state) for task in tasks)

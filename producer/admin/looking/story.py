@@ -4,20 +4,21 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from typing import Any, Self
 
+from pydantic import AwareDatetime
 from redis import Redis
 
 from producer.admin.records.transaction import Store, Transaction
-from producer.admin.showing.shapes import Shape, reason_json
+from producer.admin.showing.shapes import Answer, Reasoned, reason_json
 from producer.admin.showing.waiting import is_silent, obstacle
 from shared.errors import NotFound
 from shared.events.config import PluginConfig
 from shared.events.event import Deletion, Event
 from shared.events.place import place_of
-from shared.notices.notice import Notice, notice_json
+from shared.notices.notice import Notice, from_json, notice_json
 from shared.notices.reasons import Reason
 from shared.notices.refusals import Refusal
 from shared.notices.render import because, sentence
@@ -33,15 +34,8 @@ UNFINISHED = (EventState.PENDING, EventState.HELD, EventState.FAILED)
 LATE_S = 120
 
 
-@dataclass(frozen=True, slots=True)
-class IssueLink:
-    """The ticket's issue, as far as it has one.
-
-    Attributes:
-        state: where it stands in the ledger.
-        author: login of `author_id`, where the cache knows it.
-        candidates: tracker ids that a person may adopt.
-    """
+class IssueOfTicket(Reasoned):
+    """The issue of a ticket, or what has become of its creation."""
 
     state: str
     tracker_issue_id: int | None
@@ -49,54 +43,42 @@ class IssueLink:
     author_id: int | None
     author: str | None
     adopted: bool
-    since: datetime
-    notice: Notice | None
+    since: AwareDatetime
+    reason: str | None
     candidates: list[int]
 
-    @property
-    def reason(self) -> str | None:
-        """Why it is so, in English."""
-        return None if self.notice is None else sentence(self.notice)
+    printed_last = ("reason",)
 
 
-@dataclass(frozen=True, slots=True)
-class TaskStanding:
-    """A ticket task and its time entry.
-
-    Attributes:
-        state: the ledger's word where a time entry was begun, else the event's.
-        hours: decimal hours.
-    """
+class TicketTask(Reasoned):
+    """A ticket task and its time entry."""
 
     task_id: int
     state: str
     time_entry_id: int | None
     hours: float
-    notice: Notice | None
+    reason: str | None
+
+
+class Step(Reasoned):
+    """Something that happened to a ticket; `call` is what was sent to the tracker, and its answer."""
+
+    at: AwareDatetime
+    what: str
+    why: str | None
+    call: dict[str, Any] | None
+
+    sentence_name = "what"
+
+    @classmethod
+    def of(cls, at: datetime, notice: Notice, call: dict[str, Any] | None = None) -> Self:
+        """Return a step of a ticket's history."""
+        return cls(at=at, what=sentence(notice), why=because(notice), call=call, **notice_json(notice))
 
     @property
-    def reason(self) -> str | None:
-        """Why it is so, in English."""
-        return None if self.notice is None else sentence(self.notice)
-
-
-@dataclass(frozen=True, slots=True)
-class Happening:
-    """One line of the timeline."""
-
-    at: datetime
-    notice: Notice
-    call: dict[str, Any] | None = None
-
-    @property
-    def what(self) -> str:
-        """What happened, in English."""
-        return sentence(self.notice)
-
-    @property
-    def why(self) -> str:
-        """Why it was done, or what to do about it; empty where nothing is to be said."""
-        return because(self.notice)
+    def notice(self) -> Notice:
+        """What happened."""
+        return Notice(self.code or "", from_json(self.params))
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,9 +94,9 @@ class TicketTrace:
     """
 
     ticket_id: int
-    link: IssueLink | None
-    ticket_tasks: list[TaskStanding]
-    steps: list[Happening]
+    link: IssueOfTicket | None
+    ticket_tasks: list[TicketTask]
+    steps: list[Step]
     state: Desired | None
     open_events: list[JournalEvent]
     last_event: JournalEvent | None
@@ -192,7 +174,7 @@ def trace_ticket(store: Store, ticket_id: int, redis: Redis | None = None) -> Ti
         if not (rows or issue_row or time_rows or state or noted):
             raise NotFound(Refusal.TICKET_UNKNOWN(ticket_id=ticket_id))
         link, has_wrong_author = _link(tx, issue_row), tx.misattributed.of_ticket(ticket_id)
-    happened = [Happening(step.at, step.notice, step.call) for step in noted]
+    happened = [Step.of(step.at, step.notice, step.call) for step in noted]
     arrived = [_arrival(row, event, config) for row, event in events]
     return TicketTrace(
         ticket_id,
@@ -208,26 +190,24 @@ def trace_ticket(store: Store, ticket_id: int, redis: Redis | None = None) -> Ti
     )
 
 
-def _link(tx: Transaction, row: LedgerRow | None) -> IssueLink | None:
+def _link(tx: Transaction, row: LedgerRow | None) -> IssueOfTicket | None:
     if row is None or row.state == LedgerState.FREE:
         return None
     login = tx.people.named([row.author_id]).get(row.author_id) if row.author_id else None
-    return IssueLink(
-        row.state,
-        row.tracker_id,
-        row.tracker_project_id,
-        row.author_id,
-        login,
-        row.adopted,
-        row.changed_at,
-        row.notice,
-        list(row.candidates or ()),
+    return IssueOfTicket(
+        state=row.state,
+        tracker_issue_id=row.tracker_id,
+        tracker_project_id=row.tracker_project_id,
+        author_id=row.author_id,
+        author=login,
+        adopted=row.adopted,
+        since=row.changed_at,
+        candidates=list(row.candidates or ()),
+        **reason_json(row.notice),
     )
 
 
-def _tasks(
-    time_rows: Sequence[LedgerRow], events: Sequence[tuple[JournalEvent, Event]]
-) -> list[TaskStanding]:
+def _tasks(time_rows: Sequence[LedgerRow], events: Sequence[tuple[JournalEvent, Event]]) -> list[TicketTask]:
     """Return the ticket's tasks by id: the ledger's word first, then that of an open event, then the newest's."""
     by_task: dict[int, list[tuple[JournalEvent, Event]]] = defaultdict(list)
     for row, event in sorted(events, key=lambda one: (one[0].occurred_at, one[0].sequence, one[0].id)):
@@ -242,28 +222,35 @@ def _tasks(
         else:
             told = [row for row, _ in by_task[task_id]]
             row = next((one for one in reversed(told) if one.state in UNFINISHED), told[-1])
-            standings.append(TaskStanding(task_id, row.state, None, seconds / 3600, row.notice))
+            standings.append(_task(task_id, row.state, None, seconds / 3600, row.notice))
     return standings
 
 
-def _begun(row: LedgerRow, seconds: int) -> TaskStanding:
+def _begun(row: LedgerRow, seconds: int) -> TicketTask:
     sent = ((row.body or {}).get("time_entry") or {}).get("hours")
     hours = float(sent) if isinstance(sent, (int, float)) else seconds / 3600
-    return TaskStanding(row.key, row.state, row.tracker_id, hours, row.notice)
+    return _task(row.key, row.state, row.tracker_id, hours, row.notice)
 
 
-def _arrival(row: JournalEvent, event: Event | Deletion, config: PluginConfig) -> Happening:
+def _task(
+    task_id: int, state: str, time_entry_id: int | None, hours: float, why: Notice | None
+) -> TicketTask:
+    told = reason_json(why)
+    return TicketTask(task_id=task_id, state=state, time_entry_id=time_entry_id, hours=hours, **told)
+
+
+def _arrival(row: JournalEvent, event: Event | Deletion, config: PluginConfig) -> Step:
     verb = event.event.split(".")[1]
     if isinstance(event, Deletion):
         about = {"event_id": row.id, "task_id": row.task_id, "verb": verb, "lateness": _lateness(row)}
-        return Happening(row.received_at, Arrival.DELETION_CAME_IN(**about))
+        return Step.of(row.received_at, Arrival.DELETION_CAME_IN(**about))
     task = event.task
     common = {"event_id": row.id, "verb": verb, "status": event.ticket.status, "lateness": _lateness(row)}
     if task is None:
-        return Happening(row.received_at, Arrival.TICKET_CAME_IN(**common))
+        return Step.of(row.received_at, Arrival.TICKET_CAME_IN(**common))
     arrived = Arrival.DONE_TASK_CAME_IN if task.state == config.done_state else Arrival.OPEN_TASK_CAME_IN
     hours = task.actiontime / 3600
-    return Happening(row.received_at, arrived(**common, task_id=task.id, state=task.state, hours=hours))
+    return Step.of(row.received_at, arrived(**common, task_id=task.id, state=task.state, hours=hours))
 
 
 def _lateness(row: JournalEvent) -> Notice | None:
@@ -299,20 +286,29 @@ def names_of(snapshot: Mapping[str, Any]) -> dict[str, str]:
     return found
 
 
-def trace_json(found: TicketTrace) -> Shape:
-    """Return a ticket's story."""
-    return {
-        "ticket_id": found.ticket_id,
-        "link": _standing(found.link) if found.link else None,
-        "waits_for": reason_json(found.hindered_by) if found.hindered_by else None,
-        "ticket_tasks": [_standing(task) for task in found.ticket_tasks],
-        "steps": [
-            {"at": one.at, **notice_json(one.notice), "what": one.what, "why": one.why, "call": one.call}
-            for one in found.steps
-        ],
-    }
+class Obstacle(Reasoned):
+    """What stands in the way of an event that waits and does not say why."""
+
+    reason: str | None
 
 
-def _standing(one: IssueLink | TaskStanding) -> Shape:
-    plain = {each.name: getattr(one, each.name) for each in fields(one) if each.name != "notice"}
-    return {**plain, **reason_json(one.notice)}
+class Trace(Answer):
+    """Everything that is known of a ticket."""
+
+    ticket_id: int
+    link: IssueOfTicket | None
+    waits_for: Obstacle | None
+    ticket_tasks: list[TicketTask]
+    steps: list[Step]
+
+    @classmethod
+    def of(cls, found: TicketTrace) -> Self:
+        """Return a ticket's history."""
+        waits_for = Obstacle(**reason_json(found.hindered_by)) if found.hindered_by else None
+        return cls(
+            ticket_id=found.ticket_id,
+            link=found.link,
+            waits_for=waits_for,
+            ticket_tasks=found.ticket_tasks,
+            steps=found.steps,
+        )

@@ -2,48 +2,41 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from datetime import datetime
+from typing import Annotated
+
+from pydantic import AfterValidator, AwareDatetime
 
 from producer.admin.records.transaction import Store
-from producer.admin.showing.shapes import Shape, reason_json
+from producer.admin.showing.shapes import Reasoned, reason_json
 from shared.notices.kinds import Kind
-from shared.notices.notice import Notice
+from shared.notices.notice import Notice, from_json
 from shared.notices.reasons import Reason
-from shared.notices.render import because, sentence
+from shared.notices.render import because
 from shared.store.ledger.misattributed import Place
+from shared.store.tables.ledger import Misattributed
 
 
-@dataclass(frozen=True, slots=True)
-class WrongAuthor:
-    """One of them.
+class WrongAuthor(Reasoned):
+    """An issue or a time entry that has another author on the tracker than was meant."""
 
-    Attributes:
-        kind: issue or time entry.
-        key: ticket id or ticket-task id.
-        tracker_id: its number on the tracker.
-        author_id: the tracker user who has it, as far as it is known.
-        since: when it was noticed.
-        why: a `Misattribution`.
-    """
-
-    kind: Kind
-    key: int
+    kind: Annotated[str, AfterValidator(Kind)]
+    id: int
     ticket_id: int
     tracker_id: int
     author_id: int | None
-    since: datetime
-    why: Notice
+    since: AwareDatetime
+    reason: str
+    todo: str
 
     @property
-    def reason(self) -> str:
-        """Why, in English."""
-        return sentence(self.why)
+    def key(self) -> int:
+        """The key in the ledger: ticket id or ticket-task id."""
+        return self.id
 
     @property
-    def todo(self) -> str:
-        """What would keep it from happening again."""
-        return because(self.why)
+    def why(self) -> Notice:
+        """Why: a `Misattribution`."""
+        return Notice(self.code or "", from_json(self.params))
 
 
 def misattributed(store: Store, *, limit: int | None = None, below: Place | None = None) -> list[WrongAuthor]:
@@ -55,29 +48,18 @@ def misattributed(store: Store, *, limit: int | None = None, below: Place | None
         below: where the page before ended.
     """
     with store.transaction() as tx:
-        return [
-            WrongAuthor(
-                Kind(one.kind),
-                one.key,
-                one.ticket_id,
-                one.tracker_id,
-                author_id,
-                one.at,
-                one.notice or Reason.CAUSE_NOT_KNOWN(),
-            )
-            for one, author_id in tx.misattributed.find(limit=limit, below=below)
-        ]
+        return [_shown(one, author_id) for one, author_id in tx.misattributed.find(limit=limit, below=below)]
 
 
-def wrong_author_json(one: WrongAuthor) -> Shape:
-    """Return what has another author on the tracker than was meant."""
-    return {
-        "kind": str(one.kind),
-        "id": one.key,
-        "ticket_id": one.ticket_id,
-        "tracker_id": one.tracker_id,
-        "author_id": one.author_id,
-        "since": one.since,
-        **reason_json(one.why),
-        "todo": one.todo,
-    }
+def _shown(one: Misattributed, author_id: int | None) -> WrongAuthor:
+    why = one.notice or Reason.CAUSE_NOT_KNOWN()
+    return WrongAuthor(
+        kind=Kind(one.kind),
+        id=one.key,
+        ticket_id=one.ticket_id,
+        tracker_id=one.tracker_id,
+        author_id=author_id,
+        since=one.at,
+        todo=because(why),
+        **reason_json(why),
+    )

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass, fields, replace
 
 from producer.admin.records.people_search import Everybody
 from producer.admin.records.transaction import Store
-from producer.admin.showing.shapes import Shape
+from producer.admin.showing.shapes import Reasoned
 from shared.errors import NotFound
-from shared.events.snapshots import HelpdeskUser
+from shared.events import snapshots
 from shared.metadata.confirming import confirm_people
 from shared.notices.changes import Did
-from shared.notices.notice import Notice, notice_json
+from shared.notices.notice import Notice, from_json, notice_json
 from shared.notices.refusals import Refusal
 from shared.notices.render import sentence
 from shared.store.configuration.matching import Match, TrackerPerson
@@ -44,15 +43,11 @@ def map_user(store: Store, helpdesk_user_id: int, tracker_user_id: int) -> Track
     return next((person for person in people if person.tracker_user_id == tracker_user_id), None)
 
 
-@dataclass(frozen=True, slots=True)
-class Mapped:
-    """Who a helpdesk user is on the tracker, and why.
+class HelpdeskUser(Reasoned):
+    """Who a helpdesk user is on the tracker.
 
-    Attributes:
-        by: `override`, `e-mail`, or None: the administrator acts for them.
-        match: why.
-        new: matched by e-mail, and no person has confirmed it.
-        waits: an e-mail names another tracker user than before, or one who is somebody else: a person decides.
+    `by` is `override`, `e-mail`, or null: the administrator acts for them. `new`: no person has confirmed the match by
+    e-mail. `waits`: an e-mail names another tracker user than before, and a person has to decide.
     """
 
     helpdesk_user_id: int
@@ -62,12 +57,14 @@ class Mapped:
     login: str | None
     new: bool
     waits: bool
-    match: Notice
+    why: str
+
+    sentence_name = "why"
 
     @property
-    def why(self) -> str:
-        """Why, in English."""
-        return sentence(self.match)
+    def match(self) -> Notice:
+        """Why it is so."""
+        return Notice(self.code or "", from_json(self.params))
 
 
 def tracker_users(store: Store) -> Sequence[TrackerPerson]:
@@ -88,7 +85,7 @@ def logins_of(store: Store, tracker_user_ids: Iterable[int]) -> dict[int, str]:
         return tx.people.named(tracker_user_ids)
 
 
-def user_map(store: Store) -> list[Mapped]:
+def user_map(store: Store) -> list[HelpdeskUser]:
     """Return each helpdesk user that events have named or that was mapped by hand, those without a match first."""
     with store.transaction() as tx:
         config, _ = tx.configs.get()
@@ -100,7 +97,7 @@ def user_map(store: Store) -> list[Mapped]:
 
 def user_map_page(
     store: Store, *, find: str = "", only: str = "", limit: int, after: int = 0
-) -> tuple[list[Mapped], Everybody]:
+) -> tuple[list[HelpdeskUser], Everybody]:
     """Return some of them in the same order, and how many there are in all.
 
     Args:
@@ -120,32 +117,33 @@ def user_map_page(
     return [_mapped(user, match, overrides.get(user.id)) for user, match in matches], counted
 
 
-def mapped_person(store: Store, helpdesk_user_id: int) -> Mapped:
+def mapped_person(store: Store, helpdesk_user_id: int) -> HelpdeskUser:
     """Return who one helpdesk user is on the tracker, also one whom no event has named."""
     with store.transaction() as tx:
         administrators = tx.configs.get()[0].match_administrators
         email = tx.people.email_of(helpdesk_user_id)
-        user = HelpdeskUser.model_construct(id=helpdesk_user_id, email=email)
+        user = snapshots.HelpdeskUser.model_construct(id=helpdesk_user_id, email=email)
         override = tx.people.overrides([helpdesk_user_id]).get(helpdesk_user_id)
         ((_, match),) = tx.people.match_all([user], administrators=administrators)
     return _mapped(user, match, override)
 
 
-def _mapped(user: HelpdeskUser, match: Match, override: int | None) -> Mapped:
+def _mapped(user: snapshots.HelpdeskUser, match: Match, override: int | None) -> HelpdeskUser:
     person = match.person
-    return Mapped(
-        user.id,
-        user.email,
+    return HelpdeskUser(
+        helpdesk_user_id=user.id,
+        email=user.email,
         by="override" if override is not None else "e-mail" if person else None,
         tracker_user_id=person.tracker_user_id if person else override,
         login=person.login if person else None,
         new=person is not None and not match.confirmed,
         waits=match.waits,
-        match=match.why,
+        why=sentence(match.why),
+        **notice_json(match.why),
     )
 
 
-def confirm_matches(store: Store, helpdesk_user_ids: Collection[int] | None) -> list[Mapped]:
+def confirm_matches(store: Store, helpdesk_user_ids: Collection[int] | None) -> list[HelpdeskUser]:
     """Confirm that matches by e-mail are right.
 
     Args:
@@ -171,7 +169,7 @@ def confirm_matches(store: Store, helpdesk_user_ids: Collection[int] | None) -> 
         if matched:
             people = [one.helpdesk_user_id for one in matched]
             tx.changes.note(Did.MATCHES_CONFIRMED(count=len(people), people=people[:MOST_NAMED]))
-    return [replace(one, new=False) for one in matched]
+    return [one.model_copy(update={"new": False}) for one in matched]
 
 
 def unmap_user(store: Store, helpdesk_user_id: int) -> None:
@@ -185,9 +183,3 @@ def unmap_user(store: Store, helpdesk_user_id: int) -> None:
         if not (tx.people.remove_override(helpdesk_user_id) | tx.people.remove_pin(helpdesk_user_id)):
             raise NotFound(Refusal.OVERRIDE_UNKNOWN(helpdesk_user_id=helpdesk_user_id))
         tx.changes.note(Did.PERSON_UNMAPPED(helpdesk_user_id=helpdesk_user_id), before=before)
-
-
-def mapped_json(one: Mapped) -> Shape:
-    """Return who a helpdesk user is on the tracker."""
-    plain = {each.name: getattr(one, each.name) for each in fields(one) if each.name != "match"}
-    return {**plain, **notice_json(one.match), "why": one.why}

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from producer.admin.records.transaction import Store, Transaction
-from producer.admin.showing.shapes import Shape, link_json
+from producer.admin.showing import shapes
 from shared.errors import BridgeError, NotFound
 from shared.events.place import place_of
 from shared.metadata.confirming import confirm_link
@@ -87,7 +87,7 @@ def find_link(store: Store, kind: LinkKind, helpdesk_id: int) -> Link | None:
         return tx.links.get(kind, helpdesk_id)
 
 
-def link_with_project(store: Store, kind: LinkKind, helpdesk_id: int) -> Shape:
+def link_with_project(store: Store, kind: LinkKind, helpdesk_id: int) -> shapes.LinkShown:
     """Return the link of a helpdesk project or entity, with the tracker project's name and address as far as known.
 
     Raises:
@@ -100,7 +100,7 @@ def link_with_project(store: Store, kind: LinkKind, helpdesk_id: int) -> Shape:
         project = tx.metadata.get(MetadataKind.PROJECT, link.tracker_project_id)
         base_url = tx.configs.get()[0].base_url
     url = f"{base_url}/projects/{link.tracker_project_id}" if base_url else None
-    return {**link_json(link), "project": project.name if project else None, "url": url}
+    return shapes.LinkShown.of(link, project=project.name if project else None, url=url)
 
 
 def make_link(
@@ -177,7 +177,7 @@ def put_link(tx: Transaction, link: Link, *, keep_category: bool = False) -> Lin
         did = Did.LINK_CHANGED(
             kind=link.kind, id=link.helpdesk_id, tracker_project_id=link.tracker_project_id
         )
-        tx.changes.note(did, before=link_json(before) if before else None, after=link_json(link))
+        tx.changes.note(did, before=_noted(before) if before else None, after=_noted(link))
     return Linked(link, before, confirmed=confirmed)
 
 
@@ -222,8 +222,13 @@ def remove_link(store: Store, kind: LinkKind, helpdesk_id: int) -> Link:
         if link is None:
             raise NotFound(Refusal.LINK_UNKNOWN(kind=str(kind), id=helpdesk_id))
         tx.links.remove(kind, helpdesk_id)
-        tx.changes.note(Did.LINK_REMOVED(kind=kind, id=helpdesk_id), before=link_json(link))
+        tx.changes.note(Did.LINK_REMOVED(kind=kind, id=helpdesk_id), before=_noted(link))
     return link
+
+
+def _noted(link: Link) -> dict[str, Any]:
+    """Return a link as the audit log keeps it."""
+    return shapes.Link.of(link).model_dump()
 
 
 def _belongs(snapshot: Mapping[str, Any], link: Link) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
+from typing import Any
 
 from shared.notices.language import counted, said
 
@@ -45,3 +46,14 @@ def lasting(seconds: float) -> str:
     if seconds < HOUR:
         return said("%(n)d min") % {"n": seconds // MINUTE}
     return said("%(n)d h") % {"n": seconds // HOUR}
+
+
+def stamp(moment: Any) -> str:
+    """Return a time as ISO 8601 in UTC, with Z.
+
+    Raises:
+        TypeError: it is no date and time.
+    """
+    if not isinstance(moment, datetime):
+        raise TypeError(f"{type(moment).__name__} is not JSON")
+    return moment.astimezone(UTC).isoformat().replace("+00:00", "Z")

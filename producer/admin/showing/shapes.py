@@ -1,109 +1,216 @@
-"""What the command line's --json and the API show of things: one shape for both."""
+"""What the API answers and `--json` prints: one model for both."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
-from shared.notices.notice import notice_json
+from pydantic import AwareDatetime, BaseModel, ConfigDict
+
+from shared.notices.notice import Notice, from_json, notice_json
 from shared.notices.render import sentence
 
 if TYPE_CHECKING:
     from shared.notices.kinds import Kind
-    from shared.notices.notice import Notice
-    from shared.store.configuration.links import Link
-    from shared.store.configuration.matching import TrackerPerson
-    from shared.store.configuration.metadata import Entry
+    from shared.store.configuration import links, matching, metadata
     from shared.store.tables.configuration import MetadataRun
     from shared.store.tables.journal import JournalEvent
     from shared.store.tables.ledger import LedgerRow
 
 Shape = dict[str, Any]
-EVENT = ("id", "key", "event", "ticket_id", "task_id", "state")
-TIMES = ("occurred_at", "received_at", "attempts", "next_attempt_at")
-RUN = ("started_at", "ended_at", "ok", "counts", "differences")
+
+
+class Answer(BaseModel):
+    """Base of the answers. A member that is not described is an error."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    printed_last: ClassVar[tuple[str, ...]] = ()
+    """Members that `--json` prints last; the API keeps the order of the fields."""
+
+    def printed(self) -> Shape:
+        """Return the members in the order in which `--json` prints them."""
+        names = [name for name in type(self).model_fields if name not in self.printed_last]
+        return {name: getattr(self, name) for name in (*names, *self.printed_last)}
+
+
+class Reasoned(Answer):
+    """An answer with a reason: the code and its parameters for programs, the sentence for people."""
+
+    code: str | None = None
+    params: dict[str, Any] = {}
+
+    sentence_name: ClassVar[str] = "reason"
+    """The member that holds the sentence; `--json` prints code and parameters right before it."""
+
+    @property
+    def notice(self) -> Notice | None:
+        """The reason; None if there is none."""
+        return Notice(self.code, from_json(self.params)) if self.code else None
+
+    def printed(self) -> Shape:
+        """Return the members in the order in which `--json` prints them."""
+        found = super().printed()
+        code, params = found.pop("code"), found.pop("params")
+        ordered: Shape = {}
+        for name, value in found.items():
+            ordered |= {"code": code, "params": params} if name == self.sentence_name else {}
+            ordered[name] = value
+        return ordered
+
+
+class Caution(Answer):
+    """A warning: the code and its parameters for programs, the sentence for people."""
+
+    code: str
+    params: dict[str, Any]
+    reason: str
+
+    @property
+    def notice(self) -> Notice:
+        """The warning."""
+        return Notice(self.code, from_json(self.params))
 
 
 def reason_json(notice: Notice | None) -> Shape:
-    """Return a reason as code, parameters and sentence; nothing where there is none."""
+    """Return a reason as code, parameters and sentence, each empty if there is none."""
     if notice is None:
         return {"code": None, "params": {}, "reason": None}
     return {**notice_json(notice), "reason": sentence(notice)}
 
 
 def failure_json(why: Notice | None) -> Shape:
-    """Return why something failed, its sentence as `error`; nothing where it did not."""
+    """Return why something failed, its sentence as `error`; each member empty if it did not."""
     told = reason_json(why)
     return {"error": told.pop("reason"), **told}
 
 
 def warnings_json(warnings: Iterable[Notice]) -> Shape:
     """Return warnings as sentences, and beside them as codes with parameters."""
-    told = [reason_json(one) for one in warnings]
-    return {"warnings": [one["reason"] for one in told], "cautions": told}
+    cautions = [Caution(**reason_json(one)) for one in warnings]
+    return {"warnings": [one.reason for one in cautions], "cautions": cautions}
 
 
-def event_json(row: JournalEvent, why: Notice | None = None) -> Shape:
-    """Return an event.
+class Event(Reasoned):
+    """An event of the journal."""
 
-    Args:
-        row: the event.
-        why: its reason; None: what it says of itself.
-    """
-    named = {name: getattr(row, name) for name in EVENT}
-    return {**named, **reason_json(why or row.notice), **{name: getattr(row, name) for name in TIMES}}
+    id: int
+    key: str
+    event: str
+    ticket_id: int | None
+    task_id: int | None
+    state: str
+    reason: str | None
+    occurred_at: AwareDatetime
+    received_at: AwareDatetime
+    attempts: int
+    next_attempt_at: AwareDatetime | None
 
-
-def held_json(kind: Kind, row: LedgerRow) -> Shape:
-    """Return what waits for a person."""
-    return {
-        "kind": str(kind),
-        "id": row.key,
-        "since": row.changed_at,
-        **reason_json(row.notice),
-        "sent": row.body,
-        "candidates": list(row.candidates or ()),
-    }
-
-
-def link_json(link: Link) -> Shape:
-    return {
-        "kind": str(link.kind),
-        "id": link.helpdesk_id,
-        "tracker_project_id": link.tracker_project_id,
-        "default_category_id": link.default_category_id,
-    }
+    @classmethod
+    def of(cls, row: JournalEvent, why: Notice | None = None) -> Self:
+        """Return an event, with its own reason unless another one is given."""
+        own = {name: getattr(row, name) for name in cls.model_fields.keys() - {"code", "params", "reason"}}
+        return cls(**own, **reason_json(why or row.notice))
 
 
-def run_json(run: MetadataRun) -> Shape:
-    """Return the record of a metadata synchronisation."""
-    return {**{name: getattr(run, name) for name in RUN}, **failure_json(run.notice)}
+class Held(Reasoned):
+    """An issue or a time entry that waits for a decision."""
+
+    kind: str
+    id: int
+    since: AwareDatetime
+    reason: str | None
+    sent: dict[str, Any] | None
+    candidates: list[int]
+
+    @classmethod
+    def of(cls, kind: Kind, row: LedgerRow) -> Self:
+        """Return what waits for a decision."""
+        return cls(
+            kind=kind,
+            id=row.key,
+            since=row.changed_at,
+            sent=row.body,
+            candidates=list(row.candidates or ()),
+            **reason_json(row.notice),
+        )
 
 
-def entry_json(entry: Entry) -> Shape:
-    """Return an entry of the metadata cache."""
-    of_project = {"project_id": entry.tracker_project_id} if entry.tracker_project_id else {}
-    return {"id": entry.tracker_id, "name": entry.name, **of_project, **entry.details}
+class Link(Answer):
+    """Which tracker project a helpdesk project or entity belongs to."""
+
+    kind: Literal["project", "entity"]
+    id: int
+    tracker_project_id: int
+    default_category_id: int | None
+
+    @classmethod
+    def of(cls, link: links.Link, **more: Any) -> Self:
+        """Return a link.
+
+        Args:
+            link: as it is stored.
+            more: what a subclass adds.
+        """
+        return cls(
+            kind=link.kind.value,
+            id=link.helpdesk_id,
+            tracker_project_id=link.tracker_project_id,
+            default_category_id=link.default_category_id,
+            **more,
+        )
 
 
-def person_json(person: TrackerPerson) -> Shape:
-    """Return a tracker user."""
-    return {
-        "id": person.tracker_user_id,
-        "login": person.login,
-        "name": person.name,
-        "mail": person.mail,
-        "admin": person.admin,
-    }
+class LinkShown(Link):
+    """A link, with what people read of its tracker project; null while the metadata does not know it."""
+
+    project: str | None
+    url: str | None
 
 
-def stamp(moment: Any) -> str:
-    """Return a time as ISO 8601 in UTC, with Z.
+class Synchronisation(Reasoned):
+    """A synchronisation of the metadata."""
 
-    Raises:
-        TypeError: it is no date and time.
-    """
-    if not isinstance(moment, datetime):
-        raise TypeError(f"{type(moment).__name__} is not JSON")
-    return moment.astimezone(UTC).isoformat().replace("+00:00", "Z")
+    started_at: AwareDatetime
+    ended_at: AwareDatetime
+    ok: bool
+    counts: dict[str, int] | None
+    differences: dict[str, Any] | None
+    error: str | None
+
+    @classmethod
+    def of(cls, run: MetadataRun) -> Self:
+        """Return the record of a synchronisation."""
+        names = ("started_at", "ended_at", "ok", "counts", "differences")
+        return cls(**{name: getattr(run, name) for name in names}, **failure_json(run.notice))
+
+
+class Entry(Answer):
+    """An entry of the metadata; further members depend on its part."""
+
+    model_config = ConfigDict(extra="allow")
+
+    id: int
+    name: str
+
+    @classmethod
+    def of(cls, entry: metadata.Entry) -> Self:
+        """Return an entry of the metadata."""
+        project = {"project_id": entry.tracker_project_id} if entry.tracker_project_id else {}
+        return cls.model_validate({"id": entry.tracker_id, "name": entry.name, **project, **entry.details})
+
+
+class TrackerUser(Answer):
+    """A tracker user."""
+
+    id: int
+    login: str
+    name: str
+    mail: str | None
+    admin: bool
+
+    @classmethod
+    def of(cls, person: matching.TrackerPerson) -> Self:
+        """Return a tracker user."""
+        own = {name: getattr(person, name) for name in ("login", "name", "mail", "admin")}
+        return cls(id=person.tracker_user_id, **own)

@@ -4,40 +4,38 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from producer.admin.records.transaction import Store
+from producer.admin.showing.shapes import Answer, Caution, warnings_json
 from producer.admin.templates.template_values import unfit_values
 from shared.bodies.contexts import custom_fields_of, engine_for, preview_context
 from shared.events.config import PluginConfig
 from shared.events.payloads import roles_beyond
-from shared.notices.cautions import Caution
+from shared.notices import cautions
 from shared.notices.notice import Notice
 from shared.templating.operations import CustomField, Operation, fields_for
 
 
-@dataclass(frozen=True, slots=True)
-class Preview:
-    """A template, rendered.
-
-    Attributes:
-        payload: what would be sent.
-        warnings: what a person should know.
-        filled_in: fields that the template leaves out and that were known.
-        pruned: what was left out because it is null.
-        unknown: fields that the field dictionary does not know: the tracker ignores most such fields.
-        compile_ms, render_ms: milliseconds; a template is compiled once per process.
-    """
+class Preview(Answer):
+    """What a template would send; `unknown` are fields that the tracker mostly ignores."""
 
     operation: Operation
     payload: dict[str, Any]
-    warnings: tuple[Notice, ...]
-    filled_in: tuple[str, ...]
-    pruned: tuple[str, ...]
-    unknown: tuple[str, ...]
+    warnings: list[str]
+    cautions: list[Caution]
+    filled_in: list[str]
+    pruned: list[str]
+    unknown: list[str]
     compile_ms: float
     render_ms: float
+
+    printed_last = ("cautions",)
+
+    @property
+    def notices(self) -> list[Notice]:
+        """The warnings as codes with parameters."""
+        return [one.notice for one in self.cautions]
 
 
 def preview(
@@ -73,22 +71,23 @@ def preview(
     ended = time.perf_counter()
     with store.transaction() as tx:
         unfit = [one.notice for one in unfit_values(tx, operation, rendering.payload)]
+    warnings = (*rendering.warnings, *unfit, *_refused_roles(operation, rendering.payload, config))
     return Preview(
-        operation,
-        rendering.payload,
-        (*rendering.warnings, *unfit, *_refused_roles(operation, rendering.payload, config)),
-        rendering.filled_in,
-        rendering.pruned,
-        tuple(unknown_fields(operation, rendering.payload, custom_fields)),
+        operation=operation,
+        payload=rendering.payload,
+        filled_in=list(rendering.filled_in),
+        pruned=list(rendering.pruned),
+        unknown=unknown_fields(operation, rendering.payload, custom_fields),
         compile_ms=round((compiled - started) * 1000, 3),
         render_ms=round((ended - compiled) * 1000, 3),
+        **warnings_json(warnings),
     )
 
 
 def _refused_roles(operation: Operation, payload: dict[str, Any], config: PluginConfig) -> list[Notice]:
     """Return the warning of a membership whose roles no template may give."""
     beyond = roles_beyond(payload, config) if operation is Operation.MEMBERSHIP_CREATE else []
-    return [Caution.ROLES_NOT_ALLOWED(roles=list(beyond))] if beyond else []
+    return [cautions.Caution.ROLES_NOT_ALLOWED(roles=list(beyond))] if beyond else []
 
 
 def unknown_fields(

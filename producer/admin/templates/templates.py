@@ -7,22 +7,25 @@ and a faulty text can never be in force.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from datetime import datetime
+from typing import Self
 
+from pydantic import AwareDatetime
 from sqlalchemy.exc import IntegrityError
 
 from producer.admin.records.transaction import Store, Transaction
+from producer.admin.showing.shapes import Answer, Reasoned
 from producer.admin.templates.template_values import unfit_constant
 from shared.bodies.contexts import custom_fields_of, engine_for, operation_of
 from shared.errors import BridgeError, NotFound, TemplateError
 from shared.notices.changes import Did
 from shared.notices.invalid import Invalid, faulty
-from shared.notices.notice import Notice
+from shared.notices.notice import Notice, from_json, notice_json
 from shared.notices.refusals import Refusal
+from shared.notices.render import sentence
 from shared.notices.templates import TemplateRefusal
 from shared.store.configuration.templates import Change, SettingsCache
-from shared.store.tables.configuration import PayloadTemplate, TemplateChange
+from shared.store.tables import configuration
+from shared.store.tables.configuration import PayloadTemplate
 from shared.templating.operations import CustomField, Operation
 from shared.templating.values import BODY_BYTES
 from shared.values.characters import NOT_STORABLE
@@ -38,18 +41,33 @@ class EditedMeanwhile(BridgeError):
     """Somebody else saved a version after the one that was edited; nothing was kept."""
 
 
-@dataclass(frozen=True, slots=True)
-class Described:
-    """A template as it is shown.
+class TemplateFault(Reasoned):
+    """What is wrong with a template, and where."""
 
-    Attributes:
-        version: the newest version.
-        active_version: the version in force, None where the template is not active.
-        body: text of the newest version.
-        fault: why the newest version cannot be activated: it is a draft.
-        changed_at: when something was last done to it.
-        changed_by: by whom.
-    """
+    message: str
+    line: int
+    column: int
+
+    sentence_name = "message"
+
+    @classmethod
+    def of(cls, fault: TemplateError) -> Self:
+        """Return what is wrong with a template."""
+        told = notice_json(fault.notice)
+        return cls(message=fault.message, line=fault.line, column=fault.column, **told)
+
+    @property
+    def problem(self) -> Notice:
+        """What is wrong, without its place."""
+        problem: Notice = from_json(self.params)["message"]
+        return problem
+
+    def __str__(self) -> str:
+        return sentence(Notice(self.code or "", from_json(self.params)))
+
+
+class Template(Answer):
+    """A template; a `fault` makes its newest version a draft."""
 
     id: int
     operation: Operation
@@ -57,9 +75,18 @@ class Described:
     version: int
     active_version: int | None
     body: str
-    fault: TemplateError | None
-    changed_at: datetime
+    fault: TemplateFault | None
+    changed_at: AwareDatetime
     changed_by: str
+
+
+class TemplateChange(Answer):
+    """An entry of a template's history."""
+
+    version: int
+    what: str
+    at: AwareDatetime
+    who: str
 
 
 class TemplateStore:
@@ -77,7 +104,7 @@ class TemplateStore:
         with self._store.transaction() as tx:
             return custom_fields_of(tx)
 
-    def list(self, operation: str | None = None) -> list[Described]:
+    def list(self, operation: str | None = None) -> list[Template]:
         """Return the templates, of one operation where one is named.
 
         Raises:
@@ -87,7 +114,7 @@ class TemplateStore:
         with self._store.transaction() as tx:
             return [_described(tx, kept) for kept in tx.templates.kept(operation=wanted)]
 
-    def show(self, template_id: int, version: int | None = None) -> Described:
+    def show(self, template_id: int, version: int | None = None) -> Template:
         """Return one template, with the text of its newest version or of the one that is named.
 
         Raises:
@@ -96,7 +123,7 @@ class TemplateStore:
         with self._store.transaction() as tx:
             return _as_it_is(tx, _found(tx, template_id), version)
 
-    def create(self, operation: str, name: str, body: str, who: str) -> Described:
+    def create(self, operation: str, name: str, body: str, who: str) -> Template:
         """Keep a new template.
 
         Args:
@@ -125,7 +152,7 @@ class TemplateStore:
 
     def edit(
         self, template_id: int, body: str, who: str, *, based_on: int, in_force: bool = False
-    ) -> Described:
+    ) -> Template:
         """Keep a new version of a template; what is in force stays in force.
 
         Args:
@@ -155,7 +182,7 @@ class TemplateStore:
                 return self._put_in_force(tx, template, template.version, who, Change.ACTIVATED)
             return _as_it_is(tx, template)
 
-    def activate(self, template_id: int, who: str, version: int | None = None) -> Described:
+    def activate(self, template_id: int, who: str, version: int | None = None) -> Template:
         """Put a version in force, the newest unless one is named; what was in force for the operation ends.
 
         Raises:
@@ -167,7 +194,7 @@ class TemplateStore:
             template = _found(tx, template_id, lock=True)
             return self._put_in_force(tx, template, version or template.version, who, Change.ACTIVATED)
 
-    def deactivate(self, template_id: int, who: str) -> Described:
+    def deactivate(self, template_id: int, who: str) -> Template:
         """Take a template out of force: the operation's body is the 1.x one again.
 
         Raises:
@@ -182,7 +209,7 @@ class TemplateStore:
             tx.templates.deactivate(template, who)
             return _as_it_is(tx, template)
 
-    def roll_back(self, template_id: int, who: str, version: int | None = None) -> Described:
+    def roll_back(self, template_id: int, who: str, version: int | None = None) -> Template:
         """Put an earlier version in force again: the one that was in force before, unless one is named.
 
         Raises:
@@ -219,12 +246,13 @@ class TemplateStore:
         """
         with self._store.transaction() as tx:
             _found(tx, template_id)
-            return tx.templates.history(template_id)
+            found = tx.templates.history(template_id)
+        return [TemplateChange(version=one.version, what=one.what, at=one.at, who=one.who) for one in found]
 
     @staticmethod
     def _put_in_force(
         tx: Transaction, template: PayloadTemplate, version: int, who: str, what: Change
-    ) -> Described:
+    ) -> Template:
         engine_for(Operation(template.operation), tx).check(_text(tx, template, version))
         did = Did.TEMPLATE_ROLLED_BACK if what is Change.ROLLED_BACK else Did.TEMPLATE_ACTIVATED
         before = {"active_version": template.active_version}
@@ -266,25 +294,26 @@ def _no_version(template: PayloadTemplate, version: int) -> NotFound:
     )
 
 
-def _as_it_is(tx: Transaction, template: PayloadTemplate, version: int | None = None) -> Described:
+def _as_it_is(tx: Transaction, template: PayloadTemplate, version: int | None = None) -> Template:
     found = tx.templates.kept(template_id=template.id, version=version)
     if not found:
         raise _no_version(template, version or template.version)
     return _described(tx, found[0])
 
 
-def _described(tx: Transaction, kept: SettingsCache) -> Described:
+def _described(tx: Transaction, kept: SettingsCache) -> Template:
     template, operation = kept.template, Operation(kept.template.operation)
-    return Described(
-        template.id,
-        operation,
-        template.name,
-        kept.version,
-        template.active_version,
-        kept.body,
-        fault_of(tx, operation, kept.body),
-        kept.changed.at,
-        kept.changed.who,
+    fault = fault_of(tx, operation, kept.body)
+    return Template(
+        id=template.id,
+        operation=operation,
+        name=template.name,
+        version=kept.version,
+        active_version=template.active_version,
+        body=kept.body,
+        fault=TemplateFault.of(fault) if fault else None,
+        changed_at=kept.changed.at,
+        changed_by=kept.changed.who,
     )
 
 
@@ -297,7 +326,7 @@ def fault_of(tx: Transaction, operation: Operation, body: str) -> TemplateError 
     return unfit_constant(tx, operation, body)
 
 
-def _in_force_before(history: Sequence[TemplateChange], now: int | None) -> int | None:
+def _in_force_before(history: Sequence[configuration.TemplateChange], now: int | None) -> int | None:
     """Return the version that was in force before, from a history with the newest first."""
     put = (change.version for change in history if change.what in (Change.ACTIVATED, Change.ROLLED_BACK))
     return next((version for version in put if version != now), None)

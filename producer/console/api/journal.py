@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from fastapi import Query
 from pydantic import AwareDatetime
 
 from producer.admin.decisions.held import held_rows
-from producer.admin.looking.changes import change_record_json, codes_of, latest_changes
+from producer.admin.looking.changes import Change, codes_of, latest_changes
 from producer.admin.looking.events import latest_with_reasons, wanted_events
-from producer.admin.looking.story import trace_json, trace_ticket
+from producer.admin.looking.story import Trace, trace_ticket
+from producer.admin.people.misattributed import WrongAuthor
 from producer.admin.people.misattributed import misattributed as find_misattributed
-from producer.admin.people.misattributed import wrong_author_json
-from producer.admin.showing.shapes import event_json, held_json
-from producer.console.api import models
+from producer.admin.showing.shapes import Event, Held
 from producer.console.api.routes import api_router
 from producer.console.entry.answers import AtDesk, Id
 from producer.web.problems import refusals
@@ -30,7 +29,7 @@ EventKind = Literal[
 Last = Literal["hour", "day", "week"]
 
 
-@router.get("/events", response_model=list[models.Event])
+@router.get("/events")
 def events(
     desk: AtDesk,
     state: Annotated[EventState | None, Query(description="Only events in this state.")] = None,
@@ -51,7 +50,7 @@ def events(
     until: Annotated[AwareDatetime | None, Query(description="Came in not after this time.")] = None,
     below: Annotated[int | None, Query(ge=1, le=LARGEST, description="Only events with a lower id.")] = None,
     limit: Annotated[int, Query(ge=1, le=10_000)] = 100,
-) -> Any:
+) -> list[Event]:
     """List events, newest first, and what became of them."""
     wanted = wanted_events(
         state=state,
@@ -64,10 +63,10 @@ def events(
         since=since,
         until=until,
     )
-    return [event_json(row, why) for row, why in latest_with_reasons(desk, wanted, limit=limit, below=below)]
+    return [Event.of(row, why) for row, why in latest_with_reasons(desk, wanted, limit=limit, below=below)]
 
 
-@router.get("/changes", response_model=list[models.Change])
+@router.get("/changes")
 def changes(
     desk: AtDesk,
     who: Annotated[str, Query(max_length=200, description="Part of the name of who made it.")] = "",
@@ -78,30 +77,29 @@ def changes(
     until: Annotated[AwareDatetime | None, Query(description="Not after this time.")] = None,
     below: Annotated[int | None, Query(ge=1, le=LARGEST, description="Only changes with a lower id.")] = None,
     limit: Annotated[int, Query(ge=1, le=10_000)] = 100,
-) -> Any:
+) -> list[Change]:
     """List what people changed, newest first: who, what, before and after."""
     codes = codes_of(what)
     if what and not codes:
         return []
     wanted = WantedChanges(who, codes, since, until)
-    return [
-        change_record_json(one) for one in latest_changes(desk.store, limit=limit, below=below, wanted=wanted)
-    ]
+    found = latest_changes(desk.store, limit=limit, below=below, wanted=wanted)
+    return [Change.of(one) for one in found]
 
 
-@router.get("/held", response_model=list[models.Held])
-def held(desk: AtDesk) -> Any:
+@router.get("/held")
+def held(desk: AtDesk) -> list[Held]:
     """List what waits for a person, those waiting longest first."""
-    return [held_json(kind, row) for kind, row in held_rows(desk.store)]
+    return [Held.of(kind, row) for kind, row in held_rows(desk.store)]
 
 
-@router.get("/misattributed", response_model=list[models.WrongAuthor])
-def misattributed(desk: AtDesk) -> Any:
+@router.get("/misattributed")
+def misattributed(desk: AtDesk) -> list[WrongAuthor]:
     """List issues and time entries that have another author on the tracker than was meant, the newest first."""
-    return [wrong_author_json(one) for one in find_misattributed(desk.store)]
+    return find_misattributed(desk.store)
 
 
-@router.get("/trace/{ticket_id}", responses=refusals(404), response_model=models.Trace)
-def trace(desk: AtDesk, ticket_id: Id) -> Any:
+@router.get("/trace/{ticket_id}", responses=refusals(404))
+def trace(desk: AtDesk, ticket_id: Id) -> Trace:
     """Tell everything that happened to a ticket, and why."""
-    return trace_json(trace_ticket(desk.store, ticket_id, desk.redis))
+    return Trace.of(trace_ticket(desk.store, ticket_id, desk.redis))

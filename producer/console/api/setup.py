@@ -3,35 +3,77 @@
 from __future__ import annotations
 
 import json
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from fastapi import Body, Query
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict
 from starlette.responses import Response
 
 from producer.admin.configuration import configuration
-from producer.admin.configuration.metadata import cached, entries, read_now
+from producer.admin.configuration.metadata import Metadata, cached, entries, read_now
 from producer.admin.people import people
-from producer.admin.people.people import mapped_json
-from producer.admin.showing.shapes import entry_json, person_json, run_json, warnings_json
-from producer.console.api import models
+from producer.admin.people.people import HelpdeskUser
+from producer.admin.showing import shapes
 from producer.console.api.routes import api_router
 from producer.console.entry.answers import AtDesk, Id
 from producer.web.problems import Problem, refusals
 from shared.errors import NotFound, SettingsError
+from shared.events.config import PluginConfig
 from shared.values.ids import LARGEST
+from shared.values.validation import StrictId
 
 router = api_router("/api", "setup")
 API_KEY = "api_key"
 
 
-@router.get("/config", response_model=models.Config)
+class Config(PluginConfig):
+    """The plugin configuration; of the API key only whether it is stored."""
+
+    api_key: Literal["stored", "not stored"]
+
+
+class ConfigChanged(shapes.Answer):
+    """The configuration after a change."""
+
+    config: Config
+    warnings: list[str]
+    cautions: list[shapes.Caution]
+    statuses_owed: int
+    replayed: bool
+
+
+class Difference(shapes.Answer):
+    """What a synchronisation changed in one part of the metadata: names, and how many there are now."""
+
+    total: int
+    added: list[str]
+    changed: list[str]
+    removed: list[str]
+
+
+class Synchronised(shapes.Answer):
+    """What a synchronisation changed, by part."""
+
+    ok: bool
+    differences: dict[str, Difference]
+
+
+class UserMapped(shapes.Answer):
+    """An override; `confirmed` is false where no metadata is cached that could confirm the id."""
+
+    helpdesk_user_id: int
+    tracker_user_id: int
+    login: str | None
+    confirmed: bool
+
+
+@router.get("/config", response_model=Config)
 def show_config(desk: AtDesk) -> Any:
     """Show the plugin configuration; of the API key only whether it is stored."""
     return configuration.show(desk.store)
 
 
-@router.patch("/config", response_model=models.ConfigChanged)
+@router.patch("/config", response_model=ConfigChanged)
 def change_config(
     desk: AtDesk,
     values: Annotated[dict[str, Any], Body(description="Keys to change; null sets the default.")],
@@ -53,24 +95,19 @@ def change_config(
         raise Problem(422, "Not valid", why=wrong.notice, faults=wrong.faults) from None
     return {
         "config": configuration.show(desk.store),
-        **warnings_json(changed.warnings),
+        **shapes.warnings_json(changed.warnings),
         "statuses_owed": len(changed.owed),
         "replayed": changed.replayed,
     }
 
 
-@router.get("/metadata", response_model=models.Metadata)
-def show_metadata(desk: AtDesk) -> Any:
+@router.get("/metadata")
+def show_metadata(desk: AtDesk) -> Metadata:
     """Show how much of the tracker is cached, and the latest synchronisations."""
-    found = cached(desk.store)
-    return {
-        "counts": found.counts,
-        "synchronised_at": found.synchronised_at,
-        "runs": [run_json(run) for run in found.runs],
-    }
+    return cached(desk.store)
 
 
-@router.post("/metadata/sync", responses=refusals(502), response_model=models.Synchronised)
+@router.post("/metadata/sync", responses=refusals(502), response_model=Synchronised)
 def sync_metadata(desk: AtDesk) -> Any:
     """Read the tracker's metadata now; 502 where it could not be read as a whole, and the cache is as it was."""
     result = read_now(desk)
@@ -83,20 +120,18 @@ def sync_metadata(desk: AtDesk) -> Any:
     return {"ok": True, "differences": result.as_json()}
 
 
-@router.get(
-    "/metadata/{part}", responses=refusals(404), response_model=list[models.TrackerUser] | list[models.Entry]
-)
+@router.get("/metadata/{part}", responses=refusals(404))
 def show_part(
     desk: AtDesk,
     part: str,
     project: Annotated[
         int | None, Query(ge=1, le=LARGEST, description="Only of this tracker project.")
     ] = None,
-) -> Any:
+) -> list[shapes.TrackerUser] | list[shapes.Entry]:
     """List a part of the cache: users, projects, issue_types, statuses, priorities, activities, roles and so on."""
     if part == "users":
-        return [person_json(one) for one in people.tracker_users(desk.store)]
-    return [entry_json(one) for one in entries(desk.store, part, project)]
+        return [shapes.TrackerUser.of(one) for one in people.tracker_users(desk.store)]
+    return [shapes.Entry.of(one) for one in entries(desk.store, part, project)]
 
 
 class Override(BaseModel):
@@ -104,33 +139,35 @@ class Override(BaseModel):
 
     model_config = ConfigDict(extra="forbid")
 
-    tracker_user_id: Annotated[int, Field(ge=1, le=LARGEST, strict=True)]
+    tracker_user_id: StrictId
 
 
-@router.get("/user-map", response_model=list[models.HelpdeskUser])
-def user_map(desk: AtDesk) -> Any:
+@router.get("/user-map")
+def user_map(desk: AtDesk) -> list[HelpdeskUser]:
     """List each helpdesk user that events have named, with override, e-mail match, or none."""
-    return [mapped_json(one) for one in people.user_map(desk.store)]
+    return people.user_map(desk.store)
 
 
-@router.post(
-    "/user-map/{helpdesk_user_id}/confirm", responses=refusals(404), response_model=models.HelpdeskUser
-)
-def confirm_match(desk: AtDesk, helpdesk_user_id: Id) -> Any:
+@router.post("/user-map/{helpdesk_user_id}/confirm", responses=refusals(404))
+def confirm_match(desk: AtDesk, helpdesk_user_id: Id) -> HelpdeskUser:
     """Say that a helpdesk user's match by e-mail is right."""
     (confirmed,) = people.confirm_matches(desk.store, [helpdesk_user_id])
-    return mapped_json(confirmed)
+    return confirmed
 
 
-@router.put("/user-map/{helpdesk_user_id}", response_model=models.UserMapped)
-def map_user(desk: AtDesk, helpdesk_user_id: Id, override: Override) -> Any:
+@router.put("/user-map/{helpdesk_user_id}")
+def map_user(desk: AtDesk, helpdesk_user_id: Id, override: Override) -> UserMapped:
     """Say who a helpdesk user is on the tracker."""
     try:
         person = people.map_user(desk.store, helpdesk_user_id, override.tracker_user_id)
     except NotFound as unknown:
         raise Problem(422, "Not valid", why=unknown.notice) from None
-    told = {"helpdesk_user_id": helpdesk_user_id, "tracker_user_id": override.tracker_user_id}
-    return {**told, "login": person.login if person else None, "confirmed": person is not None}
+    return UserMapped(
+        helpdesk_user_id=helpdesk_user_id,
+        tracker_user_id=override.tracker_user_id,
+        login=person.login if person else None,
+        confirmed=person is not None,
+    )
 
 
 @router.delete("/user-map/{helpdesk_user_id}", status_code=204, responses=refusals(404))

@@ -9,10 +9,10 @@ from fastapi import Query, Request
 from pydantic import BaseModel, ConfigDict, Field
 
 from producer.admin.desk import Desk
+from producer.admin.dryrun.results import DryRun
 from producer.admin.records.rights import Right
 from producer.admin.templates import preview as previews
-from producer.admin.templates.template_shapes import dry_run_json, preview_json
-from producer.console.api import models
+from producer.admin.templates.preview import Preview
 from producer.console.api.routes import api_router
 from producer.console.entry.answers import AtDesk
 from producer.console.entry.rights import require
@@ -21,9 +21,9 @@ from shared.notices.access import AccessRefusal
 from shared.notices.invalid import Invalid
 from shared.templating.operations import Operation
 from shared.values.ids import LARGEST
+from shared.values.validation import StrictId
 
 router = api_router("/ajax", "templates")
-Number = Annotated[int, Field(ge=1, le=LARGEST, strict=True)]
 QueryNumber = Annotated[int | None, Query(ge=1, le=LARGEST)]
 
 
@@ -44,15 +44,13 @@ class Trial(BaseModel):
 
     operation: Operation | None = None
     body: str | None = None
-    template_id: Number | None = None
-    event_id: Number | None = Field(default=None, description="An event of the journal.")
+    template_id: StrictId | None = None
+    event_id: StrictId | None = Field(default=None, description="An event of the journal.")
     context: dict[str, Any] | None = Field(default=None, description="Data of the shape of the variables.")
 
 
-@router.post(
-    "/template_test.php", responses=refusals(404, 502), response_model=models.Preview | models.DryRun
-)
-def try_template(desk: AtDesk, request: Request, action: Action, trial: Trial) -> Any:
+@router.post("/template_test.php", responses=refusals(404, 502))
+def try_template(desk: AtDesk, request: Request, action: Action, trial: Trial) -> Preview | DryRun:
     """Preview a template, or make a dry run of it.
 
     A preview answers with `payload`, `warnings`, `filled_in`, `pruned`, `unknown` fields, `compile_ms` and `render_ms`.
@@ -64,14 +62,12 @@ def try_template(desk: AtDesk, request: Request, action: Action, trial: Trial) -
     if trial.event_id is not None and trial.context is not None:
         raise Problem(422, "Not valid", why=AccessRefusal.EVENT_OR_CONTEXT())
     if action is Action.PREVIEW:
-        shown = previews.preview(desk.store, operation, body, event_id=trial.event_id, context=trial.context)
-        return preview_json(shown)
+        return previews.preview(desk.store, operation, body, event_id=trial.event_id, context=trial.context)
     require(request, Right.ADMINISTRATOR)
-    made = desk.dry_runs.try_out(operation, body, event_id=trial.event_id, context=trial.context)
-    return dry_run_json(made)
+    return desk.dry_runs.try_out(operation, body, event_id=trial.event_id, context=trial.context)
 
 
-@router.get("/template_test.php", responses=refusals(404, 405), response_model=models.Preview)
+@router.get("/template_test.php", responses=refusals(404, 405), response_model=Preview)
 def preview_template(
     desk: AtDesk,
     request: Request,

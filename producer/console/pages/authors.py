@@ -11,9 +11,8 @@ from producer.admin.configuration import configuration
 from producer.admin.people.correction import correct_author
 from producer.admin.people.misattributed import WrongAuthor, misattributed
 from producer.admin.people.people import logins_of
-from producer.console.drawing.addresses import address
 from producer.console.entry.answers import AtDesk, Id
-from producer.console.pages.parts import PAGE, fixes, go, page_router, show
+from producer.console.pages.parts import PAGE, fixes, go, newest_first, page_router, show
 from producer.web.problems import Problem
 from shared.errors import BridgeError
 from shared.notices.access import AccessRefusal
@@ -47,15 +46,14 @@ def _show(
     request: Request, desk: AtDesk, *, below: Place | None = None, fault: str = "", status: int = 200
 ) -> Response:
     found = misattributed(desk.store, limit=PAGE + 1, below=below)
-    rows = found[:PAGE]
+    shown = newest_first(found, PATH, _named)
     return show(
         request,
         "authors",
         status=status,
-        rows=rows,
+        **shown,
         below=below,
-        older=address(PATH, below=_named(rows[-1])) if len(found) > PAGE else None,
-        names=logins_of(desk.store, [one.author_id for one in rows if one.author_id]),
+        names=logins_of(desk.store, [one.author_id for one in shown["rows"] if one.author_id]),
         base_url=configuration.current(desk.store).base_url,
         correctable=desk.settings.correct_authors,
         fault=fault,

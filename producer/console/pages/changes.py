@@ -11,14 +11,13 @@ from starlette.responses import Response, StreamingResponse
 from producer.admin.looking.changes import SUBJECTS, change_of, changes_csv, codes_of, latest_changes
 from producer.console.drawing.addresses import address
 from producer.console.entry.answers import AtDesk, Id
-from producer.console.pages.parts import page_router, show
+from producer.console.pages.parts import PAGE, newest_first, page_router, show
 from producer.console.pages.times import typed_moment
 from shared.store.configuration.changes import WantedChanges
 from shared.values.ids import LARGEST
 
 router = page_router()
 PATH = "/console/changes"
-PAGE = 50
 FILTERS = ("who", "what", "from", "to", "offset")
 
 
@@ -28,16 +27,14 @@ def changes(request: Request, desk: AtDesk, below: int | None = None) -> Respons
     below = min(below, LARGEST) if below is not None else None
     given = _given(request.query_params)
     found = latest_changes(desk.store, limit=PAGE + 1, below=below, wanted=_wanted(given))
-    rows = found[:PAGE]
     return show(
         request,
         "changes",
-        rows=rows,
+        **newest_first(found, PATH, lambda one: one.id, **given),
         given=given,
         is_filtered=any(value for name, value in given.items() if name != "offset"),
         below=below,
         newest=address(PATH, **given),
-        older=address(PATH, **given, below=rows[-1].id) if len(found) > PAGE else None,
         csv=address(f"{PATH}.csv", **given),
         subjects={name: label for name, (label, _) in SUBJECTS.items()},
         diff=_diff,

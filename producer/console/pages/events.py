@@ -22,7 +22,7 @@ from producer.console.drawing.fixing import Fixes
 from producer.console.drawing.short import in_short, short_of
 from producer.console.entry.answers import AtDesk
 from producer.console.entry.visitors import Fields
-from producer.console.pages.parts import Form, fixes, go, page_router, show
+from producer.console.pages.parts import PAGE, Form, fixes, go, page_router, show
 from producer.console.pages.times import typed_moment
 from producer.web.problems import Problem
 from shared.errors import NotFound
@@ -32,7 +32,6 @@ from shared.store.tables.journal import EventState
 from shared.values.ids import read_id
 
 router = page_router()
-PAGE = 50
 PATH = "/console/events"
 KINDS = (*EVENTS, *DELETIONS, "unreadable")
 FILTERS = (

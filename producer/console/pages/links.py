@@ -10,8 +10,9 @@ from starlette.responses import Response
 from producer.admin.configuration.metadata import names
 from producer.admin.people.people import find_tracker_users
 from producer.admin.projects.links import OF_THE_CATEGORY, find_link, named_links, remove_link
-from producer.admin.projects.project_forms import FormRefused, ProjectForm, fields_of_projects
-from producer.admin.projects.projects import Made, ProjectInDoubt
+from producer.admin.projects.project_forms import FormRefused, fields_of_projects
+from producer.admin.projects.projects import ProjectInDoubt
+from producer.admin.projects.requests import LinkForm, LinkRefused
 from producer.console.entry.answers import AtDesk
 from producer.console.entry.visitors import Fields
 from producer.console.pages.parts import Form, go, go_back, leaf, page_router, show
@@ -20,7 +21,7 @@ from shared.errors import LockBusy, NotFound, SettingsError, TrackerError
 from shared.notices.invalid import Invalid
 from shared.notices.refusals import Refusal
 from shared.notices.render import sentence
-from shared.store.configuration.links import Link, LinkKind
+from shared.store.configuration.links import LinkKind
 from shared.store.configuration.metadata import MetadataKind
 from shared.values.ids import LARGEST, read_id
 
@@ -97,11 +98,15 @@ def form_page(request: Request, desk: AtDesk, kind: LinkKind, helpdesk_id: Helpd
 def save(request: Request, desk: AtDesk, kind: LinkKind, helpdesk_id: HelpdeskId, form: Form) -> Response:
     """Link to an existing project, or create one and link to it; the metadata is read afterwards."""
     _check(kind, helpdesk_id)
-    how = _create if form.text("how") == "new" else _link
     status = 422
     try:
-        did, sent = how(desk, kind, helpdesk_id, form)
+        made = _filled(desk, form).carry_out(desk.project_forms, kind, helpdesk_id)
+        did = "created" if form.text("how") == "new" else "linked" if made.linked.confirmed else "unconfirmed"
+        sent = len(made.linked.tickets) if made.linked.replayed else None
         return go_back(request, f"{PATH}?kind={kind}", did, sent=sent or None, of=f"{kind}:{helpdesk_id}")
+    except LinkRefused as refused:
+        of_category = refused.notice.code in OF_THE_CATEGORY
+        faults = {"default_category_id" if of_category else "tracker_project_id": str(refused)}
     except FormRefused as refused:
         faults = {field: sentence(problem) for field, problem in refused.faults}
     except (SettingsError, TrackerError, ProjectInDoubt, LockBusy) as failure:
@@ -124,35 +129,33 @@ def _check(kind: LinkKind, helpdesk_id: int) -> None:
         raise Problem(404, "Not found", why=Refusal.HELPDESK_PROJECT_ZERO())
 
 
-def _link(desk: AtDesk, kind: LinkKind, helpdesk_id: int, form: Fields) -> tuple[str, int]:
-    """Link to an existing project; return what was done, as notices name it, and how many tickets are sent for it."""
+def _filled(desk: AtDesk, form: Fields) -> LinkForm:
+    """Return the request that a form was filled in to make.
+
+    Raises:
+        FormRefused: no project was chosen.
+    """
+    replay = form.has("replay")
+    if form.text("how") == "new":
+        return LinkForm(create=_project(desk, form), replay=replay)
     project_id = form.number("tracker_project_id")
     if not project_id:
         raise FormRefused([("tracker_project_id", Invalid.PROJECT_NOT_CHOSEN())])
-    link = Link(kind, helpdesk_id, project_id, form.number("default_category_id"))
-    try:
-        made = desk.project_forms.link(link, replay=form.has("replay"))
-    except NotFound as unknown:
-        of_category = unknown.notice.code in OF_THE_CATEGORY
-        field = "default_category_id" if of_category else "tracker_project_id"
-        raise FormRefused([(field, unknown.notice)]) from None
-    return "linked" if made.linked.confirmed else "unconfirmed", _sent(made)
+    category = form.number("default_category_id")
+    return LinkForm(tracker_project_id=project_id, default_category_id=category or None, replay=replay)
 
 
-def _create(desk: AtDesk, kind: LinkKind, helpdesk_id: int, form: Fields) -> tuple[str, int]:
-    """Create a project and link to it; return as `_link`."""
-    values: dict[str, Any] = {name: form.text(name) for name in ("name", "identifier")}
-    values["description"] = form.raw("description").strip() or None
-    values["is_public"] = form.has("is_public")
-    values["parent_id"] = form.number("parent_id")
-    values["enabled_module_names"] = form.all("enabled_module_names") if form.has("choose_modules") else None
-    values["custom_field_values"] = _custom_values(desk, form)
-    made = desk.project_forms.create(kind, helpdesk_id, ProjectForm.of(values), replay=form.has("replay"))
-    return "created", _sent(made)
-
-
-def _sent(made: Made) -> int:
-    return len(made.linked.tickets) if made.linked.replayed else 0
+def _project(desk: AtDesk, form: Fields) -> dict[str, Any]:
+    """Return the new project that a form describes."""
+    return {
+        "name": form.text("name"),
+        "identifier": form.text("identifier"),
+        "description": form.raw("description").strip() or None,
+        "is_public": form.has("is_public"),
+        "parent_id": form.number("parent_id"),
+        "enabled_module_names": form.all("enabled_module_names") if form.has("choose_modules") else None,
+        "custom_field_values": _custom_values(desk, form),
+    }
 
 
 def _custom_values(desk: AtDesk, form: Fields) -> dict[str, Any]:

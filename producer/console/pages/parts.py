@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Annotated, Any
+from collections.abc import Callable, Sequence
+from typing import Annotated, Any, TypeVar
 
 from fastapi import APIRouter, Depends, Query, Request
 from starlette.responses import RedirectResponse, Response
@@ -19,6 +19,7 @@ PAGE = 50
 
 Number = Annotated[int, Query(ge=0, le=LARGEST)]
 Form = Annotated[Fields, Depends(fields_of)]
+Row = TypeVar("Row")
 
 
 def page_router() -> APIRouter:
@@ -52,6 +53,22 @@ def fixes(request: Request, link: tuple[str, int] | None = None) -> Fixes:
         link: the mapping that the causes are about.
     """
     return Fixes(lasting(request.url.path, request.url.query), link)
+
+
+def newest_first(
+    found: Sequence[Row], path: str, place: Callable[[Row], object], **filters: Any
+) -> dict[str, Any]:
+    """Return what a list's page shows of rows that follow a place, and where the older ones are.
+
+    Args:
+        found: a page of rows, and one more if there are older ones.
+        path: the page.
+        place: returns a row's place, as addresses have it.
+        filters: the page's other parameters.
+    """
+    rows = found[:PAGE]
+    older = address(path, **filters, below=place(rows[-1])) if len(found) > PAGE else None
+    return {"rows": rows, "older": older}
 
 
 def leaf(rows: Sequence[Any], after: int, path: str, *, skipped: int = 0, **filters: Any) -> dict[str, Any]:

@@ -13,7 +13,7 @@ from producer.admin.dryrun.results import DryRun
 from producer.admin.looking.events import recent_events
 from producer.admin.templates.defaults import WITH_TICKET, default_template
 from producer.admin.templates.preview import preview as render
-from producer.admin.templates.templates import Described, EditedMeanwhile, TemplateRefused
+from producer.admin.templates.templates import EditedMeanwhile, Template, TemplateRefused
 from producer.console.drawing.addresses import way_back, with_parameters
 from producer.console.entry.answers import AtDesk, Id
 from producer.console.entry.visitors import Fields
@@ -130,7 +130,7 @@ def compare(request: Request, desk: AtDesk, template_id: Id, old: int, new: int)
     return show(request, "compare", template=after, old=old, new=new, lines=told)
 
 
-def _saved(kept: Described) -> str:
+def _saved(kept: Template) -> str:
     """Return what was done, as notices name it: a faulty text is a draft."""
     return "draft" if kept.fault else "saved"
 
@@ -157,7 +157,7 @@ def _previewed(desk: AtDesk, operation: Operation, body: str, event_id: int | No
         return {"payload": "", "fault": {"line": fault.line, "column": fault.column}, "told": told}
     except (NoContext, NotFound) as refused:
         return {"payload": "", "fault": None, "told": [{"text": str(refused), "bad": True}]}
-    told = [{"text": sentence(one), "bad": False} for one in shown.warnings]
+    told = [{"text": one, "bad": False} for one in shown.warnings]
     for label, names in (
         (said("Filled in: %(names)s"), shown.filled_in),
         (said("Left out, since it is empty: %(names)s"), shown.pruned),

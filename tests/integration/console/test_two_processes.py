@@ -12,7 +12,6 @@ import pytest
 from deploy.sandbox.tracker.control import StandIn
 from producer.admin.access.accounts import AccountStore
 from producer.admin.configuration import metadata
-from producer.admin.configuration.metadata import Cached
 from producer.admin.records.rights import Right
 from producer.admin.records.transaction import Store
 from producer.console.app import create_console
@@ -106,7 +105,7 @@ def test_a_page_that_is_made_while_a_reading_ends_does_not_show_what_was_before_
         assert may_go_on.wait(90)
         return call(self, method, path, **more)
 
-    def and_then_it_ends(store: Store) -> Cached:
+    def and_then_it_ends(store: Store) -> Any:
         before = cached(store)
         may_go_on.set()
         until(lambda: not under_way(Locks(bridge.redis, 5)) and cached(store).runs)

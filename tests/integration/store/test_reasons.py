@@ -8,10 +8,10 @@ from typing import Any
 from sqlalchemy import insert, select, text, update
 from sqlalchemy.orm import Session
 
-from producer.admin.looking.story import trace_json, trace_ticket
+from producer.admin.looking.story import Trace, trace_ticket
 from producer.admin.migrations.upgrading import upgrade
 from producer.admin.records.transaction import Store
-from producer.admin.showing.shapes import event_json, held_json
+from producer.admin.showing.shapes import Event, Held
 from shared.errors import TrackerRejected
 from shared.notices.faults import Detail
 from shared.notices.kinds import Kind
@@ -88,20 +88,20 @@ def test_what_the_version_before_codes_wrote_reads_as_it_did(database: Database)
     store = of_before(database)
     with store.transaction() as tx:
         third, second, first = tx.journal.find()
-        held = held_json(Kind.TICKET, tx.issues.waiting_for_a_person()[0])
+        held = Held.of(Kind.TICKET, tx.issues.waiting_for_a_person()[0])
         state = tx.statuses.get(4711)
-    assert (event_json(first)["code"], first.reason) == ("no_link", OLD_NO_LINK)
+    assert (Event.of(first).code, first.reason) == ("no_link", OLD_NO_LINK)
     assert {
         "code": "as_written",
         "params": {"text": "something else"},
         "reason": "something else",
-    }.items() <= (event_json(second).items())
-    assert (event_json(third)["code"], event_json(third)["params"], third.reason) == (None, {}, None)
-    assert (held["code"], held["reason"]) == ("alike_after_restore", OLD_ALIKE)
+    }.items() <= Event.of(second).model_dump().items()
+    assert (Event.of(third).code, Event.of(third).params, third.reason) == (None, {}, None)
+    assert (held.code, held.reason) == ("alike_after_restore", OLD_ALIKE)
     assert state is not None
     assert state.status_reason == "refused in the tracker's words"
-    step = trace_json(trace_ticket(store, 4711))["steps"][-1]
-    assert (step["code"], step["what"], step["why"]) == ("as_written", "Issue #9 created", "so")
+    step = Trace.of(trace_ticket(store, 4711)).steps[-1]
+    assert (step.code, step.what, step.why) == ("as_written", "Issue #9 created", "so")
 
 
 def test_what_was_skipped_for_want_of_a_link_before_is_found_when_one_is_made(database: Database) -> None:
@@ -168,7 +168,7 @@ def test_a_refusal_is_kept_with_the_tracker_s_own_words(store: Store, append: An
     with store.transaction() as tx:
         tx.journal.end([one.event_id], EventState.FAILED, Reason.STATUS_REFUSED(because=refusal.notice))
     with store.transaction() as tx:
-        shown = event_json(tx.journal.find()[0])
+        shown = Event.of(tx.journal.find()[0]).model_dump()
     assert shown["code"] == "status_refused"
     assert shown["params"] == {
         "because": {

@@ -9,7 +9,7 @@ from sqlalchemy import update
 from sqlalchemy.exc import IntegrityError
 
 from producer.admin.records.transaction import Store
-from producer.admin.templates.templates import Described, EditedMeanwhile, TemplateRefused, TemplateStore
+from producer.admin.templates.templates import EditedMeanwhile, Template, TemplateRefused, TemplateStore
 from shared.errors import BridgeError, NotFound, TemplateError
 from shared.notices.refusals import Refusal
 from shared.notices.templates import TemplateRefusal
@@ -33,9 +33,7 @@ def active(store: Store) -> dict[str, tuple[str, int, str]]:
         return {key: (one.name, one.version, one.body) for key, one in tx.templates.active().items()}
 
 
-def make(
-    templates: TemplateStore, name: str = "first", body: str = GOOD, operation: str = ISSUE
-) -> Described:
+def make(templates: TemplateStore, name: str = "first", body: str = GOOD, operation: str = ISSUE) -> Template:
     return templates.create(operation, name, body, "anna")
 
 
@@ -81,7 +79,7 @@ def test_of_templates_activated_at_the_same_moment_one_is_in_force(
 ) -> None:
     made = [make(templates, f"number {number}") for number in range(8)]
 
-    def activate(one: Described) -> bool:
+    def activate(one: Template) -> bool:
         try:
             templates.activate(one.id, "anna")
         except BridgeError:
@@ -101,7 +99,7 @@ def test_of_templates_put_back_in_force_at_the_same_moment_one_is_and_the_others
         templates.activate(one.id, "anna")
     templates.deactivate(made[-1].id, "anna")
 
-    def roll_back(one: Described) -> str:
+    def roll_back(one: Template) -> str:
         try:
             templates.roll_back(one.id, "anna")
         except TemplateRefused as refused:

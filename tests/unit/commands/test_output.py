@@ -7,8 +7,7 @@ from datetime import UTC, datetime, timedelta, timezone
 
 import pytest
 
-from producer.admin.showing.moments import when
-from producer.admin.showing.shapes import stamp
+from producer.admin.showing.moments import stamp, when
 from producer.commands.output import count, plain
 from shared.events.snapshots import HelpdeskUser
 from shared.notices.notice import Written

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from producer.admin.templates.templates import Described, TemplateStore
+from producer.admin.templates.templates import Template, TemplateStore
 from shared.notices.faults import Fault
 from shared.notices.notice import to_json
 from shared.notices.templates import TemplateProblem
@@ -78,7 +78,7 @@ def test_what_is_saved_and_activated_at_once_is_that_text_though_somebody_saves_
 
     def and_somebody_else(
         store: TemplateStore, template_id: int, body: str, who: str, **named: Any
-    ) -> Described:
+    ) -> Template:
         mine = kept(store, template_id, body, who, based_on=named["based_on"])
         kept(store, template_id, '{"issue": {"subject": "another"}}', "bert", based_on=mine.version)
         return mine

@@ -1,0 +1,66 @@
+"""The request that links a helpdesk project or entity: command, API and page fill in the same one."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from producer.admin.projects.project_forms import ProjectForm
+from producer.admin.projects.projects import Made, ProjectForms
+from shared.errors import BridgeError, NotFound
+from shared.notices.access import AccessRefusal
+from shared.store.configuration.links import Link, LinkKind
+from shared.values.validation import StrictId
+
+
+class LinkRefused(BridgeError):
+    """A link that cannot be made as it was asked for; nothing was changed."""
+
+
+class LinkForm(BaseModel):
+    """Link to an existing tracker project, or create one and link to it."""
+
+    model_config = ConfigDict(extra="forbid", hide_input_in_errors=True)
+
+    tracker_project_id: StrictId | None = Field(default=None, description="An active tracker project.")
+    create: dict[str, Any] | None = Field(
+        default=None,
+        description="A new project: name, description, is_public, identifier, parent_id, enabled_module_names, "
+        "custom_field_values (SPEC 2.3).",
+    )
+    default_category_id: StrictId | None = Field(
+        default=None,
+        description="Category of new issues; left out, a stored one stays, null removes it.",
+    )
+    replay: bool = Field(default=False, description="Send now what had been skipped for want of this link.")
+
+    def carry_out(self, forms: ProjectForms, kind: LinkKind, helpdesk_id: int) -> Made:
+        """Make the link.
+
+        Args:
+            forms: what links and creates.
+            kind: what is linked.
+            helpdesk_id: its id.
+
+        Raises:
+            LinkRefused: the project or its category is unknown, or neither or both of project and form are given.
+            FormRefused, ProjectInDoubt, LockBusy, TrackerError: as `ProjectForms.create`.
+        """
+        if (self.create is None) == (self.tracker_project_id is None):
+            raise LinkRefused(AccessRefusal.PROJECT_OR_CREATE())
+        keep_category = "default_category_id" not in self.model_fields_set
+        if self.create is not None:
+            return forms.create(
+                kind,
+                helpdesk_id,
+                ProjectForm.of(self.create),
+                category=self.default_category_id,
+                keep_category=keep_category,
+                replay=self.replay,
+            )
+        link = Link(kind, helpdesk_id, self.tracker_project_id or 0, self.default_category_id)
+        try:
+            return forms.link(link, replay=self.replay, keep_category=keep_category)
+        except NotFound as unknown:
+            raise LinkRefused(unknown.notice) from None
