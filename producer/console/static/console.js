@@ -180,7 +180,7 @@ for (const input of document.querySelectorAll("input[data-search]")) {
     if (same.length === 1) choose({ dataset: { id: String(same[0].id), name: same[0].name } });
     else shown.setCustomValidity(words.nothing);
   };
-  combos.push({ form: input.form, settle, isOpen: () => !input.value && shown.value.trim() !== "" });
+  combos.push({ form: input.form, settle, text: () => shown.value, isOpen: () => !input.value && shown.value.trim() !== "" });
   shown.addEventListener("blur", () => { settle().catch(() => {}); });
   shown.addEventListener("input", () => { shown.setCustomValidity(""); });
   shown.addEventListener("input", () => { input.value = /^\d+$/.test(shown.value.trim()) ? shown.value.trim() : ""; clearTimeout(waiting); waiting = setTimeout(search, 150); });
@@ -205,7 +205,8 @@ document.addEventListener("submit", (event) => {
 
 // --- a form whose changes would be lost asks before it is left
 for (const form of document.querySelectorAll("form[data-guard]")) {
-  const now = () => JSON.stringify([...new FormData(form)].filter(([name]) => name !== "form_token"));
+  const typed = () => combos.filter((one) => one.form === form).map((one) => one.text());
+  const now = () => JSON.stringify([[...new FormData(form)].filter(([name]) => name !== "form_token"), typed()]);
   let was = form.dataset.guard === "typed" ? "" : now();
   window.addEventListener("submit", (event) => { if (event.target === form && !event.defaultPrevented) was = null; });
   window.addEventListener("beforeunload", (event) => { if (was !== null && now() !== was) event.preventDefault(); });
