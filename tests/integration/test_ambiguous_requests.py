@@ -317,7 +317,7 @@ def test_what_comes_in_a_piece_of_its_own_before_the_answer_is_treated_alike(
     assert len(caller.application.asked) == 1
 
 
-@pytest.mark.parametrize("chunk", [1, LARGEST_HEAD], ids=["small chunks", "large ones"])
+@pytest.mark.parametrize("chunk", [8, LARGEST_HEAD], ids=["small chunks", "large ones"])
 def test_a_body_may_be_longer_than_any_head(caller: Caller, chunk: int) -> None:
     body = b"a" * (3 * LARGEST_HEAD)
     pieces = [body[start : start + chunk] for start in range(0, len(body), chunk)]
