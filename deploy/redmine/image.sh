@@ -11,6 +11,7 @@ provide() {
   unshare --mount true 2>/dev/null || fail 3 \
     "Redmine $release runs in a mount namespace, and this container may not make one (CAP_SYS_ADMIN)."
   root=$cache/debian-$suite
+  mkdir -p "$cache"
   exec 8>"$root.lock"
   flock -n 8 || { say "another start makes $root; waiting for it ..."; flock 8; }
   if [ ! -f "$root/.complete" ]; then

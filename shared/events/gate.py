@@ -17,6 +17,8 @@ def closed_gate(event: Event, config: PluginConfig) -> Notice | None:
     task = event.task
     if task is not None and task.copy_of is not None:
         return Reason.COPY_OF_ANOTHER(original=task.copy_of)
+    if task is not None and task.copied_from_ticket is not None:
+        return Reason.COPIED_FROM_TICKET(ticket=task.copied_from_ticket)
     if task is not None and task.is_private and config.private_tasks == "skip":
         return Reason.PRIVATE_TASK()
     if task is None or task.state != config.done_state:

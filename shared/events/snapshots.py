@@ -183,8 +183,15 @@ class TicketTask(TextHolder):
     copy_of: Id | None = Field(
         default=None,
         description=(
-            "If the helpdesk made it as a copy (tickets were merged or cloned): the number of the original, or of "
-            "the ticket that it was copied from. A copy is skipped"
+            "If the helpdesk made it as a copy (tickets were merged or cloned): the number of the original. A copy "
+            "is skipped"
+        ),
+    )
+    copied_from_ticket: Id | None = Field(
+        default=None,
+        description=(
+            "The same, if the helpdesk does not say which task is the original: the number of the ticket that it "
+            "was copied from"
         ),
     )
 

@@ -149,7 +149,7 @@ class GlpiLookup:
             "user": {"id": user["id"], "email": self.email_of(user["id"])} if user.get("id") else None,
             "date": str(row["date"])[:10] if row.get("date") else None,
             "is_private": bool(row.get("is_private")),
-            "copy_of": row.get("source_item_id") or None,
+            "copied_from_ticket": row.get("source_item_id") or None,
         }
 
     def _changed_tickets(self, since: str) -> Iterator[dict[str, Any]]:

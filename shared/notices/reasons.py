@@ -29,6 +29,11 @@ class Reason(Code, article=NOTHING_WRONG):
         "GLPI made the ticket task as a copy (copy_of {original}): its time belongs to the original, "
         "whether or not that was logged",
     )
+    COPIED_FROM_TICKET = Message(
+        "copied_from_ticket",
+        "GLPI copied the ticket task from ticket {ticket}: its time belongs to the original there, "
+        "whether or not that was logged",
+    )
     DELETED_THERE = Message("deleted_there", "deleted in GLPI; what was sent before stays")
     TICKET_DELETED = Message(
         "ticket_deleted",

@@ -117,6 +117,9 @@ class TaskPart(Part):
     helpdesk_url: Annotated[str | None, _about("The helpdesk's address", "https://glpi.example.org")] = None
     is_private: Annotated[bool | None, _about("Whether its text is private", False)] = None
     copy_of: Annotated[int | None, _about("Of a copy: its original; a copy is never logged", 511)] = None
+    copied_from_ticket: Annotated[
+        int | None, _about("Of a copy whose original is not known: the ticket that it was copied from", 4710)
+    ] = None
     state: Annotated[int, _about("State number; 2 is Done", 2)]
     actiontime: Annotated[int, _about("Time spent, in seconds", 5400)]
     date: Annotated[str | None, _about("Day of the work", "2026-11-20")] = None

@@ -38,7 +38,7 @@ def test_a_done_task_is_an_updated_ticket_task_with_its_time() -> None:
         "user": {"id": 2, "email": None},
         "date": "2026-11-21",
         "is_private": False,
-        "copy_of": None,
+        "copied_from_ticket": None,
     }
     assert event["ticket"] == {
         "id": 1,
@@ -101,12 +101,16 @@ def test_a_private_task_is_called_private() -> None:
     assert event_of("task-new", recorded("task-new").changed(is_private=True))["task"]["is_private"] is True
 
 
-def test_a_task_that_glpi_copied_from_another_ticket_is_called_a_copy() -> None:
-    assert event_of("task-new", recorded("task-new").changed(source_item_id=40))["task"]["copy_of"] == 40
+def test_a_task_that_glpi_copied_names_the_ticket_that_it_comes_from() -> None:
+    task = event_of("task-new", recorded("task-new").changed(source_item_id=40))["task"]
+    assert (task["copied_from_ticket"], task.get("copy_of")) == (40, None)
 
 
 def test_a_task_of_which_a_ticket_was_made_is_no_copy() -> None:
-    assert event_of("task-new", recorded("task-new").changed(source_of_item_id=40))["task"]["copy_of"] is None
+    assert (
+        event_of("task-new", recorded("task-new").changed(source_of_item_id=40))["task"]["copied_from_ticket"]
+        is None
+    )
 
 
 def test_a_new_task_is_an_added_ticket_task() -> None:

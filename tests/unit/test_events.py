@@ -66,7 +66,8 @@ def named_or_valid(data: object) -> None:
     assert all(path and problem for path, problem in faults)
 
 
-IDS = ["ticket.id", "ticket.technician.id", "task.id", "task.user.id", "ticket.project_id", "task.copy_of"]
+IDS = ["ticket.id", "ticket.technician.id", "task.id", "task.user.id", "ticket.project_id", "task.copy_of",
+       "task.copied_from_ticket"]  # fmt: skip
 NOT_IDS = [0, -1, BIG, 10**400, 1.0, 1.5, "1", True, [], {}]
 NUMBERS = ["ticket.status", "task.state", "task.actiontime", "sequence"]
 NOT_NUMBERS = [BIG, -BIG - 1, 1.0, "1", True, [], {}]
@@ -170,6 +171,7 @@ def test_truths_are_true_or_false(path: str, value: Any) -> None:
         *OPTIONAL_TEXTS,
         *TRUTHS,
         "task.copy_of",
+        "task.copied_from_ticket",
         "sequence",
         "ticket.technician",
         "ticket.project_id",

@@ -223,6 +223,7 @@ NORMAL = {
     "newer_task_event",
     "newer_ticket_event",
     "no_issue",
+    "copied_from_ticket",
     "copy_of_another",
     "no_time",
     "not_done",

@@ -65,6 +65,11 @@ def test_a_copy_is_skipped_whatever_became_of_its_original() -> None:
     assert closed_gate(pending(2, copy_of=512, state=1).event, CONFIG) == Reason.COPY_OF_ANOTHER(original=512)
 
 
+def test_a_copy_whose_original_is_not_known_is_skipped_and_named_after_its_ticket() -> None:
+    copied = pending(1, copied_from_ticket=4710)
+    assert plan_times([copied], {}, CONFIG).skipped == {1: Reason.COPIED_FROM_TICKET(ticket=4710)}
+
+
 def test_the_state_that_means_done_is_configured() -> None:
     config = PluginConfig(done_state=7)
     assert closed_gate(pending(1, state=7).event, config) is None

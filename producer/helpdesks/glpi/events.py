@@ -169,7 +169,7 @@ def _task_event(data: Any, delivery_id: str) -> Delivery:
         "user": {"id": item.user.id, "email": None} if item.user else None,
         "date": item.date[:10] if item.date else None,
         "is_private": item.is_private,
-        "copy_of": item.source_item_id or None,
+        "copied_from_ticket": item.source_item_id or None,
     }
     name = "ticket_task.added" if body.event == "new" else "ticket_task.updated"
     incomplete = ["ticket.project_id", "ticket.technician", *(["task.user.email"] if item.user else [])]

@@ -252,6 +252,28 @@ def test_a_purged_task_is_its_deletion(play: Play) -> None:
     assert events(rows) == [{"event": "ticket_task.deleted", "ticket": {"id": 4711}, "task": {"id": 512}}]
 
 
+def test_what_waits_of_a_purged_task_is_dropped(play: Play) -> None:
+    rows = play(add_task(512), add_task(513), update_ticket("status"), act("purge", "TicketTask", 512), ROWS)[
+        -1
+    ]
+    assert named(rows) == [
+        ("ticket_task.added", 4711, 513),
+        ("ticket.updated", 4711, None),
+        ("ticket_task.deleted", 4711, 512),
+    ]
+
+
+def test_what_waits_of_a_purged_ticket_is_dropped_and_of_a_ticket_in_the_bin_it_stays(play: Play) -> None:
+    saves = [update_ticket("status"), add_task(512), act("bin")]
+    in_bin, _, purged = play(*saves, ROWS, act("purge"), ROWS)[-3:]
+    assert named(in_bin) == [
+        ("ticket.updated", 4711, None),
+        ("ticket_task.added", 4711, 512),
+        ("ticket.deleted", 4711, None),
+    ]
+    assert named(purged) == [("ticket.deleted", 4711, None)]
+
+
 def test_another_ticket_is_sent_after_a_purge_and_so_is_one_whose_purge_was_called_off(play: Play) -> None:
     tickets = store(Ticket=[{**TICKET, "_users": {"2": []}}, {**TICKET, "id": 13, "_users": {"2": []}}])
     called_off = {"do": "call off", "id": 4711}

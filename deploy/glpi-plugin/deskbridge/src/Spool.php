@@ -180,6 +180,13 @@ final class Spool
         $DB->update(self::TABLE, ['is_parked' => 0, 'next_try' => 0], $parked ? [true] : ['is_parked' => 0]);
     }
 
+    /** Drop what waits of a ticket, or of a task of it, that was purged: deskbridge would do it before it learns of that. */
+    public function forget(int $ticket, ?int $task = null): void
+    {
+        global $DB;
+        $DB->delete(self::TABLE, ['tickets_id' => $ticket] + ($task === null ? [] : ['tasks_id' => $task]));
+    }
+
     /** Delete one row, or all of them. */
     public function discard(?int $id): void
     {

@@ -129,7 +129,7 @@ final class TicketTab extends CommonGLPI
             'not_done' => __('The task is not done yet; its time is logged when it is.', 'deskbridge'),
             'no_time' => __('The task has no duration, so there is nothing to log.', 'deskbridge'),
             'deleted_there', 'ticket_deleted' => __('It was deleted in GLPI before anything of it was sent.', 'deskbridge'),
-            'copy_of_another' => __('The task is a copy, made when tickets were merged; the time belongs to the original.', 'deskbridge'),
+            'copy_of_another', 'copied_from_ticket' => __('The task is a copy, made when tickets were merged; the time belongs to the original.', 'deskbridge'),
             'private_task' => __('The task is private, and private tasks are not sent.', 'deskbridge'),
             default => match ($known['state']) {
                 'linked', 'done'      => __('It is in Redmine.', 'deskbridge'),

@@ -101,15 +101,22 @@ final class Watch
      * GLPI puts a ticket into the bin, too, that it has merged into another one. What was done there stays done: the time
      * of the originals is logged, that of the copies is not. A deletion would stop what is still on its way.
      * If the tasks were copied, that also holds when a person purges the merged ticket.
+     * What waits of a ticket in the bin stays, since the ticket may come back.
      */
     public static function deleted(Ticket $ticket): void
     {
         $id = (int) $ticket->fields['id'];
+        $is_purge = isset(self::$purging[$id]);
         unset(self::$purging[$id]);
         $is_merge = self::isMerging($ticket);
-        self::quietly(static function () use ($id, $is_merge): void {
+        self::quietly(static function () use ($id, $is_purge, $is_merge): void {
             if (!$is_merge && !TaskCopy::haveSurvived($id)) {
-                self::record($id, static fn (Spool $spool) => $spool->add($id, Event::bare('ticket.deleted', $id)));
+                self::record($id, static function (Spool $spool) use ($id, $is_purge): void {
+                    if ($is_purge) {
+                        $spool->forget($id);
+                    }
+                    $spool->add($id, Event::bare('ticket.deleted', $id));
+                });
             }
         });
     }
@@ -120,6 +127,7 @@ final class Watch
         self::quietly(static function () use ($task): void {
             [$id, $task_id] = [(int) $task->fields['tickets_id'], (int) $task->fields['id']];
             self::record($id, static function (Spool $spool) use ($id, $task_id): void {
+                $spool->forget($id, $task_id);
                 $spool->add($id, Event::bare('ticket_task.deleted', $id, $task_id));
             });
         });

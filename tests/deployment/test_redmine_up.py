@@ -1,0 +1,18 @@
+"""What redmine-up says where nothing is in its cache."""
+
+import os
+import subprocess
+from pathlib import Path
+
+from tests.support.redmine import CANNOT_INSTALL, LAUNCHER
+
+
+def test_a_cache_that_does_not_exist_is_made(tmp_path: Path) -> None:
+    up = subprocess.run(
+        [LAUNCHER / "redmine-up", "--version", "6.0", "--no-install", "--dir", tmp_path / "server"],
+        env=os.environ | {"REDMINE_UP_CACHE": str(tmp_path / "cache")},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert up.returncode == CANNOT_INSTALL, up.stderr
