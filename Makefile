@@ -3,6 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 STAMP := .venv/.installed
 SITE := build/site-tools
+MO := $(patsubst %.po,%.mo,$(wildcard producer/console/languages/*/*.po))
 RUN_FLAGS := $(if $(ONCE),--once,)
 # Test processes, each with a Redis and a PostgreSQL of its own: more than there are cores, since many tests wait.
 # A file's tests share what they start, so a file is one process's; those that take longest come first.
@@ -21,7 +22,7 @@ unexport PYTHONDONTWRITEBYTECODE
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
-install: $(STAMP) ## The venv .venv with everything for use and tests
+install: $(STAMP) $(MO) ## The venv .venv with everything for use and tests
 
 $(STAMP): pyproject.toml requirements.lock
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "Python 3.11 or newer is needed: make PYTHON=/path/to/python3.11 ..."; exit 1; }
@@ -30,6 +31,9 @@ $(STAMP): pyproject.toml requirements.lock
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements.lock
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
 	@touch $@
+
+%.mo: %.po | $(STAMP)
+	@$(BIN)/python -c 'import setup; setup.compile_languages()'
 
 run: install ## Forward sample events on this machine and show what became of each (ONCE=1: end after the table)
 	@$(BIN)/python -m deploy.embedded run $(RUN_FLAGS)

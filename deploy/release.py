@@ -21,6 +21,8 @@ import tomllib
 from collections.abc import Iterable
 from pathlib import Path
 
+from deploy.changelog import BadFragment, assemble
+
 ROOT = Path(__file__).resolve().parents[1]
 EPOCH = "SOURCE_DATE_EPOCH"
 RECIPE = ("deploy/container", "deploy/monitoring", "requirements-runtime.lock")
@@ -64,6 +66,12 @@ def release(into: Path) -> list[Path]:
     """
     if _git("status", "--porcelain", "--untracked-files=no"):
         raise NotReady("commit first: a release is made of the last commit")
+    try:
+        moved = assemble(ROOT)
+    except BadFragment as fault:
+        raise NotReady(str(fault)) from fault
+    if moved:
+        raise NotReady(f"{moved} fragments were moved into CHANGELOG.md: cut it, commit, and run this again")
     if not shutil.which("dpkg-deb"):
         raise NotReady("a release is made on the Debian that its package is for: there is no dpkg-deb here")
     os.umask(0o022)

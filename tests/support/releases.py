@@ -8,6 +8,8 @@ import shutil
 import subprocess
 from pathlib import Path
 
+from deploy.changelog import assemble
+
 ROOT = Path(__file__).resolve().parents[2]
 UNRELEASED = "## Unreleased\n"
 AUTHOR = {
@@ -36,6 +38,7 @@ def committed(into: Path) -> Path:
         if (ROOT / name).exists():
             (into / name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copy(ROOT / name, into / name)
+    assemble(into)
     changelog = into / "CHANGELOG.md"
     changelog.write_text(cut(changelog.read_text(encoding="utf-8"), version()), encoding="utf-8")
     for command in (("init", "-q"), ("add", "--all", "--force"), ("commit", "-q", "-m", "a release")):
