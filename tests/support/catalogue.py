@@ -18,7 +18,7 @@ from babel.messages.mofile import write_mo
 from babel.messages.pofile import read_po, write_po
 from jinja2.ext import babel_extract
 
-from producer.admin.doctor.finding import RECORDS
+from producer.admin.doctor.examination import RECORDS
 from producer.admin.knowledge.record import parse_record
 from producer.console.drawing.markdown import texts_of
 from shared.notices.kinds import Kind

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from typer.testing import CliRunner
 
 import shared.notices
-from producer.admin.doctor.finding import RECORDS
+from producer.admin.doctor.examination import RECORDS
 from producer.admin.knowledge.record import NotARecord, faults_between, faults_of, parse_record
 from producer.commands.main import app
 from shared.notices.changes import Did

@@ -4,50 +4,34 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Collection, Generator, Iterator, Mapping
+from collections.abc import Collection, Generator, Iterator
 from contextlib import suppress
 from contextvars import copy_context
 from queue import Empty, SimpleQueue
 
 from sqlalchemy.exc import SQLAlchemyError
 
-from producer.admin.doctor import helpdesk, live, services, setup, templates, tracker, work
-from producer.admin.doctor.finding import RECORDS, CheckResult, Status, unknown
+from producer.admin.doctor import (
+    helpdesk,  # noqa: F401 (each of these registers its checks)
+    live,
+    services,
+    setup,
+    templates,  # noqa: F401
+    tracker,
+    work,  # noqa: F401
+)
+from producer.admin.doctor.checks import RECORDS, Check, Glance, Group, checks, parts, registered
+from producer.admin.doctor.finding import CheckResult, Status, unknown
 from producer.admin.doctor.installation import Installation
 from shared.errors import BridgeError
 from shared.notices.doctor_service import ServiceFinding
 
 __all__ = ["RECORDS", "CheckResult", "Installation", "Status", "examine", "examine_helpdesk"]
 
-Check = Callable[[Installation], Iterator[CheckResult]]
-LOCAL: tuple[Check, ...] = (setup.metadata, setup.text_formatting, *work.CHECKS, *helpdesk.CHECKS)
+LOCAL = checks(Group.CACHE, Group.WORK, Group.HELPDESK)
 """What the database and the helpdesk tell."""
-LIVE: tuple[Check, ...] = (*tracker.CHECKS, *setup.CHECKS, *templates.CHECKS)
+LIVE = checks(Group.TRACKER, Group.SETTINGS, Group.TEMPLATES)
 """What only the tracker can confirm."""
-AT_A_GLANCE: tuple[Check, ...] = (
-    services.writes,
-    work.on_the_way,
-    helpdesk.refused,
-    helpdesk.silence,
-)
-"""What the first page of the console looks at as well, beside what it has in its own words."""
-WHERE_NOTED: Mapping[str, Check] = {
-    "authors": work.authors,
-    "issue statuses": work.issue_statuses,
-    "fields": work.fields,
-    "ids": setup.defaults,
-    "metadata": setup.metadata,
-}
-"""What it looks at only where a look at everything has found that there is something."""
-AT_A_GLANCE_IN_REDIS: tuple[Check, ...] = (
-    services.redis,
-    services.unable,
-    services.others,
-    services.worker_clocks,
-    services.rate_limit,
-    services.slowness,
-)
-"""Likewise, of what Redis holds: each waits for one that does not answer."""
 
 
 def examine(installation: Installation) -> Iterator[CheckResult]:
@@ -63,7 +47,7 @@ def examine(installation: Installation) -> Iterator[CheckResult]:
     for result in _examine(installation):
         well[result.check] = well.get(result.check, True) and result.status is Status.OK
         yield result
-    for check in RECORDS:
+    for check in parts():
         if check not in well:
             late = ServiceFinding.NOT_REACHED_IN_TIME(seconds=installation.limit_s)
             yield unknown(check, late if installation.is_late else ServiceFinding.NOT_LOOKED_AT())
@@ -138,13 +122,15 @@ def at_a_glance(
     Args:
         installation: the installation.
         asks_redis: whether Redis is asked, too.
-        noted: of which checks (`WHERE_NOTED`) there is something to tell.
+        noted: of which parts (those with `Glance.NOTED`) there is something to tell.
     """
     found: list[CheckResult] = []
-    in_redis = AT_A_GLANCE_IN_REDIS if asks_redis else ()
-    for check in (*AT_A_GLANCE, *in_redis, *(WHERE_NOTED[one] for one in noted)):
+    looks = {glance: [one for one in registered() if one.glance is glance] for glance in Glance}
+    looked_at = looks[Glance.ALWAYS] + (looks[Glance.IN_REDIS] if asks_redis else [])
+    looked_at += [one for part in noted for one in looks[Glance.NOTED] if part in one.parts]
+    for look in looked_at:
         with suppress(SQLAlchemyError):  # which the first of them names
-            found += check(installation)
+            found += look.function(installation)
     return [one for one in found if one.status is not Status.OK]
 
 
@@ -155,7 +141,7 @@ def examine_helpdesk(installation: Installation) -> Iterator[CheckResult]:
         installation: the installation.
     """
     if (yield from _all(services.database, installation)):
-        for check in helpdesk.CHECKS:
+        for check in checks(Group.HELPDESK):
             yield from check(installation)
 
 

@@ -5,57 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 
+from producer.admin.doctor.checks import RECORDS as RECORDS
 from producer.admin.showing.shapes import Shape
 from shared.notices.notice import Notice, notice_json
 from shared.notices.render import because, sentence
-
-RECORDS = {
-    "database": "KB-SERVICE-001",
-    "migrations": "KB-SERVICE-002",
-    "redis": "KB-SERVICE-003",
-    "installation": "KB-SERVICE-003",
-    "broker": "KB-SERVICE-004",
-    "worker": "KB-SERVICE-005",
-    "beat": "KB-SERVICE-006",
-    "clock": "KB-SERVICE-007",
-    "producer": "KB-SERVICE-008",
-    "console": "KB-SERVICE-009",
-    "api key": "KB-SETUP-001",
-    "tracker": "KB-TRACKER-001",
-    "administrator": "KB-TRACKER-002",
-    "impersonation": "KB-TRACKER-004",
-    "calls": "KB-TRACKER-008",
-    "rate limit": "KB-TRACKER-008",
-    "modules": "KB-TRACKER-005",
-    "activity": "KB-TRACKER-006",
-    "custom fields": "KB-TRACKER-003",
-    "links": "KB-SETUP-002",
-    "role": "KB-SETUP-003",
-    "statuses": "KB-SETUP-004",
-    "metadata": "KB-SETUP-005",
-    "people": "KB-SETUP-006",
-    "ids": "KB-SETUP-007",
-    "text formatting": "KB-SETUP-008",
-    "templates": "KB-TEMPLATE-001",
-    "dry runs": "KB-TEMPLATE-002",
-    "pending": "KB-WORK-001",
-    "on the way": "KB-TRACKER-012",
-    "held": "KB-WORK-002",
-    "failed": "KB-WORK-003",
-    "recovery": "KB-WORK-004",
-    "authors": "KB-WORK-005",
-    "issue statuses": "KB-SETUP-004",
-    "fields": "KB-WORK-007",
-    "helpdesk events": "KB-HELPDESK-001",
-    "deliveries": "KB-HELPDESK-002",
-    "helpdesk API": "KB-HELPDESK-003",
-    "reconciliation": "KB-HELPDESK-004",
-    "refused": "KB-HELPDESK-005",
-    "queue": "KB-HELPDESK-005",
-    "skipped": "KB-HELPDESK-006",
-    "done state": "KB-HELPDESK-007",
-}
-"""Each check and the knowledge record that says more about it (producer/admin/knowledge/records)."""
 
 
 class Status(StrEnum):
@@ -72,7 +25,7 @@ class CheckResult:
     """The status of one part.
 
     Attributes:
-        check: a key of RECORDS.
+        check: the part, a key of RECORDS.
         found: what was found.
     """
 

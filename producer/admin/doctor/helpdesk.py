@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from datetime import UTC, datetime
 
+from producer.admin.doctor.checks import Glance, Group, check, glimpse
 from producer.admin.doctor.finding import CheckResult, failure, ok, warning
 from producer.admin.doctor.installation import Installation
 from shared.helpdesk.configured import configured_lookup
@@ -25,6 +26,7 @@ LATELY, ENOUGH = 1000, 10
 WAS_DONE = (EventState.DONE, EventState.FAILED, EventState.HELD)
 
 
+@check(Group.HELPDESK, {"helpdesk events": "KB-HELPDESK-001"})
 def events(installation: Installation) -> Iterator[CheckResult]:
     """Events have come in lately."""
     with installation.store.transaction() as tx:
@@ -38,18 +40,11 @@ def events(installation: Installation) -> Iterator[CheckResult]:
     yield warning("helpdesk events", found) if is_quiet else ok("helpdesk events", found)
 
 
-def silence(installation: Installation) -> Iterator[CheckResult]:
-    """Events have come in lately, if any ever has: in one statement, by this machine's clock."""
-    with installation.store.transaction() as tx:
-        newest = tx.journal.newest_received()
-    if newest and (found := (datetime.now(UTC) - newest).total_seconds()) > _quiet_s(installation):
-        yield warning("helpdesk events", HelpdeskFinding.LAST_EVENT(minutes=found / 60))
-
-
 def _quiet_s(installation: Installation) -> float:
     return installation.settings.quiet_hours * 3600
 
 
+@check(Group.HELPDESK, {"refused": "KB-HELPDESK-005"}, glance=Glance.ALWAYS)
 def refused(installation: Installation) -> Iterator[CheckResult]:
     """The producers have refused nothing since they accepted a delivery last."""
     with installation.store.transaction() as tx:
@@ -77,6 +72,16 @@ def _refused_by(producer: Producer) -> Iterator[CheckResult]:
             yield warning("refused", HelpdeskFinding.DELIVERIES_REFUSED(**about, **what))
 
 
+@glimpse(Group.HELPDESK, "helpdesk events", Glance.ALWAYS)
+def silence(installation: Installation) -> Iterator[CheckResult]:
+    """Events have come in lately, if any ever has: in one statement, by this machine's clock."""
+    with installation.store.transaction() as tx:
+        newest = tx.journal.newest_received()
+    if newest and (found := (datetime.now(UTC) - newest).total_seconds()) > _quiet_s(installation):
+        yield warning("helpdesk events", HelpdeskFinding.LAST_EVENT(minutes=found / 60))
+
+
+@check(Group.HELPDESK, {"queue": "KB-HELPDESK-005"})
 def queue(installation: Installation) -> Iterator[CheckResult]:
     """The helpdesk's plugin keeps nothing that was refused."""
     with installation.store.transaction() as tx:
@@ -103,6 +108,7 @@ def queue(installation: Installation) -> Iterator[CheckResult]:
         yield (warning if found.code == HelpdeskFinding.EVENTS_PARKED else ok)("queue", found)
 
 
+@check(Group.HELPDESK, {"skipped": "KB-HELPDESK-006"})
 def skipped(installation: Installation) -> Iterator[CheckResult]:
     """No ticket was left out for want of a link."""
     with installation.store.transaction() as tx:
@@ -128,6 +134,7 @@ def skipped(installation: Installation) -> Iterator[CheckResult]:
         yield ok("skipped", HelpdeskFinding.NOTHING_UNLINKED())
 
 
+@check(Group.HELPDESK, {"done state": "KB-HELPDESK-007"})
 def done_state(installation: Installation) -> Iterator[CheckResult]:
     """Of the ticket tasks that came in lately some were Done, or they were too few to tell."""
     with installation.store.transaction() as tx:
@@ -144,6 +151,7 @@ def done_state(installation: Installation) -> Iterator[CheckResult]:
         )
 
 
+@check(Group.HELPDESK, {"deliveries": "KB-HELPDESK-002"})
 def unreadable(installation: Installation) -> Iterator[CheckResult]:
     """Every delivery could be read, or the helpdesk was asked since for what was in it."""
     with installation.store.transaction() as tx:
@@ -157,6 +165,7 @@ def unreadable(installation: Installation) -> Iterator[CheckResult]:
         yield failure("deliveries", HelpdeskFinding.DELIVERIES_UNREADABLE(count=count))
 
 
+@check(Group.HELPDESK, {"helpdesk API": "KB-HELPDESK-003"})
 def api(installation: Installation) -> Iterator[CheckResult]:
     """The helpdesk's API can be asked, and its clock agrees."""
     lookup = configured_lookup(installation.settings)
@@ -175,6 +184,7 @@ def api(installation: Installation) -> Iterator[CheckResult]:
         yield ok("helpdesk API", HelpdeskFinding.HELPDESK_API_ANSWERS(seconds=seconds))
 
 
+@check(Group.HELPDESK, {"reconciliation": "KB-HELPDESK-004"})
 def reconciled(installation: Installation) -> Iterator[CheckResult]:
     """The helpdesk was compared with the journal lately, and nothing had been missed."""
     if configured_lookup(installation.settings) is None:
@@ -188,6 +198,3 @@ def reconciled(installation: Installation) -> Iterator[CheckResult]:
         yield warning("reconciliation", HelpdeskFinding.EVENTS_WERE_MISSED(count=mark.missing))
     else:
         yield ok("reconciliation", HelpdeskFinding.NOTHING_WAS_MISSED())
-
-
-CHECKS = (events, refused, queue, skipped, done_state, unreadable, api, reconciled)

@@ -9,42 +9,13 @@ from redis import Redis
 from redis.exceptions import RedisError
 
 from producer.admin.doctor import examination
-from producer.admin.doctor.finding import RECORDS, CheckResult, Status
+from producer.admin.doctor.checks import RECORDS, is_fresher
+from producer.admin.doctor.finding import CheckResult, Status
 from producer.admin.doctor.installation import Installation
-from shared.notices.doctor_service import ServiceFinding
-from shared.notices.doctor_setup import SetupFinding
-from shared.notices.doctor_tracker import TrackerFinding
-from shared.notices.doctor_work import WorkFinding
 from shared.notices.notice import Notice, from_json, notice_json
 from shared.redis import examination as stored
 
 WRONG = (Status.FAILURE, Status.WARNING)
-FRESHER = (
-    "database",
-    "redis",
-    "installation",
-    "on the way",
-    "refused",
-    "helpdesk events",
-    "clock",
-    "rate limit",
-    "issue statuses",
-    "fields",
-    "metadata",
-    "pending",
-    "failed",
-    "held",
-    "worker",
-    "recovery",
-)
-"""Checks that the console's first page makes itself, whenever it is shown."""
-FRESHER_CODES = (
-    ServiceFinding.CALLS_SLOW,
-    WorkFinding.AUTHORS_WRONG,
-    SetupFinding.CONFIG_ID_UNKNOWN,
-    TrackerFinding.NOTHING_LINKED,
-)
-"""What it finds itself of checks that find more than that."""
 
 
 def examined(installation: Installation) -> list[CheckResult]:
@@ -75,7 +46,7 @@ def found_last(redis: Redis) -> list[CheckResult]:
     except RedisError:
         return []
     found = [one for one in map(_result, rows) if one]
-    return [one for one in found if one.check not in FRESHER and one.found.code not in FRESHER_CODES]
+    return [one for one in found if not is_fresher(one.check, one.found.code)]
 
 
 def _result(row: dict[str, Any]) -> CheckResult | None:

@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 from redis.exceptions import RedisError
 from sqlalchemy.exc import SQLAlchemyError
 
+from producer.admin.doctor.checks import Glance, Group, check, glimpse
 from producer.admin.doctor.finding import CheckResult, failure, ok, warning
 from producer.admin.doctor.installation import Installation
 from producer.admin.showing import redis_health as health
@@ -40,6 +41,7 @@ HINDRANCES = {
 }
 
 
+@check(Group.SERVICES, {"database": "KB-SERVICE-001", "migrations": "KB-SERVICE-002"})
 def database(installation: Installation) -> Iterator[CheckResult]:
     """The database answers, and its tables are those of this version."""
     settings, name = installation.settings, installation.store.database.name
@@ -78,6 +80,7 @@ def _hindrance(installation: Installation) -> CheckResult | None:
     return failure("database", HINDRANCES[found.kind](name=database.name, error=found.error))
 
 
+@glimpse(Group.SERVICES, "database", Glance.ALWAYS)
 def writes(installation: Installation) -> Iterator[CheckResult]:
     """An event can be committed now."""
     if not installation.store.database.takes_writes():
@@ -93,6 +96,7 @@ def _kind(installation: Installation) -> str:
     return installation.store.database.engine.dialect.name
 
 
+@check(Group.SERVICES, {"redis": "KB-SERVICE-003"}, glance=Glance.IN_REDIS)
 def redis(installation: Installation) -> Iterator[CheckResult]:
     """Redis answers, and keeps what it is given."""
     try:
@@ -109,6 +113,23 @@ def redis(installation: Installation) -> Iterator[CheckResult]:
         yield ok("redis", ServiceFinding.REDIS_ANSWERS())
 
 
+@glimpse(Group.SERVICES, "worker", Glance.IN_REDIS)
+def unable(installation: Installation) -> Iterator[CheckResult]:
+    """Each worker that is alive can open the stored API key; if none can, nothing is sent."""
+    heartbeats = Heartbeats(installation.redis)
+    try:
+        alive = [one for one in heartbeats.seen(WORKER) if one.seconds <= ALIVE_S]
+        found = [one for one in heartbeats.unable(WORKER) if one.seconds <= ALIVE_S]
+    except RedisError:
+        return
+    for one in found:
+        result = failure if len(found) >= len(alive) else warning
+        yield result(
+            "worker", ServiceFinding.WORKER_CANNOT_OPEN_KEY(host=one.process.host, pid=one.process.pid)
+        )
+
+
+@check(Group.SERVICES, {"installation": "KB-SERVICE-003"}, glance=Glance.IN_REDIS)
 def others(installation: Installation) -> Iterator[CheckResult]:
     """No other installation uses the same Redis database."""
     try:
@@ -131,6 +152,7 @@ def others(installation: Installation) -> Iterator[CheckResult]:
     )
 
 
+@check(Group.SERVICES, {"broker": "KB-SERVICE-004"})
 def broker(installation: Installation) -> Iterator[CheckResult]:
     """The broker accepts rings."""
     if installation.is_broker_answering():
@@ -139,6 +161,7 @@ def broker(installation: Installation) -> Iterator[CheckResult]:
         yield failure("broker", ServiceFinding.BROKER_UNREACHABLE())
 
 
+@check(Group.SERVICES, {"worker": "KB-SERVICE-005", "beat": "KB-SERVICE-006", "console": "KB-SERVICE-009"})
 def processes(installation: Installation) -> Iterator[CheckResult]:
     """A worker and a beat were alive recently, and a console where one is used."""
     heartbeats = Heartbeats(installation.redis)
@@ -169,21 +192,7 @@ def evictions(installation: Installation) -> Iterator[CheckResult]:
         yield failure("redis", lost)
 
 
-def unable(installation: Installation) -> Iterator[CheckResult]:
-    """Each worker that is alive can open the stored API key; if none can, nothing is sent."""
-    heartbeats = Heartbeats(installation.redis)
-    try:
-        alive = [one for one in heartbeats.seen(WORKER) if one.seconds <= ALIVE_S]
-        found = [one for one in heartbeats.unable(WORKER) if one.seconds <= ALIVE_S]
-    except RedisError:
-        return
-    for one in found:
-        result = failure if len(found) >= len(alive) else warning
-        yield result(
-            "worker", ServiceFinding.WORKER_CANNOT_OPEN_KEY(host=one.process.host, pid=one.process.pid)
-        )
-
-
+@check(Group.SERVICES, {"calls": "KB-TRACKER-008"})
 def calls(installation: Installation) -> Iterator[CheckResult]:
     """How many calls each worker makes to the tracker at once, and why no more."""
     try:
@@ -197,34 +206,7 @@ def calls(installation: Installation) -> Iterator[CheckResult]:
         yield ok("calls", ServiceFinding.NO_CALLS_LATELY())
 
 
-def slowness(installation: Installation) -> Iterator[CheckResult]:
-    """The workers' calls have not been slow lately."""
-    try:
-        seconds = seconds_per_call(installation.redis)
-    except RedisError:
-        return
-    if seconds and seconds > SLOW_S:
-        yield warning("tracker", ServiceFinding.CALLS_SLOW(seconds=seconds))
-
-
-def rate_limit(installation: Installation) -> Iterator[CheckResult]:
-    """The rate limit that workers keep, or else that of this command, lets work go on."""
-    try:
-        found = turns(installation.redis)
-    except RedisError:
-        return
-    rate = found.rate if found else installation.settings.rate_limit
-    if not rate:
-        yield ok("rate limit", ServiceFinding.NO_RATE_LIMIT())
-    elif rate < SLOWEST_RATE:
-        seconds = found.wait_s if found and found.wait_s else None
-        yield warning(
-            "rate limit", ServiceFinding.RATE_LIMIT_LOW(rate=rate, hourly=rate * 3600, seconds=seconds)
-        )
-    else:
-        yield ok("rate limit", ServiceFinding.RATE_LIMIT_KEPT(rate=rate))
-
-
+@check(Group.SERVICES, {"producer": "KB-SERVICE-008"})
 def producer(installation: Installation) -> Iterator[CheckResult]:
     """A producer was alive recently."""
     with installation.store.transaction() as tx:
@@ -248,6 +230,7 @@ def _last(seen: Sequence[ProcessSign | Producer]) -> dict[str, float]:
     return {"seconds": seen[0].seconds} if seen else {}
 
 
+@check(Group.SERVICES, {"clock": "KB-SERVICE-007"})
 def clocks(installation: Installation) -> Iterator[CheckResult]:
     """The clocks of this machine, the database, the workers' machines and the tracker agree."""
     yield from worker_clocks(installation)
@@ -267,6 +250,7 @@ def clocks(installation: Installation) -> Iterator[CheckResult]:
         )
 
 
+@glimpse(Group.SERVICES, "clock", Glance.IN_REDIS)
 def worker_clocks(installation: Installation) -> Iterator[CheckResult]:
     """The clock of each machine with a worker is the database's."""
     try:
@@ -280,3 +264,33 @@ def worker_clocks(installation: Installation) -> Iterator[CheckResult]:
         code = ServiceFinding.WORKER_CLOCK_AHEAD if ahead_s > 0 else ServiceFinding.WORKER_CLOCK_BEHIND
         result = failure if abs(ahead_s) > CLOCK_FAILURE_S else warning
         yield result("clock", code(host=host, seconds=abs(ahead_s)))
+
+
+@check(Group.SERVICES, {"rate limit": "KB-TRACKER-008"}, glance=Glance.IN_REDIS)
+def rate_limit(installation: Installation) -> Iterator[CheckResult]:
+    """The rate limit that workers keep, or else that of this command, lets work go on."""
+    try:
+        found = turns(installation.redis)
+    except RedisError:
+        return
+    rate = found.rate if found else installation.settings.rate_limit
+    if not rate:
+        yield ok("rate limit", ServiceFinding.NO_RATE_LIMIT())
+    elif rate < SLOWEST_RATE:
+        seconds = found.wait_s if found and found.wait_s else None
+        yield warning(
+            "rate limit", ServiceFinding.RATE_LIMIT_LOW(rate=rate, hourly=rate * 3600, seconds=seconds)
+        )
+    else:
+        yield ok("rate limit", ServiceFinding.RATE_LIMIT_KEPT(rate=rate))
+
+
+@glimpse(Group.SERVICES, "tracker", Glance.IN_REDIS, only=(ServiceFinding.CALLS_SLOW,))
+def slowness(installation: Installation) -> Iterator[CheckResult]:
+    """The workers' calls have not been slow lately."""
+    try:
+        seconds = seconds_per_call(installation.redis)
+    except RedisError:
+        return
+    if seconds and seconds > SLOW_S:
+        yield warning("tracker", ServiceFinding.CALLS_SLOW(seconds=seconds))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC
 
+from producer.admin.doctor.checks import Glance, Group, check, glimpse
 from producer.admin.doctor.finding import CheckResult, failure, ok, warning
 from producer.admin.doctor.installation import Installation
 from producer.admin.people.people import HelpdeskUser as Mapped
@@ -31,6 +32,7 @@ CHECKS_OF = {"default_role_id": "role", "default_activity_id": "activity"}
 """Checks of their own."""
 
 
+@check(Group.KEY, {"api key": "KB-SETUP-001"})
 def api_key(installation: Installation) -> Iterator[CheckResult]:
     """The API key is stored, and can be opened."""
     with installation.store.transaction() as tx:
@@ -49,6 +51,7 @@ def api_key(installation: Installation) -> Iterator[CheckResult]:
         yield warning("api key", SetupFinding.API_KEY_OLD_ENCRYPTION())
 
 
+@check(Group.CACHE, {"metadata": "KB-SETUP-005"}, glance=Glance.NOTED)
 def metadata(installation: Installation) -> Iterator[CheckResult]:
     """The cache is filled, and fresh."""
     with installation.store.transaction() as tx:
@@ -67,6 +70,7 @@ def metadata(installation: Installation) -> Iterator[CheckResult]:
         yield ok("metadata", SetupFinding.METADATA_CURRENT(at=at))
 
 
+@check(Group.SETTINGS, {"ids": "KB-SETUP-007", "role": "KB-SETUP-003", "activity": "KB-TRACKER-006"})
 def ids(installation: Installation) -> Iterator[CheckResult]:
     """Every id of the plugin config exists on the tracker."""
     with installation.store.transaction() as tx:
@@ -78,6 +82,7 @@ def ids(installation: Installation) -> Iterator[CheckResult]:
     yield from _left_out(config, faults)
 
 
+@glimpse(Group.SETTINGS, "ids", Glance.NOTED, only=(SetupFinding.CONFIG_ID_UNKNOWN,))
 def defaults(installation: Installation) -> Iterator[CheckResult]:
     """Every id of the plugin config that is set exists on the tracker."""
     with installation.store.transaction() as tx:
@@ -103,6 +108,7 @@ def _left_out(config: PluginConfig, faults: dict[str, Notice]) -> Iterator[Check
         yield ok("activity", SetupFinding.ACTIVITY_KNOWN(activity_id=config.default_activity_id))
 
 
+@check(Group.SETTINGS)
 def memberships(installation: Installation) -> Iterator[CheckResult]:
     """An e-mail address alone lets nobody into a private project."""
     with installation.store.transaction() as tx:
@@ -115,6 +121,7 @@ def memberships(installation: Installation) -> Iterator[CheckResult]:
         yield warning("role", why)
 
 
+@check(Group.CACHE, {"text formatting": "KB-SETUP-008"})
 def text_formatting(installation: Installation) -> Iterator[CheckResult]:
     """It is known how the tracker renders descriptions: its API does not tell."""
     with installation.store.transaction() as tx:
@@ -125,6 +132,7 @@ def text_formatting(installation: Installation) -> Iterator[CheckResult]:
         yield ok("text formatting", SetupFinding.FORMATTING_KNOWN(formatting=config.text_formatting))
 
 
+@check(Group.SETTINGS, {"statuses": "KB-SETUP-004"})
 def statuses(installation: Installation) -> Iterator[CheckResult]:
     """Every status that events have named is mapped, and to one that exists."""
     with installation.store.transaction() as tx:
@@ -145,6 +153,7 @@ def statuses(installation: Installation) -> Iterator[CheckResult]:
         yield ok("statuses", SetupFinding.STATUSES_MAPPED(mapped=len(config.status_map)))
 
 
+@check(Group.SETTINGS, {"people": "KB-SETUP-006"})
 def people(installation: Installation) -> Iterator[CheckResult]:
     """Everybody named in events has a tracker user."""
     found = user_map(installation.store)
@@ -228,6 +237,3 @@ def _deleted_among(installation: Installation, people: Sequence[Mapped]) -> list
     with installation.store.transaction() as tx:
         was = {**tx.people.pins(), **tx.people.overrides()}
     return [one for one in people if was.get(one.helpdesk_user_id) in installation.deleted]
-
-
-CHECKS = (ids, memberships, statuses, people)

@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
+from producer.admin.doctor.checks import Group, check
 from producer.admin.doctor.finding import CheckResult, ok, warning
 from producer.admin.doctor.installation import Installation
 from producer.admin.dryrun.run import DryRuns
@@ -37,6 +38,7 @@ CREATING = (Operation.ISSUE_CREATE, Operation.TIME_ENTRY_CREATE)
 """Operations that the worker makes alone; a project's form asks for what is required."""
 
 
+@check(Group.TEMPLATES, {"templates": "KB-TEMPLATE-001"})
 def in_force(installation: Installation) -> Iterator[CheckResult]:
     """Each template in force can be rendered."""
     with installation.store.transaction() as tx:
@@ -52,6 +54,7 @@ def in_force(installation: Installation) -> Iterator[CheckResult]:
         yield ok("templates", WorkFinding.TEMPLATES_NOT_USED())
 
 
+@check(Group.TEMPLATES)
 def up_to_date(installation: Installation) -> Iterator[CheckResult]:
     """Each template in force names only what the tracker has: it silently ignores an unknown field or status."""
     with installation.store.transaction() as tx:
@@ -77,6 +80,7 @@ def _is_literal(template: ActiveTemplate, payload: dict[str, Any], hint: Explana
     return json.dumps(value, ensure_ascii=False) in template.body
 
 
+@check(Group.TEMPLATES, {"custom fields": "KB-TRACKER-003"})
 def custom_fields(installation: Installation) -> Iterator[CheckResult]:
     """No custom field is required that is not sent."""
     with installation.store.transaction() as tx:
@@ -102,6 +106,7 @@ def custom_fields(installation: Installation) -> Iterator[CheckResult]:
         yield ok("custom fields", WorkFinding.CUSTOM_FIELDS_SENT())
 
 
+@check(Group.TEMPLATES, {"dry runs": "KB-TEMPLATE-002"})
 def left_by_dry_runs(installation: Installation) -> Iterator[CheckResult]:
     """Dry runs have left nothing on the tracker."""
     left = DryRuns(installation.store, installation.connect).left()
@@ -138,6 +143,3 @@ def _payload(tx: Transaction, template: ActiveTemplate) -> dict[str, Any] | Temp
         )
     except TemplateError as fault:
         return fault
-
-
-CHECKS = (in_force, up_to_date, custom_fields, left_by_dry_runs)

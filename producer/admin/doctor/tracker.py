@@ -7,6 +7,7 @@ import time
 from collections.abc import Collection, Iterator
 from datetime import UTC, datetime
 
+from producer.admin.doctor.checks import Glance, Group, check
 from producer.admin.doctor.finding import CheckResult, failure, ok, unknown, warning
 from producer.admin.doctor.installation import Installation
 from shared.errors import ImpersonationRefused, SettingsError, TrackerClosed, TrackerError
@@ -31,6 +32,10 @@ GONE = {
 }
 
 
+@check(
+    Group.CONNECTION,
+    {"tracker": "KB-TRACKER-001", "administrator": "KB-TRACKER-002", "impersonation": "KB-TRACKER-004"},
+)
 def connection(installation: Installation) -> Iterator[CheckResult]:
     """The tracker answers this key as it answers an administrator's; lists would answer anybody."""
     try:
@@ -98,6 +103,12 @@ def _impersonation(client: TrackerClient) -> Iterator[CheckResult]:
     yield failure("impersonation", problem)
 
 
+@check(
+    Group.TRACKER,
+    {"modules": "KB-TRACKER-005", "links": "KB-SETUP-002"},
+    glance=Glance.OWN_WORDS,
+    only=(TrackerFinding.NOTHING_LINKED,),
+)
 def projects(installation: Installation) -> Iterator[CheckResult]:
     """Each link leads to an active project with the modules, the category and the activity that are needed."""
     with installation.store.transaction() as tx:
@@ -214,6 +225,3 @@ def _issue_type(project: ProjectNow, issue_type_id: int | None) -> list[CheckRes
     choices = names_of(usable)["choices"]
     why = TrackerFinding.ISSUE_TYPE_NOT_USABLE(issue_type_id=issue_type_id, **project.named, choices=choices)
     return [failure("ids", why)]
-
-
-CHECKS = (projects,)

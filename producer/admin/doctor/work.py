@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping
 
 from redis.exceptions import RedisError
 
+from producer.admin.doctor.checks import Glance, Group, check
 from producer.admin.doctor.finding import CheckResult, failure, ok, warning
 from producer.admin.doctor.installation import Installation
 from producer.admin.records.event_search import RECENT_DAYS
@@ -68,6 +69,7 @@ WHERE_THE_ISSUE_IS = (
 """Causes that lie in the project of an issue that exists: which is looked at only where it is linked."""
 
 
+@check(Group.WORK, {"pending": "KB-WORK-001"}, glance=Glance.OWN_WORDS)
 def pending(installation: Installation) -> Iterator[CheckResult]:
     """No event has waited for long."""
     with installation.store.transaction() as tx:
@@ -96,6 +98,7 @@ def pending(installation: Installation) -> Iterator[CheckResult]:
         yield ok("pending", waiting)
 
 
+@check(Group.WORK, {"on the way": "KB-TRACKER-012"}, glance=Glance.ALWAYS)
 def on_the_way(installation: Installation) -> Iterator[CheckResult]:
     """What is to be created reaches the tracker: a proxy may pass questions on, and answer all else itself."""
     with installation.store.transaction() as tx:
@@ -119,6 +122,7 @@ def _on_the_way(why: Notice | None) -> Notice | None:
     return next((cause for one in within if (cause := _on_the_way(one))), None)
 
 
+@check(Group.WORK, {"held": "KB-WORK-002"}, glance=Glance.OWN_WORDS)
 def held(installation: Installation) -> Iterator[CheckResult]:
     """Nothing waits for a person."""
     with installation.store.transaction() as tx:
@@ -132,6 +136,7 @@ def held(installation: Installation) -> Iterator[CheckResult]:
         yield ok("held", WorkFinding.NOTHING_HELD())
 
 
+@check(Group.WORK, {"failed": "KB-WORK-003"}, glance=Glance.OWN_WORDS)
 def failed(installation: Installation) -> Iterator[CheckResult]:
     """Nothing was refused; what was, by its cause, and whether that is fixed. Deliveries have a check of their own."""
     with installation.store.transaction() as tx:
@@ -179,6 +184,7 @@ def _cause(why: Notice | None) -> Notice | None:
     return next(iter(definite), None) or (_cause(because) if isinstance(because, Notice) else None) or why
 
 
+@check(Group.WORK, {"authors": "KB-WORK-005"}, glance=Glance.NOTED, only=(WorkFinding.AUTHORS_WRONG,))
 def authors(installation: Installation) -> Iterator[CheckResult]:
     """Nothing went out in another's name, and nobody who made something was deleted."""
     with installation.store.transaction() as tx:
@@ -206,6 +212,7 @@ def _orphaned(installation: Installation) -> Iterator[CheckResult]:
         yield warning("authors", WorkFinding.AUTHORS_DELETED(**about))
 
 
+@check(Group.WORK, {"issue statuses": "KB-SETUP-004"}, glance=Glance.NOTED)
 def issue_statuses(installation: Installation) -> Iterator[CheckResult]:
     """The tracker took every status; one that was due without an event is in no list of events."""
     with installation.store.transaction() as tx:
@@ -222,6 +229,7 @@ def issue_statuses(installation: Installation) -> Iterator[CheckResult]:
     yield warning("issue statuses", WorkFinding.STATUSES_NOT_GIVEN(**about))
 
 
+@check(Group.WORK, {"fields": "KB-WORK-007"}, glance=Glance.NOTED)
 def fields(installation: Installation) -> Iterator[CheckResult]:
     """The tracker has new issues as they were sent."""
     with installation.store.transaction() as tx:
@@ -233,6 +241,7 @@ def fields(installation: Installation) -> Iterator[CheckResult]:
         yield ok("fields", WorkFinding.FIELDS_TAKEN(days=RECENT_DAYS))
 
 
+@check(Group.WORK, {"recovery": "KB-WORK-004"}, glance=Glance.OWN_WORDS)
 def recovery(installation: Installation) -> Iterator[CheckResult]:
     """Nobody has forgotten that a backup was restored."""
     with installation.store.transaction() as tx:
@@ -250,6 +259,3 @@ def _paused(installation: Installation) -> Notice | None:
     except RedisError:
         return None
     return paused.reason if paused else None
-
-
-CHECKS = (pending, on_the_way, held, failed, authors, issue_statuses, fields, recovery)

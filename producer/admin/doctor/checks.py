@@ -1,0 +1,134 @@
+"""How a check of the doctor registers itself: its parts, their articles, its group, and who else looks at it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from enum import IntEnum, StrEnum
+from typing import TYPE_CHECKING
+
+from shared.notices.notice import Code
+
+if TYPE_CHECKING:
+    from producer.admin.doctor.finding import CheckResult
+    from producer.admin.doctor.installation import Installation
+
+Check = Callable[["Installation"], Iterator["CheckResult"]]
+
+
+class Group(IntEnum):
+    """What a check belongs to, in the order in which the report names what was not looked at."""
+
+    SERVICES = 1
+    KEY = 2
+    CONNECTION = 3
+    TRACKER = 4
+    SETTINGS = 5
+    CACHE = 6
+    TEMPLATES = 7
+    WORK = 8
+    HELPDESK = 9
+
+
+class Glance(StrEnum):
+    """When the console's first page looks at a part itself."""
+
+    ALWAYS = "always"
+    IN_REDIS = "in Redis"
+    NOTED = "noted"
+    OWN_WORDS = "own words"
+
+
+@dataclass(frozen=True, slots=True)
+class Registered:
+    """A check, or a shorter look at a part of one.
+
+    Attributes:
+        parts: the parts of the report that it finds.
+        glance: when the first page looks, too; None: it does not.
+        only: the codes that the first page finds itself; empty: all of the check's.
+        is_short: whether the first page alone makes it.
+    """
+
+    function: Check
+    group: Group
+    parts: tuple[str, ...]
+    glance: Glance | None
+    only: tuple[Code, ...]
+    is_short: bool
+
+
+RECORDS: dict[str, str] = {}
+"""Each part and the knowledge record that says more about it (producer/admin/knowledge/records)."""
+_REGISTERED: list[Registered] = []
+
+
+def check(
+    group: Group,
+    records: Mapping[str, str] | None = None,
+    *,
+    glance: Glance | None = None,
+    only: tuple[Code, ...] = (),
+) -> Callable[[Check], Check]:
+    """Register a check.
+
+    Args:
+        group: what it belongs to; checks of a group are made in the order in which they are defined.
+        records: each part that it is the first to find, and its knowledge record.
+        glance: when the first page looks, too.
+        only: the codes that the first page finds itself; empty: all of the check's.
+
+    Raises:
+        ValueError: another check has stated one of its parts.
+    """
+    parts = records or {}
+    if twice := RECORDS.keys() & parts.keys():
+        raise ValueError(f"stated twice: {', '.join(sorted(twice))}")
+    RECORDS.update(parts)
+    return _register(group, tuple(parts), glance, only, is_short=False)
+
+
+def glimpse(
+    group: Group, part: str, glance: Glance, *, only: tuple[Code, ...] = ()
+) -> Callable[[Check], Check]:
+    """Register a shorter look at a part, which the first page takes in place of its check.
+
+    Args:
+        group: what its check belongs to.
+        part: the part that it finds.
+        glance: when it is taken.
+        only: the codes that it finds; empty: all of the check's.
+    """
+    return _register(group, (part,), glance, only, is_short=True)
+
+
+def _register(
+    group: Group, parts: tuple[str, ...], glance: Glance | None, only: tuple[Code, ...], *, is_short: bool
+) -> Callable[[Check], Check]:
+    def register(function: Check) -> Check:
+        _REGISTERED.append(Registered(function, group, parts, glance, only, is_short))
+        return function
+
+    return register
+
+
+def registered() -> list[Registered]:
+    """Return what is registered, by group."""
+    return sorted(_REGISTERED, key=lambda one: one.group)
+
+
+def checks(*groups: Group) -> list[Check]:
+    """Return the checks of some groups, in the order of the groups."""
+    return [
+        one.function for group in groups for one in _REGISTERED if one.group is group and not one.is_short
+    ]
+
+
+def parts() -> list[str]:
+    """Return every part of the report."""
+    return [part for one in registered() if not one.is_short for part in one.parts]
+
+
+def is_fresher(part: str, code: str) -> bool:
+    """Tell whether the first page finds something itself."""
+    return any(one.glance and (code in one.only if one.only else part in one.parts) for one in _REGISTERED)

@@ -1,0 +1,47 @@
+"""Each check of the doctor states what belongs to it, once."""
+
+from __future__ import annotations
+
+import pytest
+
+from producer.admin.doctor.checks import Group, check, is_fresher, parts
+from producer.admin.doctor.examination import RECORDS
+from producer.admin.knowledge.shipped import RECORDS as ARTICLES
+from shared.notices import doctor_helpdesk, doctor_service, doctor_setup, doctor_tracker, doctor_work
+from shared.notices.notice import Code
+
+FINDINGS: tuple[type[Code], ...] = (
+    doctor_service.ServiceFinding,
+    doctor_setup.SetupFinding,
+    doctor_tracker.TrackerFinding,
+    doctor_work.WorkFinding,
+    doctor_helpdesk.HelpdeskFinding,
+)
+OF_MANY_CHECKS = doctor_service.ServiceFinding.NOT_LOOKED_AT
+"""What was not looked at has the article of its check."""
+WITH_A_STEP = [one for found in FINDINGS for one in found if one.why and one is not OF_MANY_CHECKS]
+SHIPPED = {one.name.removesuffix(".md") for one in ARTICLES.iterdir()}
+
+
+def test_every_part_has_one_article_that_exists() -> None:
+    assert sorted(parts()) == sorted(RECORDS)
+    assert set(RECORDS.values()) <= SHIPPED
+
+
+@pytest.mark.parametrize(
+    "code", [one for found in FINDINGS for one in found if one.why and one is not OF_MANY_CHECKS], ids=str
+)
+def test_a_finding_that_says_what_to_do_has_an_article_that_exists(code: Code) -> None:
+    assert code.article in SHIPPED
+
+
+def test_a_part_is_stated_once() -> None:
+    with pytest.raises(ValueError, match="stated twice: api key"):
+        check(Group.KEY, {"api key": "KB-SETUP-001"})
+
+
+def test_the_first_page_finds_whole_parts_or_single_codes_of_them() -> None:
+    assert is_fresher("worker", "no_worker")
+    assert is_fresher("authors", "authors_wrong")
+    assert not is_fresher("authors", "authors_deleted")
+    assert not is_fresher("beat", "no_beat")
