@@ -224,7 +224,7 @@ class EventSubjects:
 
     def _after_key(
         self, column: InstrumentedAttribute[Any], key: str, event_ids: Collection[int]
-    ) -> Select[tuple[int, str]]:
+    ) -> Select[int, str]:
         mark = f'"{key}": {{'
         place = self._position(column, mark)
         piece = func.substr(column, place + len(mark) - 1, PIECE)

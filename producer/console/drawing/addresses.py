@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import Any
 from urllib.parse import parse_qsl, urlencode
 
-from producer.console.entry.visitors import own_path
-
+PAGES = "/console"
 PASSING = ("did", "sent", "of")
 """Parameters that say what was done just now."""
 
@@ -35,3 +34,10 @@ def lasting(path: str, query: str) -> str:
     """Return an address without what was done just now."""
     kept = [(name, value) for name, value in parse_qsl(query) if name not in PASSING]
     return f"{path}?{urlencode(kept)}" if kept else path
+
+
+def own_path(text: str) -> str:
+    """Return where to go after signing in: a page of ours and nowhere else."""
+    fine = text == PAGES or text.startswith((f"{PAGES}/", f"{PAGES}?"))
+    plain = all(" " < one < "\x7f" and one != "\\" for one in text)
+    return text if fine and plain and "//" not in text.partition("?")[0] else PAGES

@@ -174,10 +174,3 @@ async def visiting(request: Request) -> None:
 async def fields_of(request: Request) -> Fields:
     """Return what the form of a request was filled in with."""
     return Fields(await request.body())
-
-
-def own_path(text: str) -> str:
-    """Return where to go after signing in: a page of ours and nowhere else."""
-    fine = text == PATH or text.startswith((f"{PATH}/", f"{PATH}?"))
-    plain = all(" " < one < "\x7f" and one != "\\" for one in text)
-    return text if fine and plain and "//" not in text.partition("?")[0] else PATH

@@ -11,7 +11,7 @@ from starlette.responses import HTMLResponse, Response
 
 from producer.admin.access.accounts import AccountRefused
 from producer.admin.access.passwords import TooBusy
-from producer.console.drawing.addresses import address
+from producer.console.drawing.addresses import address, own_path
 from producer.console.drawing.languages import COOKIE, NAMES
 from producer.console.drawing.view import HEADERS
 from producer.console.entry import visitors
@@ -98,14 +98,14 @@ def sign_in_needed(request: Request) -> Response:
 @open_router.get("/sign-in")
 def sign_in_page(request: Request, next: str = "", code: str = "") -> Response:
     """Ask who it is; or, come by a link, only whether to go on."""
-    return sign_in_form(request, next=visitors.own_path(next), code=code)
+    return sign_in_form(request, next=own_path(next), code=code)
 
 
 @open_router.post("/sign-in")
 def sign_in(request: Request, desk: AtDesk, form: Form) -> Response:
     """Begin a session, always a new one."""
     visitors.check_own_page(request)
-    wanted, code = visitors.own_path(form.text("next")), form.text("code")
+    wanted, code = own_path(form.text("next")), form.text("code")
     client = visitors.client_of(request)
     address, name = source_of(client), form.text("name")[:200]
     device = desk.accounts.known_device(
@@ -167,7 +167,7 @@ def sign_out(request: Request, desk: AtDesk) -> Response:
 def choose_language(request: Request, form: Form) -> Response:
     """Keep the language that somebody chose."""
     visitors.check_own_page(request)
-    response = go(visitors.own_path(form.text("next")))
+    response = go(own_path(form.text("next")))
     if form.text("language") in NAMES:
         response.set_cookie(
             COOKIE,

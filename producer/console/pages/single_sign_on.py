@@ -8,6 +8,7 @@ from starlette.responses import Response
 
 from producer.admin.access.accounts import AccountRefused
 from producer.admin.access.passwords import TooBusy
+from producer.console.drawing.addresses import own_path
 from producer.console.entry import visitors
 from producer.console.entry.answers import AtDesk
 from producer.console.entry.oidc import LASTS_S, ProviderFailed, SignOnRefused, SingleSignOn
@@ -28,7 +29,7 @@ open_router = APIRouter(prefix=visitors.PATH, include_in_schema=False)
 @open_router.get("/sign-in/sso")
 def begin(request: Request, next: str = "") -> Response:
     """Lead to the provider; a link, since the pages' policy lets no form lead elsewhere."""
-    sso, wanted = _sso(request), visitors.own_path(next)
+    sso, wanted = _sso(request), own_path(next)
     if refusal := _counted(request, wanted):
         return refusal
     try:
