@@ -216,7 +216,8 @@ class EventSubjects:
         """Return who logged the tasks of some events, of whose payloads nothing else is read."""
         found: dict[int, Any] = {}
         for column in (JournalEvent.payload, JournalEvent.completion):
-            for event_id, piece in self._session.execute(self._after_key(column, "user", event_ids)):
+            rows = self._session.execute(self._after_key(column, "user", event_ids)).all()
+            for event_id, piece in rows:
                 person = _object_at(piece)
                 if person:
                     found.setdefault(event_id, person)
