@@ -7,13 +7,13 @@ from dataclasses import dataclass
 from enum import IntEnum, StrEnum
 from typing import TYPE_CHECKING
 
+from producer.admin.doctor.finding import RECORDS, CheckResult
 from shared.notices.notice import Code
 
 if TYPE_CHECKING:
-    from producer.admin.doctor.finding import CheckResult
     from producer.admin.doctor.installation import Installation
 
-Check = Callable[["Installation"], Iterator["CheckResult"]]
+Check = Callable[["Installation"], Iterator[CheckResult]]
 
 
 class Group(IntEnum):
@@ -58,8 +58,6 @@ class Registered:
     is_short: bool
 
 
-RECORDS: dict[str, str] = {}
-"""Each part and the knowledge record that says more about it (producer/admin/knowledge/records)."""
 _REGISTERED: list[Registered] = []
 
 

@@ -20,8 +20,8 @@ from producer.admin.doctor import (
     tracker,
     work,  # noqa: F401
 )
-from producer.admin.doctor.checks import RECORDS, Check, Glance, Group, checks, parts, registered
-from producer.admin.doctor.finding import CheckResult, Status, unknown
+from producer.admin.doctor.checks import Check, Glance, Group, checks, parts, registered
+from producer.admin.doctor.finding import RECORDS, CheckResult, Status, unknown
 from producer.admin.doctor.installation import Installation
 from shared.errors import BridgeError
 from shared.notices.doctor_service import ServiceFinding

@@ -5,10 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 
-from producer.admin.doctor.checks import RECORDS as RECORDS
 from producer.admin.showing.shapes import Shape
 from shared.notices.notice import Notice, notice_json
 from shared.notices.render import because, sentence
+
+RECORDS: dict[str, str] = {}
+"""Each part and the article that says more about it (producer/admin/knowledge/records); `@check` fills it."""
 
 
 class Status(StrEnum):

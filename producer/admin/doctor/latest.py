@@ -9,8 +9,8 @@ from redis import Redis
 from redis.exceptions import RedisError
 
 from producer.admin.doctor import examination
-from producer.admin.doctor.checks import RECORDS, is_fresher
-from producer.admin.doctor.finding import CheckResult, Status
+from producer.admin.doctor.checks import is_fresher
+from producer.admin.doctor.finding import RECORDS, CheckResult, Status
 from producer.admin.doctor.installation import Installation
 from shared.notices.notice import Notice, from_json, notice_json
 from shared.redis import examination as stored

@@ -25,7 +25,7 @@ from tests.unit.codes.test_sentences import CODES, params_for
 
 
 def as_json(shape: object) -> str:
-    return json.dumps(shape)
+    return json.dumps(shape, default=lambda one: one.printed())
 
 
 RENDERERS: dict[str, Callable[[Notice], str]] = {
