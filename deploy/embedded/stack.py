@@ -158,7 +158,7 @@ class Stack:
 
 def _command(*arguments: str) -> list[str]:
     """Return a command of `deskbridge`, by the interpreter that runs this."""
-    return [sys.executable, "-m", "producer.commands.main", *arguments]
+    return [sys.executable, "-m", "producer.cli.main", *arguments]
 
 
 def _answers(port: int, path: str) -> bool:

@@ -11,9 +11,9 @@ from typer.cli import get_docs_for_click
 
 from deploy.site.markdown import code, link, table
 from deploy.site.tables import RECORDS
-from producer.commands.main import app
+from producer.cli.main import app
 from producer.console.app import create_console
-from producer.hooks.app import create_app
+from producer.intake.app import create_app
 from shared.notices.notice import CODES, Code, Plural
 from shared.process.settings import Settings
 

@@ -9,15 +9,12 @@ from contextlib import asynccontextmanager
 from fastapi import FastAPI
 from starlette.concurrency import run_in_threadpool
 
-from producer.admin.desk import Desk
 from producer.admin.records.transaction import Store
+from producer.admin.services import Services
 from producer.console import refusals
 from producer.console.api import journal, links, setup, templates, tickets, trials
-from producer.console.drawing.assets import Assets
-from producer.console.drawing.languages import Languages
-from producer.console.drawing.view import View
-from producer.console.entry.guard import Guard
-from producer.console.entry.oidc import SingleSignOn
+from producer.console.auth.guard import Guard
+from producer.console.auth.oidc import SingleSignOn
 from producer.console.monitoring import Monitoring
 from producer.console.pages import (
     access,
@@ -42,7 +39,10 @@ from producer.console.pages import (
 from producer.console.pages import (
     templates as template_pages,
 )
-from producer.web.shield import ShieldedApp
+from producer.console.rendering.assets import Assets
+from producer.console.rendering.languages import Languages
+from producer.console.rendering.view import View
+from producer.http.shield import ShieldedApp
 from shared.process.settings import Settings
 from shared.store.tables.database import Database
 
@@ -81,8 +81,8 @@ def create_console(settings: Settings) -> FastAPI:
     """
     store = Store(Database(settings.database_url.get_secret_value(), pool_size=POOL_SIZE))
 
-    desk, assets, languages = Desk(settings, store), Assets(), Languages()
-    monitoring = Monitoring(desk)
+    services, assets, languages = Services(settings, store), Assets(), Languages()
+    monitoring = Monitoring(services)
 
     @asynccontextmanager
     async def lifespan(_app: FastAPI) -> AsyncIterator[None]:
@@ -99,13 +99,13 @@ def create_console(settings: Settings) -> FastAPI:
         openapi_url="/api/openapi.json",
         lifespan=lifespan,
     )
-    app.state.desk, app.state.tries = desk, sign_in.Tries()
-    app.state.examinations = doctor.examinations(desk)
-    app.state.sso = SingleSignOn(settings, desk.vault)
-    app.state.view = View(desk, assets, languages)
+    app.state.services, app.state.tries = services, sign_in.Tries()
+    app.state.examinations = doctor.examinations(services)
+    app.state.sso = SingleSignOn(settings, services.vault)
+    app.state.view = View(services, assets, languages)
     for router in (*ROUTERS, assets.router(), monitoring.router()):
         app.router.routes += router.routes
     refusals.register(app)
     app.add_api_route("/healthz", monitoring.livez, include_in_schema=False)
-    app.add_middleware(Guard, tokens=settings.console_tokens, accounts=desk.accounts, languages=languages)
+    app.add_middleware(Guard, tokens=settings.console_tokens, accounts=services.accounts, languages=languages)
     return app

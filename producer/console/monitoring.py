@@ -8,10 +8,10 @@ from fastapi import APIRouter, Response
 from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
 from starlette.responses import JSONResponse
 
-from producer.admin.desk import Desk
-from producer.console.entry.guard import MONITORED
-from producer.web.problems import Problem
-from producer.web.readiness import FreshLook, told
+from producer.admin.services import Services
+from producer.console.auth.guard import MONITORED
+from producer.http.problems import Problem
+from producer.http.readiness import FreshLook, told
 from shared.monitoring.standing import StandingCollector
 from shared.notices.refusals import Refusal
 from shared.redis.heartbeat import is_there
@@ -24,15 +24,19 @@ class Monitoring:
     """Answers a monitor; however many ask, one thread looks, once a second at most.
 
     Args:
-        desk: the console's collaborators.
+        services: the console's collaborators.
     """
 
-    def __init__(self, desk: Desk) -> None:
+    def __init__(self, services: Services) -> None:
         shown = metrics.registry(
-            "console", StandingCollector(desk.redis, desk.store, quiet_s=desk.settings.quiet_hours * 3600)
+            "console",
+            StandingCollector(services.redis, services.store, quiet_s=services.settings.quiet_hours * 3600),
         )
         self._needed = FreshLook(
-            {"database": lambda: desk.store.database.takes_writes(), "redis": lambda: is_there(desk.redis)}
+            {
+                "database": lambda: services.store.database.takes_writes(),
+                "redis": lambda: is_there(services.redis),
+            }
         )
         self._metrics = FreshLook({"text": lambda: generate_latest(shown)})
 

@@ -12,15 +12,15 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 
+from producer.admin.presenters.failures import why
 from producer.admin.projects.project_forms import FormRefused
 from producer.admin.projects.projects import ProjectInDoubt
 from producer.admin.projects.requests import LinkRefused
-from producer.admin.showing.failures import why
 from producer.admin.templates.templates import TemplateRefused
-from producer.console.entry.database import AGAIN, AGAIN_S, for_the_log, unusable
-from producer.console.entry.visitors import PATH, SignInNeeded
+from producer.console.auth.database import AGAIN, AGAIN_S, for_the_log, unusable
+from producer.console.auth.visitors import PATH, SignInNeeded
 from producer.console.pages.sign_in import sign_in_needed
-from producer.web.problems import Problem
+from producer.http.problems import Problem
 from shared.bodies.contexts import NoContext
 from shared.errors import BridgeError, LockBusy, NotFound, SettingsError, TemplateError, TrackerError
 from shared.notices.access import AccessRefusal

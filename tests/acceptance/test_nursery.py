@@ -41,7 +41,7 @@ def test_a_command_says_and_ends_as_from_nothing(
     one_nursery: Nursery, environ: dict[str, str], tmp_path: Path, command: list[str], more: dict[str, str]
 ) -> None:
     env = environ | more
-    program = [sys.executable, "-m", "producer.commands.main", *command]
+    program = [sys.executable, "-m", "producer.cli.main", *command]
     wanted = subprocess.run(
         program, cwd=tmp_path, env=env, capture_output=True, text=True, timeout=READY_WITHIN_S, check=False
     )

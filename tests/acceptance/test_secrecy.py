@@ -18,7 +18,7 @@ from typer.testing import CliRunner
 
 from deploy.embedded.ports import HOST, free_port
 from deploy.embedded.processes import Child
-from producer.commands.main import app
+from producer.cli.main import app
 from tests.support.events import task, task_event, ticket, ticket_event
 from tests.support.fleet import ROOT, Fleet
 from tests.support.queue import LARGE, SYNC, arguments, celery_app, queue_name

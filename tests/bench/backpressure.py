@@ -30,9 +30,9 @@ from deploy.embedded.ports import HOST, free_port
 from deploy.embedded.postgres import PostgresServer
 from deploy.embedded.redis import RedisServer
 from deploy.sandbox.tracker.control import StandIn
-from producer.hooks.app import append
-from producer.hooks.intake import deliveries
-from producer.hooks.store import Store
+from producer.intake.app import append
+from producer.intake.deliveries import deliveries
+from producer.intake.store import Store
 from shared.connection.connector import Connector
 from shared.connection.vault import Vault
 from shared.redis.circuit_breaker import LONGEST_PAUSE_S

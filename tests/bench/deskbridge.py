@@ -49,7 +49,7 @@ class Deskbridge(Side):
 
     def start_producer(self) -> None:
         """Start the producer."""
-        command = ["producer.commands.main", "producer", "--port", str(self.port)]
+        command = ["producer.cli.main", "producer", "--port", str(self.port)]
         env = {name: value for name, value in self._env.items() if name != "DESKBRIDGE_SECRET_KEYS"}
         child = self._start("producer", command, env)
         child.wait_ready(self._answers)

@@ -26,7 +26,7 @@ from sqlalchemy import Engine, Integer, column, create_engine, select, table, te
 from deploy.embedded.ports import HOST, free_port
 from deploy.sandbox.samples import load_samples
 from deploy.sandbox.tracker.control import StandIn
-from producer.web.connections import server_options
+from producer.http.connections import server_options
 from tests.bench.errors import BrokenRun
 from tests.bench.idle import DONE, QUEUE, TASK
 from tests.bench.load import post, request, send

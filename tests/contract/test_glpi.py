@@ -16,7 +16,7 @@ import pytest
 import requests
 from pydantic import SecretStr
 
-from producer.hooks.app import create_app
+from producer.intake.app import create_app
 from shared.helpdesk.glpi import GlpiLookup
 from shared.helpdesk.lookup import HelpdeskLookup
 from shared.process.settings import Settings

@@ -11,13 +11,13 @@ from fakeredis import FakeRedis
 from pydantic import SecretStr
 
 from producer.admin.configuration import configuration
-from producer.admin.desk import Desk
 from producer.admin.doctor.examination import examine
 from producer.admin.doctor.finding import Status
 from producer.admin.doctor.installation import Installation
 from producer.admin.projects.links import lacking_modules
 from producer.admin.projects.project_forms import FormRefused, ProjectForm
 from producer.admin.records.transaction import Store
+from producer.admin.services import Services
 from shared.errors import NotFound
 from shared.metadata.synchronisation import synchronise
 from shared.notices.invalid import Invalid
@@ -36,12 +36,12 @@ NOT_HERE = {"producer", "refused", "worker", "beat", "helpdesk events"}
 
 
 @pytest.fixture
-def desk(tracker: Tracker, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Desk]:
+def services(tracker: Tracker, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Services]:
     """A deskbridge that is configured for the tracker under test."""
     redis = FakeRedis()
     monkeypatch.setattr("shared.redis.locks.make_redis", lambda *_: redis)
     url, key = SecretStr(f"sqlite:///{tmp_path}/desk.sqlite3"), SecretStr(Fernet.generate_key().decode())
-    made = Desk(Settings(database_url=url, secret_keys=(key,)), Store(Database(url.get_secret_value())))
+    made = Services(Settings(database_url=url, secret_keys=(key,)), Store(Database(url.get_secret_value())))
     make_tables(made.store.database)
     configuration.change(made.store, {"base_url": tracker.base_url})
     configuration.store_api_key(made.store, made.vault, tracker.api_key)
@@ -49,98 +49,100 @@ def desk(tracker: Tracker, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> I
     made.store.database.close()
 
 
-def sync(desk: Desk) -> None:
+def sync(services: Services) -> None:
     """Synchronise, which succeeds."""
-    result = synchronise(desk.store, desk.locks, desk.connector.connect)
+    result = synchronise(services.store, services.locks, services.connector.connect)
     assert result, result.error
 
 
-def entries(desk: Desk, kind: MetadataKind) -> dict[int, Entry]:
+def entries(services: Services, kind: MetadataKind) -> dict[int, Entry]:
     """Return what the cache has of a kind."""
-    with desk.store.transaction() as tx:
+    with services.store.transaction() as tx:
         return {one.tracker_id: one for one in tx.metadata.of_kind(kind)}
 
 
 def test_the_cache_holds_what_the_tracker_offers_and_nothing_that_cannot_be_used(
-    desk: Desk, tracker: Tracker
+    services: Services, tracker: Tracker
 ) -> None:
-    sync(desk)
-    with desk.store.transaction() as tx:
+    sync(services)
+    with services.store.transaction() as tx:
         people = {one.tracker_user_id: one for one in tx.people.cached()}
     assert people[seed.User.ALICE].login == "alice"
     assert people[seed.User.ADMIN].admin
     assert seed.User.DAVE not in people
     assert len(people) == tracker.read("/users.json?limit=1")["total_count"]
-    projects = entries(desk, MetadataKind.PROJECT)
+    projects = entries(services, MetadataKind.PROJECT)
     assert {seed.Project.SUPPORT, seed.Project.NO_TIME} <= projects.keys()
     assert not {seed.Project.CLOSED, seed.Project.ARCHIVED} & projects.keys()
     assert projects[seed.Project.CHILD].details["parent_id"] == seed.Project.SUPPORT
-    assert entries(desk, MetadataKind.CATEGORY).keys() >= {*seed.Category}
-    assert entries(desk, MetadataKind.ROLE).keys() == {*seed.Role}
-    assert entries(desk, MetadataKind.STATUS).keys() == {*seed.Status}
-    assert entries(desk, MetadataKind.ISSUE_TYPE).keys() == {*seed.IssueType}
-    assert not entries(desk, MetadataKind.ACTIVITY)[seed.Activity.LEGACY].details["active"]
-    fields = entries(desk, MetadataKind.CUSTOM_FIELD)
+    assert entries(services, MetadataKind.CATEGORY).keys() >= {*seed.Category}
+    assert entries(services, MetadataKind.ROLE).keys() == {*seed.Role}
+    assert entries(services, MetadataKind.STATUS).keys() == {*seed.Status}
+    assert entries(services, MetadataKind.ISSUE_TYPE).keys() == {*seed.IssueType}
+    assert not entries(services, MetadataKind.ACTIVITY)[seed.Activity.LEGACY].details["active"]
+    fields = entries(services, MetadataKind.CUSTOM_FIELD)
     assert fields.keys() == {*seed.CustomField}
     channel = fields[seed.CustomField.ISSUE_CHANNEL].details
     assert channel["customized_type"] == "issue"
     assert [one["value"] for one in channel["possible_values"]] == ["Phone", "Mail", "Portal"]
 
 
-def test_names_keep_their_emoji(desk: Desk, tracker: Tracker) -> None:
+def test_names_keep_their_emoji(services: Services, tracker: Tracker) -> None:
     name = f"Café 🚒 {unique()}"
     made = tracker.create_project(name=name, identifier=unique())
-    sync(desk)
-    assert entries(desk, MetadataKind.PROJECT)[made.json()["project"]["id"]].name == name
+    sync(services)
+    assert entries(services, MetadataKind.PROJECT)[made.json()["project"]["id"]].name == name
 
 
-def test_activities_of_each_project_are_read_on_demand(desk: Desk) -> None:
-    configuration.change(desk.store, {"project_activities": "true"})
-    sync(desk)
-    usable = entries(desk, MetadataKind.PROJECT)[seed.Project.SUPPORT].details["activity_ids"]
+def test_activities_of_each_project_are_read_on_demand(services: Services) -> None:
+    configuration.change(services.store, {"project_activities": "true"})
+    sync(services)
+    usable = entries(services, MetadataKind.PROJECT)[seed.Project.SUPPORT].details["activity_ids"]
     assert seed.Activity.DEVELOPMENT in usable
     assert seed.Activity.ONSITE not in usable
 
 
-def test_an_invalid_key_leaves_the_cache_as_it_was(desk: Desk) -> None:
-    sync(desk)
-    before = entries(desk, MetadataKind.PROJECT)
-    configuration.store_api_key(desk.store, desk.vault, "0" * 40)
-    assert not synchronise(desk.store, desk.locks, desk.connector.connect)
-    configuration.store_api_key(desk.store, desk.vault, seed.key_of("mallory"))
-    assert not synchronise(desk.store, desk.locks, desk.connector.connect)
-    assert entries(desk, MetadataKind.PROJECT) == before
+def test_an_invalid_key_leaves_the_cache_as_it_was(services: Services) -> None:
+    sync(services)
+    before = entries(services, MetadataKind.PROJECT)
+    configuration.store_api_key(services.store, services.vault, "0" * 40)
+    assert not synchronise(services.store, services.locks, services.connector.connect)
+    configuration.store_api_key(services.store, services.vault, seed.key_of("mallory"))
+    assert not synchronise(services.store, services.locks, services.connector.connect)
+    assert entries(services, MetadataKind.PROJECT) == before
 
 
-def test_a_form_creates_one_project_and_its_repeat_finds_it(desk: Desk, tracker: Tracker) -> None:
-    sync(desk)
+def test_a_form_creates_one_project_and_its_repeat_finds_it(services: Services, tracker: Tracker) -> None:
+    sync(services)
     identifier = unique()
     form = ProjectForm.of(
         {"name": "Form 🧪", "identifier": identifier.upper(), "custom_field_values": {"2": "C-1"}}
     )
-    made = desk.project_forms.create(LinkKind.ENTITY, 9, form)
+    made = services.project_forms.create(LinkKind.ENTITY, 9, form)
     project_id = made.linked.link.tracker_project_id
     tracker.created.append(f"/projects/{project_id}.json")
-    again = desk.project_forms.create(LinkKind.ENTITY, 9, form)
+    again = services.project_forms.create(LinkKind.ENTITY, 9, form)
     assert (made.created, again.created) == (True, False)
     assert made.linked.link == again.linked.link
     project = tracker.read(f"/projects/{project_id}.json")["project"]
     assert (project["name"], project["identifier"], project["is_public"]) == ("Form 🧪", identifier, False)
 
 
-def test_the_trackers_refusal_comes_back(desk: Desk) -> None:
-    sync(desk)
+def test_the_trackers_refusal_comes_back(services: Services) -> None:
+    sync(services)
     taken = ProjectForm.of({"name": "x", "identifier": "archivedone"})
     with pytest.raises(FormRefused, match="has already been taken"):
-        desk.project_forms.create(LinkKind.ENTITY, 9, taken)
+        services.project_forms.create(LinkKind.ENTITY, 9, taken)
     with pytest.raises(FormRefused, check=says(Refusal.FORM_NOT_VALID, Invalid.IDENTIFIER_IN_USE)):
-        desk.project_forms.create(LinkKind.ENTITY, 9, ProjectForm.of({"name": "x", "identifier": "other"}))
+        services.project_forms.create(
+            LinkKind.ENTITY, 9, ProjectForm.of({"name": "x", "identifier": "other"})
+        )
     with pytest.raises(NotFound):
-        desk.project_forms.link(Link(LinkKind.ENTITY, 9, seed.Project.CLOSED, None))
+        services.project_forms.link(Link(LinkKind.ENTITY, 9, seed.Project.CLOSED, None))
 
 
-def test_the_doctor_finds_a_configured_tracker_well(desk: Desk) -> None:
-    sync(desk)
+def test_the_doctor_finds_a_configured_tracker_well(services: Services) -> None:
+    sync(services)
     values = {
         "default_activity_id": "9",
         "default_role_id": "4",
@@ -148,28 +150,33 @@ def test_the_doctor_finds_a_configured_tracker_well(desk: Desk) -> None:
         "status_map": '{"1": 1}',
         "text_formatting": "plain",
     }
-    configuration.change(desk.store, values)
-    desk.project_forms.link(Link(LinkKind.ENTITY, 3, seed.Project.SUPPORT, seed.Category.HARDWARE))
+    configuration.change(services.store, values)
+    services.project_forms.link(Link(LinkKind.ENTITY, 3, seed.Project.SUPPORT, seed.Category.HARDWARE))
     installation = Installation(
-        desk.settings, desk.store, desk.redis, desk.vault, desk.connector.connect, lambda: True
+        services.settings,
+        services.store,
+        services.redis,
+        services.vault,
+        services.connector.connect,
+        lambda: True,
     )
     wrong = {one.check: one.what for one in examine(installation) if one.status is not Status.OK}
     assert {check: what for check, what in wrong.items() if check not in {*NOT_HERE, "role"}} == {}
-    with desk.store.transaction() as tx:
+    with services.store.transaction() as tx:
         tx.links.put(Link(LinkKind.ENTITY, 4, seed.Project.NO_TIME, None))
     assert "lacks time_tracking" in {one.check: one.what for one in examine(installation)}["modules"]
 
 
-def test_a_link_to_a_project_without_time_tracking_is_noticed(desk: Desk) -> None:
-    assert lacking_modules(desk.connector.connect, seed.Project.NO_TIME) == ["time_tracking"]
-    assert lacking_modules(desk.connector.connect, seed.Project.SUPPORT) == []
+def test_a_link_to_a_project_without_time_tracking_is_noticed(services: Services) -> None:
+    assert lacking_modules(services.connector.connect, seed.Project.NO_TIME) == ["time_tracking"]
+    assert lacking_modules(services.connector.connect, seed.Project.SUPPORT) == []
 
 
 def test_a_project_without_the_issue_module_refuses_its_categories_and_spoils_nothing(
-    desk: Desk, tracker: Tracker
+    services: Services, tracker: Tracker
 ) -> None:
     made = tracker.create_project(name=unique(), identifier=unique(), enabled_module_names=["wiki"])
     project_id = made.json()["project"]["id"]
     assert tracker.call("GET", f"/projects/{project_id}/issue_categories.json").status_code == 403
-    sync(desk)
-    assert project_id in entries(desk, MetadataKind.PROJECT)
+    sync(services)
+    assert project_id in entries(services, MetadataKind.PROJECT)

@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 import yaml
 
-from producer.commands.main import app
+from producer.cli.main import app
 from shared.process.environment import PREFIX
 from shared.process.settings import load_settings
 from shared.telemetry import metrics

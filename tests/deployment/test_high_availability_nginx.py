@@ -23,7 +23,7 @@ from standardwebhooks import Webhook
 from deploy.embedded.child import Child
 from deploy.embedded.ports import HOST, free_port
 from deploy.sandbox.tracker.control import StandIn
-from producer.web.bodies import LARGEST_BODY
+from producer.http.bodies import LARGEST_BODY
 from tests.deployment.ha.load import Load, signed
 from tests.deployment.ha.nginx import CONSOLE, Nginx
 from tests.support.events import task_event

@@ -103,7 +103,7 @@ def test_three_migrations_at_once_and_a_day_go_through_it(
     postgres_server.create_database("pooled")
     url = pooler.url("pooled")
     env = {"PATH": os.environ["PATH"], "DESKBRIDGE_DATABASE_URL": url}
-    command = [sys.executable, "-m", "producer.commands.main", "migrate"]
+    command = [sys.executable, "-m", "producer.cli.main", "migrate"]
 
     def migrate(_: int) -> str:
         ended = subprocess.run(

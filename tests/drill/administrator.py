@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 from sqlalchemy.exc import SQLAlchemyError
 
-from producer.admin.catching_up.replay import replay_state
+from producer.admin.backfill.replay import replay_state
 from producer.admin.configuration.configuration import change
-from producer.admin.decisions.held import NotResolved, decide, held_rows
 from producer.admin.projects.links import make_link, remove_link
 from producer.admin.records.transaction import Store
+from producer.admin.review.held import NotResolved, decide, held_rows
 from producer.admin.templates.defaults import default_template
 from producer.admin.templates.templates import TemplateStore
 from shared.errors import NotFound

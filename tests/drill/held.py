@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 from sqlalchemy import select
 
-from producer.admin.decisions.held import held_rows
 from producer.admin.records.transaction import Store
+from producer.admin.review.held import held_rows
 from shared.notices.kinds import Kind
 from shared.store.tables.journal import EventState, JournalEvent
 from shared.store.tables.ledger import LedgerState

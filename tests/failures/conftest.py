@@ -21,7 +21,7 @@ from tests.integration.console.conftest import ComeIn, cheap_hashes, come_in, co
 from tests.integration.console.pages import Visitor
 from tests.support.bridge import Bridge
 from tests.support.redmine import real_redmine
-from tests.unit.commands.conftest import Shell
+from tests.unit.cli.conftest import Shell
 
 __all__ = ["bridge", "cheap_hashes", "come_in", "console", "stand_in_process"]
 

@@ -14,13 +14,13 @@ from cryptography.fernet import Fernet
 from pydantic import SecretStr
 
 from deploy.sandbox.tracker.control import StandIn
-from producer.admin.catching_up.replay import replay_code, replay_state
+from producer.admin.backfill.replay import replay_code, replay_state
 from producer.admin.doctor.examination import examine
 from producer.admin.doctor.finding import RECORDS, CheckResult, finding_json
 from producer.admin.doctor.installation import Installation
-from producer.admin.looking.story import Trace, trace_ticket
-from producer.admin.showing.shapes import Event
-from producer.admin.showing.waiting import with_reasons
+from producer.admin.presenters.shapes import Event
+from producer.admin.presenters.waiting import with_reasons
+from producer.admin.queries.story import Trace, trace_ticket
 from shared.connection.connector import Connector
 from shared.connection.vault import Vault
 from shared.notices.doctor_helpdesk import HelpdeskFinding
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from tests.failures.front import Front
     from tests.integration.console.conftest import Console
     from tests.integration.console.pages import Visitor
-    from tests.unit.commands.conftest import Shell
+    from tests.unit.cli.conftest import Shell
 
 Report = Callable[[str, object], None]
 WITHIN_S = 60

@@ -13,11 +13,11 @@ from sqlalchemy import event, text
 from sqlalchemy.engine import make_url
 from sqlalchemy.exc import DBAPIError
 
-from producer.admin.desk import Desk
 from producer.admin.doctor.examination import at_a_glance, examine
 from producer.admin.doctor.finding import CheckResult
+from producer.admin.services import Services
 from producer.console.monitoring import Monitoring
-from producer.hooks.app import Producer
+from producer.intake.app import Producer
 from shared.monitoring.standing import StandingCollector
 from shared.notices.doctor_service import ServiceFinding
 from shared.notices.notice import Code
@@ -148,6 +148,9 @@ def ready(on: Bridge) -> tuple[int, int]:
     producer = Producer(on.settings.model_copy(update={"webhook_secrets": (secret,)}), "127.0.0.1", 8080)
     producer._store.database.close()
     producer._store.database = on.store.database  # which the test has staged
-    answers = [asyncio.run(producer.readyz()), asyncio.run(Monitoring(Desk(on.settings, on.store)).readyz())]
+    answers = [
+        asyncio.run(producer.readyz()),
+        asyncio.run(Monitoring(Services(on.settings, on.store)).readyz()),
+    ]
     taken_in, shown = (one.status_code for one in answers)
     return taken_in, shown

@@ -14,7 +14,7 @@ from shared.store.tables.journal import EventState
 from tests.failures.stage import Stage
 from tests.integration.console.pages import Visitor
 from tests.support.events import task, task_event
-from tests.unit.commands.conftest import Shell
+from tests.unit.cli.conftest import Shell
 
 ALICE, BOB, OF_ALICE = 5, 6, 7
 CANNOT_BE_DONE = ("nlock alice", "ive alice a role", "All is well", "being forwarded")

@@ -16,7 +16,7 @@ from shared.notices.steps import What
 from shared.store.tables.journal import EventState
 from tests.failures.stage import Stage
 from tests.support.events import task, task_event, ticket, ticket_event
-from tests.unit.commands.conftest import Shell
+from tests.unit.cli.conftest import Shell
 
 NEW, IN_PROGRESS, RESOLVED, FEEDBACK = 1, 2, 3, 4
 NO_ROLE = [[NEW, RESOLVED], [IN_PROGRESS, RESOLVED]]

@@ -10,7 +10,7 @@ from shared.redis.circuit_breaker import CircuitBreaker
 from shared.store.configuration.links import LinkKind
 from shared.store.tables.journal import EventState
 from tests.failures.stage import Stage
-from tests.unit.commands.conftest import Shell
+from tests.unit.cli.conftest import Shell
 
 
 def test_a_new_key_is_tried_at_once_and_ends_the_pause(stage: Stage, shell: Shell) -> None:

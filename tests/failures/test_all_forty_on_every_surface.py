@@ -23,7 +23,7 @@ from tests.integration.console.conftest import Console
 from tests.integration.console.pages import Visitor
 from tests.support.bridge import Bridge
 from tests.support.events import task, task_event, ticket
-from tests.unit.commands.conftest import Shell
+from tests.unit.cli.conftest import Shell
 
 ALL_WELL, ON_TRACKER = "All is well", "Everything is on the tracker"
 STAND_IN_ONLY = {False: (pytest.mark.stand_in,), True: ()}

@@ -15,7 +15,7 @@ from shared.notices.hints import Hint
 from shared.store.tables.journal import EventState
 from tests.failures.stage import Act, Stage, both, key, patch
 from tests.integration.console.pages import Visitor
-from tests.unit.commands.conftest import Shell
+from tests.unit.cli.conftest import Shell
 
 OFF_EVERYWHERE = patch("activities", 9, active=False)
 OFF_IN_PROJECT = patch("activities", 13, parent_id=9, active=False)

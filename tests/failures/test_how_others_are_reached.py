@@ -12,11 +12,11 @@ from urllib.parse import urlsplit
 import pytest
 from pydantic import SecretStr
 
-from producer.admin.desk import Desk
 from producer.admin.doctor.examination import examine
 from producer.admin.doctor.finding import CheckResult
 from producer.admin.doctor.installation import Installation
-from producer.console.entry.oidc import ProviderFailed, _json
+from producer.admin.services import Services
+from producer.console.auth.oidc import ProviderFailed, _json
 from shared.helpdesk.glpi import GlpiLookup
 from shared.helpdesk.lookup import HelpdeskUnreachable
 from shared.notices.doctor_tracker import TrackerFinding
@@ -47,8 +47,8 @@ def front(stage: Stage, authority: Authority) -> Iterator[Relay]:
 def tracker(stage: Stage, **settings: Any) -> CheckResult:
     """Return what the doctor finds of the tracker, with settings of the environment."""
     changed = stage.bridge.settings.model_copy(update=settings)
-    desk = Desk(changed, stage.bridge.store)
-    found = list(examine(Installation.of(desk)))  # to its end: it asks in a thread of its own
+    services = Services(changed, stage.bridge.store)
+    found = list(examine(Installation.of(services)))  # to its end: it asks in a thread of its own
     return next(one for one in found if one.check == "tracker")
 
 

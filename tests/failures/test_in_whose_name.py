@@ -11,7 +11,7 @@ from shared.notices.steps import What
 from shared.store.tables.journal import EventState
 from tests.failures.stage import Act, Stage, patch, remove
 from tests.support.events import task, task_event, ticket
-from tests.unit.commands.conftest import Shell
+from tests.unit.cli.conftest import Shell
 
 ALICE, DEVELOPER = 5, 4
 GIVE, UNLOCK, MAP = "ive alice a role in tracker project 1", "nlock alice", "map-user"

@@ -10,8 +10,8 @@ from cryptography.fernet import Fernet
 from redis.exceptions import OutOfMemoryError
 
 from producer.helpdesks.glpi.signatures import GlpiVerifier
-from producer.hooks.refused import Refused
-from producer.hooks.signatures import Verifier
+from producer.intake.refused import Refused
+from producer.intake.signatures import Verifier
 from shared.errors import BadSignature
 from shared.notices.doctor_helpdesk import HelpdeskFinding
 from shared.notices.doctor_service import ServiceFinding

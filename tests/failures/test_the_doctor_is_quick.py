@@ -11,10 +11,10 @@ import pytest
 from sqlalchemy import event
 
 from deploy.sandbox.tracker.control import StandIn
-from producer.admin.desk import Desk
 from producer.admin.doctor import tracker
 from producer.admin.doctor.examination import examine
 from producer.admin.doctor.installation import Installation
+from producer.admin.services import Services
 from shared.connection.connector import Connector
 from shared.connection.vault import Vault
 from shared.metadata.synchronisation import sync_metadata
@@ -114,6 +114,6 @@ def test_the_doctor_takes_no_turns(stage: Stage) -> None:
     key = key_of(stage.bridge.redis, TURNS)
     before = stage.bridge.redis.get(key)
     settings = stage.bridge.settings.model_copy(update={"rate_limit": 0.01})
-    found = list(examine(Installation.of(Desk(settings, stage.bridge.store))))
+    found = list(examine(Installation.of(Services(settings, stage.bridge.store))))
     assert stage.bridge.redis.get(key) == before, "the next turn is as far ahead as it was"
     assert ServiceFinding.RATE_LIMIT_LOW in {one.found.code for one in found}

@@ -28,7 +28,7 @@ Run = Callable[..., subprocess.CompletedProcess[str]]
 
 
 def from_nothing(where: Path, *arguments: str, **environ: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "producer.commands.main", *arguments]
+    command = [sys.executable, "-m", "producer.cli.main", *arguments]
     return subprocess.run(
         command, cwd=where, env=environ, capture_output=True, text=True, timeout=60, check=False
     )

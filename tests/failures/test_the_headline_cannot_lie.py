@@ -7,10 +7,10 @@ from contextlib import suppress
 import pytest
 from sqlalchemy import update
 
-from producer.admin.desk import Desk
 from producer.admin.doctor.latest import examined
-from producer.admin.looking.overview import overview
 from producer.admin.people.people import confirm_matches
+from producer.admin.queries.overview import overview
+from producer.admin.services import Services
 from shared.errors import TrackerError
 from shared.metadata.synchronisation import synchronise as recorded
 from shared.notices.faults import Fault
@@ -44,10 +44,10 @@ def aged(seconds: float) -> Act:
 
 def metadata_refused(stage: Stage) -> None:
     """Let the synchronisation fail."""
-    desk = Desk(stage.bridge.settings, stage.bridge.store)
+    services = Services(stage.bridge.settings, stage.bridge.store)
     stage.stand_in.fault("status_before", status=500)
     with suppress(TrackerError):
-        recorded(desk.store, desk.locks, desk.connector.connect)
+        recorded(services.store, services.locks, services.connector.connect)
     stage.stand_in.clear_faults()
 
 
@@ -102,7 +102,7 @@ def test_what_keeps_everything_from_being_sent_comes_before_what_failed(stage: S
 def test_both_databases_tell_how_everything_stands(bridge_on_postgresql: Bridge) -> None:
     bridge = bridge_on_postgresql
     bridge.forward(task_event())
-    found = overview(Desk(bridge.settings, bridge.store))
+    found = overview(Services(bridge.settings, bridge.store))
     assert (found.linked, found.noted, found.is_stuck, found.delayed) == (True, [], False, None)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from producer.admin.catching_up.replay import replay_state
+from producer.admin.backfill.replay import replay_state
 from shared.notices.doctor_helpdesk import HelpdeskFinding
 from shared.store.configuration.links import LinkKind
 from shared.store.tables.journal import EventState

@@ -14,11 +14,11 @@ from sqlalchemy import func, select
 from typer.testing import CliRunner, Result
 
 from deploy.sandbox.tracker.control import StandIn
-from producer.admin.desk import Desk
 from producer.admin.samples import removal
 from producer.admin.samples.events import mark_of
-from producer.commands.main import app
-from producer.hooks.app import create_app
+from producer.admin.services import Services
+from producer.cli.main import app
+from producer.intake.app import create_app
 from shared.notices.changes import Did
 from shared.notices.kinds import Kind
 from shared.redis.locks import of_ticket
@@ -185,7 +185,7 @@ def test_a_real_ticket_keeps_its_place(worker: Setting) -> None:
 def test_samples_at_once_do_not_disturb_each_other(worker: Setting) -> None:
     there, number = worker.on_tracker(), new_sample()
     worker.bridge.receive(sample_event(number))
-    with removal.sending(Desk(worker.bridge.settings, worker.bridge.store), number):
+    with removal.sending(Services(worker.bridge.settings, worker.bridge.store), number):
         found = worker.send()
         with worker.bridge.store.transaction() as tx:
             assert tx.samples.tickets() == [number], "the one that another command is at stays"
@@ -201,7 +201,7 @@ def test_nothing_is_removed_while_a_worker_is_at_it(
     number = new_sample()
     setting.bridge.receive(sample_event(number))
     before = setting.rows()
-    with Desk(setting.bridge.settings, setting.bridge.store).locks.hold(of_ticket(number)):
+    with Services(setting.bridge.settings, setting.bridge.store).locks.hold(of_ticket(number)):
         (left,) = setting.clean_up(code=1)["left"]
     assert (left["code"], setting.rows()) == ("sample_at_work", before)
     assert setting.clean_up()["ok"]

@@ -33,7 +33,7 @@ from tests.failures.stage import Act, Stage, both, configure, patch, remove, set
 from tests.support.dry_runs import clean, dry_run, let_time_pass
 from tests.support.events import task, task_event
 from tests.support.glpi_api import GlpiApi, glpi_api
-from tests.unit.commands.conftest import Shell
+from tests.unit.cli.conftest import Shell
 
 COMMAND = re.compile(r"`deskbridge ([^`]+)`")
 TO_DO = "**What to do.**"

@@ -23,7 +23,7 @@ from tests.failures.front import Front, Rule, page, passes, redirects_to
 from tests.failures.stage import Stage
 from tests.integration.console.pages import Visitor
 from tests.support.events import task, task_event, ticket
-from tests.unit.commands.conftest import Shell
+from tests.unit.cli.conftest import Shell
 
 WELL = (
     "All is well",

@@ -7,7 +7,7 @@ from typing import Any
 
 from structlog.testing import capture_logs
 
-from producer.admin.looking.story import trace_ticket
+from producer.admin.queries.story import trace_ticket
 from shared.notices.faults import Fault
 from shared.store.configuration.links import LinkKind
 from shared.store.tables.journal import EventState

@@ -27,7 +27,7 @@ from tests.failures.test_a_status_that_is_not_taken import IN_PROGRESS, api, sta
 from tests.integration.console.conftest import Console
 from tests.integration.console.pages import PASSWORD, Visitor
 from tests.support.next_version import NEXT, TODAY, as_next_version
-from tests.unit.commands.conftest import Shell
+from tests.unit.cli.conftest import Shell
 
 COMMAND = re.compile(r"`deskbridge (.+?)`")
 

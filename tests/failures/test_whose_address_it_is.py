@@ -17,7 +17,7 @@ from shared.store.tables.journal import EventState
 from shared.tracker.lists import TrackerLists
 from tests.failures.stage import Act, Stage, both, patch
 from tests.integration.console.pages import Visitor
-from tests.unit.commands.conftest import Shell
+from tests.unit.cli.conftest import Shell
 
 ALICE, BOB, CAROL = 5, 6, 7
 MAIL = "alice@example.test"

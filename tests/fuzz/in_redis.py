@@ -12,9 +12,9 @@ from redis import Redis
 from redis.exceptions import RedisError
 
 from deploy.sandbox.tracker.control import StandIn
-from producer.admin.desk import Desk
 from producer.admin.doctor.examination import examine
 from producer.admin.doctor.installation import Installation
+from producer.admin.services import Services
 from shared.errors import LockBusy
 from shared.process.itself import Process
 from shared.redis.call_limits import KEY as LIMITS
@@ -122,10 +122,16 @@ class InRedis:
             self._bridge.sync(number)
 
     def _examine(self) -> None:
-        desk = Desk(self._bridge.settings, self._bridge.store)
-        connect = desk.connector.connect
-        list(examine(Installation(desk.settings, desk.store, desk.redis, desk.vault, connect, lambda: True)))
-        desk.redis.close()
+        services = Services(self._bridge.settings, self._bridge.store)
+        connect = services.connector.connect
+        list(
+            examine(
+                Installation(
+                    services.settings, services.store, services.redis, services.vault, connect, lambda: True
+                )
+            )
+        )
+        services.redis.close()
 
     def _message(self, chance: Chance) -> bytes:
         name = chance.choice((*TASKS, "celery.backend_cleanup", "x"))

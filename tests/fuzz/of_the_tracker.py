@@ -11,9 +11,9 @@ from pathlib import Path
 
 from deploy.embedded.ports import HOST
 from deploy.sandbox.tracker.control import StandIn
-from producer.admin.desk import Desk
 from producer.admin.doctor.examination import examine
 from producer.admin.doctor.installation import Installation
+from producer.admin.services import Services
 from shared.metadata.synchronisation import synchronise
 from tests.fuzz.chance import Chance
 from tests.support.bridge import Bridge
@@ -150,15 +150,20 @@ class OfTheTracker:
         self._bridge.sync(number)
 
     def _synchronise(self) -> None:
-        desk = Desk(self._bridge.settings, self._bridge.store)
-        synchronise(desk.store, desk.locks, desk.connector.connect)
-        desk.redis.close()
+        services = Services(self._bridge.settings, self._bridge.store)
+        synchronise(services.store, services.locks, services.connector.connect)
+        services.redis.close()
 
     def _examine(self) -> None:
-        desk = Desk(self._bridge.settings, self._bridge.store)
+        services = Services(self._bridge.settings, self._bridge.store)
         installation = Installation(
-            desk.settings, desk.store, desk.redis, desk.vault, desk.connector.connect, lambda: True
+            services.settings,
+            services.store,
+            services.redis,
+            services.vault,
+            services.connector.connect,
+            lambda: True,
         )
         for finding in examine(installation):
             str(finding)
-        desk.redis.close()
+        services.redis.close()

@@ -15,7 +15,7 @@ from pydantic import SecretStr
 
 from deploy.embedded.ports import HOST
 from producer.console.app import create_console
-from producer.hooks.app import create_app
+from producer.intake.app import create_app
 from tests.fuzz.chance import Chance
 from tests.support.bridge import Bridge
 from tests.support.events import task_event, ticket_event

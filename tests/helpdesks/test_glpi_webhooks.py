@@ -16,10 +16,10 @@ from pydantic import SecretStr
 from redis import Redis
 from sqlalchemy import text
 
-from producer.admin.catching_up.replay import replay_state
-from producer.hooks import app as app_module
-from producer.hooks.app import create_app
-from producer.web.buckets import Buckets
+from producer.admin.backfill.replay import replay_state
+from producer.http.buckets import Buckets
+from producer.intake import app as app_module
+from producer.intake.app import create_app
 from shared.errors import SettingsError
 from shared.notices.deliveries import Undelivered
 from shared.notices.invalid import Invalid

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from deploy.sandbox.tracker.control import StandIn
-from producer.admin.decisions.adoption import NotThere, check_there
+from producer.admin.review.adoption import NotThere, check_there
 from shared.connection.connector import Connector
 from shared.connection.vault import Vault
 from shared.errors import TrackerClosed

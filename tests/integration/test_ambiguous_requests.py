@@ -14,7 +14,7 @@ from starlette.types import Receive, Scope, Send
 from uvicorn import Config
 from uvicorn.server import ServerState
 
-from producer.web.connections import LARGEST_HEAD, Crowd, GuardedProtocol
+from producer.http.connections import LARGEST_HEAD, Crowd, GuardedProtocol
 from tests.support.serving import Served
 from tests.support.waiting import until
 

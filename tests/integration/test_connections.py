@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 from starlette.types import Message, Receive, Scope, Send
 
-from producer.web import connections
+from producer.http import connections
 from tests.support.serving import Served
 from tests.support.siege import SMALL_BUFFER, Siege
 

@@ -10,7 +10,7 @@ import pytest
 from sqlalchemy import MetaData, delete, inspect, select
 
 from deploy.sandbox.tracker.control import StandIn
-from producer.admin.erasing.forgetting import Forgotten, StillNeeded, forget
+from producer.admin.privacy.forgetting import Forgotten, StillNeeded, forget
 from shared.connection.connector import Connector
 from shared.connection.vault import Vault
 from shared.errors import NotFound

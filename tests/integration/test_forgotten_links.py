@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from deploy.sandbox.tracker.control import StandIn
-from producer.admin.decisions.forgotten_links import forget_link
+from producer.admin.review.forgotten_links import forget_link
 from shared.notices.kinds import Kind
 from shared.store.tables.ledger import LedgerState
 from tests.integration.test_in_doubt import LOST_BEFORE, lose, ours, row, until_settled

@@ -12,7 +12,7 @@ import requests
 from sqlalchemy.exc import OperationalError
 
 from deploy.sandbox.tracker.control import StandIn
-from producer.admin.decisions.held import decide, held_rows
+from producer.admin.review.held import decide, held_rows
 from shared.notices.kinds import Kind
 from shared.notices.notice import written
 from shared.store.ledger.ledger import Ledger

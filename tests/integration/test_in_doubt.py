@@ -9,7 +9,7 @@ import pytest
 from sqlalchemy import update
 
 from deploy.sandbox.tracker.control import StandIn
-from producer.admin.decisions.held import decide
+from producer.admin.review.held import decide
 from shared.notices.kinds import Kind
 from shared.notices.notice import written
 from shared.redis.locks import Locks

@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from deploy.sandbox.tracker.control import StandIn
-from producer.admin.catching_up.backfill import add_links
-from producer.admin.decisions.adoption import projects_of
-from producer.admin.decisions.held import resolve
-from producer.admin.desk import Desk
+from producer.admin.backfill.backfill import add_links
+from producer.admin.review.adoption import projects_of
+from producer.admin.review.held import resolve
+from producer.admin.services import Services
 from shared.notices.kinds import Kind
 from shared.store.tables.ledger import LedgerState
 from shared.tracker.client import TrackerClient
@@ -73,7 +73,7 @@ def test_an_adopted_issue_belongs_to_the_project_that_was_seen(bridge: Bridge, s
     assert bridge.forward(task_event()) == ["done"]
     stand_in.patch("issues", 6, project_id=OTHER)
     change(bridge, Kind.TICKET, 4711, state=LedgerState.HELD)
-    assert resolve(Desk(bridge.settings, bridge.store), Kind.TICKET, 4711, 6).unchecked is None
+    assert resolve(Services(bridge.settings, bridge.store), Kind.TICKET, 4711, 6).unchecked is None
     assert row(bridge, Kind.TICKET, 4711).tracker_project_id == OTHER
 
 

@@ -7,7 +7,7 @@ from datetime import timedelta
 import pytest
 
 from deploy.sandbox.tracker.control import StandIn
-from producer.admin.decisions.held import decide
+from producer.admin.review.held import decide
 from shared.notices.kinds import Kind
 from shared.store.tables.journal import EventState
 from shared.store.tables.ledger import LedgerState

@@ -10,7 +10,7 @@ import pytest
 from sqlalchemy import update
 
 from deploy.sandbox.tracker.control import StandIn
-from producer.admin.catching_up.replay import MOST_NAMED, replay_events
+from producer.admin.backfill.replay import MOST_NAMED, replay_events
 from shared.errors import InvalidEvent, TrackerBusy
 from shared.events.delivery import parse_delivery
 from shared.events.payloads import issue_body

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from deploy.sandbox.tracker.control import StandIn
-from producer.admin.catching_up.replay import replay_code
+from producer.admin.backfill.replay import replay_code
 from shared.events.delivery import parse_delivery
 from shared.helpdesk.glpi import GlpiLookup
 from shared.helpdesk.reconciliation import reconcile

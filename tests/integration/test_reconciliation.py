@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from deploy.sandbox.tracker.control import StandIn
-from producer.admin.catching_up.reconcile import compare
-from producer.admin.desk import Desk
+from producer.admin.backfill.reconcile import compare
+from producer.admin.services import Services
 from shared.helpdesk.glpi import GlpiLookup
 from shared.helpdesk.lookup import HelpdeskUnreachable
 from shared.helpdesk.reconciliation import HoursOf, Reconciled, reconcile
@@ -300,8 +300,8 @@ def test_what_a_person_compares_is_notified_unless_nothing_is_to_be_done(
     api.task(1, 10, at(0), seconds=5400)
     notified: list[int] = []
     monkeypatch.setattr(
-        "producer.admin.catching_up.reconcile.configured_lookup", lambda _: GlpiLookup(api.access)
+        "producer.admin.backfill.reconcile.configured_lookup", lambda _: GlpiLookup(api.access)
     )
-    monkeypatch.setattr(Desk, "notify", lambda _, ticket_ids: notified.extend(ticket_ids))
-    compare(Desk(bridge.settings, bridge.store), START, hours_since=None, dry_run=dry_run)
+    monkeypatch.setattr(Services, "notify", lambda _, ticket_ids: notified.extend(ticket_ids))
+    compare(Services(bridge.settings, bridge.store), START, hours_since=None, dry_run=dry_run)
     assert notified == ([] if dry_run else [1])

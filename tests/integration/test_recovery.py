@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from deploy.sandbox.tracker.control import StandIn
-from producer.admin.catching_up import recovery
-from producer.admin.decisions.held import decide
+from producer.admin.backfill import recovery
+from producer.admin.review.held import decide
 from shared.notices.kinds import Kind
 from shared.store.tables.ledger import LedgerRow
 from shared.tracker.answers import Answer

@@ -8,8 +8,8 @@ import io
 import requests
 
 from deploy.sandbox.tracker.control import StandIn
-from producer.admin.catching_up.backfill import export_links
-from producer.admin.decisions.held import decide, held_rows
+from producer.admin.backfill.backfill import export_links
+from producer.admin.review.held import decide, held_rows
 from shared.notices.kinds import Kind
 from tests.support.bridge import Bridge
 from tests.support.events import task, task_event, ticket, ticket_event

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from deploy.sandbox.tracker.control import StandIn
-from producer.admin.catching_up.replay import replay_events
+from producer.admin.backfill.replay import replay_events
 from producer.admin.configuration.configuration import change
 from producer.admin.projects.links import Linked, make_link, remove_link
 from shared.metadata.synchronisation import refresh

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from deploy.sandbox.tracker.control import StandIn
-from producer.admin.catching_up import recovery
+from producer.admin.backfill import recovery
 from shared.connection.connector import Connector
 from shared.connection.vault import Vault
 from shared.errors import NotBegun

@@ -9,8 +9,8 @@ import pytest
 from sqlalchemy import select
 
 from producer.admin.configuration.configuration import rotate_keys
-from producer.admin.erasing.erasure import Erasure
-from producer.admin.erasing.scrubbing import Person
+from producer.admin.privacy.erasure import Erasure
+from producer.admin.privacy.scrubbing import Person
 from shared.connection.vault import Vault
 from shared.events.snapshots import HelpdeskUser
 from shared.metadata.synchronisation import keep_kinds

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from producer.admin.catching_up.replay import replay_state
-from producer.admin.decisions.held import decide, held_rows
+from producer.admin.backfill.replay import replay_state
+from producer.admin.review.held import decide, held_rows
 from shared.notices.kinds import Kind
 from shared.notices.reasons import Reason
 from shared.store.tables.journal import EventState

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from producer.admin.decisions.held import decide, held_rows
+from producer.admin.review.held import decide, held_rows
 from tests.model.machine import Bridge
 from tests.model.stage import END
 from tests.model.tracker import Fate

@@ -20,7 +20,7 @@ from jinja2.ext import babel_extract
 
 from producer.admin.doctor.examination import RECORDS
 from producer.admin.knowledge.record import parse_record
-from producer.console.drawing.markdown import texts_of
+from producer.console.rendering.markdown import texts_of
 from shared.notices.kinds import Kind
 from shared.notices.notice import CODES, Plural
 from shared.templating.catalogue import catalogue_for

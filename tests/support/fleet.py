@@ -66,7 +66,7 @@ class Fleet:
         **settings: Any,
     ) -> None:
         self.directory = directory
-        self._program = [str(python or sys.executable), "-m", "producer.commands.main"]
+        self._program = [str(python or sys.executable), "-m", "producer.cli.main"]
         self._cwd = directory if python else ROOT
         self._nursery = nursery
         self.stand_in = stand_in

@@ -35,11 +35,11 @@ LOADED = (
     "celery.concurrency.thread",
     "celery.worker.components",
     "celery.worker.consumer",
-    "producer.commands.main",
-    "producer.commands.desk",
-    "producer.hooks.app",
+    "producer.cli.main",
+    "producer.cli.services",
+    "producer.intake.app",
     "producer.console.app",
-    "producer.web.connections",
+    "producer.http.connections",
     "psycopg2.extras",
     "rich.console",
     "shared.telemetry.reporting",
@@ -308,7 +308,7 @@ def _have(env: Mapping[str, str]) -> None:
 
 def _run(argv: Sequence[str]) -> int:
     """Run `deskbridge`, and whatever it replaces itself with."""
-    from producer.commands.main import run
+    from producer.cli.main import run
     from worker.__main__ import main as worker
 
     while True:

@@ -15,7 +15,7 @@ import uvicorn
 import uvicorn.server
 
 from deploy.embedded.ports import HOST, free_port
-from producer.web.connections import server_options
+from producer.http.connections import server_options
 
 
 class _Prompt:

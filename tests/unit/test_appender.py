@@ -10,8 +10,8 @@ from collections.abc import Sequence
 import pytest
 from sqlalchemy.exc import DataError, OperationalError
 
-from producer.hooks import appender as appender_module
-from producer.hooks.appender import Appender
+from producer.intake import appender as appender_module
+from producer.intake.appender import Appender
 from shared.events.delivery import Delivery, parse_delivery
 from shared.store.journal.appending import Accepted
 from tests.support.events import task_event

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from producer.web.buckets import Buckets
+from producer.http.buckets import Buckets
 
 
 class Clock:

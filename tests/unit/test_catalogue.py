@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from producer.admin.showing.moments import when
-from producer.console.drawing.view import _exact, _many
+from producer.admin.presenters.moments import when
+from producer.console.rendering.view import _exact, _many
 from shared.notices.language import speaking
 from shared.notices.notice import Plural
 from shared.notices.template import names

@@ -14,8 +14,8 @@ from sqlalchemy.exc import OperationalError
 from starlette.requests import Request
 
 from producer.console.refusals import _answer
-from producer.hooks.app import _as_unwritable, append
-from producer.web.problems import Problem
+from producer.http.problems import Problem
+from producer.intake.app import _as_unwritable, append
 from shared.store.tables.database import Database
 from worker.periodic import failures_put_off
 
@@ -57,7 +57,7 @@ def test_the_producer_logs_what_the_database_says_of_itself(
     cause = Exception(words)
     cause.pgcode = code  # type: ignore[attr-defined]
     lines: list[dict[str, Any]] = []
-    monkeypatch.setattr("producer.hooks.app.log.error", lambda _, **more: lines.append(more))
+    monkeypatch.setattr("producer.intake.app.log.error", lambda _, **more: lines.append(more))
     with pytest.raises(Problem), _as_unwritable():
         raise OperationalError("INSERT", {}, cause)
     assert [one["said"] for one in lines] == [words if logged else None]

@@ -13,7 +13,7 @@ import pytest
 import typer
 
 from deploy.site import pages, reference
-from producer.commands.main import app
+from producer.cli.main import app
 from shared.events.config import PluginConfig
 from shared.events.event import Event
 from shared.events.snapshots import HelpdeskUser, Ticket, TicketTask

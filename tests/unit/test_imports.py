@@ -80,9 +80,7 @@ def test_a_folder_loads_nothing_that_was_not_asked_for() -> None:
 
 def test_the_doors_read_no_store_and_notify_nobody_themselves() -> None:
     """What people do is in producer/admin; the command line and the console only ask for it and show it."""
-    doors = [
-        path for name, path in FILES.items() if name.startswith(("producer.commands", "producer.console"))
-    ]
+    doors = [path for name, path in FILES.items() if name.startswith(("producer.cli", "producer.console"))]
     found = [
         f"{path.relative_to(ROOT)}: {line.strip()}"
         for path in doors

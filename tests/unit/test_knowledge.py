@@ -18,7 +18,7 @@ from typer.testing import CliRunner
 import shared.notices
 from producer.admin.doctor.examination import RECORDS
 from producer.admin.knowledge.record import NotARecord, faults_between, faults_of, parse_record
-from producer.commands.main import app
+from producer.cli.main import app
 from shared.notices.changes import Did
 from shared.notices.doctor_service import ServiceFinding
 from shared.notices.notice import NOTHING_WRONG, Code, Written

@@ -41,7 +41,7 @@ LOADED_BY = {
         NOBODYS | HTTP | {"typer", "producer", "sqlalchemy", "cryptography.fernet", "lxml"},
     ),
     "producer": (
-        "producer.commands.main, producer.hooks.app, producer.web.connections, shared.telemetry.reporting, uvicorn",
+        "producer.cli.main, producer.intake.app, producer.http.connections, shared.telemetry.reporting, uvicorn",
         NOBODYS
         | {"worker", "producer.console", "producer.admin.records", "cryptography.fernet", "lxml"}
         | {"shared.store.configuration", "shared.store.transaction", "shared.connection", "shared.tracker"},
@@ -69,7 +69,7 @@ def test_a_producer_that_begins_anew_without_a_secret_has_loaded_no_settings_bef
 ) -> None:
     """Where it begins there is no installation: `make run` leaves one in the folder of the sources."""
     ended = subprocess.run(
-        [sys.executable, "-X", "importtime", "-m", "producer.commands.main", "producer"],
+        [sys.executable, "-X", "importtime", "-m", "producer.cli.main", "producer"],
         cwd=tmp_path,
         env={"DESKBRIDGE_SECRET_KEYS": "secret"},
         capture_output=True,

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from producer.web.bodies import too_large
-from producer.web.problems import Problem
+from producer.http.bodies import too_large
+from producer.http.problems import Problem
 from shared.notices.deliveries import Undelivered
 
 SHIPPED = Path(__file__).resolve().parents[2] / "deploy/nginx/deskbridge.conf"

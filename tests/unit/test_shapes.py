@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from producer.admin.looking.story import IssueOfTicket, Step
-from producer.admin.showing.shapes import Answer, reason_json
-from producer.commands.output import print_json
+from producer.admin.presenters.shapes import Answer, reason_json
+from producer.admin.queries.story import IssueOfTicket, Step
+from producer.cli.output import print_json
 from shared.notices.reasons import Reason
 
 AT = datetime(2026, 11, 21, 9, 30, tzinfo=UTC)

@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 
 from producer.admin.knowledge.record import Metadata
 from producer.admin.projects.project_forms import ProjectForm
-from producer.commands.main import app
+from producer.cli.main import app
 from producer.helpdesks.glpi.events import _TaskBody, _TicketBody
 from shared.events.config import PluginConfig
 from shared.events.event import Event

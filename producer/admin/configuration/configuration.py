@@ -12,8 +12,8 @@ from urllib.parse import urlsplit
 from pydantic import SecretStr
 from redis.exceptions import RedisError
 
-from producer.admin.desk import Desk
 from producer.admin.records.transaction import Store, Transaction
+from producer.admin.services import Services
 from shared.connection.vault import Vault
 from shared.errors import NotFound, SettingsError, TrackerError
 from shared.events.config import PluginConfig
@@ -106,7 +106,7 @@ def choices(store: Store) -> Choices:
 
 
 def save(
-    desk: Desk,
+    services: Services,
     assignments: Mapping[str, str],
     *,
     api_key: str | None = None,
@@ -117,7 +117,7 @@ def save(
     """Change values of the configuration as `change` does, ring who is owed a status, and try a new key.
 
     Args:
-        desk: the collaborators.
+        services: the collaborators.
         assignments: key to the value as a person typed it.
         api_key: a new API key as a person typed it.
         moved: as `change`.
@@ -128,17 +128,17 @@ def save(
         SettingsError: as `change` and `encrypted_key`.
     """
     changed = change(
-        desk.store,
+        services.store,
         assignments,
         moved=moved,
-        allow_link_local=desk.settings.allow_link_local,
-        api_key=None if api_key is None else encrypted_key(desk.vault, api_key),
+        allow_link_local=services.settings.allow_link_local,
+        api_key=None if api_key is None else encrypted_key(services.vault, api_key),
         knows_key=knows_key,
         replay=replay,
     )
     if changed.replayed:
-        desk.notify(changed.owed)
-    if api_key is not None and (failure := _try_key(desk).failure) and isinstance(failure, TrackerError):
+        services.notify(changed.owed)
+    if api_key is not None and (failure := _try_key(services).failure) and isinstance(failure, TrackerError):
         changed.warnings.append(Caution.KEY_NOT_USABLE(problem=failure.notice))
     return changed
 
@@ -194,10 +194,10 @@ def owed_statuses(store: Store, most: int) -> OwedStatuses:
     return OwedStatuses(len(owed), found)
 
 
-def give_statuses(desk: Desk) -> None:
+def give_statuses(services: Services) -> None:
     """Give the issues that have another status than the map says what it says now."""
-    status_map = current(desk.store).status_map
-    save(desk, {"status_map": json.dumps(status_map)}, replay=True)
+    status_map = current(services.store).status_map
+    save(services, {"status_map": json.dumps(status_map)}, replay=True)
 
 
 def change(
@@ -298,24 +298,24 @@ def encrypted_key(vault: Vault, text: str) -> str:
     return vault.encrypt(SecretStr(checked_key(text)))
 
 
-def set_key(desk: Desk, text: str) -> KeyStored:
+def set_key(services: Services, text: str) -> KeyStored:
     """Encrypt and store the tracker's API key, and try it.
 
     Raises:
         SettingsError: as `encrypted_key`.
     """
-    store_api_key(desk.store, desk.vault, text)
-    return _try_key(desk)
+    store_api_key(services.store, services.vault, text)
+    return _try_key(services)
 
 
-def _try_key(desk: Desk) -> KeyStored:
+def _try_key(services: Services) -> KeyStored:
     """Ask the tracker whose the stored key is; what had waited for another key goes on where it takes this one."""
     try:
-        whose = ask_whose_key(desk.connector.connect)
+        whose = ask_whose_key(services.connector.connect)
     except (SettingsError, TrackerError) as failure:
         return KeyStored(failure=failure)
     try:
-        return KeyStored(whose, resumed=CircuitBreaker(desk.redis).end())
+        return KeyStored(whose, resumed=CircuitBreaker(services.redis).end())
     except RedisError:
         return KeyStored(whose, resumed=None)
 

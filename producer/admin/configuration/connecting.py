@@ -10,10 +10,10 @@ from dataclasses import dataclass, replace
 from pydantic import SecretStr
 
 from producer.admin.configuration.configuration import change_of_address, checked_key
-from producer.admin.desk import Desk
 from producer.admin.doctor.finding import CheckResult, Status
 from producer.admin.doctor.installation import Installation
 from producer.admin.doctor.tracker import connection
+from producer.admin.services import Services
 from shared.connection.vault import Vault
 from shared.errors import SettingsError, TrackerError
 from shared.events.config import PluginConfig
@@ -45,26 +45,28 @@ class Tested:
         return all(one.status is not Status.FAILURE for one in self.results)
 
 
-def try_connection(desk: Desk, wanted: PluginConfig, typed_key: str) -> Tested:
+def try_connection(services: Services, wanted: PluginConfig, typed_key: str) -> Tested:
     """Ask a tracker who the key's owner is, and whether they may act for others; nothing is kept.
 
     Args:
-        desk: the collaborators.
+        services: the collaborators.
         wanted: the configuration as it is typed.
         typed_key: empty: the stored one, as long as it goes where it has always gone.
 
     Raises:
         SettingsError: the address is none, or the stored key would be sent elsewhere.
     """
-    with desk.store.transaction() as tx:
+    with services.store.transaction() as tx:
         before, encrypted = tx.configs.get()
     if wanted.base_url is None:
         raise SettingsError(faulty(Refusal.CONFIG_NOT_VALID, [("base_url", Invalid.ADDRESS_NEEDED())]))
-    change_of_address(wanted, before, typed=bool(typed_key), allow_link_local=desk.settings.allow_link_local)
+    change_of_address(
+        wanted, before, typed=bool(typed_key), allow_link_local=services.settings.allow_link_local
+    )
     if typed_key:
         key = SecretStr(checked_key(typed_key))
     elif encrypted:
-        key = desk.vault.decrypt(encrypted)
+        key = services.vault.decrypt(encrypted)
     else:
         raise SettingsError(faulty(Refusal.CONFIG_NOT_VALID, [("api_key", Invalid.KEY_NEEDED())]))
     target = Target(
@@ -72,11 +74,11 @@ def try_connection(desk: Desk, wanted: PluginConfig, typed_key: str) -> Tested:
         key,
         wanted.header_prefix,
         wanted.verify_tls,
-        desk.settings.allow_link_local,
-        Outbound.of(desk.settings),
+        services.settings.allow_link_local,
+        Outbound.of(services.settings),
     )
     client = TrackerClient(target)
-    installation = replace(Installation.of(desk), connect=lambda: (wanted, client))
+    installation = replace(Installation.of(services), connect=lambda: (wanted, client))
     began = time.monotonic()
     user = _whose(client)
     took = round((time.monotonic() - began) * 1000)

@@ -10,9 +10,9 @@ from concurrent.futures import TimeoutError as NotYet
 
 from pydantic import AwareDatetime
 
-from producer.admin.desk import Desk
+from producer.admin.presenters.shapes import Answer, Synchronisation
 from producer.admin.records.transaction import Store
-from producer.admin.showing.shapes import Answer, Synchronisation
+from producer.admin.services import Services
 from shared.errors import NotFound
 from shared.metadata.reading import Progress
 from shared.metadata.synchronisation import PARTS, MetadataResult, synchronise
@@ -75,23 +75,23 @@ def find_categories(store: Store, text: str, most: int, tracker_project_id: int)
         return tx.metadata.search(MetadataKind.CATEGORY, text, most, tracker_project_id=tracker_project_id)
 
 
-def read_now(desk: Desk, progress: Progress | None = None) -> MetadataResult:
+def read_now(services: Services, progress: Progress | None = None) -> MetadataResult:
     """Replace the cache by what the tracker has now; what came of it is recorded, success or not."""
-    result = synchronise(desk.store, desk.locks, desk.connector.connect, progress)
+    result = synchronise(services.store, services.locks, services.connector.connect, progress)
     if result:
         found = {name: part.shortened() for name, part in result.parts.items()}
-        with desk.store.transaction() as tx:
+        with services.store.transaction() as tx:
             tx.changes.note(Did.METADATA_READ(), after={name: part for name, part in found.items() if part})
     return result
 
 
-def begin_reading(desk: Desk, within: float) -> MetadataResult | None:
+def begin_reading(services: Services, within: float) -> MetadataResult | None:
     """Do the same, and let it go on by itself where it takes longer: `under_way` tells how far it has come.
 
     A process that ends meanwhile takes it along: the cache is as it was, and the lock's lease runs out.
 
     Args:
-        desk: the collaborators.
+        services: the collaborators.
         within: seconds to wait for its end.
 
     Returns:
@@ -101,7 +101,7 @@ def begin_reading(desk: Desk, within: float) -> MetadataResult | None:
 
     def read() -> None:
         try:
-            done.set_result(read_now(desk))
+            done.set_result(read_now(services))
         except Exception as error:
             log.exception("reading the metadata failed")
             done.set_exception(error)

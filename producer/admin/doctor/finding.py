@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 
-from producer.admin.showing.shapes import Shape
+from producer.admin.presenters.shapes import Shape
 from shared.notices.notice import Notice, notice_json
 from shared.notices.render import because, sentence
 

@@ -9,8 +9,8 @@ from typing import Self
 
 from redis import Redis
 
-from producer.admin.desk import Desk
 from producer.admin.records.transaction import Store
+from producer.admin.services import Services
 from shared.connection.vault import Vault
 from shared.metadata.synchronisation import Connect
 from shared.process.settings import Settings
@@ -54,13 +54,13 @@ class Installation:
     is_late: bool = False
 
     @classmethod
-    def of(cls, desk: Desk) -> Self:
-        """Return the one that a desk works with."""
+    def of(cls, services: Services) -> Self:
+        """Return the one that these services work with."""
         return cls(
-            desk.settings,
-            desk.store,
-            desk.redis,
-            desk.vault,
-            desk.checks.connect,
-            Publisher(desk.settings, desk.whose).is_answering,
+            services.settings,
+            services.store,
+            services.redis,
+            services.vault,
+            services.checks.connect,
+            Publisher(services.settings, services.whose).is_answering,
         )

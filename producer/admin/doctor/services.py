@@ -11,10 +11,10 @@ from sqlalchemy.exc import SQLAlchemyError
 from producer.admin.doctor.checks import Glance, Group, check, glimpse
 from producer.admin.doctor.finding import CheckResult, failure, ok, warning
 from producer.admin.doctor.installation import Installation
-from producer.admin.showing import redis_health as health
-from producer.admin.showing.evictions import KEEPS_ALL
-from producer.admin.showing.evictions import evictions as evictions_of
-from producer.admin.showing.evictions import policy as policy_of
+from producer.admin.presenters import redis_health as health
+from producer.admin.presenters.evictions import KEEPS_ALL
+from producer.admin.presenters.evictions import evictions as evictions_of
+from producer.admin.presenters.evictions import policy as policy_of
 from shared.errors import SettingsError
 from shared.notices.doctor_service import ServiceFinding
 from shared.notices.doctor_setup import Named

@@ -11,8 +11,8 @@ from redis.exceptions import RedisError
 from producer.admin.doctor.checks import Glance, Group, check
 from producer.admin.doctor.finding import CheckResult, failure, ok, warning
 from producer.admin.doctor.installation import Installation
+from producer.admin.presenters.waiting import obstacle
 from producer.admin.records.event_search import RECENT_DAYS
-from producer.admin.showing.waiting import obstacle
 from shared.notices.doctor_work import WorkFinding
 from shared.notices.faults import Detail
 from shared.notices.hints import Hint

@@ -6,7 +6,7 @@ from typing import Any, Self
 
 from pydantic import AwareDatetime
 
-from producer.admin.showing.shapes import Answer, Caution, Reasoned
+from producer.admin.presenters.shapes import Answer, Caution, Reasoned
 from shared.errors import BridgeError
 from shared.notices.doctor_setup import Named
 from shared.notices.notice import Notice, from_json, notice_json

@@ -18,8 +18,8 @@ from typing import Any
 
 from producer.admin.dryrun.results import DryRun, DryRunRefused, Hint, Left
 from producer.admin.dryrun.trials import NEEDS_ISSUE, Trial, Tried, rendering_with
+from producer.admin.presenters.shapes import reason_json, warnings_json
 from producer.admin.records.transaction import Store
-from producer.admin.showing.shapes import reason_json, warnings_json
 from shared.bodies.contexts import custom_fields_of, trial_context
 from shared.dryrun.cleanup import SETTLING_S
 from shared.dryrun.objects import Bench, json_in

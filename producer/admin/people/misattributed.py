@@ -6,8 +6,8 @@ from typing import Annotated
 
 from pydantic import AfterValidator, AwareDatetime
 
+from producer.admin.presenters.shapes import Reasoned, reason_json
 from producer.admin.records.transaction import Store
-from producer.admin.showing.shapes import Reasoned, reason_json
 from shared.notices.kinds import Kind
 from shared.notices.notice import Notice, from_json
 from shared.notices.reasons import Reason

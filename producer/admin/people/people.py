@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
 
+from producer.admin.presenters.shapes import Reasoned
 from producer.admin.records.people_search import Everybody
 from producer.admin.records.transaction import Store
-from producer.admin.showing.shapes import Reasoned
 from shared.errors import NotFound
 from shared.events import snapshots
 from shared.metadata.confirming import confirm_people

@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from producer.admin.presenters import shapes
 from producer.admin.records.transaction import Store, Transaction
-from producer.admin.showing import shapes
 from shared.errors import BridgeError, NotFound
 from shared.events.place import place_of
 from shared.metadata.confirming import confirm_link

@@ -5,9 +5,9 @@ from __future__ import annotations
 import time
 from dataclasses import dataclass
 
-from producer.admin.looking.story import TicketTrace, trace_ticket
+from producer.admin.presenters.shapes import Shape, reason_json
+from producer.admin.queries.story import TicketTrace, trace_ticket
 from producer.admin.records.transaction import Store
-from producer.admin.showing.shapes import Shape, reason_json
 from shared.notices.notice import Notice
 from shared.notices.reasons import Reason
 from shared.store.tables.journal import EventState

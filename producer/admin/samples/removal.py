@@ -11,8 +11,8 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
-from producer.admin.desk import Desk
 from producer.admin.samples.events import mark_of
+from producer.admin.services import Services
 from shared.dryrun.lookup import look_up
 from shared.dryrun.marks import ObjectKind
 from shared.errors import BridgeError, LockBusy, TrackerRejected
@@ -52,30 +52,30 @@ class Removed:
 
 
 @contextmanager
-def sending(desk: Desk, sample_id: int) -> Iterator[None]:
+def sending(services: Services, sample_id: int) -> Iterator[None]:
     """Keep other commands from removing a sample during the block.
 
     Raises:
         LockBusy: another command is at it.
     """
-    with desk.locks.hold(f"sample:{sample_id}"):
+    with services.locks.hold(f"sample:{sample_id}"):
         yield
 
 
-def remove_left_over(desk: Desk) -> tuple[list[Removed], list[BridgeError]]:
+def remove_left_over(services: Services) -> tuple[list[Removed], list[BridgeError]]:
     """Remove every sample that no command is at; return those that were, and why others were not.
 
     Raises:
         RedisError: Redis is away.
     """
-    with desk.store.transaction() as tx:
+    with services.store.transaction() as tx:
         left = tx.samples.tickets()
     removed: list[Removed] = []
     failed: list[BridgeError] = []
     for sample_id in left:
         try:
-            with sending(desk, sample_id):
-                removed.append(remove(desk, sample_id))
+            with sending(services, sample_id):
+                removed.append(remove(services, sample_id))
         except LockBusy:
             failed.append(NotRemoved(Refusal.SAMPLE_AT_WORK(id=sample_id)))
         except BridgeError as failure:
@@ -83,7 +83,7 @@ def remove_left_over(desk: Desk) -> tuple[list[Removed], list[BridgeError]]:
     return removed, failed
 
 
-def remove(desk: Desk, sample_id: int) -> Removed:
+def remove(services: Services, sample_id: int) -> Removed:
     """Delete what a sample has created on the tracker, then forget the sample.
 
     Raises:
@@ -93,16 +93,16 @@ def remove(desk: Desk, sample_id: int) -> Removed:
     until = time.monotonic() + PATIENCE_S
     while True:
         try:
-            with desk.locks.hold(of_ticket(sample_id)):
-                return _remove(desk, sample_id)
+            with services.locks.hold(of_ticket(sample_id)):
+                return _remove(services, sample_id)
         except LockBusy:
             if time.monotonic() > until:
                 raise NotRemoved(Refusal.SAMPLE_AT_WORK(id=sample_id)) from None
             time.sleep(LOOKS_EVERY_S)
 
 
-def _remove(desk: Desk, sample_id: int) -> Removed:
-    with desk.store.transaction() as tx:
+def _remove(services: Services, sample_id: int) -> Removed:
+    with services.store.transaction() as tx:
         issue, times = tx.issues.get(sample_id), tx.times.of_ticket(sample_id)
     rows = [(ISSUES, issue)] if issue else []
     rows += [(TIMES, one) for one in times]
@@ -111,9 +111,9 @@ def _remove(desk: Desk, sample_id: int) -> Removed:
             raise NotRemoved(Refusal.SAMPLE_UNDER_WAY(id=sample_id, kind=kind))
     removed = Removed(sample_id)
     if any(row.state != LedgerState.FREE for _, row in rows):
-        _, client = desk.connector.connect()
+        _, client = services.connector.connect()
         _delete(client, removed, issue, times)
-    with desk.store.transaction() as tx:
+    with services.store.transaction() as tx:
         tx.samples.delete(sample_id)
         tx.changes.note(
             Did.SAMPLE_REMOVED(

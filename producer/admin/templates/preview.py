@@ -6,8 +6,8 @@ import time
 from collections.abc import Mapping
 from typing import Any
 
+from producer.admin.presenters.shapes import Answer, Caution, warnings_json
 from producer.admin.records.transaction import Store
-from producer.admin.showing.shapes import Answer, Caution, warnings_json
 from producer.admin.templates.template_values import unfit_values
 from shared.bodies.contexts import custom_fields_of, engine_for, preview_context
 from shared.events.config import PluginConfig

@@ -12,8 +12,8 @@ from typing import Self
 from pydantic import AwareDatetime
 from sqlalchemy.exc import IntegrityError
 
+from producer.admin.presenters.shapes import Answer, Reasoned
 from producer.admin.records.transaction import Store, Transaction
-from producer.admin.showing.shapes import Answer, Reasoned
 from producer.admin.templates.template_values import unfit_constant
 from shared.bodies.contexts import custom_fields_of, engine_for, operation_of
 from shared.errors import BridgeError, NotFound, TemplateError

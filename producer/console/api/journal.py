@@ -7,16 +7,16 @@ from typing import Annotated, Literal
 from fastapi import Query
 from pydantic import AwareDatetime
 
-from producer.admin.decisions.held import held_rows
-from producer.admin.looking.changes import Change, codes_of, latest_changes
-from producer.admin.looking.events import latest_with_reasons, wanted_events
-from producer.admin.looking.story import Trace, trace_ticket
 from producer.admin.people.misattributed import WrongAuthor
 from producer.admin.people.misattributed import misattributed as find_misattributed
-from producer.admin.showing.shapes import Event, Held
+from producer.admin.presenters.shapes import Event, Held
+from producer.admin.queries.changes import Change, codes_of, latest_changes
+from producer.admin.queries.events import latest_with_reasons, wanted_events
+from producer.admin.queries.story import Trace, trace_ticket
+from producer.admin.review.held import held_rows
 from producer.console.api.routes import api_router
-from producer.console.entry.answers import AtDesk, Id
-from producer.web.problems import refusals
+from producer.console.auth.answers import Id, WithServices
+from producer.http.problems import refusals
 from shared.store.configuration.changes import WantedChanges
 from shared.store.tables.journal import EventState
 from shared.values.ids import LARGEST
@@ -31,7 +31,7 @@ Last = Literal["hour", "day", "week"]
 
 @router.get("/events")
 def events(
-    desk: AtDesk,
+    services: WithServices,
     state: Annotated[EventState | None, Query(description="Only events in this state.")] = None,
     ticket: Annotated[int | None, Query(ge=1, le=LARGEST, description="Only events of this ticket.")] = None,
     kind: Annotated[EventKind | None, Query(description="Only events of this kind.")] = None,
@@ -63,12 +63,14 @@ def events(
         since=since,
         until=until,
     )
-    return [Event.of(row, why) for row, why in latest_with_reasons(desk, wanted, limit=limit, below=below)]
+    return [
+        Event.of(row, why) for row, why in latest_with_reasons(services, wanted, limit=limit, below=below)
+    ]
 
 
 @router.get("/changes")
 def changes(
-    desk: AtDesk,
+    services: WithServices,
     who: Annotated[str, Query(max_length=200, description="Part of the name of who made it.")] = "",
     what: Annotated[
         str, Query(max_length=64, description="A code, or a subject: settings, links, people, accounts …")
@@ -83,23 +85,23 @@ def changes(
     if what and not codes:
         return []
     wanted = WantedChanges(who, codes, since, until)
-    found = latest_changes(desk.store, limit=limit, below=below, wanted=wanted)
+    found = latest_changes(services.store, limit=limit, below=below, wanted=wanted)
     return [Change.of(one) for one in found]
 
 
 @router.get("/held")
-def held(desk: AtDesk) -> list[Held]:
+def held(services: WithServices) -> list[Held]:
     """List what waits for a person, those waiting longest first."""
-    return [Held.of(kind, row) for kind, row in held_rows(desk.store)]
+    return [Held.of(kind, row) for kind, row in held_rows(services.store)]
 
 
 @router.get("/misattributed")
-def misattributed(desk: AtDesk) -> list[WrongAuthor]:
+def misattributed(services: WithServices) -> list[WrongAuthor]:
     """List issues and time entries that have another author on the tracker than was meant, the newest first."""
-    return find_misattributed(desk.store)
+    return find_misattributed(services.store)
 
 
 @router.get("/trace/{ticket_id}", responses=refusals(404))
-def trace(desk: AtDesk, ticket_id: Id) -> Trace:
+def trace(services: WithServices, ticket_id: Id) -> Trace:
     """Tell everything that happened to a ticket, and why."""
-    return Trace.of(trace_ticket(desk.store, ticket_id, desk.redis))
+    return Trace.of(trace_ticket(services.store, ticket_id, services.redis))

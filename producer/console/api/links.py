@@ -6,14 +6,14 @@ from typing import Any
 
 from starlette.responses import Response
 
-from producer.admin.desk import Desk
+from producer.admin.presenters import shapes
 from producer.admin.projects.links import all_links, link_with_project, remove_link
 from producer.admin.projects.project_forms import FormRefused
 from producer.admin.projects.requests import LinkForm
-from producer.admin.showing import shapes
+from producer.admin.services import Services
 from producer.console.api.routes import api_router
-from producer.console.entry.answers import AtDesk, Id, IdOrZero
-from producer.web.problems import Problem, refusals
+from producer.console.auth.answers import Id, IdOrZero, WithServices
+from producer.http.problems import Problem, refusals
 from shared.notices.access import AccessRefusal
 from shared.notices.render import sentence
 from shared.store.configuration.links import LinkKind
@@ -47,52 +47,56 @@ PUT: dict[int | str, dict[str, Any]] = {
 
 
 @router.get("")
-def links(desk: AtDesk) -> list[shapes.Link]:
+def links(services: WithServices) -> list[shapes.Link]:
     """List every link, projects first."""
-    return [shapes.Link.of(link) for link in all_links(desk.store)]
+    return [shapes.Link.of(link) for link in all_links(services.store)]
 
 
 @router.get("/projects/{helpdesk_id}", responses=refusals(404))
-def project_link(desk: AtDesk, helpdesk_id: Id) -> shapes.LinkShown:
+def project_link(services: WithServices, helpdesk_id: Id) -> shapes.LinkShown:
     """Show the link of a helpdesk project."""
-    return link_with_project(desk.store, LinkKind.PROJECT, helpdesk_id)
+    return link_with_project(services.store, LinkKind.PROJECT, helpdesk_id)
 
 
 @router.get("/entities/{helpdesk_id}", responses=refusals(404))
-def entity_link(desk: AtDesk, helpdesk_id: IdOrZero) -> shapes.LinkShown:
+def entity_link(services: WithServices, helpdesk_id: IdOrZero) -> shapes.LinkShown:
     """Show the link of a helpdesk entity."""
-    return link_with_project(desk.store, LinkKind.ENTITY, helpdesk_id)
+    return link_with_project(services.store, LinkKind.ENTITY, helpdesk_id)
 
 
 @router.put("/projects/{helpdesk_id}", responses=PUT)
-def put_project_link(desk: AtDesk, helpdesk_id: Id, form: LinkForm, response: Response) -> LinkMade:
+def put_project_link(services: WithServices, helpdesk_id: Id, form: LinkForm, response: Response) -> LinkMade:
     """Link a helpdesk project, creating the tracker project where that is asked for; 201 where it was created."""
-    return _put(desk, LinkKind.PROJECT, helpdesk_id, form, response)
+    return _put(services, LinkKind.PROJECT, helpdesk_id, form, response)
 
 
 @router.put("/entities/{helpdesk_id}", responses=PUT)
-def put_entity_link(desk: AtDesk, helpdesk_id: IdOrZero, form: LinkForm, response: Response) -> LinkMade:
+def put_entity_link(
+    services: WithServices, helpdesk_id: IdOrZero, form: LinkForm, response: Response
+) -> LinkMade:
     """Link a helpdesk entity, creating the tracker project where that is asked for; 201 where it was created."""
-    return _put(desk, LinkKind.ENTITY, helpdesk_id, form, response)
+    return _put(services, LinkKind.ENTITY, helpdesk_id, form, response)
 
 
 @router.delete("/projects/{helpdesk_id}", status_code=204, responses=refusals(404))
-def delete_project_link(desk: AtDesk, helpdesk_id: Id) -> Response:
+def delete_project_link(services: WithServices, helpdesk_id: Id) -> Response:
     """Remove the link of a helpdesk project."""
-    remove_link(desk.store, LinkKind.PROJECT, helpdesk_id)
+    remove_link(services.store, LinkKind.PROJECT, helpdesk_id)
     return Response(status_code=204)
 
 
 @router.delete("/entities/{helpdesk_id}", status_code=204, responses=refusals(404))
-def delete_entity_link(desk: AtDesk, helpdesk_id: IdOrZero) -> Response:
+def delete_entity_link(services: WithServices, helpdesk_id: IdOrZero) -> Response:
     """Remove the link of a helpdesk entity."""
-    remove_link(desk.store, LinkKind.ENTITY, helpdesk_id)
+    remove_link(services.store, LinkKind.ENTITY, helpdesk_id)
     return Response(status_code=204)
 
 
-def _put(desk: Desk, kind: LinkKind, helpdesk_id: int, form: LinkForm, response: Response) -> LinkMade:
+def _put(
+    services: Services, kind: LinkKind, helpdesk_id: int, form: LinkForm, response: Response
+) -> LinkMade:
     try:
-        made = form.carry_out(desk.project_forms, kind, helpdesk_id)
+        made = form.carry_out(services.project_forms, kind, helpdesk_id)
     except FormRefused as refused:
         faults = [(f"create.{field}" if field else "create", problem) for field, problem in refused.faults]
         told = sentence(AccessRefusal.REQUEST_NOT_VALID())

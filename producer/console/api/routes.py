@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from fastapi import APIRouter, Depends
 
-from producer.console.entry.rights import allowed
-from producer.web.problems import refusals
+from producer.console.auth.rights import allowed
+from producer.http.problems import refusals
 
 EVERYWHERE = refusals(400, 401, 403, 408, 409, 413, 415, 422, 429, 503)
 """Refusals that any route may answer; those of single routes are named there."""

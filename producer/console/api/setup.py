@@ -13,10 +13,10 @@ from producer.admin.configuration import configuration
 from producer.admin.configuration.metadata import Metadata, cached, entries, read_now
 from producer.admin.people import people
 from producer.admin.people.people import HelpdeskUser
-from producer.admin.showing import shapes
+from producer.admin.presenters import shapes
 from producer.console.api.routes import api_router
-from producer.console.entry.answers import AtDesk, Id
-from producer.web.problems import Problem, refusals
+from producer.console.auth.answers import Id, WithServices
+from producer.http.problems import Problem, refusals
 from shared.errors import NotFound, SettingsError
 from shared.events.config import PluginConfig
 from shared.values.ids import LARGEST
@@ -68,14 +68,14 @@ class UserMapped(shapes.Answer):
 
 
 @router.get("/config", response_model=Config)
-def show_config(desk: AtDesk) -> Any:
+def show_config(services: WithServices) -> Any:
     """Show the plugin configuration; of the API key only whether it is stored."""
-    return configuration.show(desk.store)
+    return configuration.show(services.store)
 
 
 @router.patch("/config", response_model=ConfigChanged)
 def change_config(
-    desk: AtDesk,
+    services: WithServices,
     values: Annotated[dict[str, Any], Body(description="Keys to change; null sets the default.")],
     moved: Annotated[bool, Query(description="The new base_url is the same tracker's.")] = False,
     replay: Annotated[
@@ -90,11 +90,11 @@ def change_config(
     key = api_key if api_key is None or isinstance(api_key, str) else ""
     typed = {name: _typed(value) for name, value in values.items()}
     try:
-        changed = configuration.save(desk, typed, api_key=key, moved=moved, replay=replay)
+        changed = configuration.save(services, typed, api_key=key, moved=moved, replay=replay)
     except SettingsError as wrong:
         raise Problem(422, "Not valid", why=wrong.notice, faults=wrong.faults) from None
     return {
-        "config": configuration.show(desk.store),
+        "config": configuration.show(services.store),
         **shapes.warnings_json(changed.warnings),
         "statuses_owed": len(changed.owed),
         "replayed": changed.replayed,
@@ -102,15 +102,15 @@ def change_config(
 
 
 @router.get("/metadata")
-def show_metadata(desk: AtDesk) -> Metadata:
+def show_metadata(services: WithServices) -> Metadata:
     """Show how much of the tracker is cached, and the latest synchronisations."""
-    return cached(desk.store)
+    return cached(services.store)
 
 
 @router.post("/metadata/sync", responses=refusals(502), response_model=Synchronised)
-def sync_metadata(desk: AtDesk) -> Any:
+def sync_metadata(services: WithServices) -> Any:
     """Read the tracker's metadata now; 502 where it could not be read as a whole, and the cache is as it was."""
-    result = read_now(desk)
+    result = read_now(services)
     if result.busy:
         raise Problem(
             409, "Conflict: another run is in progress", why=result.why, headers={"Retry-After": "5"}
@@ -122,7 +122,7 @@ def sync_metadata(desk: AtDesk) -> Any:
 
 @router.get("/metadata/{part}", responses=refusals(404))
 def show_part(
-    desk: AtDesk,
+    services: WithServices,
     part: str,
     project: Annotated[
         int | None, Query(ge=1, le=LARGEST, description="Only of this tracker project.")
@@ -130,8 +130,8 @@ def show_part(
 ) -> list[shapes.TrackerUser] | list[shapes.Entry]:
     """List a part of the cache: users, projects, issue_types, statuses, priorities, activities, roles and so on."""
     if part == "users":
-        return [shapes.TrackerUser.of(one) for one in people.tracker_users(desk.store)]
-    return [shapes.Entry.of(one) for one in entries(desk.store, part, project)]
+        return [shapes.TrackerUser.of(one) for one in people.tracker_users(services.store)]
+    return [shapes.Entry.of(one) for one in entries(services.store, part, project)]
 
 
 class Override(BaseModel):
@@ -143,23 +143,23 @@ class Override(BaseModel):
 
 
 @router.get("/user-map")
-def user_map(desk: AtDesk) -> list[HelpdeskUser]:
+def user_map(services: WithServices) -> list[HelpdeskUser]:
     """List each helpdesk user that events have named, with override, e-mail match, or none."""
-    return people.user_map(desk.store)
+    return people.user_map(services.store)
 
 
 @router.post("/user-map/{helpdesk_user_id}/confirm", responses=refusals(404))
-def confirm_match(desk: AtDesk, helpdesk_user_id: Id) -> HelpdeskUser:
+def confirm_match(services: WithServices, helpdesk_user_id: Id) -> HelpdeskUser:
     """Say that a helpdesk user's match by e-mail is right."""
-    (confirmed,) = people.confirm_matches(desk.store, [helpdesk_user_id])
+    (confirmed,) = people.confirm_matches(services.store, [helpdesk_user_id])
     return confirmed
 
 
 @router.put("/user-map/{helpdesk_user_id}")
-def map_user(desk: AtDesk, helpdesk_user_id: Id, override: Override) -> UserMapped:
+def map_user(services: WithServices, helpdesk_user_id: Id, override: Override) -> UserMapped:
     """Say who a helpdesk user is on the tracker."""
     try:
-        person = people.map_user(desk.store, helpdesk_user_id, override.tracker_user_id)
+        person = people.map_user(services.store, helpdesk_user_id, override.tracker_user_id)
     except NotFound as unknown:
         raise Problem(422, "Not valid", why=unknown.notice) from None
     return UserMapped(
@@ -171,9 +171,9 @@ def map_user(desk: AtDesk, helpdesk_user_id: Id, override: Override) -> UserMapp
 
 
 @router.delete("/user-map/{helpdesk_user_id}", status_code=204, responses=refusals(404))
-def unmap_user(desk: AtDesk, helpdesk_user_id: Id) -> Response:
+def unmap_user(services: WithServices, helpdesk_user_id: Id) -> Response:
     """Remove the override of a helpdesk user."""
-    people.unmap_user(desk.store, helpdesk_user_id)
+    people.unmap_user(services.store, helpdesk_user_id)
     return Response(status_code=204)
 
 

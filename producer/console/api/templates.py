@@ -10,12 +10,12 @@ from pydantic import BaseModel, ConfigDict, Field
 from starlette.responses import Response
 
 from producer.admin.dryrun.results import Left
-from producer.admin.showing.shapes import Answer
+from producer.admin.presenters.shapes import Answer
 from producer.admin.templates.defaults import default_template
 from producer.admin.templates.templates import Template, TemplateChange
 from producer.console.api.routes import api_router
-from producer.console.entry.answers import AtDesk, Id, Who
-from producer.web.problems import refusals
+from producer.console.auth.answers import Id, Who, WithServices
+from producer.http.problems import refusals
 from shared.templating import operations
 from shared.templating.catalogue import Variable, catalogue_for
 from shared.templating.operations import Operation, fields_for
@@ -63,90 +63,91 @@ class Choice(BaseModel):
 
 @router.get("")
 def templates(
-    desk: AtDesk, operation: Annotated[Operation | None, Query(description="Only of this operation.")] = None
+    services: WithServices,
+    operation: Annotated[Operation | None, Query(description="Only of this operation.")] = None,
 ) -> list[Template]:
     """List the templates, by operation and name; `fault` says why a newest version is a draft."""
-    return desk.templates.list(operation)
+    return services.templates.list(operation)
 
 
 @router.post("", status_code=201)
-def create_template(desk: AtDesk, who: Who, form: NewTemplate) -> Template:
+def create_template(services: WithServices, who: Who, form: NewTemplate) -> Template:
     """Keep a new template; it is not in force before it is activated."""
-    return desk.templates.create(form.operation, form.name, form.body, who)
+    return services.templates.create(form.operation, form.name, form.body, who)
 
 
 @router.get("/variables")
-def variables(desk: AtDesk, operation: OfOperation) -> list[Variable]:
+def variables(services: WithServices, operation: OfOperation) -> list[Variable]:
     """List the variables that an operation's templates can read."""
-    return list(catalogue_for(operation, desk.templates.custom_fields()).variables)
+    return list(catalogue_for(operation, services.templates.custom_fields()).variables)
 
 
 @router.get("/fields")
-def fields(desk: AtDesk, operation: OfOperation) -> list[operations.Field]:
+def fields(services: WithServices, operation: OfOperation) -> list[operations.Field]:
     """List the fields that the tracker takes, with its own custom fields."""
-    return list(fields_for(operation, desk.templates.custom_fields()))
+    return list(fields_for(operation, services.templates.custom_fields()))
 
 
 @router.get("/generate")
-def generate(desk: AtDesk, operation: OfOperation, *, with_ticket: bool = False) -> Generated:
+def generate(services: WithServices, operation: OfOperation, *, with_ticket: bool = False) -> Generated:
     """Return a template that sends the standard body, with the tracker's required custom fields.
 
     `with_ticket`: with the ticket's number and a link back to the helpdesk.
     """
-    body = default_template(operation, desk.templates.custom_fields(), with_ticket=with_ticket)
+    body = default_template(operation, services.templates.custom_fields(), with_ticket=with_ticket)
     return Generated(operation=operation, body=body)
 
 
 @router.get("/left")
-def left(desk: AtDesk) -> list[Left]:
+def left(services: WithServices) -> list[Left]:
     """List what dry runs have left on the tracker; it is deleted as soon as that can be done."""
-    return desk.dry_runs.left()
+    return services.dry_runs.left()
 
 
 @router.get("/{template_id}", responses=refusals(404))
 def template(
-    desk: AtDesk,
+    services: WithServices,
     template_id: Id,
     version: Annotated[int | None, Query(ge=1, le=LARGEST, description="An earlier version.")] = None,
 ) -> Template:
     """Show a template."""
-    return desk.templates.show(template_id, version)
+    return services.templates.show(template_id, version)
 
 
 @router.put("/{template_id}", responses=refusals(404))
-def edit_template(desk: AtDesk, who: Who, template_id: Id, form: Edit) -> Template:
+def edit_template(services: WithServices, who: Who, template_id: Id, form: Edit) -> Template:
     """Keep a new version; 409 where somebody else saved one after `based_on`. What is in force stays in force."""
-    return desk.templates.edit(template_id, form.body, who, based_on=form.based_on)
+    return services.templates.edit(template_id, form.body, who, based_on=form.based_on)
 
 
 @router.delete("/{template_id}", responses=refusals(404), status_code=204)
-def delete_template(desk: AtDesk, template_id: Id) -> Response:
+def delete_template(services: WithServices, template_id: Id) -> Response:
     """Delete a template that is not active."""
-    desk.templates.delete(template_id)
+    services.templates.delete(template_id)
     return Response(status_code=204)
 
 
 @router.get("/{template_id}/history", responses=refusals(404))
-def history(desk: AtDesk, template_id: Id) -> Sequence[TemplateChange]:
+def history(services: WithServices, template_id: Id) -> Sequence[TemplateChange]:
     """Tell what was done to a template, when and by whom; newest first."""
-    return desk.templates.history(template_id)
+    return services.templates.history(template_id)
 
 
 @router.post("/{template_id}/activate", responses=refusals(404))
-def activate(desk: AtDesk, who: Who, template_id: Id, choice: Choice | None = None) -> Template:
+def activate(services: WithServices, who: Who, template_id: Id, choice: Choice | None = None) -> Template:
     """Put a version in force, in place of whatever was in force for the operation."""
     version = choice.version if choice else None
-    return desk.templates.activate(template_id, who, version)
+    return services.templates.activate(template_id, who, version)
 
 
 @router.post("/{template_id}/deactivate", responses=refusals(404))
-def deactivate(desk: AtDesk, who: Who, template_id: Id) -> Template:
+def deactivate(services: WithServices, who: Who, template_id: Id) -> Template:
     """Take a template out of force: the standard body is sent again."""
-    return desk.templates.deactivate(template_id, who)
+    return services.templates.deactivate(template_id, who)
 
 
 @router.post("/{template_id}/rollback", responses=refusals(404))
-def roll_back(desk: AtDesk, who: Who, template_id: Id, choice: Choice | None = None) -> Template:
+def roll_back(services: WithServices, who: Who, template_id: Id, choice: Choice | None = None) -> Template:
     """Put an earlier version in force again."""
     version = choice.version if choice else None
-    return desk.templates.roll_back(template_id, who, version)
+    return services.templates.roll_back(template_id, who, version)

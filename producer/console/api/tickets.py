@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from producer.admin.looking.outcome import TicketOutcome, ticket_outcome
+from producer.admin.queries.outcome import TicketOutcome, ticket_outcome
 from producer.console.api.routes import api_router
-from producer.console.entry.answers import AtDesk, Id
-from producer.web.problems import refusals
+from producer.console.auth.answers import Id, WithServices
+from producer.http.problems import refusals
 
 router = api_router("/api/tickets", "tickets")
 
 
 @router.get("/{ticket_id}", responses=refusals(404))
-def outcome(desk: AtDesk, ticket_id: Id) -> TicketOutcome:
+def outcome(services: WithServices, ticket_id: Id) -> TicketOutcome:
     """Tell what became of a ticket and its tasks; reasons come in the language that `Accept-Language` asks for."""
-    return ticket_outcome(desk.store, ticket_id)
+    return ticket_outcome(services.store, ticket_id)

@@ -8,15 +8,15 @@ from typing import Annotated, Any
 from fastapi import Query, Request
 from pydantic import BaseModel, ConfigDict, Field
 
-from producer.admin.desk import Desk
 from producer.admin.dryrun.results import DryRun
 from producer.admin.records.rights import Right
+from producer.admin.services import Services
 from producer.admin.templates import preview as previews
 from producer.admin.templates.preview import Preview
 from producer.console.api.routes import api_router
-from producer.console.entry.answers import AtDesk
-from producer.console.entry.rights import require
-from producer.web.problems import Problem, refusals
+from producer.console.auth.answers import WithServices
+from producer.console.auth.rights import require
+from producer.http.problems import Problem, refusals
 from shared.notices.access import AccessRefusal
 from shared.notices.invalid import Invalid
 from shared.templating.operations import Operation
@@ -50,7 +50,7 @@ class Trial(BaseModel):
 
 
 @router.post("/template_test.php", responses=refusals(404, 502))
-def try_template(desk: AtDesk, request: Request, action: Action, trial: Trial) -> Preview | DryRun:
+def try_template(services: WithServices, request: Request, action: Action, trial: Trial) -> Preview | DryRun:
     """Preview a template, or make a dry run of it.
 
     A preview answers with `payload`, `warnings`, `filled_in`, `pruned`, `unknown` fields, `compile_ms` and `render_ms`.
@@ -58,18 +58,20 @@ def try_template(desk: AtDesk, request: Request, action: Action, trial: Trial) -
     tracker's `status` and `answer` unchanged, `ok`, `hints` (each with its knowledge record), `created`, `deleted`, and
     `left`: what could not be deleted yet. A faulty template: 422, with `line` and `column`.
     """
-    operation, body = _template(desk, trial)
+    operation, body = _template(services, trial)
     if trial.event_id is not None and trial.context is not None:
         raise Problem(422, "Not valid", why=AccessRefusal.EVENT_OR_CONTEXT())
     if action is Action.PREVIEW:
-        return previews.preview(desk.store, operation, body, event_id=trial.event_id, context=trial.context)
+        return previews.preview(
+            services.store, operation, body, event_id=trial.event_id, context=trial.context
+        )
     require(request, Right.ADMINISTRATOR)
-    return desk.dry_runs.try_out(operation, body, event_id=trial.event_id, context=trial.context)
+    return services.dry_runs.try_out(operation, body, event_id=trial.event_id, context=trial.context)
 
 
 @router.get("/template_test.php", responses=refusals(404, 405), response_model=Preview)
 def preview_template(
-    desk: AtDesk,
+    services: WithServices,
     request: Request,
     action: Annotated[Action, Query()],
     operation: Annotated[Operation | None, Query()] = None,
@@ -86,13 +88,13 @@ def preview_template(
             headers={"Allow": "POST"},
         )
     trial = Trial(operation=operation, body=body, template_id=template_id, event_id=event_id)
-    return try_template(desk, request, action, trial)
+    return try_template(services, request, action, trial)
 
 
-def _template(desk: Desk, trial: Trial) -> tuple[Operation, str]:
+def _template(services: Services, trial: Trial) -> tuple[Operation, str]:
     """Return the operation and the text that are to be tried."""
     if trial.template_id is not None and trial.body is None:
-        found = desk.templates.show(trial.template_id)
+        found = services.templates.show(trial.template_id)
         if trial.operation not in (None, found.operation):
             other = Invalid.TEMPLATE_OF_ANOTHER(template_id=found.id, operation=str(found.operation))
             raise Problem(

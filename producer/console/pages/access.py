@@ -7,12 +7,12 @@ from starlette.responses import Response
 
 from producer.admin.access.accounts import AccountRefused
 from producer.admin.records.rights import OF_ACCOUNTS, Right
-from producer.console.entry.answers import AtDesk
-from producer.console.entry.once import PATH as ONCE
-from producer.console.entry.once import Secret, forget, hand_over, handed_over
-from producer.console.entry.rights import require
+from producer.console.auth.answers import WithServices
+from producer.console.auth.once import PATH as ONCE
+from producer.console.auth.once import Secret, forget, hand_over, handed_over
+from producer.console.auth.rights import require
 from producer.console.pages.parts import Form, go, page_router, show
-from producer.web.problems import Problem
+from producer.http.problems import Problem
 from shared.notices.access import AccessRefusal
 from shared.notices.notice import Code
 
@@ -23,21 +23,21 @@ DURATIONS = (30, 90, 365)
 
 
 @router.get("/access")
-def access(request: Request, desk: AtDesk) -> Response:
+def access(request: Request, services: WithServices) -> Response:
     """List accounts and tokens."""
     require(request, Right.ADMINISTRATOR)
-    return _show(request, desk)
+    return _show(request, services)
 
 
 @router.post("/access/accounts")
-def add_account(request: Request, desk: AtDesk, form: Form) -> Response:
+def add_account(request: Request, services: WithServices, form: Form) -> Response:
     """Add an account; its owner comes in by a link, shown once."""
     name = form.text("name")
     try:
-        desk.accounts.add(name, None, _right(form.text("right"), OF_ACCOUNTS))
+        services.accounts.add(name, None, _right(form.text("right"), OF_ACCOUNTS))
     except AccountRefused as refused:
-        return _show(request, desk, status=422, fault=("account", str(refused)), name=name)
-    return _once(request, Secret("link", name, _link(request, desk, name)))
+        return _show(request, services, status=422, fault=("account", str(refused)), name=name)
+    return _once(request, Secret("link", name, _link(request, services, name)))
 
 
 @router.get("/access/secret")
@@ -50,59 +50,59 @@ def secret(request: Request) -> Response:
 
 
 @router.post("/access/accounts/change")
-def change_account(request: Request, desk: AtDesk, form: Form) -> Response:
+def change_account(request: Request, services: WithServices, form: Form) -> Response:
     """Change what an account may do, shut it, open it, end its sessions, or make a link for its owner."""
     name, act = form.text("name"), form.text("act")
     try:
         if act == "link":
-            return _once(request, Secret("link", name, _link(request, desk, name)))
+            return _once(request, Secret("link", name, _link(request, services, name)))
         if act == "right":
-            desk.accounts.set_right(name, _right(form.text("right"), OF_ACCOUNTS))
+            services.accounts.set_right(name, _right(form.text("right"), OF_ACCOUNTS))
         elif act in ("disable", "enable"):
-            desk.accounts.disable(name, disabled=act == "disable")
+            services.accounts.disable(name, disabled=act == "disable")
         elif act == "sign-out":
-            desk.accounts.sign_out_everywhere(name)
+            services.accounts.sign_out_everywhere(name)
         else:
             raise Problem(422, "Not valid", why=AccessRefusal.NOTHING_ASKED_FOR())
     except AccountRefused as refused:
-        return _show(request, desk, status=409, fault=("accounts", str(refused)))
+        return _show(request, services, status=409, fault=("accounts", str(refused)))
     return go(PATH, "account")
 
 
 @router.post("/access/tokens")
-def add_token(request: Request, desk: AtDesk, form: Form) -> Response:
+def add_token(request: Request, services: WithServices, form: Form) -> Response:
     """Make a token of whoever is signed in, or replace one, and show it this once."""
     name = form.text("name")
     days = form.number("days") or None
     if days not in (None, *DURATIONS):
         raise Problem(422, "Not valid", why=AccessRefusal.NOTHING_ASKED_FOR())
     try:
-        token = desk.accounts.add_token(
+        token = services.accounts.add_token(
             name,
             _right(form.text("right"), tuple(Right), AccessRefusal.TOKEN_RIGHT_UNKNOWN),
             request.state.account.name,
             days,
         )
     except AccountRefused as refused:
-        return _show(request, desk, status=422, fault=("token", str(refused)), name=name)
+        return _show(request, services, status=422, fault=("token", str(refused)), name=name)
     return _once(request, Secret("token", name, token))
 
 
 @router.post("/access/tokens/rotate")
-def rotate_token(request: Request, desk: AtDesk, form: Form) -> Response:
+def rotate_token(request: Request, services: WithServices, form: Form) -> Response:
     """Replace a token; the one before goes on for an hour."""
     name = form.text("name")
     try:
-        token = desk.accounts.rotate_token(name)
+        token = services.accounts.rotate_token(name)
     except AccountRefused as refused:
-        return _show(request, desk, status=409, fault=("tokens", str(refused)))
+        return _show(request, services, status=409, fault=("tokens", str(refused)))
     return _once(request, Secret("token", name, token))
 
 
 @router.post("/access/tokens/revoke")
-def revoke_token(desk: AtDesk, form: Form) -> Response:
+def revoke_token(services: WithServices, form: Form) -> Response:
     """Revoke a token."""
-    desk.accounts.revoke_token(form.text("name"))
+    services.accounts.revoke_token(form.text("name"))
     return go(PATH, "revoked")
 
 
@@ -112,9 +112,9 @@ def _once(request: Request, secret: Secret) -> Response:
     return response
 
 
-def _link(request: Request, desk: AtDesk, name: str) -> str:
-    base = desk.settings.console_url or f"{request.url.scheme}://{request.url.netloc}"
-    return f"{base}/console/sign-in?code={desk.accounts.link_for(name)}"
+def _link(request: Request, services: WithServices, name: str) -> str:
+    base = services.settings.console_url or f"{request.url.scheme}://{request.url.netloc}"
+    return f"{base}/console/sign-in?code={services.accounts.link_for(name)}"
 
 
 def _right(
@@ -128,7 +128,7 @@ def _right(
 
 def _show(
     request: Request,
-    desk: AtDesk,
+    services: WithServices,
     *,
     status: int = 200,
     fault: tuple[str, str] = ("", ""),
@@ -138,8 +138,8 @@ def _show(
         request,
         "access",
         status=status,
-        accounts=desk.accounts.all(),
-        tokens=desk.accounts.tokens(),
+        accounts=services.accounts.all(),
+        tokens=services.accounts.tokens(),
         rights=OF_ACCOUNTS,
         scopes=list(Right),
         fault=fault,

@@ -11,9 +11,9 @@ from producer.admin.configuration import configuration
 from producer.admin.people.correction import correct_author
 from producer.admin.people.misattributed import WrongAuthor, misattributed
 from producer.admin.people.people import logins_of
-from producer.console.entry.answers import AtDesk, Id
+from producer.console.auth.answers import Id, WithServices
 from producer.console.pages.parts import PAGE, fixes, go, newest_first, page_router, show
-from producer.web.problems import Problem
+from producer.http.problems import Problem
 from shared.errors import BridgeError
 from shared.notices.access import AccessRefusal
 from shared.notices.kinds import Kind
@@ -25,27 +25,32 @@ PATH = "/console/authors"
 
 
 @router.get("/authors")
-def listed(request: Request, desk: AtDesk, below: str = "") -> Response:
+def listed(request: Request, services: WithServices, below: str = "") -> Response:
     """List it, the newest first."""
-    return _show(request, desk, below=_place(below))
+    return _show(request, services, below=_place(below))
 
 
 @router.post("/authors/{task_id}")
-def correct(request: Request, desk: AtDesk, task_id: Id) -> Response:
+def correct(request: Request, services: WithServices, task_id: Id) -> Response:
     """Give a ticket task's hours to whom they were meant for."""
-    if not desk.settings.correct_authors:
+    if not services.settings.correct_authors:
         raise Problem(403, "Not allowed", why=AccessRefusal.AUTHORS_NOT_CORRECTED_HERE())
     try:
-        correct_author(desk.store, desk.connector.connect, task_id)
+        correct_author(services.store, services.connector.connect, task_id)
     except BridgeError as refused:
-        return _show(request, desk, fault=str(refused), status=409)
+        return _show(request, services, fault=str(refused), status=409)
     return go(PATH, "corrected")
 
 
 def _show(
-    request: Request, desk: AtDesk, *, below: Place | None = None, fault: str = "", status: int = 200
+    request: Request,
+    services: WithServices,
+    *,
+    below: Place | None = None,
+    fault: str = "",
+    status: int = 200,
 ) -> Response:
-    found = misattributed(desk.store, limit=PAGE + 1, below=below)
+    found = misattributed(services.store, limit=PAGE + 1, below=below)
     shown = newest_first(found, PATH, _named)
     return show(
         request,
@@ -53,9 +58,9 @@ def _show(
         status=status,
         **shown,
         below=below,
-        names=logins_of(desk.store, [one.author_id for one in shown["rows"] if one.author_id]),
-        base_url=configuration.current(desk.store).base_url,
-        correctable=desk.settings.correct_authors,
+        names=logins_of(services.store, [one.author_id for one in shown["rows"] if one.author_id]),
+        base_url=configuration.current(services.store).base_url,
+        correctable=services.settings.correct_authors,
         fault=fault,
         fix=fixes(request),
     )

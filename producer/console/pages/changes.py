@@ -8,11 +8,11 @@ from fastapi import Request
 from starlette.datastructures import QueryParams
 from starlette.responses import Response, StreamingResponse
 
-from producer.admin.looking.changes import SUBJECTS, change_of, changes_csv, codes_of, latest_changes
-from producer.console.drawing.addresses import address
-from producer.console.entry.answers import AtDesk, Id
+from producer.admin.queries.changes import SUBJECTS, change_of, changes_csv, codes_of, latest_changes
+from producer.console.auth.answers import Id, WithServices
 from producer.console.pages.parts import PAGE, newest_first, page_router, show
 from producer.console.pages.times import typed_moment
+from producer.console.rendering.addresses import address
 from shared.store.configuration.changes import WantedChanges
 from shared.values.ids import LARGEST
 
@@ -22,11 +22,11 @@ FILTERS = ("who", "what", "from", "to", "offset")
 
 
 @router.get("/changes")
-def changes(request: Request, desk: AtDesk, below: int | None = None) -> Response:
+def changes(request: Request, services: WithServices, below: int | None = None) -> Response:
     """List changes, newest first."""
     below = min(below, LARGEST) if below is not None else None
     given = _given(request.query_params)
-    found = latest_changes(desk.store, limit=PAGE + 1, below=below, wanted=_wanted(given))
+    found = latest_changes(services.store, limit=PAGE + 1, below=below, wanted=_wanted(given))
     return show(
         request,
         "changes",
@@ -42,10 +42,10 @@ def changes(request: Request, desk: AtDesk, below: int | None = None) -> Respons
 
 
 @router.get("/changes.csv")
-def export(request: Request, desk: AtDesk) -> Response:
+def export(request: Request, services: WithServices) -> Response:
     """Return the changes that match as CSV."""
     return StreamingResponse(
-        changes_csv(desk.store, _wanted(_given(request.query_params))),
+        changes_csv(services.store, _wanted(_given(request.query_params))),
         media_type="text/csv; charset=utf-8",
         headers={
             "Content-Disposition": 'attachment; filename="deskbridge-changes.csv"',
@@ -55,9 +55,9 @@ def export(request: Request, desk: AtDesk) -> Response:
 
 
 @router.get("/changes/{change_id}")
-def change(request: Request, desk: AtDesk, change_id: Id) -> Response:
+def change(request: Request, services: WithServices, change_id: Id) -> Response:
     """Show one change; of a replay what became of the events."""
-    found, became = change_of(desk.store, change_id)
+    found, became = change_of(services.store, change_id)
     return show(request, "change", one=found, became=became, diff=_diff)
 
 

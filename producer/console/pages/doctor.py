@@ -8,14 +8,14 @@ from fastapi import Request
 from starlette.concurrency import run_in_threadpool
 from starlette.responses import Response
 
-from producer.admin.desk import Desk
 from producer.admin.doctor.finding import CheckResult, Status
 from producer.admin.doctor.installation import Installation
 from producer.admin.doctor.latest import examined
 from producer.admin.knowledge.shipped import shipped
-from producer.console.drawing.markdown import as_html
+from producer.admin.services import Services
 from producer.console.pages.parts import fixes, page_router, show
-from producer.web.readiness import FreshLook
+from producer.console.rendering.markdown import as_html
+from producer.http.readiness import FreshLook
 from shared.telemetry.logs import get_logger
 
 router = page_router()
@@ -26,9 +26,9 @@ KEPT_S = 10.0
 """So long a result is shown again: each takes seconds, and asks the tracker."""
 
 
-def examinations(desk: Desk) -> FreshLook[list[CheckResult]]:
+def examinations(services: Services) -> FreshLook[list[CheckResult]]:
     """Return what examines the installation: once at a time, however many load the page, in a thread of its own."""
-    return FreshLook({"found": lambda: examined(Installation.of(desk))}, KEPT_S)
+    return FreshLook({"found": lambda: examined(Installation.of(services))}, KEPT_S)
 
 
 async def examine_regularly(examinations: FreshLook[list[CheckResult]]) -> None:

@@ -10,21 +10,21 @@ from fastapi import Request
 from starlette.datastructures import QueryParams
 from starlette.responses import Response, StreamingResponse
 
-from producer.admin.catching_up.replay import REPLAYABLE, replay_matching
-from producer.admin.catching_up.replay import replay as replay_chosen
+from producer.admin.backfill.replay import REPLAYABLE, replay_matching
+from producer.admin.backfill.replay import replay as replay_chosen
 from producer.admin.configuration import configuration
-from producer.admin.looking.event_export import events_csv, events_json
-from producer.admin.looking.events import LAST, event_page, wanted_events
+from producer.admin.presenters.waiting import with_reasons
+from producer.admin.queries.event_export import events_csv, events_json
+from producer.admin.queries.events import LAST, event_page, wanted_events
 from producer.admin.records.event_search import Wanted
-from producer.admin.showing.waiting import with_reasons
-from producer.console.drawing.addresses import address
-from producer.console.drawing.fixing import Fixes
-from producer.console.drawing.short import in_short, short_of
-from producer.console.entry.answers import AtDesk
-from producer.console.entry.visitors import Fields
+from producer.console.auth.answers import WithServices
+from producer.console.auth.visitors import Fields
 from producer.console.pages.parts import PAGE, Form, fixes, go, page_router, show
 from producer.console.pages.times import typed_moment
-from producer.web.problems import Problem
+from producer.console.rendering.addresses import address
+from producer.console.rendering.fixing import Fixes
+from producer.console.rendering.short import in_short, short_of
+from producer.http.problems import Problem
 from shared.errors import NotFound
 from shared.events.event import DELETIONS, EVENTS
 from shared.notices.access import AccessRefusal
@@ -45,13 +45,13 @@ LONGEST = 200
 
 
 @router.get("/events")
-def events(request: Request, desk: AtDesk) -> Response:
+def events(request: Request, services: WithServices) -> Response:
     """List the events that match, newest first."""
     asked = request.query_params
     given = _given(asked)
     wanted = _wanted(given)
     below, above = _number(asked.get("below")), _number(asked.get("above"))
-    found = event_page(desk.store, wanted, size=PAGE, below=below, above=above)
+    found = event_page(services.store, wanted, size=PAGE, below=below, above=above)
     rows = found.rows
     to_fix = fixes(request)
     return show(
@@ -60,7 +60,7 @@ def events(request: Request, desk: AtDesk) -> Response:
         given=given,
         rows=[
             (row, why, found.subjects[row.id], _fix_of(to_fix, found.subjects[row.id].entity_id))
-            for row, why in with_reasons(rows, desk.redis)
+            for row, why in with_reasons(rows, services.redis)
         ],
         kinds=KINDS,
         states=list(EventState),
@@ -68,7 +68,7 @@ def events(request: Request, desk: AtDesk) -> Response:
         matching=found.matching,
         groups=found.groups,
         cause_names=_cause_names(found.groups, given["cause"]),
-        base_url=configuration.current(desk.store).base_url,
+        base_url=configuration.current(services.store).base_url,
         fix=to_fix,
         in_short=in_short,
         is_filtered=_is_filtered(given),
@@ -84,42 +84,42 @@ def events(request: Request, desk: AtDesk) -> Response:
 
 
 @router.get("/events.csv")
-def export_csv(request: Request, desk: AtDesk) -> Response:
+def export_csv(request: Request, services: WithServices) -> Response:
     """Return the events that match as CSV."""
-    found = events_csv(desk, _wanted(_given(request.query_params)))
+    found = events_csv(services, _wanted(_given(request.query_params)))
     return _streamed(found, "text/csv; charset=utf-8", "deskbridge-events.csv")
 
 
 @router.get("/events.json")
-def export_json(request: Request, desk: AtDesk) -> Response:
+def export_json(request: Request, services: WithServices) -> Response:
     """Return the events that match as JSON."""
-    found = events_json(desk, _wanted(_given(request.query_params)))
+    found = events_json(services, _wanted(_given(request.query_params)))
     return _streamed(found, "application/json", "deskbridge-events.json")
 
 
 @router.post("/events/replay")
-def replay(desk: AtDesk, form: Form) -> Response:
+def replay(services: WithServices, form: Form) -> Response:
     """Replay the chosen events, or what matches up to the highest id that was seen; nothing that came in since."""
     if form.has("chosen"):
-        return _replay_chosen(desk, form)
+        return _replay_chosen(services, form)
     upto = form.number("upto")
     wanted = replace(_wanted(_given(form)), upto=upto)
     if wanted.state not in REPLAYABLE or upto is None:
         raise Problem(422, "Not valid", why=AccessRefusal.NOT_REPLAYED_TOGETHER())
-    done, change = replay_matching(desk, wanted)
+    done, change = replay_matching(services, wanted)
     if change is None:
         return go(PATH, "nothing")
     return go(f"/console/changes/{change}", "unreadable" if done.unreadable else "replayed")
 
 
-def _replay_chosen(desk: AtDesk, form: Fields) -> Response:
+def _replay_chosen(services: WithServices, form: Fields) -> Response:
     """Replay the events whose boxes are ticked, as far as they are kept."""
     back = address(PATH, **_given(form))
     chosen = [one for text in form.all("id")[:MOST_CHOSEN] if (one := read_id(text))]
     if not chosen:
         return go(back, "none-chosen")
     try:
-        done = replay_chosen(desk, chosen)
+        done = replay_chosen(services, chosen)
     except NotFound:
         return go(back, "nothing")
     return go(back, "unreadable" if done.unreadable else "replayed")

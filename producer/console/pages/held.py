@@ -11,14 +11,14 @@ from starlette.responses import Response
 
 from producer.admin.configuration import configuration
 from producer.admin.configuration.metadata import names
-from producer.admin.decisions.candidates import Candidate, candidates_of, known_candidates
-from producer.admin.decisions.held import held_page, held_row, resolve
-from producer.admin.desk import Desk
 from producer.admin.people.people import logins_of
-from producer.console.drawing.addresses import address
-from producer.console.entry.answers import AtDesk, Id
+from producer.admin.review.candidates import Candidate, candidates_of, known_candidates
+from producer.admin.review.held import held_page, held_row, resolve
+from producer.admin.services import Services
+from producer.console.auth.answers import Id, WithServices
 from producer.console.pages.parts import PAGE, Form, Number, go, leaf, page_router, show
-from producer.web.problems import Problem
+from producer.console.rendering.addresses import address
+from producer.http.problems import Problem
 from shared.errors import BridgeError, NotFound
 from shared.notices.access import AccessRefusal
 from shared.notices.kinds import Kind
@@ -58,23 +58,23 @@ PEOPLE = ("assigned_to_id", "user_id")
 
 
 @router.get("/held")
-def held(request: Request, desk: AtDesk, after: Number = 0) -> Response:
+def held(request: Request, services: WithServices, after: Number = 0) -> Response:
     """List what waits for a decision, longest first."""
-    rows = held_page(desk.store, limit=PAGE + 1, after=after)
+    rows = held_page(services.store, limit=PAGE + 1, after=after)
     if after and not rows:
         return go(PATH)
     return show(request, "held", **leaf(rows, after, PATH, skipped=after))
 
 
 @router.get("/held/{kind}/{key}")
-def one(request: Request, desk: AtDesk, kind: Kind, key: Id) -> Response:
+def one(request: Request, services: WithServices, kind: Kind, key: Id) -> Response:
     """Show what was sent beside each candidate, and beside what a person has named by its number."""
     typed = request.query_params.get("number")
     number = read_id((typed or "").strip().removeprefix("#")) or None
     is_wrong = typed is not None and number is None
     return _show(
         request,
-        desk,
+        services,
         kind,
         key,
         number=number,
@@ -84,30 +84,30 @@ def one(request: Request, desk: AtDesk, kind: Kind, key: Id) -> Response:
 
 
 @router.post("/held/{kind}/{key}")
-def decide(request: Request, desk: AtDesk, kind: Kind, key: Id, form: Form) -> Response:
+def decide(request: Request, services: WithServices, kind: Kind, key: Id, form: Form) -> Response:
     """Adopt what was compared, or have it created again."""
     verdict, adopt = form.text("verdict"), form.number("adopt")
     if verdict not in ("adopt", "again"):
         raise Problem(422, "Not valid", why=AccessRefusal.NOTHING_ASKED_FOR())
     if verdict == "adopt" and not adopt:
-        return _show(request, desk, kind, key, fault="number", status=422)
+        return _show(request, services, kind, key, fault="number", status=422)
     if verdict == "adopt" and form.number("seen") != adopt:
-        row = held_row(desk.store, kind, key)
+        row = held_row(services.store, kind, key)
         if row is not None and adopt not in known_candidates(row):
             return go(address(f"{PATH}/{kind}/{key}", number=adopt))  # nobody has compared it yet
     try:
-        done = resolve(desk, kind, key, adopt if verdict == "adopt" else None, is_sure=form.has("sure"))
+        done = resolve(services, kind, key, adopt if verdict == "adopt" else None, is_sure=form.has("sure"))
     except NotFound:
         return go(PATH, "unchanged")
     except BridgeError as refused:
-        return _show(request, desk, kind, key, number=adopt, fault=str(refused), status=409)
+        return _show(request, services, kind, key, number=adopt, fault=str(refused), status=409)
     did = "unchecked" if done.unchecked else "adopted" if verdict == "adopt" else "again"
     return go(f"/console/tickets/{done.ticket_id}", did)
 
 
 def _show(
     request: Request,
-    desk: AtDesk,
+    services: WithServices,
     kind: Kind,
     key: int,
     *,
@@ -115,10 +115,10 @@ def _show(
     fault: str = "",
     status: int = 200,
 ) -> Response:
-    row = held_row(desk.store, kind, key)
+    row = held_row(services.store, kind, key)
     if row is None:
         return go(PATH, "unchanged")
-    found, trouble = candidates_of(desk, kind, row, [number] if number else ())
+    found, trouble = candidates_of(services, kind, row, [number] if number else ())
     sent = _sent(kind, row.body or {})
     return show(
         request,
@@ -132,10 +132,10 @@ def _show(
         number=number,
         trouble=trouble,
         fault=fault,
-        base_url=configuration.current(desk.store).base_url,
+        base_url=configuration.current(services.store).base_url,
         differs=_differs,
         labels=FIELDS,
-        called=_names(desk, [sent, *(one.fields for one in found)]),
+        called=_names(services, [sent, *(one.fields for one in found)]),
     )
 
 
@@ -149,7 +149,7 @@ def _differs(name: str, sent: dict[str, Any], candidate: Candidate) -> bool:
     return str(was or "").strip() != str(now or "").strip() if was is not None else False
 
 
-def _names(desk: Desk, several: Sequence[Mapping[str, Any]]) -> dict[tuple[str, int], str]:
+def _names(services: Services, several: Sequence[Mapping[str, Any]]) -> dict[tuple[str, int], str]:
     """Return the names of what some fields hold the ids of, by field and id."""
     ids = defaultdict[str, set[int]](set)
     for fields in several:
@@ -159,7 +159,9 @@ def _names(desk: Desk, several: Sequence[Mapping[str, Any]]) -> dict[tuple[str, 
     found = {}
     for name in (one for one in (*KINDS, *PEOPLE) if one in ids):
         known = (
-            logins_of(desk.store, ids[name]) if name in PEOPLE else names(desk.store, KINDS[name], ids[name])
+            logins_of(services.store, ids[name])
+            if name in PEOPLE
+            else names(services.store, KINDS[name], ids[name])
         )
         found.update({(name, id): text for id, text in known.items()})
     return found

@@ -13,10 +13,10 @@ from producer.admin.projects.links import OF_THE_CATEGORY, find_link, named_link
 from producer.admin.projects.project_forms import FormRefused, fields_of_projects
 from producer.admin.projects.projects import ProjectInDoubt
 from producer.admin.projects.requests import LinkForm, LinkRefused
-from producer.console.entry.answers import AtDesk
-from producer.console.entry.visitors import Fields
+from producer.console.auth.answers import WithServices
+from producer.console.auth.visitors import Fields
 from producer.console.pages.parts import Form, go, go_back, leaf, page_router, show
-from producer.web.problems import Problem
+from producer.http.problems import Problem
 from shared.errors import LockBusy, NotFound, SettingsError, TrackerError
 from shared.notices.invalid import Invalid
 from shared.notices.refusals import Refusal
@@ -45,16 +45,24 @@ HelpdeskId = Annotated[int, Path(ge=0, le=LARGEST)]
 
 
 @router.get("/links")
-def links(request: Request, desk: AtDesk, kind: str = "entity", find: str = "", after: int = 0) -> Response:
+def links(
+    request: Request, services: WithServices, kind: str = "entity", find: str = "", after: int = 0
+) -> Response:
     """List the links of entities, or of projects."""
-    return _list(request, desk, kind, find, after)
+    return _list(request, services, kind, find, after)
 
 
 def _list(
-    request: Request, desk: AtDesk, kind: str, find: str = "", after: int = 0, *, wrong: str | None = None
+    request: Request,
+    services: WithServices,
+    kind: str,
+    find: str = "",
+    after: int = 0,
+    *,
+    wrong: str | None = None,
 ) -> Response:
     shown = LinkKind.PROJECT if kind == "project" else LinkKind.ENTITY
-    found = named_links(desk.store, shown)
+    found = named_links(services.store, shown)
     projects, text = found.projects, find.strip().lower()
     rows = [
         one
@@ -77,30 +85,32 @@ def _list(
 
 
 @router.get("/links/open")
-def open_form(request: Request, desk: AtDesk) -> Response:
+def open_form(request: Request, services: WithServices) -> Response:
     """Lead to the form of the helpdesk project or entity whose number was typed."""
     kind = "project" if request.query_params.get("kind") == "project" else "entity"
     asked = (request.query_params.get("id") or "").strip()
     number = read_id(asked)
     if number is not None:
         return go(f"{PATH}/{kind}/{number}")
-    return _list(request, desk, kind, wrong=asked[:200])
+    return _list(request, services, kind, wrong=asked[:200])
 
 
 @router.get("/links/{kind}/{helpdesk_id}")
-def form_page(request: Request, desk: AtDesk, kind: LinkKind, helpdesk_id: HelpdeskId) -> Response:
+def form_page(request: Request, services: WithServices, kind: LinkKind, helpdesk_id: HelpdeskId) -> Response:
     """Show the form of a helpdesk project or entity."""
     _check(kind, helpdesk_id)
-    return _show(request, desk, kind, helpdesk_id)
+    return _show(request, services, kind, helpdesk_id)
 
 
 @router.post("/links/{kind}/{helpdesk_id}")
-def save(request: Request, desk: AtDesk, kind: LinkKind, helpdesk_id: HelpdeskId, form: Form) -> Response:
+def save(
+    request: Request, services: WithServices, kind: LinkKind, helpdesk_id: HelpdeskId, form: Form
+) -> Response:
     """Link to an existing project, or create one and link to it; the metadata is read afterwards."""
     _check(kind, helpdesk_id)
     status = 422
     try:
-        made = _filled(desk, form).carry_out(desk.project_forms, kind, helpdesk_id)
+        made = _filled(services, form).carry_out(services.project_forms, kind, helpdesk_id)
         did = "created" if form.text("how") == "new" else "linked" if made.linked.confirmed else "unconfirmed"
         sent = len(made.linked.tickets) if made.linked.replayed else None
         return go_back(request, f"{PATH}?kind={kind}", did, sent=sent or None, of=f"{kind}:{helpdesk_id}")
@@ -111,14 +121,14 @@ def save(request: Request, desk: AtDesk, kind: LinkKind, helpdesk_id: HelpdeskId
         faults = {field: sentence(problem) for field, problem in refused.faults}
     except (SettingsError, TrackerError, ProjectInDoubt, LockBusy) as failure:
         faults, status = {"": str(failure)}, 503 if isinstance(failure, (ProjectInDoubt, LockBusy)) else 502
-    return _show(request, desk, kind, helpdesk_id, form=form, faults=faults, status=status)
+    return _show(request, services, kind, helpdesk_id, form=form, faults=faults, status=status)
 
 
 @router.post("/links/{kind}/{helpdesk_id}/remove")
-def remove(desk: AtDesk, kind: LinkKind, helpdesk_id: HelpdeskId) -> Response:
+def remove(services: WithServices, kind: LinkKind, helpdesk_id: HelpdeskId) -> Response:
     """Remove a link."""
     try:
-        remove_link(desk.store, kind, helpdesk_id)
+        remove_link(services.store, kind, helpdesk_id)
     except NotFound:
         return go(f"{PATH}?kind={kind}", "unchanged")
     return go(f"{PATH}?kind={kind}", "unlinked")
@@ -129,7 +139,7 @@ def _check(kind: LinkKind, helpdesk_id: int) -> None:
         raise Problem(404, "Not found", why=Refusal.HELPDESK_PROJECT_ZERO())
 
 
-def _filled(desk: AtDesk, form: Fields) -> LinkForm:
+def _filled(services: WithServices, form: Fields) -> LinkForm:
     """Return the request that a form was filled in to make.
 
     Raises:
@@ -137,7 +147,7 @@ def _filled(desk: AtDesk, form: Fields) -> LinkForm:
     """
     replay = form.has("replay")
     if form.text("how") == "new":
-        return LinkForm(create=_project(desk, form), replay=replay)
+        return LinkForm(create=_project(services, form), replay=replay)
     project_id = form.number("tracker_project_id")
     if not project_id:
         raise FormRefused([("tracker_project_id", Invalid.PROJECT_NOT_CHOSEN())])
@@ -145,7 +155,7 @@ def _filled(desk: AtDesk, form: Fields) -> LinkForm:
     return LinkForm(tracker_project_id=project_id, default_category_id=category or None, replay=replay)
 
 
-def _project(desk: AtDesk, form: Fields) -> dict[str, Any]:
+def _project(services: WithServices, form: Fields) -> dict[str, Any]:
     """Return the new project that a form describes."""
     return {
         "name": form.text("name"),
@@ -154,12 +164,12 @@ def _project(desk: AtDesk, form: Fields) -> dict[str, Any]:
         "is_public": form.has("is_public"),
         "parent_id": form.number("parent_id"),
         "enabled_module_names": form.all("enabled_module_names") if form.has("choose_modules") else None,
-        "custom_field_values": _custom_values(desk, form),
+        "custom_field_values": _custom_values(services, form),
     }
 
 
-def _custom_values(desk: AtDesk, form: Fields) -> dict[str, Any]:
-    several = {str(one.tracker_id) for one in fields_of_projects(desk.store) if one.details["multiple"]}
+def _custom_values(services: WithServices, form: Fields) -> dict[str, Any]:
+    several = {str(one.tracker_id) for one in fields_of_projects(services.store) if one.details["multiple"]}
     given = form.under(CUSTOM)
     values: dict[str, Any] = {}
     for name, found in given.items():
@@ -171,7 +181,7 @@ def _custom_values(desk: AtDesk, form: Fields) -> dict[str, Any]:
 
 def _show(
     request: Request,
-    desk: AtDesk,
+    services: WithServices,
     kind: LinkKind,
     helpdesk_id: int,
     *,
@@ -179,7 +189,7 @@ def _show(
     faults: dict[str, str] | None = None,
     status: int = 200,
 ) -> Response:
-    store, fields = desk.store, fields_of_projects(desk.store)
+    store, fields = services.store, fields_of_projects(services.store)
     link = find_link(store, kind, helpdesk_id)
     chosen = form.number("tracker_project_id") if form else link.tracker_project_id if link else None
     category = form.number("default_category_id") if form else link.default_category_id if link else None

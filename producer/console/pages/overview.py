@@ -9,10 +9,10 @@ from producer.admin.doctor.examination import at_a_glance
 from producer.admin.doctor.finding import Status
 from producer.admin.doctor.installation import Installation
 from producer.admin.doctor.latest import found_last
-from producer.admin.looking.overview import overview as look
-from producer.admin.showing.healing import is_ours, step
-from producer.admin.showing.moments import lasting
-from producer.console.entry.answers import AtDesk
+from producer.admin.presenters.healing import is_ours, step
+from producer.admin.presenters.moments import lasting
+from producer.admin.queries.overview import overview as look
+from producer.console.auth.answers import WithServices
 from producer.console.pages.parts import fixes, page_router, show
 from shared.notices.doctor_service import ServiceFinding
 
@@ -21,13 +21,13 @@ HOURS = 24
 
 
 @router.get("")
-def overview(request: Request, desk: AtDesk) -> Response:
+def overview(request: Request, services: WithServices) -> Response:
     """Show how everything stands."""
-    found = look(desk)
+    found = look(services)
     hours = [(ago, *found.hours.get(ago, (0, 0))) for ago in reversed(range(HOURS))]
-    notable = at_a_glance(Installation.of(desk), asks_redis=found.signs is not None, noted=found.noted)
+    notable = at_a_glance(Installation.of(services), asks_redis=found.signs is not None, noted=found.noted)
     if found.signs is not None:
-        notable += found_last(desk.redis)
+        notable += found_last(services.redis)
     return show(
         request,
         "overview",

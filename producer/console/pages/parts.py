@@ -8,10 +8,10 @@ from typing import Annotated, Any, TypeVar
 from fastapi import APIRouter, Depends, Query, Request
 from starlette.responses import RedirectResponse, Response
 
-from producer.console.drawing.addresses import address, lasting, way_back, with_parameters
-from producer.console.drawing.fixing import Fixes
-from producer.console.entry.rights import allowed
-from producer.console.entry.visitors import Fields, fields_of, visiting
+from producer.console.auth.rights import allowed
+from producer.console.auth.visitors import Fields, fields_of, visiting
+from producer.console.rendering.addresses import address, lasting, way_back, with_parameters
+from producer.console.rendering.fixing import Fixes
 from shared.values.ids import LARGEST
 
 PAGE = 50

@@ -5,11 +5,11 @@ from __future__ import annotations
 from fastapi import Request
 from starlette.responses import Response
 
-from producer.admin.looking.events import waiting_tickets
 from producer.admin.people import people
-from producer.console.entry.answers import AtDesk, Id
+from producer.admin.queries.events import waiting_tickets
+from producer.console.auth.answers import Id, WithServices
 from producer.console.pages.parts import PAGE, Form, Number, go, go_back, leaf, page_router, show
-from producer.web.problems import Problem
+from producer.http.problems import Problem
 from shared.errors import NotFound
 from shared.notices.access import AccessRefusal
 
@@ -18,50 +18,52 @@ PATH = "/console/people"
 
 
 @router.get("/people")
-def listed(request: Request, desk: AtDesk, find: str = "", only: str = "", after: Number = 0) -> Response:
+def listed(
+    request: Request, services: WithServices, find: str = "", only: str = "", after: Number = 0
+) -> Response:
     """List helpdesk users, those who need somebody first."""
-    return _show(request, desk, find=find.strip(), only=only, after=after)
+    return _show(request, services, find=find.strip(), only=only, after=after)
 
 
 @router.get("/people/{helpdesk_user_id}")
-def person(request: Request, desk: AtDesk, helpdesk_user_id: Id) -> Response:
+def person(request: Request, services: WithServices, helpdesk_user_id: Id) -> Response:
     """Show one helpdesk user, with the form that says who it is."""
-    return _show(request, desk, one=helpdesk_user_id)
+    return _show(request, services, one=helpdesk_user_id)
 
 
 @router.post("/people/confirm")
-def confirm_all(desk: AtDesk) -> Response:
+def confirm_all(services: WithServices) -> Response:
     """Confirm every match by e-mail that is new."""
-    people.confirm_matches(desk.store, None)
+    people.confirm_matches(services.store, None)
     return go(PATH, "confirmed")
 
 
 @router.post("/people/{helpdesk_user_id}")
-def decide(request: Request, desk: AtDesk, helpdesk_user_id: Id, form: Form) -> Response:
+def decide(request: Request, services: WithServices, helpdesk_user_id: Id, form: Form) -> Response:
     """Map a helpdesk user by hand, take that back, or confirm the match by e-mail."""
     act, one = form.text("act"), helpdesk_user_id if request.query_params.get("back") else None
     try:
         if act == "map":
             chosen = form.number("tracker_user_id")
             if chosen is None:
-                return _show(request, desk, one=one, faults={helpdesk_user_id: "choose"}, status=422)
-            people.map_user(desk.store, helpdesk_user_id, chosen)
-            sent = waiting_tickets(desk.store, helpdesk_user_id)
+                return _show(request, services, one=one, faults={helpdesk_user_id: "choose"}, status=422)
+            people.map_user(services.store, helpdesk_user_id, chosen)
+            sent = waiting_tickets(services.store, helpdesk_user_id)
             return go_back(request, PATH, "mapped", sent=sent or None, of=f"person:{helpdesk_user_id}")
         if act == "unmap":
-            people.unmap_user(desk.store, helpdesk_user_id)
+            people.unmap_user(services.store, helpdesk_user_id)
             return go_back(request, PATH, "unmapped")
         if act == "confirm":
-            people.confirm_matches(desk.store, [helpdesk_user_id])
+            people.confirm_matches(services.store, [helpdesk_user_id])
             return go_back(request, PATH, "confirmed")
     except NotFound as unknown:
-        return _show(request, desk, one=one, faults={helpdesk_user_id: str(unknown)}, status=422)
+        return _show(request, services, one=one, faults={helpdesk_user_id: str(unknown)}, status=422)
     raise Problem(422, "Not valid", why=AccessRefusal.NOTHING_ASKED_FOR())
 
 
 def _show(
     request: Request,
-    desk: AtDesk,
+    services: WithServices,
     *,
     one: int | None = None,
     find: str = "",
@@ -70,9 +72,9 @@ def _show(
     faults: dict[int, str] | None = None,
     status: int = 200,
 ) -> Response:
-    rows, counted = people.user_map_page(desk.store, find=find, only=only, limit=PAGE + 1, after=after)
+    rows, counted = people.user_map_page(services.store, find=find, only=only, limit=PAGE + 1, after=after)
     if one is not None:
-        rows, after = [people.mapped_person(desk.store, one)], 0
+        rows, after = [people.mapped_person(services.store, one)], 0
     return show(
         request,
         "people",

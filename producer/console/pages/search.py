@@ -8,12 +8,12 @@ from fastapi import Query, Request
 from starlette.responses import JSONResponse, Response
 
 from producer.admin.configuration.metadata import find_categories, find_projects
-from producer.admin.looking.searching import Found, search
 from producer.admin.people.people import find_tracker_users
-from producer.console.drawing.addresses import address
-from producer.console.drawing.view import plain
-from producer.console.entry.answers import AtDesk
+from producer.admin.queries.searching import Found, search
+from producer.console.auth.answers import WithServices
 from producer.console.pages.parts import go, page_router, show
+from producer.console.rendering.addresses import address
+from producer.console.rendering.view import plain
 from shared.values.ids import LARGEST
 
 router = page_router()
@@ -22,10 +22,10 @@ Text = Annotated[str, Query(max_length=200)]
 
 
 @router.get("/search")
-def search_page(request: Request, desk: AtDesk, q: Text = "") -> Response:
+def search_page(request: Request, services: WithServices, q: Text = "") -> Response:
     """Find what a person typed; a single hit is led to at once."""
     text = q.strip()
-    found = search(desk.store, text) if text else Found()
+    found = search(services.store, text) if text else Found()
     hits = [
         *(f"/console/tickets/{number}" for number in [*(one for one, _ in found.tickets), *found.issues]),
         *(address("/console/events", event=number) for number in found.events),
@@ -38,7 +38,7 @@ def search_page(request: Request, desk: AtDesk, q: Text = "") -> Response:
 
 
 @router.get("/search/projects")
-def projects(desk: AtDesk, q: Text = "") -> JSONResponse:
+def projects(services: WithServices, q: Text = "") -> JSONResponse:
     """Find active tracker projects by name, identifier or number."""
     rows = [
         {
@@ -46,24 +46,24 @@ def projects(desk: AtDesk, q: Text = "") -> JSONResponse:
             "name": plain(one.name),
             "more": " · ".join(plain(part) for part in (one.details.get("identifier"), above) if part),
         }
-        for one, above in find_projects(desk.store, q.strip(), MOST)
+        for one, above in find_projects(services.store, q.strip(), MOST)
     ]
     return JSONResponse(rows, headers={"Cache-Control": "no-store"})
 
 
 @router.get("/search/categories")
 def categories(
-    desk: AtDesk, q: Text = "", project: Annotated[int, Query(ge=0, le=LARGEST)] = 0
+    services: WithServices, q: Text = "", project: Annotated[int, Query(ge=0, le=LARGEST)] = 0
 ) -> JSONResponse:
     """Find the issue categories of a tracker project."""
-    found = find_categories(desk.store, q.strip(), MOST, project)
+    found = find_categories(services.store, q.strip(), MOST, project)
     return JSONResponse([{"id": one.tracker_id, "name": plain(one.name)} for one in found])
 
 
 @router.get("/search/users")
-def users(desk: AtDesk, q: Text = "") -> JSONResponse:
+def users(services: WithServices, q: Text = "") -> JSONResponse:
     """Find tracker users by login, name or address."""
-    found = find_tracker_users(desk.store, q.strip(), MOST)
+    found = find_tracker_users(services.store, q.strip(), MOST)
     return JSONResponse(
         [{"id": one.tracker_user_id, "name": plain(one.login), "more": plain(one.name)} for one in found]
     )

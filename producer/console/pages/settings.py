@@ -14,11 +14,11 @@ from producer.admin.configuration import configuration
 from producer.admin.configuration.connecting import Tested, sealed_key, try_connection, unsealed_key
 from producer.admin.configuration.metadata import begin_reading, cached
 from producer.admin.people.people import logins_of
-from producer.console.drawing.addresses import way_back
-from producer.console.entry.answers import AtDesk
-from producer.console.entry.once import Secret, forget, hand_over, handed_over
-from producer.console.entry.visitors import Fields
+from producer.console.auth.answers import WithServices
+from producer.console.auth.once import Secret, forget, hand_over, handed_over
+from producer.console.auth.visitors import Fields
 from producer.console.pages.parts import Form, go, go_back, page_router, show
+from producer.console.rendering.addresses import way_back
 from shared.errors import SettingsError
 from shared.events.config import PluginConfig
 from shared.metadata.confirming import OF_SPEC
@@ -53,33 +53,33 @@ HELPDESK_STATUSES = {
 
 
 @router.get("/settings")
-def settings(request: Request, desk: AtDesk) -> Response:
+def settings(request: Request, services: WithServices) -> Response:
     """Show the settings, and once what is to be known of what was saved just now."""
     told = handed_over(request)
     if told is None or told.kind != WARNINGS:
-        return _show(request, desk)
-    response = _show(request, desk, warnings=[str(one) for one in json.loads(told.text)])
+        return _show(request, services)
+    response = _show(request, services, warnings=[str(one) for one in json.loads(told.text)])
     forget(request, response, PATH)
     return response
 
 
 @router.post("/settings")
-def save(request: Request, desk: AtDesk, form: Form) -> Response:
+def save(request: Request, services: WithServices, form: Form) -> Response:
     """Save what was changed; a wrong form keeps every value."""
-    before = configuration.current(desk.store)
+    before = configuration.current(services.store)
     typed = _typed(form, before)
-    key = form.text("api_key") or _tested_key(desk, form)
+    key = form.text("api_key") or _tested_key(services, form)
     if form.text("seen") != _seen(before):
-        sealed = _sealed(desk, typed["base_url"], key)
-        return _show(request, desk, form=form, status=409, faults={"": "stale"}, sealed=sealed)
+        sealed = _sealed(services, typed["base_url"], key)
+        return _show(request, services, form=form, status=409, faults={"": "stale"}, sealed=sealed)
     changed = {name: text for name, text in typed.items() if text != _as_typed(before, name)}
     try:
         if not changed and not key:
             return go_back(request, PATH, "unchanged")
-        done = configuration.save(desk, changed, api_key=key or None, moved=form.has("moved"))
+        done = configuration.save(services, changed, api_key=key or None, moved=form.has("moved"))
     except SettingsError as wrong:
-        sealed = _sealed(desk, typed["base_url"], key)
-        return _show(request, desk, form=form, status=422, faults=_faults(wrong), sealed=sealed)
+        sealed = _sealed(services, typed["base_url"], key)
+        return _show(request, services, form=form, status=422, faults=_faults(wrong), sealed=sealed)
     if done.owed:
         response = go(f"{PATH}/statuses", "saved", back=way_back(request.query_params.get("back")))
     else:
@@ -91,26 +91,26 @@ def save(request: Request, desk: AtDesk, form: Form) -> Response:
 
 
 @router.get("/settings/statuses")
-def owed_statuses(request: Request, desk: AtDesk) -> Response:
+def owed_statuses(request: Request, services: WithServices) -> Response:
     """List the issues that have another status than the map says, before anything is changed."""
-    owed = configuration.owed_statuses(desk.store, SHOWN)
+    owed = configuration.owed_statuses(services.store, SHOWN)
     if not owed.count:
         return go_back(request, PATH, request.query_params.get("did", ""))
-    base_url = configuration.current(desk.store).base_url
+    base_url = configuration.current(services.store).base_url
     return show(request, "statuses", owed=owed, base_url=base_url, names=HELPDESK_STATUSES)
 
 
 @router.post("/settings/statuses")
-def give_statuses(request: Request, desk: AtDesk) -> Response:
+def give_statuses(request: Request, services: WithServices) -> Response:
     """Give the issues that have another status than the map says what it says now."""
-    configuration.give_statuses(desk)
+    configuration.give_statuses(services)
     return go_back(request, PATH, "given")
 
 
 @router.post("/settings/test")
-def test(request: Request, desk: AtDesk, form: Form) -> Response:
+def test(request: Request, services: WithServices, form: Form) -> Response:
     """Try the connection with what is typed, saved or not."""
-    before = configuration.current(desk.store)
+    before = configuration.current(services.store)
     try:
         wanted = before.changed(
             {
@@ -119,27 +119,27 @@ def test(request: Request, desk: AtDesk, form: Form) -> Response:
                 if name in ("base_url", "header_prefix", "verify_tls")
             }
         )
-        key = form.text("api_key") or _tested_key(desk, form)
-        tested = try_connection(desk, wanted, key)
+        key = form.text("api_key") or _tested_key(services, form)
+        tested = try_connection(services, wanted, key)
     except SettingsError as wrong:
-        return _show(request, desk, form=form, status=422, faults=_faults(wrong))
-    return _show(request, desk, form=form, tested=tested, sealed=_sealed(desk, wanted.base_url, key))
+        return _show(request, services, form=form, status=422, faults=_faults(wrong))
+    return _show(request, services, form=form, tested=tested, sealed=_sealed(services, wanted.base_url, key))
 
 
 @router.post("/settings/metadata")
-def metadata(request: Request, desk: AtDesk) -> Response:
+def metadata(request: Request, services: WithServices) -> Response:
     """Read the tracker's metadata now; what takes long goes on by itself, and the page tells how far it is."""
-    result = begin_reading(desk, SOON_S)
+    result = begin_reading(services, SOON_S)
     if result is None or result.busy:
         return go(f"{PATH}#metadata", "reading")
     if result:
         return go(f"{PATH}#metadata", "read")
-    return _show(request, desk, status=502, faults={"metadata": str(result.error)})
+    return _show(request, services, status=502, faults={"metadata": str(result.error)})
 
 
 def _show(
     request: Request,
-    desk: AtDesk,
+    services: WithServices,
     *,
     form: Fields | None = None,
     status: int = 200,
@@ -150,13 +150,13 @@ def _show(
 ) -> Response:
     # first of all: what has ended by then is in what is read next
     try:
-        reading = under_way(desk.locks) if request.method == "GET" else None
+        reading = under_way(services.locks) if request.method == "GET" else None
     except RedisError:
         reading = None
-    config, choices = configuration.current(desk.store), configuration.choices(desk.store)
-    known = cached(desk.store)
+    config, choices = configuration.current(services.store), configuration.choices(services.store)
+    known = cached(services.store)
     watcher_ids = _watchers(form) if form else list(config.default_watcher_ids)
-    watchers = logins_of(desk.store, watcher_ids)
+    watchers = logins_of(services.store, watcher_ids)
     values = (
         _typed(form, config)
         if form
@@ -188,18 +188,18 @@ def _show(
     )
 
 
-def _sealed(desk: AtDesk, base_url: str | None, key: str) -> str:
+def _sealed(services: WithServices, base_url: str | None, key: str) -> str:
     """Return a typed key as the page holds it until it is saved; empty where there is none, or no way to seal it."""
     try:
-        return sealed_key(desk.vault, base_url or "", key) if key else ""
+        return sealed_key(services.vault, base_url or "", key) if key else ""
     except SettingsError:
         return ""
 
 
-def _tested_key(desk: AtDesk, form: Fields) -> str:
+def _tested_key(services: WithServices, form: Fields) -> str:
     """Return the key that was typed before, as long as it goes to the address with which it was typed."""
     sealed = form.text("sealed_key")
-    return unsealed_key(desk.vault, form.text("base_url"), sealed) or "" if sealed else ""
+    return unsealed_key(services.vault, form.text("base_url"), sealed) or "" if sealed else ""
 
 
 def _typed(form: Fields, before: PluginConfig) -> dict[str, str]:

@@ -11,15 +11,15 @@ from starlette.responses import HTMLResponse, Response
 
 from producer.admin.access.accounts import AccountRefused
 from producer.admin.access.passwords import TooBusy
-from producer.console.drawing.addresses import address, own_path
-from producer.console.drawing.languages import COOKIE, NAMES
-from producer.console.drawing.view import HEADERS
-from producer.console.entry import visitors
-from producer.console.entry.answers import AtDesk
+from producer.console.auth import visitors
+from producer.console.auth.answers import WithServices
 from producer.console.pages.parts import Form, go, page_router, show
-from producer.web.buckets import Buckets
-from producer.web.problems import Problem
-from producer.web.sources import source_of
+from producer.console.rendering.addresses import address, own_path
+from producer.console.rendering.languages import COOKIE, NAMES
+from producer.console.rendering.view import HEADERS
+from producer.http.buckets import Buckets
+from producer.http.problems import Problem
+from producer.http.sources import source_of
 from shared.notices.access import AccessRefusal
 from shared.notices.language import said
 from shared.telemetry.logs import get_logger
@@ -102,13 +102,13 @@ def sign_in_page(request: Request, next: str = "", code: str = "") -> Response:
 
 
 @open_router.post("/sign-in")
-def sign_in(request: Request, desk: AtDesk, form: Form) -> Response:
+def sign_in(request: Request, services: WithServices, form: Form) -> Response:
     """Begin a session, always a new one."""
     visitors.check_own_page(request)
     wanted, code = own_path(form.text("next")), form.text("code")
     client = visitors.client_of(request)
     address, name = source_of(client), form.text("name")[:200]
-    device = desk.accounts.known_device(
+    device = services.accounts.known_device(
         name, request.cookies.get(visitors.cookie_name(request, visitors.DEVICE))
     )
     tries: Tries = request.app.state.tries
@@ -117,7 +117,9 @@ def sign_in(request: Request, desk: AtDesk, form: Form) -> Response:
         return sign_in_form(request, status=429, next=wanted, code=code, name=name, fault=too_many(wait))
     try:
         session = (
-            desk.accounts.sign_in_by_link(code) if code else desk.accounts.sign_in(name, form.raw("password"))
+            services.accounts.sign_in_by_link(code)
+            if code
+            else services.accounts.sign_in(name, form.raw("password"))
         )
     except TooBusy as busy:
         tries.take_back(address, name, device)
@@ -135,9 +137,9 @@ def sign_in(request: Request, desk: AtDesk, form: Form) -> Response:
         return sign_in_form(request, status=401, next=wanted, name=name, fault=fault)
     tries.take_back(address, name, device)
     if old := visitors.session_of(request):
-        desk.accounts.sign_out(old)
+        services.accounts.sign_out(old)
     response = go(wanted)
-    visitors.keep_session(request, response, session, desk.accounts.device_of(session))
+    visitors.keep_session(request, response, session, services.accounts.device_of(session))
     return response
 
 
@@ -155,9 +157,9 @@ def sign_in_form(
 
 
 @router.post("/sign-out")
-def sign_out(request: Request, desk: AtDesk) -> Response:
+def sign_out(request: Request, services: WithServices) -> Response:
     """End this session."""
-    desk.accounts.sign_out(visitors.session_of(request) or "")
+    services.accounts.sign_out(visitors.session_of(request) or "")
     response = go(f"{visitors.PATH}/sign-in")
     visitors.drop_session(request, response)
     return response
@@ -182,18 +184,18 @@ def choose_language(request: Request, form: Form) -> Response:
 
 
 @router.get("/account")
-def account_page(request: Request, desk: AtDesk) -> Response:
+def account_page(request: Request, services: WithServices) -> Response:
     """Show one's own account."""
-    has_password = desk.accounts.has_password(request.state.account.name)
+    has_password = services.accounts.has_password(request.state.account.name)
     return show(request, "account", faults={}, has_password=has_password)
 
 
 @router.post("/account/password")
-def change_password(request: Request, desk: AtDesk, form: Form) -> Response:
+def change_password(request: Request, services: WithServices, form: Form) -> Response:
     """Change one's own password; every session ends, and a new one begins."""
     account, status = request.state.account, 422
     faults: dict[str, str] = {}
-    has_password = desk.accounts.has_password(account.name)
+    has_password = services.accounts.has_password(account.name)
     if has_password:
         tries: Tries = request.app.state.tries
         address = source_of(visitors.client_of(request))
@@ -201,7 +203,7 @@ def change_password(request: Request, desk: AtDesk, form: Form) -> Response:
         if wait := tries.begin(address, account.name, own):
             raise Problem(429, "Too many tries", why=AccessRefusal.TOO_MANY_TRIES(seconds=wait))
         try:
-            is_wrong = not desk.accounts.proves(account.name, form.raw("before"))
+            is_wrong = not services.accounts.proves(account.name, form.raw("before"))
         except TooBusy as busy:
             is_wrong, faults["before"], status = False, str(busy), 503
         except SQLAlchemyError:
@@ -219,21 +221,21 @@ def change_password(request: Request, desk: AtDesk, form: Form) -> Response:
         faults["again"] = said("The two are not the same.")
     if not faults:
         try:
-            desk.accounts.set_password(account.name, form.raw("password"))
+            services.accounts.set_password(account.name, form.raw("password"))
         except AccountRefused as refused:
             faults["password"] = str(refused)
     if faults:
         return show(request, "account", status=status, faults=faults, has_password=has_password)
     response = go(f"{visitors.PATH}/account", "password")
-    session = desk.accounts.begin_anew(account.name)
-    visitors.keep_session(request, response, session, desk.accounts.device_of(session))
+    session = services.accounts.begin_anew(account.name)
+    visitors.keep_session(request, response, session, services.accounts.device_of(session))
     return response
 
 
 @router.post("/account/sign-out")
-def sign_out_everywhere(request: Request, desk: AtDesk) -> Response:
+def sign_out_everywhere(request: Request, services: WithServices) -> Response:
     """End every session of one's own."""
-    desk.accounts.sign_out_everywhere(request.state.account.name)
+    services.accounts.sign_out_everywhere(request.state.account.name)
     response = go(f"{visitors.PATH}/sign-in")
     visitors.drop_session(request, response)
     return response

@@ -8,13 +8,13 @@ from starlette.responses import Response
 
 from producer.admin.access.accounts import AccountRefused
 from producer.admin.access.passwords import TooBusy
-from producer.console.drawing.addresses import own_path
-from producer.console.entry import visitors
-from producer.console.entry.answers import AtDesk
-from producer.console.entry.oidc import LASTS_S, ProviderFailed, SignOnRefused, SingleSignOn
+from producer.console.auth import visitors
+from producer.console.auth.answers import WithServices
+from producer.console.auth.oidc import LASTS_S, ProviderFailed, SignOnRefused, SingleSignOn
 from producer.console.pages.parts import go
 from producer.console.pages.sign_in import Tries, sign_in_form, too_many
-from producer.web.sources import source_of
+from producer.console.rendering.addresses import own_path
+from producer.http.sources import source_of
 from shared.notices.access import AccessRefusal
 from shared.notices.language import said
 from shared.telemetry.logs import get_logger, reason_fields
@@ -48,15 +48,15 @@ def begin(request: Request, next: str = "") -> Response:
 
 
 @open_router.get("/sign-in/sso/callback")
-def end(request: Request, desk: AtDesk) -> Response:
+def end(request: Request, services: WithServices) -> Response:
     """Begin the session of whom the provider has signed in."""
     sso = _sso(request)
     if refusal := _counted(request, visitors.PATH):
         return refusal
     try:
         person, wanted = sso.end(request.cookies.get(COOKIE, ""), dict(request.query_params))
-        session = desk.accounts.sign_in_known(
-            person.name, person.right, add=desk.settings.oidc_makes_accounts
+        session = services.accounts.sign_in_known(
+            person.name, person.right, add=services.settings.oidc_makes_accounts
         )
     except TooBusy as busy:
         return _busy(request, busy, visitors.PATH)
@@ -67,7 +67,7 @@ def end(request: Request, desk: AtDesk) -> Response:
         return sign_in_form(request, status=403, next=visitors.PATH, fault=str(refused))
     _take_back(request)
     if old := visitors.session_of(request):
-        desk.accounts.sign_out(old)
+        services.accounts.sign_out(old)
     response = go(wanted)
     response.delete_cookie(COOKIE, path=PATH, httponly=True, secure=visitors.is_secure(request))
     visitors.keep_session(request, response, session)

@@ -10,15 +10,15 @@ from fastapi import Request
 from starlette.responses import JSONResponse, Response
 
 from producer.admin.dryrun.results import DryRun
-from producer.admin.looking.events import recent_events
+from producer.admin.queries.events import recent_events
 from producer.admin.templates.defaults import WITH_TICKET, default_template
 from producer.admin.templates.preview import preview as render
 from producer.admin.templates.templates import EditedMeanwhile, Template, TemplateRefused
-from producer.console.drawing.addresses import way_back, with_parameters
-from producer.console.entry.answers import AtDesk, Id
-from producer.console.entry.visitors import Fields
+from producer.console.auth.answers import Id, WithServices
+from producer.console.auth.visitors import Fields
 from producer.console.pages.parts import Form, go, go_back, page_router, show
-from producer.web.problems import Problem
+from producer.console.rendering.addresses import way_back, with_parameters
+from producer.http.problems import Problem
 from shared.bodies.contexts import NoContext
 from shared.errors import BridgeError, NotFound, TemplateError
 from shared.notices.access import AccessRefusal
@@ -35,61 +35,69 @@ RECENT = 15
 
 
 @router.get("/templates")
-def templates(request: Request, desk: AtDesk) -> Response:
+def templates(request: Request, services: WithServices) -> Response:
     """List the templates by operation."""
-    found = desk.templates.list()
+    found = services.templates.list()
     by_operation = {
         operation: [one for one in found if one.operation is operation] for operation in Operation
     }
     return show(
-        request, "templates", by_operation=by_operation, left=desk.dry_runs.left(), with_ticket=WITH_TICKET
+        request,
+        "templates",
+        by_operation=by_operation,
+        left=services.dry_runs.left(),
+        with_ticket=WITH_TICKET,
     )
 
 
 @router.get("/templates/new")
-def new(request: Request, desk: AtDesk, operation: Operation, *, with_ticket: bool = False) -> Response:
+def new(
+    request: Request, services: WithServices, operation: Operation, *, with_ticket: bool = False
+) -> Response:
     """Begin a template with the standard body, or with one that tells the ticket's number and leads back to it."""
-    body = default_template(operation, desk.templates.custom_fields(), with_ticket=with_ticket)
-    return _editor(request, desk, operation, body=body)
+    body = default_template(operation, services.templates.custom_fields(), with_ticket=with_ticket)
+    return _editor(request, services, operation, body=body)
 
 
 @router.post("/templates/new")
-def create(request: Request, desk: AtDesk, form: Form) -> Response:
+def create(request: Request, services: WithServices, form: Form) -> Response:
     """Keep a new template, or make a dry run of it."""
     operation = _operation(form.text("operation"))
     body, name = form.raw("body"), form.text("name")
     if form.text("act") == "dryrun":
-        return _try(request, desk, operation, body, form, name=name)
+        return _try(request, services, operation, body, form, name=name)
     try:
-        kept = desk.templates.create(operation, name, body, request.state.who)
+        kept = services.templates.create(operation, name, body, request.state.who)
     except TemplateRefused as refused:
         faults = {field: sentence(problem) for field, problem in refused.faults} or {"": str(refused)}
-        return _editor(request, desk, operation, body=body, name=name, faults=faults, status=422)
+        return _editor(request, services, operation, body=body, name=name, faults=faults, status=422)
     return go(f"{PATH}/{kept.id}", _saved(kept))
 
 
 @router.post("/templates/preview")
-def preview(desk: AtDesk, form: Form) -> Response:
+def preview(services: WithServices, form: Form) -> Response:
     """Tell what a text would send, or what is wrong with it."""
     return JSONResponse(
-        _previewed(desk, _operation(form.text("operation")), form.raw("body"), form.number("event")),
+        _previewed(services, _operation(form.text("operation")), form.raw("body"), form.number("event")),
         headers={"Cache-Control": "no-store"},
     )
 
 
 @router.get("/templates/{template_id}")
-def template(request: Request, desk: AtDesk, template_id: Id, version: int | None = None) -> Response:
+def template(
+    request: Request, services: WithServices, template_id: Id, version: int | None = None
+) -> Response:
     """Show a template in the editor."""
-    found = desk.templates.show(template_id, version)
-    return _editor(request, desk, found.operation, body=found.body, template_id=template_id)
+    found = services.templates.show(template_id, version)
+    return _editor(request, services, found.operation, body=found.body, template_id=template_id)
 
 
 @router.post("/templates/{template_id}")
-def act(request: Request, desk: AtDesk, template_id: Id, form: Form) -> Response:
+def act(request: Request, services: WithServices, template_id: Id, form: Form) -> Response:
     """Save a version, try it, put one in force, go back, or delete the template."""
     who, what, version = request.state.who, form.text("act"), form.number("version")
     here = with_parameters(f"{PATH}/{template_id}", back=way_back(request.query_params.get("back")))
-    store = desk.templates
+    store = services.templates
     try:
         if what in ("save", "save-activate"):
             based_on, in_force = form.number("based_on") or 0, what == "save-activate"
@@ -113,18 +121,24 @@ def act(request: Request, desk: AtDesk, template_id: Id, form: Form) -> Response
         faults = {"": str(refused)}
         status = 409 if isinstance(refused, EditedMeanwhile) else 422
         return _editor(
-            request, desk, found.operation, body=body, template_id=template_id, faults=faults, status=status
+            request,
+            services,
+            found.operation,
+            body=body,
+            template_id=template_id,
+            faults=faults,
+            status=status,
         )
     if what == "dryrun":
         found = store.show(template_id)
-        return _try(request, desk, found.operation, form.raw("body"), form, template_id=template_id)
+        return _try(request, services, found.operation, form.raw("body"), form, template_id=template_id)
     raise Problem(422, "Not valid", why=AccessRefusal.NOTHING_ASKED_FOR())
 
 
 @router.get("/templates/{template_id}/compare")
-def compare(request: Request, desk: AtDesk, template_id: Id, old: int, new: int) -> Response:
+def compare(request: Request, services: WithServices, template_id: Id, old: int, new: int) -> Response:
     """Show what differs between two versions."""
-    before, after = desk.templates.show(template_id, old), desk.templates.show(template_id, new)
+    before, after = services.templates.show(template_id, old), services.templates.show(template_id, new)
     lines = list(difflib.ndiff(before.body.splitlines(), after.body.splitlines()))
     told = [(line[:1], line[2:]) for line in lines if not line.startswith("?")]
     return show(request, "compare", template=after, old=old, new=new, lines=told)
@@ -143,10 +157,12 @@ def _operation(text: str) -> Operation:
         raise Problem(422, "Not valid", why=why) from None
 
 
-def _previewed(desk: AtDesk, operation: Operation, body: str, event_id: int | None) -> dict[str, Any]:
+def _previewed(
+    services: WithServices, operation: Operation, body: str, event_id: int | None
+) -> dict[str, Any]:
     """Return what a text would send, as the editor shows it."""
     try:
-        shown = render(desk.store, operation, body, event_id=event_id)
+        shown = render(services.store, operation, body, event_id=event_id)
     except TemplateError as fault:
         place = said("Line %(line)d, column %(column)d: %(problem)s") % {
             "line": fault.line,
@@ -170,7 +186,7 @@ def _previewed(desk: AtDesk, operation: Operation, body: str, event_id: int | No
 
 def _try(
     request: Request,
-    desk: AtDesk,
+    services: WithServices,
     operation: Operation,
     body: str,
     form: Fields,
@@ -182,12 +198,12 @@ def _try(
     made: DryRun | None = None
     faults: dict[str, str] = {}
     try:
-        made = desk.dry_runs.try_out(operation, body, event_id=form.number("event"))
+        made = services.dry_runs.try_out(operation, body, event_id=form.number("event"))
     except BridgeError as refused:
         faults = {"": str(refused)}
     return _editor(
         request,
-        desk,
+        services,
         operation,
         body=body,
         template_id=template_id,
@@ -201,7 +217,7 @@ def _try(
 
 def _editor(
     request: Request,
-    desk: AtDesk,
+    services: WithServices,
     operation: Operation,
     *,
     body: str,
@@ -212,10 +228,10 @@ def _editor(
     event: int | None = None,
     status: int = 200,
 ) -> Response:
-    found = desk.templates.show(template_id) if template_id else None
-    history = desk.templates.history(template_id) if template_id else []
-    custom_fields = desk.templates.custom_fields()
-    shown = _previewed(desk, operation, body, event)
+    found = services.templates.show(template_id) if template_id else None
+    history = services.templates.history(template_id) if template_id else []
+    custom_fields = services.templates.custom_fields()
+    shown = _previewed(services, operation, body, event)
     saved = [one for one in history if one.what == Change.SAVED]
     return show(
         request,
@@ -229,7 +245,7 @@ def _editor(
         versions=saved,
         variables=catalogue_for(operation, custom_fields).variables,
         fields=fields_for(operation, custom_fields),
-        recent=[] if operation.from_form else recent_events(desk.store, RECENT),
+        recent=[] if operation.from_form else recent_events(services.store, RECENT),
         event=event,
         shown=shown,
         made=made,

@@ -7,14 +7,14 @@ from typing import Any
 from fastapi import Request
 from starlette.responses import Response
 
-from producer.admin.catching_up import replay as events
-from producer.admin.decisions.forgotten_links import forget_link
-from producer.admin.decisions.undo import take_back, unused_adoptions
-from producer.admin.looking.story import destination, names_of, trace_ticket
-from producer.console.drawing.fixing import HINTS
-from producer.console.entry.answers import AtDesk, Id
+from producer.admin.backfill import replay as events
+from producer.admin.queries.story import destination, names_of, trace_ticket
+from producer.admin.review.forgotten_links import forget_link
+from producer.admin.review.undo import take_back, unused_adoptions
+from producer.console.auth.answers import Id, WithServices
 from producer.console.pages.parts import Form, fixes, go, page_router, show
-from producer.web.problems import Problem
+from producer.console.rendering.fixing import HINTS
+from producer.http.problems import Problem
 from shared.errors import NotFound
 from shared.events.place import place_of
 from shared.notices.access import AccessRefusal
@@ -36,14 +36,14 @@ BAD = (
 
 
 @router.get("/tickets/{ticket_id}")
-def ticket(request: Request, desk: AtDesk, ticket_id: Id) -> Response:
+def ticket(request: Request, services: WithServices, ticket_id: Id) -> Response:
     """Show everything that is known of a ticket."""
     try:
-        found = trace_ticket(desk.store, ticket_id, desk.redis)
+        found = trace_ticket(services.store, ticket_id, services.redis)
     except NotFound:
         return show(request, "ticket_unknown", status=404, ticket_id=ticket_id)
     snapshot: dict[str, Any] = found.state.snapshot if found.state else {}
-    place = destination(desk.store, found)
+    place = destination(services.store, found)
     body = next(
         (one.notice for one in reversed(found.steps) if one.notice.code == What.BODY_FROM_TEMPLATE), None
     )
@@ -53,7 +53,7 @@ def ticket(request: Request, desk: AtDesk, ticket_id: Id) -> Response:
         "ticket",
         found=found,
         title=snapshot.get("title") or "",
-        page=_page(snapshot, desk.settings.glpi_api_url, ticket_id),
+        page=_page(snapshot, services.settings.glpi_api_url, ticket_id),
         names=names_of(snapshot),
         base_url=found.config.base_url,
         resolved=place.link,
@@ -81,32 +81,32 @@ def ticket(request: Request, desk: AtDesk, ticket_id: Id) -> Response:
 
 
 @router.post("/tickets/{ticket_id}/replay")
-def replay(desk: AtDesk, ticket_id: Id) -> Response:
+def replay(services: WithServices, ticket_id: Id) -> Response:
     """Replay what of a ticket's events may be replayed."""
-    wanted = trace_ticket(desk.store, ticket_id).replayable
+    wanted = trace_ticket(services.store, ticket_id).replayable
     if wanted:
-        events.replay(desk, wanted)
+        events.replay(services, wanted)
     return go(f"/console/tickets/{ticket_id}", "replayed" if wanted else "nothing")
 
 
 @router.post("/tickets/{ticket_id}/forget-link")
-def forget(desk: AtDesk, ticket_id: Id, form: Form) -> Response:
+def forget(services: WithServices, ticket_id: Id, form: Form) -> Response:
     """Forget which issue the ticket has, or which time entry one of its tasks has."""
     task_id = form.number("task_id")
     kind, key = (Kind.TICKET_TASK, task_id) if task_id else (Kind.TICKET, ticket_id)
     try:
-        forget_link(desk.store, kind, key)
+        forget_link(services.store, kind, key)
     except NotFound:
         return go(f"/console/tickets/{ticket_id}", "unchanged")
     return go(f"/console/tickets/{ticket_id}", "forgotten")
 
 
 @router.post("/tickets/{ticket_id}/take-back")
-def undo(desk: AtDesk, ticket_id: Id, form: Form) -> Response:
+def undo(services: WithServices, ticket_id: Id, form: Form) -> Response:
     """Take an adoption back; the row waits for a decision again."""
     try:
         kind = Kind(form.text("kind"))
-        done = take_back(desk, kind, form.number("key") or 0)
+        done = take_back(services, kind, form.number("key") or 0)
     except ValueError:
         raise Problem(422, "Not valid", why=AccessRefusal.NOTHING_ASKED_FOR()) from None
     except NotFound:

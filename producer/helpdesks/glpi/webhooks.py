@@ -12,7 +12,7 @@ from starlette.responses import JSONResponse, PlainTextResponse
 from producer.helpdesks.glpi.events import Item, read, without_private_text
 from producer.helpdesks.glpi.signatures import GlpiVerifier
 from producer.helpdesks.port import Intake, Unreadable
-from producer.web.problems import Problem, refusals
+from producer.http.problems import Problem, refusals
 from shared.errors import BadSignature, InvalidEvent, SettingsError
 from shared.events.delivery import Delivery
 from shared.notices.refusals import Refusal

@@ -8,7 +8,7 @@ from redis.exceptions import OutOfMemoryError
 from sqlalchemy import update
 
 from producer.helpdesks.glpi.signatures import GlpiVerifier
-from producer.hooks.refused import Refused
+from producer.intake.refused import Refused
 from shared.errors import BadSignature
 from shared.notices.deliveries import Undelivered
 from shared.process.itself import Process

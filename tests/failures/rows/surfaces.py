@@ -13,9 +13,9 @@ from prometheus_client import generate_latest
 from pydantic import SecretStr
 from typer.testing import Result
 
-from producer.admin.desk import Desk
+from producer.admin.services import Services
 from producer.console.monitoring import Monitoring
-from producer.hooks.app import Producer
+from producer.intake.app import Producer
 from shared.monitoring.standing import StandingCollector
 from shared.telemetry import metrics
 from tests.failures.stage import Stage, Told
@@ -109,7 +109,7 @@ def ready(stage: Stage) -> tuple[int, int]:
     """Return how producer and console answer a load balancer."""
     settings, store = stage.bridge.settings, stage.bridge.store
     producer = Producer(settings.model_copy(update={"webhook_secrets": (SECRET,)}), "127.0.0.1", 8080)
-    monitoring = Monitoring(Desk(settings, store))
+    monitoring = Monitoring(Services(settings, store))
     answers = asyncio.run(producer.readyz()), asyncio.run(monitoring.readyz())
     producer._store.database.close()
     monitoring.close()

@@ -7,7 +7,7 @@ import time
 import pytest
 from pydantic import SecretStr
 
-from producer.hooks.signatures import Verifier
+from producer.intake.signatures import Verifier
 from shared.errors import BadSignature
 from tests.helpdesks.plugin.conftest import (
     REFUSED,

@@ -10,7 +10,7 @@ import pytest
 
 from deploy.sandbox.tracker.control import StandIn
 from producer.admin.records.rights import Right
-from producer.web.bodies import LARGEST_BODY
+from producer.http.bodies import LARGEST_BODY
 from shared.notices.cautions import Caution
 from shared.notices.notice import written
 from shared.notices.refusals import Refusal

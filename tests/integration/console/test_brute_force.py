@@ -14,7 +14,7 @@ import pytest
 from producer.admin.access import passwords
 from producer.admin.records.rights import Right
 from producer.console.pages.sign_in import TRIES_FOR_NAME, TRIES_OF_ADDRESS
-from producer.web.buckets import Buckets
+from producer.http.buckets import Buckets
 from tests.integration.console.conftest import ComeIn, Console
 from tests.integration.console.pages import PASSWORD, Visitor
 from tests.support.waiting import until

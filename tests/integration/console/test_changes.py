@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from producer.admin.access.accounts import AccountStore
-from producer.admin.looking.changes import SUBJECTS, change_of
+from producer.admin.queries.changes import SUBJECTS, change_of
 from producer.admin.records.rights import Right
 from shared.notices.changes import Did
 from shared.store.configuration.changes import acting

@@ -18,9 +18,9 @@ from starlette.requests import Request
 from producer.admin.access.accounts import AccountStore
 from producer.admin.records.rights import Right
 from producer.console import monitoring, refusals
-from producer.console.entry import guard
+from producer.console.auth import guard
 from producer.console.refusals import _answer, problem_of
-from producer.web.problems import Problem
+from producer.http.problems import Problem
 from shared.errors import TrackerRejected
 from shared.metadata.synchronisation import synchronise
 from shared.notices.access import AccessRefusal

@@ -12,9 +12,9 @@ import pytest
 from typer.testing import CliRunner
 
 from producer.admin.configuration.metadata import read_now
-from producer.admin.desk import Desk
 from producer.admin.records.rights import Right
-from producer.commands.main import app
+from producer.admin.services import Services
+from producer.cli.main import app
 from tests.integration.console.conftest import ComeIn, Console
 from tests.support.bridge import KEY, Bridge
 
@@ -57,7 +57,7 @@ def test_a_link_that_cannot_be_made_is_refused_in_the_same_words(
     category_id: int | None,
     code: str,
 ) -> None:
-    assert read_now(Desk(bridge.settings, bridge.store))
+    assert read_now(Services(bridge.settings, bridge.store))
     wanted = {"tracker_project_id": project_id, "default_category_id": category_id}
     problem = console.refused("PUT", "/api/links/entities/9", 422, wanted)
     visitor = come_in(Right.ADMINISTRATOR)

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from deploy.sandbox.tracker.control import StandIn
-from producer.admin.decisions.undo import NotTakenBack, take_back
-from producer.admin.desk import Desk
+from producer.admin.review.undo import NotTakenBack, take_back
+from producer.admin.services import Services
 from shared.metadata.synchronisation import synchronise
 from shared.notices.kinds import Kind
 from shared.notices.reasons import Reason
@@ -42,8 +42,8 @@ def test_the_page_looks_for_candidates_also_under_policy_hold(
     operator: Visitor, bridge: Bridge, stand_in: StandIn
 ) -> None:
     hold_by_policy(bridge, stand_in)
-    desk = Desk(bridge.settings, bridge.store)
-    assert synchronise(desk.store, desk.locks, desk.connector.connect)
+    services = Services(bridge.settings, bridge.store)
+    assert synchronise(services.store, services.locks, services.connector.connect)
     made = stand_in.state()["issues"][-1]["id"]
     shown = operator.open(PATH)
     assert f"It is #{made}: adopt it" in shown
@@ -136,9 +136,9 @@ def test_an_adoption_to_which_something_was_sent_is_not_taken_back(
     assert "Take it back" not in operator.open("/console/tickets/4711")
     answer = operator.send("/console/tickets/4711/take-back", {"kind": "ticket", "key": "4711"})
     assert answer.status_code == 409
-    desk = Desk(bridge.settings, bridge.store)
+    services = Services(bridge.settings, bridge.store)
     with pytest.raises(NotTakenBack):
-        take_back(desk, Kind.TICKET, 4711)
+        take_back(services, Kind.TICKET, 4711)
 
 
 def test_while_a_worker_is_at_the_ticket_nothing_is_taken_back(
@@ -148,9 +148,9 @@ def test_while_a_worker_is_at_the_ticket_nothing_is_taken_back(
     made = stand_in.state()["issues"][-1]["id"]
     operator.open(PATH)
     operator.do(PATH, {"verdict": "adopt", "adopt": str(made), "seen": str(made)})
-    desk = Desk(bridge.settings, bridge.store)
-    with desk.locks.hold("ticket:4711"), pytest.raises(NotTakenBack, match="a worker is at ticket 4711"):
-        take_back(desk, Kind.TICKET, 4711)
+    services = Services(bridge.settings, bridge.store)
+    with services.locks.hold("ticket:4711"), pytest.raises(NotTakenBack, match="a worker is at ticket 4711"):
+        take_back(services, Kind.TICKET, 4711)
 
 
 def test_what_a_lookup_found_is_no_person_s_to_take_back(operator: Visitor, bridge: Bridge) -> None:

@@ -13,13 +13,13 @@ from pydantic import SecretStr
 from starlette.types import Message, Receive, Scope, Send
 
 from producer.admin.access.accounts import AccountStore
-from producer.console.drawing.languages import Languages
-from producer.console.entry import guard as guard_module
-from producer.console.entry.guard import WRONG_TOKENS, Guard
-from producer.web import connections
-from producer.web.bodies import Bodies
-from producer.web.buckets import Buckets
-from producer.web.shield import HEADERS
+from producer.console.auth import guard as guard_module
+from producer.console.auth.guard import WRONG_TOKENS, Guard
+from producer.console.rendering.languages import Languages
+from producer.http import connections
+from producer.http.bodies import Bodies
+from producer.http.buckets import Buckets
+from producer.http.shield import HEADERS
 from tests.integration.console.conftest import TOKEN, Console
 from tests.support.bridge import Bridge
 

@@ -10,7 +10,7 @@ import pytest
 
 from deploy.sandbox.tracker.control import StandIn
 from producer.admin.records.rights import Right
-from producer.console.drawing.languages import Languages
+from producer.console.rendering.languages import Languages
 from shared.metadata.synchronisation import synchronise
 from tests.browser.pages import PAGES, filled
 from tests.integration.console.conftest import ComeIn, Console

@@ -9,7 +9,7 @@ from fastapi.routing import APIRoute
 
 from deploy.sandbox.tracker.control import StandIn
 from producer.console.app import PAGES as MODULES
-from producer.console.entry.rights import ANYBODY_MAY, OPERATOR_MAY
+from producer.console.auth.rights import ANYBODY_MAY, OPERATOR_MAY
 from shared.metadata.synchronisation import synchronise
 from shared.templating.operations import Operation
 from tests.browser.pages import PAGES, filled

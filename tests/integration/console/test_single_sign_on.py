@@ -23,11 +23,11 @@ from deploy.embedded.ports import free_port
 from producer.admin.access.accounts import AccountStore
 from producer.admin.records.rights import Right
 from producer.console.app import create_console
-from producer.console.entry import oidc
-from producer.console.entry.oidc import LASTS_S, ProviderFailed, SingleSignOn
+from producer.console.auth import oidc
+from producer.console.auth.oidc import LASTS_S, ProviderFailed, SingleSignOn
 from producer.console.pages import single_sign_on
 from producer.console.pages.sign_in import TRIES_OF_ADDRESS
-from producer.web.buckets import Buckets
+from producer.http.buckets import Buckets
 from shared.connection.vault import Vault
 from shared.errors import SettingsError
 from shared.notices.access import AccessRefusal
@@ -271,7 +271,7 @@ def test_a_sign_in_that_takes_too_long_is_begun_anew(
 ) -> None:
     begun = visitor.http.get(visitor.base_url + "/console/sign-in/sso", allow_redirects=False, timeout=10)
     back = requests.get(begun.headers["Location"], allow_redirects=False, timeout=10).headers["Location"]
-    monkeypatch.setattr("producer.console.entry.oidc.LASTS_S", -1)
+    monkeypatch.setattr("producer.console.auth.oidc.LASTS_S", -1)
     answer = visitor.http.get(back, timeout=10)
     assert answer.status_code == 403
     assert "too long" in answer.text

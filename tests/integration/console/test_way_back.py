@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from producer.console.drawing.addresses import way_back
-from producer.console.drawing.fixing import Fixes, without_command
+from producer.console.rendering.addresses import way_back
+from producer.console.rendering.fixing import Fixes, without_command
 from shared.notices.faults import Fault
 from shared.notices.reasons import Matching, Reason
 from tests.integration.console.conftest import ComeIn

@@ -19,7 +19,7 @@ from sqlalchemy import delete
 
 from deploy.embedded.ports import free_port
 from producer.admin.records.transaction import Store
-from producer.hooks.app import create_app
+from producer.intake.app import create_app
 from shared.process.settings import Settings
 from shared.store.tables.database import Database
 from shared.store.tables.journal import JournalEvent

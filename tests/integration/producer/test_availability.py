@@ -18,9 +18,9 @@ from sqlalchemy.exc import OperationalError
 from sqlalchemy.orm import Session
 
 from deploy.embedded.redis import RedisServer
-from producer.hooks import notifier as notifier_module
-from producer.hooks.notifier import Notifier
-from producer.web import readiness
+from producer.http import readiness
+from producer.intake import notifier as notifier_module
+from producer.intake.notifier import Notifier
 from shared.queue import celery_app
 from tests.integration.producer.conftest import Run, RunningProducer, refused
 from tests.support.events import task, task_event, ticket, ticket_event

@@ -13,12 +13,12 @@ import requests
 from pydantic import SecretStr
 from sqlalchemy import event
 
-from producer.hooks import app as app_module
-from producer.hooks.intake import deliveries
-from producer.hooks.store import Store
-from producer.web.buckets import Buckets
-from producer.web.problems import Problem
-from producer.web.shield import HEADERS
+from producer.http.buckets import Buckets
+from producer.http.problems import Problem
+from producer.http.shield import HEADERS
+from producer.intake import app as app_module
+from producer.intake.deliveries import deliveries
+from producer.intake.store import Store
 from shared.events.delivery import Delivery
 from shared.store.journal.appending import Accepted
 from tests.integration.producer.conftest import SECRET, Run, RunningProducer, refused, secret

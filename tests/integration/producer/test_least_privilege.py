@@ -19,10 +19,10 @@ from deploy.embedded.postgres import PostgresServer
 from producer.admin.records.grants import COUNTS
 from producer.admin.records.models import TABLES
 from producer.admin.records.transaction import Store
-from producer.commands.main import app
-from producer.hooks.app import create_app
-from producer.hooks.private_text import PrivateText
-from producer.hooks.store import Store as ProducersStore
+from producer.cli.main import app
+from producer.intake.app import create_app
+from producer.intake.private_text import PrivateText
+from producer.intake.store import Store as ProducersStore
 from shared.errors import SettingsError
 from shared.events.config import PluginConfig
 from shared.notices.refusals import Refusal

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from producer.admin.records.transaction import Store
-from producer.hooks.private_text import REMEMBERED_S, PrivateText
-from producer.hooks.store import Store as ProducersStore
+from producer.intake.private_text import REMEMBERED_S, PrivateText
+from producer.intake.store import Store as ProducersStore
 from shared.events.config import PluginConfig
 from shared.store.tables.database import Database
 from tests.integration.producer.conftest import Run, RunningProducer

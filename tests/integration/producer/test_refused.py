@@ -14,8 +14,8 @@ import pytest
 from producer.admin.doctor.finding import CheckResult, Status
 from producer.admin.doctor.helpdesk import queue, refused
 from producer.admin.records.transaction import Store
-from producer.hooks.refused import MOST_ADDRESSES, Refused
-from producer.hooks.sign import SignOfLife
+from producer.intake.refused import MOST_ADDRESSES, Refused
+from producer.intake.sign import SignOfLife
 from shared.notices.deliveries import Undelivered
 from shared.notices.doctor_helpdesk import HelpdeskFinding
 from shared.process.itself import Process

@@ -16,7 +16,7 @@ import standardwebhooks.webhooks
 import structlog
 from pydantic import SecretStr
 
-from producer.hooks.app import create_app
+from producer.intake.app import create_app
 from shared.errors import SettingsError
 from shared.notices.refusals import Refusal
 from shared.process.settings import Settings

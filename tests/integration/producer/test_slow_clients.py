@@ -14,11 +14,11 @@ import pytest
 import requests
 from starlette.types import Message, Scope
 
-from producer.hooks import app as app_module
-from producer.hooks.intake import deliveries
-from producer.web import connections, readiness
-from producer.web.bodies import Bodies
-from producer.web.problems import Problem
+from producer.http import connections, readiness
+from producer.http.bodies import Bodies
+from producer.http.problems import Problem
+from producer.intake import app as app_module
+from producer.intake.deliveries import deliveries
 from shared.events.delivery import Delivery
 from shared.store.tables.database import Database
 from tests.integration.producer.conftest import Run, RunningProducer

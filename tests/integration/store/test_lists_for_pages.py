@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 from sqlalchemy import insert
 
-from producer.admin.decisions.held import held_page, held_row, held_rows
 from producer.admin.people.misattributed import WrongAuthor, misattributed
 from producer.admin.records.transaction import Store
+from producer.admin.review.held import held_page, held_row, held_rows
 from shared.notices.kinds import Kind
 from shared.store.journal import ticket_queries
 from shared.store.tables.journal import TicketState

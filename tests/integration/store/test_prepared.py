@@ -16,7 +16,7 @@ from sqlalchemy import BigInteger, Boolean, Text, bindparam, column, func, liter
 from sqlalchemy.exc import CompileError, DBAPIError, OperationalError, ProgrammingError
 from structlog.testing import capture_logs
 
-from producer.hooks.app import Producer
+from producer.intake.app import Producer
 from shared.process.settings import Settings
 from shared.store.tables import prepared
 from shared.store.tables.database import Database

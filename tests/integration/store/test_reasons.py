@@ -8,10 +8,10 @@ from typing import Any
 from sqlalchemy import insert, select, text, update
 from sqlalchemy.orm import Session
 
-from producer.admin.looking.story import Trace, trace_ticket
 from producer.admin.migrations.upgrading import upgrade
+from producer.admin.presenters.shapes import Event, Held
+from producer.admin.queries.story import Trace, trace_ticket
 from producer.admin.records.transaction import Store
-from producer.admin.showing.shapes import Event, Held
 from shared.errors import TrackerRejected
 from shared.notices.faults import Detail
 from shared.notices.kinds import Kind

@@ -10,8 +10,8 @@ from pydantic import SecretStr
 from sqlalchemy import event as sqlalchemy_event
 from sqlalchemy import select, update
 
-from producer.admin.decisions.held import NotResolved, decide
 from producer.admin.records.transaction import Store
+from producer.admin.review.held import NotResolved, decide
 from shared.notices.kinds import Kind
 from shared.notices.notice import written
 from shared.notices.refusals import Refusal

@@ -9,10 +9,10 @@ from gettext import GNUTranslations
 import pytest
 
 from producer.admin.doctor.finding import failure, finding_json
-from producer.admin.showing.shapes import failure_json, reason_json, warnings_json
-from producer.commands.output import plain
-from producer.console.drawing.view import _said, _why
-from producer.web.problems import Problem
+from producer.admin.presenters.shapes import failure_json, reason_json, warnings_json
+from producer.cli.output import plain
+from producer.console.rendering.view import _said, _why
+from producer.http.problems import Problem
 from shared.notices.access import AccessRefusal
 from shared.notices.invalid import Invalid, faults_in, faulty
 from shared.notices.language import speaking

@@ -1,0 +1,347 @@
+"""Moves the link stores between installations as CSV, refusing whatever would break "one per ticket" (SPEC 1.5)."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Literal, TextIO
+
+from sqlalchemy.exc import IntegrityError
+
+from producer.admin.records.transaction import Store, Transaction
+from producer.admin.review.adoption import projects_of
+from producer.admin.services import Services
+from shared.errors import BridgeError, NotFound, SettingsError, TrackerError
+from shared.metadata.confirming import confirm_link
+from shared.notices.changes import Did
+from shared.notices.invalid import Invalid, Unimported
+from shared.notices.kinds import Kind
+from shared.notices.notice import Notice
+from shared.notices.refusals import Refusal
+from shared.store.configuration.links import Link, LinkKind
+from shared.store.tables.ledger import LedgerRow, LedgerState
+from shared.values.ids import read_id
+
+COLUMNS = (
+    "kind",
+    "id",
+    "ticket_id",
+    "tracker_id",
+    "tracker_project_id",
+    "issue_id",
+    "default_category_id",
+    "author_id",
+    "tracker",
+)
+USER: Literal["user"] = "user"
+"""A manual override: helpdesk user to tracker user."""
+KINDS = (*LinkKind, *Kind, USER)
+NEEDED = {
+    USER: ("tracker_id",),
+    LinkKind.PROJECT: ("tracker_project_id",),
+    LinkKind.ENTITY: ("tracker_project_id",),
+    Kind.TICKET: ("tracker_id",),
+    Kind.TICKET_TASK: ("tracker_id", "ticket_id"),
+}
+MOST_FAULTS = 50
+Faults = list[tuple[int, Notice]]
+
+
+class NotImported(BridgeError):
+    """A file that is not imported; nothing was changed.
+
+    Args:
+        faults: (line of the file, what is wrong with it).
+    """
+
+    def __init__(self, faults: Faults) -> None:
+        shown = [Invalid.FAULT_ON_LINE(line=line, problem=problem) for line, problem in faults[:MOST_FAULTS]]
+        more = max(0, len(faults) - MOST_FAULTS) or None
+        super().__init__(Refusal.LINKS_NOT_IMPORTED(faults=shown, more=more))
+
+
+@dataclass(frozen=True, slots=True)
+class Imported:
+    """What an import did.
+
+    Attributes:
+        added: links that are new here.
+        unchanged: links that were here already.
+        tickets: tickets whose waiting work may go on.
+        unasked: issues of which the file names no tracker project, and the tracker could not be asked for it.
+        failure: why it could not.
+    """
+
+    added: int
+    unchanged: int
+    tickets: list[int]
+    unasked: int = 0
+    failure: BridgeError | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One link of a file."""
+
+    number: int
+    kind: LinkKind | Kind | Literal["user"]
+    values: Mapping[str, int | None]
+
+    @property
+    def id(self) -> int:
+        """Helpdesk project, entity, ticket or ticket task."""
+        return self.values["id"] or 0
+
+    @property
+    def ticket_id(self) -> int:
+        """The ticket that it belongs to."""
+        return self.values["ticket_id"] or self.id
+
+
+def export_links(store: Store, out: TextIO) -> tuple[int, int]:
+    """Write every link.
+
+    Args:
+        store: where they are.
+        out: where to.
+
+    Returns:
+        How many were written, and how many rows are undecided (claimed, in doubt, held) and were not.
+    """
+    written = csv.DictWriter(out, COLUMNS, restval="", extrasaction="raise")
+    written.writeheader()
+    count = undecided = 0
+    with store.transaction() as tx:
+        config, _ = tx.configs.get()
+        for link in tx.links.all():
+            count += 1
+            written.writerow(
+                {
+                    "kind": link.kind,
+                    "id": link.helpdesk_id,
+                    "tracker_project_id": link.tracker_project_id,
+                    "default_category_id": link.default_category_id,
+                    "tracker": config.base_url,
+                }
+            )
+        for kind in Kind:
+            undecided += tx.ledger(kind).count_live()
+            for row in tx.ledger(kind).linked():
+                count, undecided = count + 1, undecided - 1
+                written.writerow({**_cells(kind, row), "tracker": config.base_url})
+    return count, undecided
+
+
+def import_links(services: Services, text: Iterable[str], *, same_tracker: bool = False) -> Imported:
+    """Add every link of a file as `add_links` does, and ring the tickets whose waiting work may go on.
+
+    The tracker is asked in which projects issues are; where it cannot be, that is asked for when they are next needed.
+
+    Raises:
+        NotImported: as `add_links`.
+    """
+    unasked, why = 0, None
+
+    def ask(issue_ids: Sequence[int]) -> Mapping[int, int]:
+        nonlocal unasked, why
+        try:
+            _, client = services.connector.connect()
+            return projects_of(client, issue_ids)
+        except (SettingsError, TrackerError) as failure:
+            unasked, why = len(issue_ids), failure
+            return {}
+
+    done = add_links(services.store, text, same_tracker=same_tracker, projects_of=ask)
+    services.notify(done.tickets)
+    return replace(done, unasked=unasked, failure=why)
+
+
+def add_links(
+    store: Store,
+    text: Iterable[str],
+    *,
+    same_tracker: bool = False,
+    projects_of: Callable[[Sequence[int]], Mapping[int, int]] = lambda _: {},
+) -> Imported:
+    """Add every link of a file, all or nothing; those that are here already change nothing.
+
+    Args:
+        store: where to.
+        text: the lines of the file.
+        same_tracker: the file's tracker is ours under another address.
+        projects_of: is asked for the tracker projects of issues that the file names none for.
+
+    Raises:
+        NotImported: naming each line that cannot be read, or would link something a second time.
+    """
+    with store.transaction() as tx:
+        config, _ = tx.configs.get()
+    lines, faults = _read(text, None if same_tracker else config.base_url)
+    faults += _twice(lines)
+    if faults:
+        raise NotImported(sorted(faults, key=lambda fault: fault[0]))
+    lines = _with_projects(lines, projects_of)
+    try:
+        with store.transaction() as tx:
+            return _add_all(tx, lines)
+    except IntegrityError:
+        raise NotImported([(0, Unimported.SOMETHING_LINKED_MEANWHILE())]) from None
+
+
+def _cells(kind: Kind, row: LedgerRow) -> dict[str, Any]:
+    return {
+        "kind": kind,
+        "id": row.key,
+        "ticket_id": row.ticket_id,
+        "tracker_id": row.tracker_id,
+        "tracker_project_id": row.tracker_project_id,
+        "issue_id": row.issue_id,
+        "author_id": row.author_id,
+    }
+
+
+def _read(text: Iterable[str], tracker: str | None) -> tuple[list[Line], Faults]:
+    """Return the lines of a file, and the faults of those that cannot be read."""
+    rows = csv.DictReader(text, strict=True)
+    lines: list[Line] = []
+    faults: Faults = []
+    try:
+        missing = [
+            name for name in ("kind", "id", "tracker_project_id") if name not in (rows.fieldnames or ())
+        ]
+        if missing:
+            return [], [(1, Unimported.COLUMNS_MISSING(columns=missing))]
+        for row in rows:
+            line = _line(rows.line_num, row)
+            if isinstance(line, Notice):
+                faults.append((rows.line_num, line))
+            elif tracker and row.get("tracker") and row["tracker"] != tracker:
+                theirs = Unimported.OTHER_TRACKERS_LINE(theirs=row["tracker"][:100], ours=tracker)
+                faults.append((rows.line_num, theirs))
+            else:
+                lines.append(line)
+    except (csv.Error, UnicodeDecodeError) as error:
+        faults.append((rows.line_num + 1, Unimported.NOT_CSV(error=str(error))))
+    return lines, faults
+
+
+def _line(number: int, row: Mapping[str | None, Any]) -> Line | Notice:
+    """Return a link, or what is wrong with it."""
+    kind = next((one for one in KINDS if one == row["kind"]), None)
+    if kind is None:
+        return Unimported.KIND_EXPECTED(kinds=[str(one) for one in KINDS])
+    values: dict[str, int | None] = {}
+    for name in COLUMNS[1:-1]:
+        cell = (row.get(name) or "").strip()
+        least = 0 if name == "id" and kind is LinkKind.ENTITY else 1
+        values[name] = found = read_id(cell)
+        if cell and (found is None or found < least):
+            return Unimported.ID_EXPECTED(name=name, got=repr(cell[:20]))
+    missing = [name for name in ("id", *NEEDED[kind]) if values[name] is None]
+    return Unimported.CELLS_MISSING(columns=missing) if missing else Line(number, kind, values)
+
+
+def _twice(lines: Sequence[Line]) -> Faults:
+    """Return the lines that link something, or a tracker id, that an earlier line links already."""
+    seen: dict[tuple[str, str, int | None], int] = {}
+    faults: Faults = []
+    for line in lines:
+        keys = [(line.kind, "id", line.values["id"])]
+        if isinstance(line.kind, Kind):
+            keys.append((line.kind, "tracker_id", line.values["tracker_id"]))
+        for kind, name, value in keys:
+            first = seen.setdefault((kind, name, value), line.number)
+            if first != line.number:
+                again = Unimported.TWICE_IN_FILE(kind=str(kind), name=name, value=value, line=first)
+                faults.append((line.number, again))
+    return faults
+
+
+def _with_projects(
+    lines: Sequence[Line], projects_of: Callable[[Sequence[int]], Mapping[int, int]]
+) -> list[Line]:
+    """Return the lines, those of issues with their tracker project where that can be known."""
+    lacking = [
+        one.values["tracker_id"] or 0
+        for one in lines
+        if one.kind is Kind.TICKET and one.values["tracker_project_id"] is None
+    ]
+    found = projects_of(lacking) if lacking else {}
+    return [
+        replace(one, values={**one.values, "tracker_project_id": found[one.values["tracker_id"] or 0]})
+        if one.kind is Kind.TICKET and one.values["tracker_id"] in found
+        else one
+        for one in lines
+    ]
+
+
+def _add_all(tx: Transaction, lines: Sequence[Line]) -> Imported:
+    faults: Faults = []
+    added = 0
+    tickets: dict[int, None] = {}
+    for line in lines:
+        if isinstance(line.kind, Kind):
+            done = _add_created(tx, line.kind, line)
+        elif isinstance(line.kind, LinkKind):
+            done = _add_link(tx, line.kind, line)
+        else:
+            done = _add_override(tx, line)
+        if isinstance(done, Notice):
+            faults.append((line.number, done))
+        elif done:
+            added += 1
+            tickets |= {line.ticket_id: None} if isinstance(line.kind, Kind) else {}
+    if faults:
+        raise NotImported(faults)
+    if added:
+        tx.changes.note(Did.LINKS_IMPORTED(count=added))
+    return Imported(added, len(lines) - added, list(tickets))
+
+
+def _add_link(tx: Transaction, kind: LinkKind, line: Line) -> bool | Notice:
+    """Add the link of a helpdesk project or entity; False where it is here, or why it cannot be added."""
+    link = Link(kind, line.id, line.values["tracker_project_id"] or 0, line.values["default_category_id"])
+    before = tx.links.get(kind, link.helpdesk_id)
+    if before == link:
+        return False
+    if before is not None:
+        return Unimported.LINKED_TO_ANOTHER(
+            kind=str(kind), id=line.id, tracker_project_id=before.tracker_project_id
+        )
+    try:
+        confirm_link(tx, link)
+    except NotFound as unknown:
+        return unknown.notice
+    tx.links.put(link)
+    return True
+
+
+def _add_override(tx: Transaction, line: Line) -> bool | Notice:
+    """Add a manual override; False where it is here, or why it cannot be added."""
+    tracker_user_id = line.values["tracker_id"] or 0
+    before = tx.people.overrides().get(line.id)
+    if before is not None and before != tracker_user_id:
+        return Unimported.MAPPED_TO_ANOTHER(helpdesk_user_id=line.id, tracker_user_id=before)
+    tx.people.put_override(line.id, tracker_user_id)
+    return before is None
+
+
+def _add_created(tx: Transaction, kind: Kind, line: Line) -> bool | Notice:
+    """Add the link of a ticket or ticket task; False where it is here, or why it would break "one per ticket"."""
+    ledger, tracker_id = tx.ledger(kind), line.values["tracker_id"] or 0
+    row = ledger.lock(line.id)
+    if row is not None and row.state == LedgerState.LINKED and row.tracker_id == tracker_id:
+        return False
+    if row is not None and row.state != LedgerState.FREE:
+        named = {"kind": str(kind), "id": line.id, "wanted": tracker_id}
+        if row.state == LedgerState.LINKED:
+            return Unimported.CREATED_AS_ANOTHER(**named, present=row.tracker_id)
+        return Unimported.UNDECIDED_HERE(**named, state=row.state)
+    holder = ledger.holder(tracker_id)
+    if holder is not None:
+        return Unimported.OBJECT_OF_ANOTHER(kind=str(kind), tracker_id=tracker_id, id=holder.key)
+    wanted = {name: line.values[name] for name in ("tracker_project_id", "issue_id", "author_id")}
+    if not ledger.take_over(line.id, line.ticket_id, tracker_id, **wanted):
+        return Unimported.BEGUN_MEANWHILE(kind=str(kind), id=line.id)
+    return True

@@ -1,0 +1,66 @@
+"""What keeps an event waiting that says of itself nothing: no worker, a pause, the rate limit, a slow tracker."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from redis import Redis
+from redis.exceptions import RedisError
+
+from producer.admin.presenters.evictions import evictions
+from producer.admin.presenters.redis_health import refusal
+from shared.notices.doctor_service import ServiceFinding
+from shared.notices.doctor_work import WorkFinding
+from shared.notices.notice import Notice
+from shared.notices.reasons import Reason
+from shared.notices.refusals import Refusal
+from shared.redis.circuit_breaker import CircuitBreaker
+from shared.redis.heartbeat import WORKER, Heartbeats
+from shared.redis.latency import SLOW_S, seconds_per_call
+from shared.redis.rate_limit import turns
+from shared.store.tables.journal import EventState, JournalEvent
+
+WORKER_ALIVE_S = 30.0
+NOTABLE_S = 2.0
+"""A turn that is sooner than this is not what an event waits for."""
+
+
+def obstacle(redis: Redis) -> Notice | None:
+    """Return why nothing is sent at this moment; None: nothing stands in the way.
+
+    Args:
+        redis: connection with its own time-outs.
+    """
+    try:
+        seconds = Heartbeats(redis).seconds_since(WORKER)
+        if seconds is None and (lost := evictions(redis)):
+            return lost
+        if seconds is None or seconds > WORKER_ALIVE_S:
+            return Reason.WORKER_AWAITED(seconds=seconds)
+        if paused := CircuitBreaker(redis).current():
+            return WorkFinding.EVERYTHING_PAUSED(because=paused.reason)
+        found, seconds = turns(redis), seconds_per_call(redis)
+    except RedisError as error:
+        return refusal(error) or Refusal.REDIS_DOWN(error=type(error).__name__)
+    if found and found.wait_s > NOTABLE_S:
+        return Reason.TURN_AWAITED(rate=found.rate, seconds=found.wait_s)
+    if seconds and seconds > SLOW_S:
+        return ServiceFinding.CALLS_SLOW(seconds=seconds)
+    return None
+
+
+def with_reasons(rows: Iterable[JournalEvent], redis: Redis) -> list[tuple[JournalEvent, Notice | None]]:
+    """Return events, each with what it says of itself, or else, if it waits, with what stands in the way.
+
+    Args:
+        rows: the events.
+        redis: asked only if one of them waits and does not say why.
+    """
+    found = list(rows)
+    hindered_by = obstacle(redis) if any(map(is_silent, found)) else None
+    return [(row, hindered_by if is_silent(row) else row.notice) for row in found]
+
+
+def is_silent(row: JournalEvent) -> bool:
+    """Tell whether an event waits and does not say why."""
+    return row.state == EventState.PENDING and row.notice is None

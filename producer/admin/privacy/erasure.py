@@ -1,0 +1,238 @@
+"""Takes a person out of every table (see `producer.admin.privacy.forgetting` for what may stand against it)."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from typing import Any, cast
+
+from sqlalchemy import (
+    Column,
+    ColumnElement,
+    Row,
+    String,
+    Table,
+    delete,
+    false,
+    func,
+    or_,
+    select,
+    tuple_,
+    type_coerce,
+    update,
+)
+from sqlalchemy import Text as PlainText
+from sqlalchemy.orm import Session
+from sqlalchemy.types import TypeDecorator
+
+from producer.admin.privacy.scrubbing import Person, Scrubber
+from producer.admin.records.models import TABLES
+from shared.events.stored import stored_data
+from shared.store.configuration.basis import note_change
+from shared.store.tables.configuration import (
+    HelpdeskPerson,
+    MembershipKnown,
+    PluginConfigRecord,
+    TemplateVersion,
+    TrackerUser,
+    UserMap,
+    UserPin,
+)
+from shared.store.tables.journal import EventState, JournalEvent
+from shared.store.tables.ledger import LedgerState, TaskTimeLink, TicketIssueLink
+from shared.store.tables.types import Json
+
+AT_ONCE = 500
+OWN_WORDS = (
+    "reason", "status_reason", "params", "status_params", "what", "why", "call", "differences", "error", "who",
+    "before", "after",
+)  # fmt: skip
+"""Columns with sentences of our own, in which a login or a name stands for the person and for nothing else."""
+JSON_TEXT = ("payload", "completion")
+UNSETTLED = (LedgerState.CLAIMED, LedgerState.IN_DOUBT, LedgerState.HELD)
+OPEN_EVENTS = (EventState.PENDING, EventState.HELD)
+NAMING = ("journal", "ticket_state")
+LEDGERS = (TicketIssueLink, TaskTimeLink)
+SENT_FROM = {
+    one.__tablename__
+    for one in (UserMap, UserPin, TrackerUser, PluginConfigRecord, TemplateVersion, HelpdeskPerson)
+}
+"""What is sent is built from these, or workers keep it: a change of theirs is counted (`basis`)."""
+
+
+class Erasure:
+    """Finds and takes out a person, within one transaction."""
+
+    def __init__(self, session: Session) -> None:
+        self._session = session
+
+    def widen(self, person: Person) -> Person:
+        """Return the person with everything else that the tables of people know them by."""
+        mails, ids = set(person.mails), set(person.helpdesk_ids)
+        seen = select(HelpdeskPerson).where(
+            or_(HelpdeskPerson.helpdesk_user_id.in_(ids), func.lower(HelpdeskPerson.email).in_(mails))
+        )
+        for row in self._session.scalars(seen):
+            ids.add(row.helpdesk_user_id)
+            mails |= {row.email.strip().casefold()} if row.email else set()
+        mapped = set(
+            self._session.scalars(select(UserMap.tracker_user_id).where(UserMap.helpdesk_user_id.in_(ids)))
+        )
+        users = self._session.scalars(
+            select(TrackerUser).where(
+                or_(
+                    TrackerUser.tracker_user_id.in_(mapped | person.tracker_ids),
+                    func.lower(TrackerUser.mail).in_(mails),
+                )
+            )
+        ).all()
+        return Person(
+            frozenset(ids),
+            frozenset(mails | {user.mail.strip().casefold() for user in users if user.mail}),
+            frozenset(mapped | person.tracker_ids | {user.tracker_user_id for user in users}),
+            frozenset({*person.names, *(user.login for user in users), *(user.name for user in users)}),
+        )
+
+    def events_of(self, person: Person, after: int) -> Sequence[tuple[int, int, str, Any]]:
+        """Return some events after one that name a person: id, ticket, state, content."""
+        table = cast(Table, JournalEvent.__table__)
+        columns = (table.c.id, table.c.ticket_id, table.c.state, table.c.payload, table.c.completion)
+        statement = select(*columns).where(table.c.id > after, _mentions(table, person)).order_by(table.c.id)
+        return [
+            (event_id, ticket_id, state, stored_data(payload, completion))
+            for event_id, ticket_id, state, payload, completion in self._session.execute(
+                statement.limit(AT_ONCE)
+            )
+        ]
+
+    def unsettled_of(self, person: Person) -> set[int]:
+        """Return tickets with a creation that is not settled and that this person, or their e-mail, is part of."""
+        found: set[int] = set()
+        for model in LEDGERS:
+            rows = self._session.scalars(select(model).where(model.state.in_(UNSETTLED)))
+            for row in rows:
+                body = json.dumps(row.body)
+                if (
+                    set(row.authors or ()) & person.tracker_ids
+                    or Scrubber(person, with_names=False).text(body) != body
+                ):
+                    found.add(row.ticket_id)
+        return found
+
+    def delete_records(self, person: Person) -> dict[str, int]:
+        """Delete the rows that are about the person and nothing else; return how many, by table."""
+        gone = {
+            HelpdeskPerson: HelpdeskPerson.helpdesk_user_id.in_(person.helpdesk_ids),
+            UserMap: UserMap.helpdesk_user_id.in_(person.helpdesk_ids),
+            UserPin: UserPin.helpdesk_user_id.in_(person.helpdesk_ids)
+            | UserPin.tracker_user_id.in_(person.tracker_ids),
+            TrackerUser: TrackerUser.tracker_user_id.in_(person.tracker_ids),
+            MembershipKnown: MembershipKnown.tracker_user_id.in_(person.tracker_ids),
+        }
+        counts = {}
+        for model, where in gone.items():
+            rows = self._session.execute(
+                delete(model).where(where).returning(*model.__table__.primary_key)
+            ).all()
+            counts[model.__tablename__] = len(rows)
+        if any(counts.get(name) for name in SENT_FROM):
+            note_change(self._session)
+        return counts
+
+    def forget_authors(self, person: Person) -> int:
+        """Take the person's tracker id out of creations that are settled; return how many."""
+        count = 0
+        for model in LEDGERS:
+            settled = model.state.not_in(UNSETTLED)
+            rows = self._session.execute(
+                update(model.__table__)  # type: ignore[arg-type]
+                .where(settled, model.author_id.in_(person.tracker_ids))
+                .values(author_id=None, authors=None)
+                .returning(model.ticket_id)
+            )
+            count += len(rows.all())
+        return count
+
+    def scrub(
+        self, table: Table, person: Person, after: Sequence[Any] | None
+    ) -> tuple[int, Sequence[Any] | None]:
+        """Rewrite some rows of a table that mention a person.
+
+        Args:
+            table: the table.
+            person: the person.
+            after: the key of the last row that was looked at; None: from the start.
+
+        Returns:
+            How many rows were changed, and the key to go on from (None: that was all).
+        """
+        key = list(table.primary_key)
+        statement = select(table).where(_mentions(table, person)).order_by(*key).limit(AT_ONCE)
+        if after is not None:
+            statement = statement.where(tuple_(*key) > tuple_(*after))
+        rows = self._session.execute(statement).all()
+        changed = 0
+        for row in rows:
+            values = _without(table, row, person)
+            if values:
+                own = [column == getattr(row, column.name) for column in key]
+                self._session.execute(update(table).where(*own).values(values))
+                changed += 1
+        if changed and table.name in SENT_FROM:
+            note_change(self._session)
+        last = [getattr(rows[-1], column.name) for column in key] if len(rows) == AT_ONCE else None
+        return changed, last
+
+
+def tables() -> Iterator[Table]:
+    """Yield every table that has texts."""
+    yield from (table for table in TABLES.sorted_tables if _texts(table))
+
+
+def _texts(table: Table) -> list[Column[Any]]:
+    return [column for column in table.c if _is_text(column) and not column.primary_key]
+
+
+def _is_text(column: Column[Any]) -> bool:
+    kind = column.type
+    return isinstance(kind, String) or (
+        isinstance(kind, TypeDecorator) and isinstance(kind.impl_instance, String)
+    )
+
+
+def _mentions(table: Table, person: Person) -> ColumnElement[bool]:
+    """Match every row that may mention a person, and some that do not."""
+    found: list[ColumnElement[bool]] = [false()]
+    for column in _texts(table):
+        text = func.lower(type_coerce(column, PlainText), type_=PlainText())
+        words = {*person.mails, *(person.names if column.name in OWN_WORDS else ())}
+        for word in words:
+            for form in {
+                word.lower(),
+                json.dumps(word)[1:-1].lower(),
+                json.dumps(word.upper())[1:-1].lower(),
+            }:
+                found.append(text.contains(form, autoescape=True))
+        if table.name in NAMING:
+            for number in person.helpdesk_ids:
+                found += [text.contains(f'"id": {number}{end}') for end in ",}"]
+    return or_(*found)
+
+
+def _without(table: Table, row: Row[Any], person: Person) -> dict[str, Any]:
+    """Return the columns of a row that change."""
+    values: dict[str, Any] = {}
+    for column in _texts(table):
+        before = getattr(row, column.name)
+        if before is None:
+            continue
+        scrubber = Scrubber(person, with_names=column.name in OWN_WORDS)
+        if isinstance(column.type, Json):
+            after = scrubber.data(before)
+        elif column.name in JSON_TEXT:
+            after = json.dumps(scrubber.data(json.loads(before)))
+        else:
+            after = scrubber.text(before)
+        if after != before:
+            values[column.name] = after
+    return values

@@ -1,0 +1,132 @@
+"""Forgets a person at their wish: takes their e-mail, login, name and ids out of everything that is kept."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from producer.admin.privacy.erasure import OPEN_EVENTS, Erasure, tables
+from producer.admin.privacy.scrubbing import Person, Scrubber
+from producer.admin.records.transaction import Store
+from shared.errors import BridgeError, NotFound
+from shared.notices.cautions import Caution
+from shared.notices.changes import Did
+from shared.notices.notice import Notice
+from shared.notices.refusals import Refusal
+from shared.store.tables.journal import EventState
+
+MOST_NAMED = 10
+
+
+class StillNeeded(BridgeError):
+    """Something that names the person is not done yet; nothing was changed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Forgotten:
+    """What was done.
+
+    Attributes:
+        person: what they were known by.
+        changed: rows that were rewritten or deleted, by table.
+        failed_events: events that failed and, replayed, would be the administrator's now.
+        warnings: what is left for a person to do.
+    """
+
+    person: Person
+    changed: dict[str, int]
+    failed_events: list[int] = field(default_factory=list)
+    warnings: list[Notice] = field(default_factory=list)
+
+
+def forget(store: Store, helpdesk_user_id: int | None, email: str | None) -> Forgotten:
+    """Take a person out of journal, desired states, ledger, trace, caches and records; safe to run again.
+
+    What is done stays done: links keep their ids, so that nothing is created twice.
+
+    Args:
+        store: where everything is.
+        helpdesk_user_id: the helpdesk's id, or None.
+        email: an e-mail address, or None.
+
+    Raises:
+        StillNeeded: events or creations that name the person are not done yet.
+        NotFound: nothing that is kept names them.
+    """
+    ids = frozenset() if helpdesk_user_id is None else frozenset({helpdesk_user_id})
+    mails = frozenset({email.strip().casefold()}) if email else frozenset()
+    person, waiting, failed = _find(store, Person(ids, mails))
+    if waiting:
+        some = sorted(waiting)[:MOST_NAMED]
+        raise StillNeeded(Refusal.DATA_STILL_NEEDED(tickets=len(waiting), examples=some))
+    changed: Counter[str] = Counter()
+    for name, count in _erase(store, person):
+        changed[name] += count
+    changed = +changed
+    if not changed:
+        raise NotFound(Refusal.PERSON_UNKNOWN())
+    with store.transaction() as tx:
+        tx.changes.note(Did.PERSON_FORGOTTEN(), after=dict(changed))
+    return Forgotten(person, dict(changed), failed, _warnings(store, person))
+
+
+def _find(store: Store, person: Person) -> tuple[Person, set[int], list[int]]:
+    """Return the person with every address the journal has for them, tickets that are not done, and failed events."""
+    while True:
+        before, waiting, failed, after = person, set[int](), list[int](), 0
+        with store.database.transaction() as session:
+            person = Erasure(session).widen(person)
+        while True:
+            with store.database.transaction() as session:
+                rows = Erasure(session).events_of(person, after)
+            for event_id, ticket_id, state, data in rows:
+                after = event_id
+                if Scrubber(person, with_names=False).data(data) == data:
+                    continue  # the same number, but of something else
+                mails = set(_mails(data, person))
+                person = Person(person.helpdesk_ids, person.mails | mails, person.tracker_ids, person.names)
+                waiting |= {ticket_id} if state in OPEN_EVENTS else set()
+                failed += [event_id] if state == EventState.FAILED else []
+            if not rows:
+                break
+        if person == before:
+            with store.database.transaction() as session:
+                return person, waiting | Erasure(session).unsettled_of(person), failed
+
+
+def _mails(data: Any, person: Person, role: str | None = None) -> Iterator[str]:
+    """Yield the addresses that JSON data has for a person."""
+    if isinstance(data, dict):
+        mail = data.get("email")
+        if person.is_meant(data, role) and isinstance(mail, str) and mail.strip():
+            yield mail.strip().casefold()
+        for name, value in data.items():
+            yield from _mails(value, person, name)
+    elif isinstance(data, list):
+        for value in data:
+            yield from _mails(value, person, role)
+
+
+def _erase(store: Store, person: Person) -> Iterator[tuple[str, int]]:
+    """Do it, in small transactions; yield how many rows were changed, by table."""
+    with store.database.transaction() as session:
+        erasure = Erasure(session)
+        yield from erasure.delete_records(person).items()
+        yield "ledger authors", erasure.forget_authors(person)
+    for table in tables():
+        after = None
+        while True:
+            with store.database.transaction() as session:
+                count, after = Erasure(session).scrub(table, person, after)
+            yield table.name, count
+            if after is None:
+                break
+
+
+def _warnings(store: Store, person: Person) -> list[Notice]:
+    with store.transaction() as tx:
+        config, _ = tx.configs.get()
+    watching = sorted(set(config.default_watcher_ids) & person.tracker_ids)
+    return [Caution.STILL_A_WATCHER(users=watching)] if watching else []

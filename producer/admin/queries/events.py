@@ -1,0 +1,99 @@
+"""What a person sees of the journal: what came in, what became of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from producer.admin.presenters.waiting import with_reasons
+from producer.admin.records.event_search import Group, Wanted
+from producer.admin.records.event_subjects import Subject
+from producer.admin.records.transaction import Store
+from producer.admin.services import Services
+from shared.notices.notice import Notice
+from shared.store.tables.journal import EventState, JournalEvent
+
+LAST = {"hour": timedelta(hours=1), "day": timedelta(days=1), "week": timedelta(weeks=1)}
+"""The spans of time that filters name."""
+
+
+@dataclass(frozen=True, slots=True)
+class EventPage:
+    """Some of the events that match.
+
+    Attributes:
+        rows: newest first.
+        newest: the newest of all that match, 0 where none does.
+        matching: how many match, as far as they are counted.
+        groups: the failed ones by cause.
+        subjects: what each of the rows is about, by its id.
+        has_newer: whether some that match stand before the rows.
+        has_older: whether some that match stand after them.
+    """
+
+    rows: Sequence[JournalEvent]
+    newest: int
+    matching: int
+    groups: Sequence[Group]
+    subjects: Mapping[int, Subject]
+    has_newer: bool
+    has_older: bool
+
+
+def wanted_events(*, last: str | None = None, since: datetime | None = None, **filters: Any) -> Wanted:
+    """Return a filter as people name it.
+
+    Args:
+        last: `hour`, `day` or `week`: events that came in since then.
+        since: not before this time; the later of both counts.
+        filters: the other attributes of `Wanted`.
+    """
+    began = datetime.now(UTC) - LAST[last] if last in LAST else None
+    moments = [one for one in (since, began) if one]
+    return Wanted(since=max(moments, default=None), **{name: one or None for name, one in filters.items()})
+
+
+def latest_with_reasons(
+    services: Services, wanted: Wanted, *, limit: int, below: int | None = None
+) -> list[tuple[JournalEvent, Notice | None]]:
+    """Return the events that match, newest first, each with why it is as it is."""
+    with services.store.transaction() as tx:
+        rows = tx.events.page(wanted, limit=limit, below=below)
+    return with_reasons(rows, services.redis)
+
+
+def waiting_tickets(store: Store, helpdesk_user_id: int) -> int:
+    """Return how many tickets have an event that names a person and waits to be sent."""
+    with store.transaction() as tx:
+        return tx.events.tickets(Wanted(state=EventState.PENDING, person=str(helpdesk_user_id)))
+
+
+def recent_events(store: Store, most: int) -> Sequence[JournalEvent]:
+    """Return the newest events, without what came in."""
+    with store.transaction() as tx:
+        return tx.events.page(Wanted(), limit=most)
+
+
+def event_page(store: Store, wanted: Wanted, *, size: int, below: int | None, above: int | None) -> EventPage:
+    """Return a page of the events that match.
+
+    Args:
+        store: where the journal is.
+        wanted: the filter.
+        size: how many events.
+        below: the page begins below this id.
+        above: it ends right above this one.
+    """
+    with store.transaction() as tx:
+        rows = list(tx.events.page(wanted, limit=size + 1, below=below, above=above))
+        newest = next((row.id for row in tx.events.page(wanted, limit=1)), 0)
+        matching = tx.events.count(wanted)
+        groups = tx.events.groups()
+        more = len(rows) > size
+        rows = (rows[-size:] if above is not None else rows[:size]) if more else rows
+        subjects = tx.event_subjects.of(rows)
+    has_older = bool(rows) and (more if above is None else True)
+    has_newer = bool(rows) and rows[0].id < newest
+    return EventPage(rows, newest, matching, groups, subjects, has_newer, has_older)

@@ -1,0 +1,67 @@
+"""What became of a ticket and its tasks, in short, as a helpdesk's own page of the ticket shows it."""
+
+from __future__ import annotations
+
+from producer.admin.presenters.shapes import Answer, Reasoned, reason_json
+from producer.admin.queries.story import destination, trace_ticket
+from producer.admin.records.transaction import Store
+from shared.store.tables.ledger import LedgerState
+
+
+class IssueOutcome(Answer):
+    """The issue of a ticket, as a helpdesk shows it; status and project are those that deskbridge knows, by name."""
+
+    id: int
+    url: str
+    project: str | None
+    status: str | None
+
+
+class TaskOutcome(Reasoned):
+    """What became of a ticket task."""
+
+    id: int
+    state: str
+    hours: float
+    time_entry_id: int | None
+    reason: str | None
+
+
+class TicketOutcome(Reasoned):
+    """What became of a ticket: `state` and the reason are its issue's, or its last event's while it has none."""
+
+    ticket_id: int
+    state: str
+    issue: IssueOutcome | None
+    tasks: list[TaskOutcome]
+    reason: str | None
+
+
+def ticket_outcome(store: Store, ticket_id: int) -> TicketOutcome:
+    """Return what became of a ticket.
+
+    Raises:
+        NotFound: nothing was ever heard of it.
+    """
+    found = trace_ticket(store, ticket_id)
+    link, last = found.link, found.last_event
+    why = found.refused_status or (link.notice if link else last.notice if last else None)
+    issue = None
+    if link and link.tracker_issue_id:
+        place = destination(store, found)
+        status_id = found.state.given_status_id if found.state else None
+        issue = IssueOutcome(
+            id=link.tracker_issue_id,
+            url=f"{found.config.base_url}/issues/{link.tracker_issue_id}",
+            project=place.project,
+            status=place.statuses.get(status_id) if status_id else None,
+        )
+    return TicketOutcome(
+        ticket_id=ticket_id,
+        state=link.state if link else last.state if last else LedgerState.FREE,
+        issue=issue,
+        tasks=[
+            TaskOutcome(id=one.task_id, **one.model_dump(exclude={"task_id"})) for one in found.ticket_tasks
+        ],
+        **reason_json(why),
+    )

@@ -1,0 +1,155 @@
+"""How everything stands, at one look."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from redis.exceptions import RedisError
+
+from producer.admin.presenters.evictions import evictions
+from producer.admin.presenters.redis_health import why_not_written
+from producer.admin.records.event_search import Group, LastAnswer
+from producer.admin.records.transaction import Store
+from producer.admin.services import Services
+from shared.events.config import PluginConfig
+from shared.metadata.confirming import unusable_defaults
+from shared.notices.notice import Notice
+from shared.redis.circuit_breaker import CircuitBreaker, Paused
+from shared.redis.heartbeat import BEAT, WORKER, Heartbeats
+from shared.store.tables.configuration import ChangeRecord
+from shared.store.tables.journal import EventState, JournalEvent
+
+ALIVE_S = 90.0
+SLOW, SOON, LONG = timedelta(minutes=2), timedelta(seconds=30), timedelta(minutes=5)
+LATEST = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Signs:
+    """What Redis tells: who is alive, and whether everything is paused.
+
+    Attributes:
+        worker, beat: seconds since the last sign of life; None: there is none.
+        paused: why and until when.
+        evicted: whether signs of life may have been dropped by Redis.
+    """
+
+    worker: float | None
+    beat: float | None
+    paused: Paused | None
+    evicted: bool = False
+
+    @property
+    def works(self) -> bool:
+        """Whether a worker was seen lately, or may be at work though its sign of life was dropped."""
+        if self.worker is None:
+            return self.evicted
+        return self.worker < ALIVE_S
+
+
+@dataclass(frozen=True, slots=True)
+class Overview:
+    """What the first page shows.
+
+    Attributes:
+        waiting: events that wait, and since when the oldest does.
+        delayed: the oldest event that waits, if it was tried in vain or waits longer than usual.
+        is_stuck: whether it has waited for minutes, and nothing was done since it came in.
+        held: issues and time entries that wait for a decision.
+        hours: of each hour up to 24 ago how many came in and how many of these failed.
+        signs: None where Redis cannot be asked.
+        redis_fault: why not.
+        linked: whether anything is linked at all.
+        noted: checks of the doctor that have something to tell (`WHERE_NOTED`).
+        answer: the newest call to the tracker.
+    """
+
+    config: PluginConfig
+    has_key: bool
+    last_hour: int
+    waiting: int
+    oldest: datetime | None
+    delayed: JournalEvent | None
+    is_stuck: bool
+    failed: int
+    groups: Sequence[Group]
+    held: int
+    hours: dict[int, tuple[int, int]]
+    changes: Sequence[ChangeRecord]
+    signs: Signs | None
+    redis_fault: Notice | None
+    linked: bool
+    recovering: bool
+    noted: Sequence[str]
+    answer: LastAnswer | None
+
+    @property
+    def is_set_up(self) -> bool:
+        """Whether there is a tracker to send to."""
+        return bool(self.config.base_url) and self.has_key
+
+
+def overview(services: Services) -> Overview:
+    """Look at everything, in less than a dozen statements."""
+    told, fault = signs(services)
+    with services.store.transaction() as tx:
+        standing = tx.events.standing()
+        config, key = tx.configs.get()
+        oldest = tx.journal.oldest(EventState.PENDING)
+        latest, now = tx.metadata.runs(1), standing.now
+        stands_still = _stands_still(oldest, standing.done_at, now)
+        noted = {
+            "authors": standing.wrong_author,
+            "issue statuses": standing.status_not_taken,
+            "fields": standing.field_not_taken,
+            "ids": bool(unusable_defaults(tx, config)),
+            "metadata": bool(latest and not latest[0].ok),
+        }
+        return Overview(
+            config,
+            key is not None,
+            standing.last_hour,
+            standing.waiting,
+            oldest.received_at if oldest else None,
+            oldest
+            if oldest and (oldest.attempts or now - oldest.received_at > SLOW or stands_still > SOON)
+            else None,
+            stands_still > LONG,
+            standing.failed,
+            tx.events.groups(),
+            standing.held,
+            tx.events.per_hour(),
+            tx.changes.find(limit=LATEST),
+            told,
+            fault,
+            standing.linked,
+            tx.recovery.get() is not None,
+            [check for check, is_noted in noted.items() if is_noted],
+            standing.answer,
+        )
+
+
+def _stands_still(oldest: JournalEvent | None, done_at: datetime | None, now: datetime) -> timedelta:
+    """Return for how long nothing was done though something waits."""
+    if oldest is None or (done_at is not None and done_at > oldest.received_at):
+        return timedelta(0)
+    return now - oldest.received_at
+
+
+def signs(services: Services) -> tuple[Signs | None, Notice | None]:
+    """Ask Redis; else return why it cannot be asked."""
+    try:
+        heartbeats = Heartbeats(services.redis)
+        worker, beat = heartbeats.seconds_since(WORKER), heartbeats.seconds_since(BEAT)
+        evicted = worker is None and evictions(services.redis) is not None
+        return Signs(worker, beat, CircuitBreaker(services.redis).current(), evicted), None
+    except RedisError as error:
+        return None, why_not_written(services.redis, error)
+
+
+def needs_a_person(store: Store) -> tuple[int, int]:
+    """Return how many events failed and how many creations wait for a decision, for the navigation."""
+    with store.transaction() as tx:
+        return tx.events.needs_a_person()

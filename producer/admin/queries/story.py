@@ -1,0 +1,314 @@
+"""Everything that happened to a ticket and why, put together from journal, ledger and trace."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Self
+
+from pydantic import AwareDatetime
+from redis import Redis
+
+from producer.admin.presenters.shapes import Answer, Reasoned, reason_json
+from producer.admin.presenters.waiting import is_silent, obstacle
+from producer.admin.records.transaction import Store, Transaction
+from shared.errors import NotFound
+from shared.events.config import PluginConfig
+from shared.events.event import Deletion, Event
+from shared.events.place import place_of
+from shared.notices.notice import Notice, from_json, notice_json
+from shared.notices.reasons import Reason
+from shared.notices.refusals import Refusal
+from shared.notices.render import because, sentence
+from shared.notices.steps import Arrival
+from shared.store.configuration.links import Link
+from shared.store.configuration.metadata import MetadataKind
+from shared.store.journal.due import content_of
+from shared.store.journal.ticket_queries import Desired
+from shared.store.tables.journal import EventState, JournalEvent
+from shared.store.tables.ledger import LedgerRow, LedgerState
+
+UNFINISHED = (EventState.PENDING, EventState.HELD, EventState.FAILED)
+LATE_S = 120
+
+
+class IssueOfTicket(Reasoned):
+    """The issue of a ticket, or what has become of its creation."""
+
+    state: str
+    tracker_issue_id: int | None
+    tracker_project_id: int | None
+    author_id: int | None
+    author: str | None
+    adopted: bool
+    since: AwareDatetime
+    reason: str | None
+    candidates: list[int]
+
+    printed_last = ("reason",)
+
+
+class TicketTask(Reasoned):
+    """A ticket task and its time entry."""
+
+    task_id: int
+    state: str
+    time_entry_id: int | None
+    hours: float
+    reason: str | None
+
+
+class Step(Reasoned):
+    """Something that happened to a ticket; `call` is what was sent to the tracker, and its answer."""
+
+    at: AwareDatetime
+    what: str
+    why: str | None
+    call: dict[str, Any] | None
+
+    sentence_name = "what"
+
+    @classmethod
+    def of(cls, at: datetime, notice: Notice, call: dict[str, Any] | None = None) -> Self:
+        """Return a step of a ticket's history."""
+        return cls(at=at, what=sentence(notice), why=because(notice), call=call, **notice_json(notice))
+
+    @property
+    def notice(self) -> Notice:
+        """What happened."""
+        return Notice(self.code or "", from_json(self.params))
+
+
+@dataclass(frozen=True, slots=True)
+class TicketTrace:
+    """Everything known of a ticket, its happenings oldest first.
+
+    Attributes:
+        state: the desired state, None before the first event was looked at.
+        open_events: events that wait, are held, or failed; oldest first.
+        last_event: the newest event, None where all have been pruned.
+        hindered_by: what stands in the way of an event that waits and does not say why; None: nothing does.
+        has_wrong_author: whether its issue or a time entry has another author than was meant.
+    """
+
+    ticket_id: int
+    link: IssueOfTicket | None
+    ticket_tasks: list[TicketTask]
+    steps: list[Step]
+    state: Desired | None
+    open_events: list[JournalEvent]
+    last_event: JournalEvent | None
+    config: PluginConfig
+    hindered_by: Notice | None = None
+    has_wrong_author: bool = False
+
+    def why(self, row: JournalEvent) -> Notice | None:
+        """Return why an event of the ticket is as it is."""
+        return self.hindered_by if is_silent(row) else row.notice
+
+    @property
+    def refused_status(self) -> Notice | None:
+        """Why the tracker has not the newest status; None where nothing refused it."""
+        why = self.state.status_notice if self.state and not self.state.status_due else None
+        return why if why and why.code == Reason.STATUS_REFUSED else None
+
+    @property
+    def replayable(self) -> list[int]:
+        """The events that a person may replay: those that failed, or whose status did, or else a last one skipped."""
+        failed = [row.id for row in self.open_events if row.state == EventState.FAILED]
+        if self.refused_status and self.state and self.state.event_id not in failed:
+            failed.append(self.state.event_id)
+        last = self.last_event
+        return failed or ([last.id] if last and last.state == EventState.SKIPPED else [])
+
+
+@dataclass(frozen=True, slots=True)
+class Destination:
+    """Where a ticket's issue is, or would be.
+
+    Attributes:
+        link: by which it goes there; None: nothing of it is linked.
+        project_id: the tracker project.
+        project: its name, where the cache knows it.
+        statuses: the tracker's, by id.
+    """
+
+    link: Link | None
+    project_id: int | None
+    project: str | None
+    statuses: dict[int, str]
+
+
+def destination(store: Store, found: TicketTrace) -> Destination:
+    """Return where a ticket's issue is, or would be."""
+    snapshot = found.state.snapshot if found.state else None
+    with store.transaction() as tx:
+        link = tx.links.of(place_of(snapshot)) if snapshot else None
+        project_id = found.link.tracker_project_id if found.link else None
+        if project_id is None and link is not None:
+            project_id = link.tracker_project_id
+        project = tx.metadata.get(MetadataKind.PROJECT, project_id) if project_id else None
+        statuses = {one.tracker_id: one.name for one in tx.metadata.of_kind(MetadataKind.STATUS)}
+    return Destination(link, project_id, project.name if project else None, statuses)
+
+
+def trace_ticket(store: Store, ticket_id: int, redis: Redis | None = None) -> TicketTrace:
+    """Put together what is known of a ticket.
+
+    Args:
+        store: where it is kept.
+        ticket_id: the ticket.
+        redis: asked what stands in the way if an event waits and does not say why; None: that is not looked at.
+
+    Raises:
+        NotFound: nothing was ever heard of it.
+    """
+    with store.transaction() as tx:
+        config, _ = tx.configs.get()
+        rows = list(reversed(tx.journal.find(ticket_id=ticket_id, limit=None)))
+        events = [(row, event) for row in rows if (event := content_of(row))]
+        issue_row, time_rows = tx.issues.get(ticket_id), tx.times.of_ticket(ticket_id)
+        state, noted = tx.statuses.get(ticket_id), tx.trace.of_ticket(ticket_id)
+        if not (rows or issue_row or time_rows or state or noted):
+            raise NotFound(Refusal.TICKET_UNKNOWN(ticket_id=ticket_id))
+        link, has_wrong_author = _link(tx, issue_row), tx.misattributed.of_ticket(ticket_id)
+    happened = [Step.of(step.at, step.notice, step.call) for step in noted]
+    arrived = [_arrival(row, event, config) for row, event in events]
+    return TicketTrace(
+        ticket_id,
+        link,
+        _tasks(time_rows, [(row, event) for row, event in events if isinstance(event, Event)]),
+        sorted([*arrived, *happened], key=lambda one: one.at),
+        state,
+        [row for row in rows if row.state in UNFINISHED],
+        rows[-1] if rows else None,
+        config,
+        obstacle(redis) if redis is not None and any(map(is_silent, rows)) else None,
+        has_wrong_author,
+    )
+
+
+def _link(tx: Transaction, row: LedgerRow | None) -> IssueOfTicket | None:
+    if row is None or row.state == LedgerState.FREE:
+        return None
+    login = tx.people.named([row.author_id]).get(row.author_id) if row.author_id else None
+    return IssueOfTicket(
+        state=row.state,
+        tracker_issue_id=row.tracker_id,
+        tracker_project_id=row.tracker_project_id,
+        author_id=row.author_id,
+        author=login,
+        adopted=row.adopted,
+        since=row.changed_at,
+        candidates=list(row.candidates or ()),
+        **reason_json(row.notice),
+    )
+
+
+def _tasks(time_rows: Sequence[LedgerRow], events: Sequence[tuple[JournalEvent, Event]]) -> list[TicketTask]:
+    """Return the ticket's tasks by id: the ledger's word first, then that of an open event, then the newest's."""
+    by_task: dict[int, list[tuple[JournalEvent, Event]]] = defaultdict(list)
+    for row, event in sorted(events, key=lambda one: (one[0].occurred_at, one[0].sequence, one[0].id)):
+        if event.task:
+            by_task[event.task.id].append((row, event))
+    begun = {row.key: row for row in time_rows if row.state != LedgerState.FREE}
+    standings = []
+    for task_id in sorted(by_task.keys() | begun.keys()):
+        seconds = by_task[task_id][-1][1].task.actiontime if by_task[task_id] else 0  # type: ignore[union-attr]
+        if task_id in begun:
+            standings.append(_begun(begun[task_id], seconds))
+        else:
+            told = [row for row, _ in by_task[task_id]]
+            row = next((one for one in reversed(told) if one.state in UNFINISHED), told[-1])
+            standings.append(_task(task_id, row.state, None, seconds / 3600, row.notice))
+    return standings
+
+
+def _begun(row: LedgerRow, seconds: int) -> TicketTask:
+    sent = ((row.body or {}).get("time_entry") or {}).get("hours")
+    hours = float(sent) if isinstance(sent, (int, float)) else seconds / 3600
+    return _task(row.key, row.state, row.tracker_id, hours, row.notice)
+
+
+def _task(
+    task_id: int, state: str, time_entry_id: int | None, hours: float, why: Notice | None
+) -> TicketTask:
+    told = reason_json(why)
+    return TicketTask(task_id=task_id, state=state, time_entry_id=time_entry_id, hours=hours, **told)
+
+
+def _arrival(row: JournalEvent, event: Event | Deletion, config: PluginConfig) -> Step:
+    verb = event.event.split(".")[1]
+    if isinstance(event, Deletion):
+        about = {"event_id": row.id, "task_id": row.task_id, "verb": verb, "lateness": _lateness(row)}
+        return Step.of(row.received_at, Arrival.DELETION_CAME_IN(**about))
+    task = event.task
+    common = {"event_id": row.id, "verb": verb, "status": event.ticket.status, "lateness": _lateness(row)}
+    if task is None:
+        return Step.of(row.received_at, Arrival.TICKET_CAME_IN(**common))
+    arrived = Arrival.DONE_TASK_CAME_IN if task.state == config.done_state else Arrival.OPEN_TASK_CAME_IN
+    hours = task.actiontime / 3600
+    return Step.of(row.received_at, arrived(**common, task_id=task.id, state=task.state, hours=hours))
+
+
+def _lateness(row: JournalEvent) -> Notice | None:
+    if row.clamped:
+        return Arrival.FROM_THE_FUTURE()
+    if (row.received_at - row.occurred_at).total_seconds() > LATE_S:
+        return Arrival.CAME_LATE(occurred_at=f"{row.occurred_at:%Y-%m-%d %H:%M:%S}")
+    return None
+
+
+NAMED = (
+    ("entity", "entity_name", "entity_id"),
+    ("project", "project_name", "project_id"),
+    ("technician", "technician", None),
+    ("requester", "requester", None),
+    ("category", "category", None),
+    ("location", "location", None),
+)
+"""What a snapshot may name: a word for it, its name or what holds that, and its number."""
+
+
+def names_of(snapshot: Mapping[str, Any]) -> dict[str, str]:
+    """Return the names, each with its number, of what a ticket's snapshot refers to; what has no name is left out."""
+    found = {}
+    for word, name, number in NAMED:
+        part = snapshot.get(name)
+        if isinstance(part, dict):
+            called, own = part.get("name"), part.get("id")
+        else:
+            called, own = part, snapshot.get(number) if number else None
+        if called:
+            found[word] = f"{called} ({own})"
+    return found
+
+
+class Obstacle(Reasoned):
+    """What stands in the way of an event that waits and does not say why."""
+
+    reason: str | None
+
+
+class Trace(Answer):
+    """Everything that is known of a ticket."""
+
+    ticket_id: int
+    link: IssueOfTicket | None
+    waits_for: Obstacle | None
+    ticket_tasks: list[TicketTask]
+    steps: list[Step]
+
+    @classmethod
+    def of(cls, found: TicketTrace) -> Self:
+        """Return a ticket's history."""
+        waits_for = Obstacle(**reason_json(found.hindered_by)) if found.hindered_by else None
+        return cls(
+            ticket_id=found.ticket_id,
+            link=found.link,
+            waits_for=waits_for,
+            ticket_tasks=found.ticket_tasks,
+            steps=found.steps,
+        )

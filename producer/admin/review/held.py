@@ -1,0 +1,164 @@
+"""Carries out a person's verdict on what the machine could not decide."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from sqlalchemy.exc import IntegrityError
+
+from producer.admin.records.transaction import Store, Transaction
+from producer.admin.review.adoption import check_there
+from producer.admin.review.candidates import is_older_than_sent
+from producer.admin.services import Services
+from shared.errors import BridgeError, NotFound, SettingsError, TrackerError
+from shared.notices.changes import Did
+from shared.notices.kinds import Kind
+from shared.notices.notice import Notice, notice_json
+from shared.notices.reasons import Verdict
+from shared.notices.refusals import Refusal
+from shared.store.decisions import Decisions, into_trace
+from shared.store.ledger.transitions import FOR_A_PERSON
+from shared.store.tables.ledger import LedgerRow
+from shared.tracker.lists import project_of
+
+
+class NotResolved(BridgeError):
+    """A verdict that cannot be carried out; nothing was changed."""
+
+
+def held_rows(store: Store) -> list[tuple[Kind, LedgerRow]]:
+    """Return every row that waits for a person, those waiting longest first."""
+    with store.transaction() as tx:
+        found: Sequence[tuple[Kind, LedgerRow]] = [
+            (kind, row) for kind in Kind for row in tx.ledger(kind).waiting_for_a_person()
+        ]
+    return sorted(found, key=lambda one: one[1].changed_at)
+
+
+def held_page(store: Store, *, limit: int, after: int = 0) -> list[tuple[Kind, LedgerRow]]:
+    """Return some of them, in the same order.
+
+    Args:
+        store: where they are.
+        limit: how many.
+        after: how many to leave out before them.
+    """
+    with store.transaction() as tx:
+        wanted = tx.events.waiting_for_a_person(limit=limit, after=after)
+        rows = {kind: tx.ledger(kind).of_keys([key for one, key in wanted if one is kind]) for kind in Kind}
+    return [(kind, rows[kind][key]) for kind, key in wanted if key in rows[kind]]
+
+
+def held_row(store: Store, kind: Kind, key: int) -> LedgerRow | None:
+    """Return a row that waits for a person, None where it does not."""
+    with store.transaction() as tx:
+        row = tx.ledger(kind).get(key)
+    return row if row is not None and row.state in FOR_A_PERSON else None
+
+
+@dataclass(frozen=True, slots=True)
+class Resolved:
+    """What came of a verdict.
+
+    Attributes:
+        ticket_id: the ticket whose waiting work goes on.
+        unchecked: why the tracker could not be asked for what was adopted; None: it was, or nothing was adopted.
+    """
+
+    ticket_id: int
+    unchecked: BridgeError | None = None
+
+
+def resolve(services: Services, kind: Kind, key: int, adopt: int | None, *, is_sure: bool = True) -> Resolved:
+    """Carry out a person's verdict as `decide` does, and ring the ticket.
+
+    What is adopted is looked for on the tracker first; where that cannot be asked, it is adopted without a check.
+
+    Args:
+        services: the collaborators.
+        kind: an issue of a ticket, or a time entry of a ticket task.
+        key: ticket id or ticket-task id.
+        adopt: the tracker id to adopt; None: create again.
+        is_sure: whether the person means it even if the object is older than what was sent.
+
+    Raises:
+        NotThere: the tracker does not have what is to be adopted.
+        NotFound, NotResolved: as `decide`.
+    """
+    project_id, unchecked = None, None
+    if adopt is not None:
+        with services.store.transaction() as tx:
+            row = _waiting(tx, kind, key)
+        try:
+            _, client = services.connector.connect()
+            found = check_there(client, kind, row, adopt)
+            project_id = project_of(found) if kind is Kind.TICKET else None
+            if not is_sure and is_older_than_sent(row, str(found.get("created_on", ""))):
+                raise NotResolved(Refusal.OLDER_THAN_SENT(kind=str(kind), id=key, number=adopt))
+        except (SettingsError, TrackerError) as failure:
+            unchecked = failure
+    ticket_id = decide(services.store, kind, key, adopt, project_id)
+    services.notify([ticket_id])
+    return Resolved(ticket_id, unchecked)
+
+
+def decide(store: Store, kind: Kind, key: int, adopt: int | None, project_id: int | None = None) -> int:
+    """Link a held row to an existing object of the tracker, or let it be created again.
+
+    Args:
+        store: where ledger and journal are.
+        kind: an issue of a ticket, or a time entry of a ticket task.
+        key: ticket id or ticket-task id.
+        adopt: the tracker id to adopt; None: create again.
+        project_id: the tracker project in which an issue was seen; None: where it was before.
+
+    Returns:
+        The ticket, to be notified.
+
+    Raises:
+        NotFound: nothing of this kind and key waits for a person.
+        NotResolved: the tracker id belongs to another row, or no event is left that would have it created again.
+    """
+    try:
+        with store.transaction() as tx:
+            row = _waiting(tx, kind, key)
+            if adopt is not None:
+                _check_free(tx, kind, key, adopt)
+            ticket_id, was = row.ticket_id, row.notice
+            config, _ = tx.configs.get()
+            decisions = Decisions(tx, kind, into_trace(tx), config)
+            if adopt is not None:
+                decisions.adopt_by_person(row, adopt, project_id)
+            elif not decisions.create_again(row):
+                raise NotResolved(Refusal.EVENTS_PAST_RETENTION(task_id=key))
+            verdict = _verdict(kind, adopt)
+            tx.changes.note(
+                Did.HELD_RESOLVED(kind=kind, id=key, verdict=verdict), before=was and notice_json(was)
+            )
+            return ticket_id
+    except IntegrityError:
+        raise NotResolved(Refusal.LINKED_MEANWHILE(kind=str(kind), number=adopt)) from None
+
+
+def _verdict(kind: Kind, adopt: int | None) -> Notice:
+    if adopt is None:
+        return Verdict.CREATE_AGAIN(kind=kind)
+    return Verdict.ADOPT(kind=kind, tracker_id=adopt)
+
+
+def _waiting(tx: Transaction, kind: Kind, key: int) -> LedgerRow:
+    """Return a row that waits for a person, locked."""
+    row = tx.ledger(kind).lock(key)
+    if row is None or row.state not in FOR_A_PERSON:
+        named = {"kind": str(kind), "id": key}
+        raise NotFound(
+            Refusal.NOT_HELD_BUT(**named, state=row.state) if row else Refusal.NOT_HELD_NOR_KNOWN(**named)
+        )
+    return row
+
+
+def _check_free(tx: Transaction, kind: Kind, key: int, adopt: int) -> None:
+    holder = tx.ledger(kind).holder(adopt)
+    if holder is not None and holder.key != key:
+        raise NotResolved(Refusal.LINKED_ALREADY(kind=str(kind), number=adopt, id=holder.key))

@@ -1,0 +1,51 @@
+"""Every failure of a command as a code and one line for a person; never a traceback."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import typer
+
+from producer.admin.presenters.failures import why
+from shared.errors import BridgeError
+from shared.notices.notice import Notice
+from shared.notices.refusals import Refusal
+
+FAILED = 1
+WRONG_USAGE = 2
+
+
+class WrongUsage(BridgeError):
+    """What was typed, or the environment, is not what the command takes.
+
+    Args:
+        told: what it is not; a text where only this command can say so.
+    """
+
+    def __init__(self, told: Notice | str) -> None:
+        super().__init__(told if isinstance(told, Notice) else Refusal.WRONG_USAGE(text=told))
+
+
+def explain(error: BaseException) -> tuple[Notice, int]:
+    """Return what a person should know, and the exit code."""
+    if isinstance(error, WrongUsage):
+        return error.notice, WRONG_USAGE
+    if isinstance(error, (KeyboardInterrupt, typer.Abort)):
+        return Refusal.STOPPED_BY_USER(), FAILED
+    if hasattr(error, "format_message"):  # typer's own, of arguments and options
+        _reword(error)
+        return Refusal.WRONG_USAGE(text=error.format_message()), getattr(error, "exit_code", WRONG_USAGE)
+    return why(error), FAILED
+
+
+def _reword(error: Any) -> None:
+    """Say what was expected of an argument or option in our words, which typer's own display then shows."""
+    from pydantic import ValidationError
+
+    from shared.notices.render import sentence
+    from shared.values.validation import expected
+
+    if isinstance(error.__cause__, ValidationError):
+        (fault, *_) = error.__cause__.errors(include_url=False)
+        told = fault.get("ctx", {}).get("error")  # typer's own: of which choices it is none
+        error.message = str(told) if type(told) is ValueError else sentence(expected(fault))

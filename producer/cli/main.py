@@ -1,0 +1,159 @@
+"""The command line's entry: the list of commands, and the one place where every failure ends."""
+
+from __future__ import annotations
+
+import os
+import sys
+from importlib.metadata import version
+from typing import Annotated, Any
+
+import typer
+from typer.core import TyperGroup
+
+from producer.cli import (
+    account,
+    backfill,
+    changes,
+    config,
+    doctor,
+    events,
+    forget,
+    forget_link,
+    held,
+    knowledge,
+    links,
+    people,
+    processes,
+    projects,
+    reconcile,
+    recover,
+    send,
+    setup,
+    template,
+    trace,
+    units,
+)
+from producer.cli.failures import explain
+from producer.cli.output import complain, print_json
+from shared.notices.notice import notice_json
+from shared.notices.render import sentence
+from shared.process.dumps import guard_memory
+from shared.process.loading import look_seldom
+
+SUMMARY = """Forwards helpdesk tickets and ticket tasks to a project tracker: exactly once, by the right person.
+
+Settings come from the environment (DESKBRIDGE_…); what an administrator sets is kept in the database (`config`).
+Exit codes: 0 done, 1 the thing asked for failed, 2 wrong usage."""
+
+RUN, SET_UP, LOOK, DECIDE = "Run", "Set up", "Look", "Send and decide"
+
+
+AS_JSON = f"{__name__}.json"
+
+
+class Commands(TyperGroup):
+    """Runs a command; whatever it raises ends here.
+
+    It becomes an exit code and one line on standard error, or with --json one document on standard output.
+    """
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Remember whether JSON is wanted, before anything can fail."""
+        ctx.meta[AS_JSON] = "--json" in args
+        try:
+            return super().parse_args(ctx, args)
+        except Exception as error:  # noqa: BLE001 (here every failure ends)
+            raise self._told(ctx, error) from None
+
+    def invoke(self, ctx: Any) -> Any:
+        """Run the command that was named."""
+        try:
+            return super().invoke(ctx)
+        except BrokenPipeError:
+            _silence()
+            raise typer.Exit(1) from None
+        except (Exception, KeyboardInterrupt) as error:  # noqa: BLE001 (here every failure ends)
+            raise self._told(ctx, error) from None
+
+    def _told(self, ctx: Any, error: BaseException) -> BaseException:
+        """Tell of a failure, once; return what ends the process."""
+        if isinstance(error, typer.Exit):
+            return error
+        notice, code = explain(error)
+        if ctx.meta[AS_JSON]:
+            print_json({"error": {**notice_json(notice), "message": sentence(notice)}})
+        elif isinstance(error, typer.Abort) or hasattr(error, "exit_code"):
+            return error  # typer's own: they know how to show themselves
+        else:
+            complain(sentence(notice))
+        return typer.Exit(code)
+
+
+def _show_version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"deskbridge {version('deskbridge')}")
+        raise typer.Exit
+
+
+app = typer.Typer(
+    name="deskbridge",
+    cls=Commands,
+    help=SUMMARY,
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode="rich",
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+)
+
+
+@app.callback()
+def _options(
+    _version: Annotated[
+        bool,
+        typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version and end."),
+    ] = False,
+) -> None:
+    """Take the options that belong to no command."""
+
+
+setup.register(app, SET_UP)
+app.add_typer(config.app, name="config", rich_help_panel=SET_UP)
+app.add_typer(account.app, name="account", rich_help_panel=SET_UP)
+links.register(app, SET_UP)
+backfill.register(app, SET_UP)
+projects.register(app, SET_UP)
+people.register(app, SET_UP)
+app.add_typer(template.app, name="template", rich_help_panel=SET_UP)
+processes.register(app, RUN)
+units.register(app, RUN)
+events.register(app, LOOK, DECIDE)
+trace.register(app, LOOK)
+doctor.register(app, LOOK)
+app.add_typer(knowledge.app, name="knowledge", rich_help_panel=LOOK)
+changes.register(app, LOOK)
+held.register(app, LOOK, DECIDE)
+send.register(app, DECIDE)
+recover.register(app, DECIDE)
+reconcile.register(app, DECIDE)
+forget_link.register(app, DECIDE)
+forget.register(app, DECIDE)
+
+
+def run() -> None:
+    """Run the command line."""
+    guard_memory()
+    look_seldom()
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):  # a character that the locale lacks is no reason to fail
+            stream.reconfigure(errors="replace")
+    app()
+
+
+def _silence() -> None:
+    """Let nothing more be written to a pipe whose reader has left."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+
+
+if __name__ == "__main__":
+    run()

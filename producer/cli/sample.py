@@ -1,0 +1,174 @@
+"""A test event, sent as the helpdesk's are, looked at, and removed again."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+import typer
+
+from producer.cli.failures import WrongUsage
+from producer.cli.output import complain, print_json, say, warn
+from producer.cli.services import open_services
+from shared.errors import BridgeError
+from shared.notices.notice import Notice
+from shared.notices.refusals import Refusal
+from shared.notices.render import sentence
+
+if TYPE_CHECKING:
+    from pydantic import SecretStr
+
+    from producer.admin.samples.events import Sample
+    from producer.admin.samples.outcome import Outcome
+    from producer.admin.samples.removal import Removed
+    from producer.cli.services import CommandServices
+    from shared.process.settings import Settings
+
+
+def send_sample(
+    url: str,
+    secret_of: Callable[[Settings], SecretStr | None],
+    *,
+    entity: int | None,
+    email: str | None,
+    seconds: float,
+    as_json: bool,
+) -> None:
+    """Send a sample, wait for it, show what became of it, and remove it, together with what earlier ones have left.
+
+    Args:
+        url: the producer's address for events.
+        secret_of: returns the secret to sign with.
+        entity: the ticket's entity; None: one that is linked.
+        email: for whom it acts; None: for nobody.
+        seconds: how long to wait.
+        as_json: whether one JSON document is shown.
+    """
+    from producer.admin.samples import removal
+    from producer.admin.samples.events import new_event
+    from producer.admin.samples.outcome import outcome_json, wait_for
+
+    if email is not None and "@" not in email:
+        raise WrongUsage(f"--email {email}: that is no address")
+    with open_services() as services:
+        secret = secret_of(services.settings)
+        before, kept = removal.remove_left_over(services)
+        for failure in kept:
+            warn(str(failure))
+        sample = new_event(services.store, entity, email)
+        with removal.sending(services, sample.id):
+            event_id = _post(url, secret, sample)
+            found = wait_for(services.store, event_id, sample.id, seconds)
+            removed, failed = (
+                (None, _still_waits(found, seconds)) if found.waits else _remove(services, sample.id)
+            )
+    is_well = found.is_as_expected and failed is None
+    if as_json:
+        print_json(
+            {
+                **outcome_json(found),
+                "ok": is_well,
+                "removed": [_removed_json(one) for one in [*before, *([removed] if removed else [])]],
+                "left": _left_json([*([failed] if failed else []), *(one.notice for one in kept)]),
+            }
+        )
+    else:
+        _tell(sample, found)
+        for one in [*before, *([removed] if removed else [])]:
+            _tell_removed(one)
+        if failed:
+            complain(sentence(failed))
+    if not is_well:
+        raise typer.Exit(1)
+
+
+def clean_up(*, as_json: bool) -> None:
+    """Remove what earlier samples have left; exit code 1 where something is left still.
+
+    Args:
+        as_json: whether one JSON document is shown.
+    """
+    from producer.admin.samples.removal import remove_left_over
+
+    with open_services() as services:
+        removed, failed = remove_left_over(services)
+    if as_json:
+        print_json(
+            {
+                "ok": not failed,
+                "removed": [_removed_json(one) for one in removed],
+                "left": _left_json([one.notice for one in failed]),
+            }
+        )
+    else:
+        for one in removed:
+            _tell_removed(one)
+        if not removed and not failed:
+            say("No sample has left anything.")
+        for failure in failed:
+            complain(str(failure))
+    if failed:
+        raise typer.Exit(1)
+
+
+def _post(url: str, secret: SecretStr | None, sample: Sample) -> int:
+    """Send a sample's event; return its id in the journal.
+
+    Raises:
+        NotSent: the producer cannot be reached, or refused it.
+    """
+    from producer.cli.sending import ProducerClient, ready_event
+
+    sender = ProducerClient(url, secret)
+    try:
+        return sender.send([ready_event(sample.event)]).event_ids[0]
+    finally:
+        sender.close()
+
+
+def _remove(services: CommandServices, sample_id: int) -> tuple[Removed | None, Notice | None]:
+    """Remove a sample; return what was removed, or why it was not."""
+    from producer.admin.samples.removal import remove
+
+    try:
+        return remove(services, sample_id), None
+    except BridgeError as failure:
+        return None, failure.notice
+
+
+def _still_waits(found: Outcome, seconds: float) -> Notice:
+    return Refusal.SAMPLE_WAITS(seconds=seconds, because=found.because)
+
+
+def _tell(sample: Sample, found: Outcome) -> None:
+    link = found.trace.link
+    say(f"Sent a test ticket of {sample.link} (sample {sample.id}, event {found.event_id}):")
+    for step in found.trace.steps:
+        if step.call is None:
+            say(f"  - {step.what}{f' ({step.why})' if step.why else ''}")
+    if found.is_as_expected and link:
+        status = found.tracker_status_id
+        given = f"status {status}" if status else "the tracker's own status: nothing is in status_map"
+        say(
+            f"As expected: issue #{link.tracker_issue_id} by {link.author or 'the administrator'} with {given}, "
+            f"and its time entry #{found.trace.ticket_tasks[0].time_entry_id}."
+        )
+    elif not found.waits:
+        complain(f"the sample did not end as expected: it is {found.state}: {sentence(found.because)}")
+
+
+def _tell_removed(one: Removed) -> None:
+    there = [f"issue #{number}" for number in one.issue_ids]
+    there += [f"time entry #{number}" for number in one.time_entry_ids]
+    what = f"{' and '.join(there)} deleted on the tracker; " if there else ""
+    say(f"Sample {one.id} removed: {what}nothing of it is left in deskbridge.")
+
+
+def _removed_json(one: Removed) -> dict[str, object]:
+    return {"ticket_id": one.id, "issue_ids": one.issue_ids, "time_entry_ids": one.time_entry_ids}
+
+
+def _left_json(left: list[Notice]) -> list[dict[str, object]]:
+    from producer.admin.presenters.shapes import reason_json
+
+    return [reason_json(one) for one in left]

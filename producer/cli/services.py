@@ -1,0 +1,90 @@
+"""What commands work with: settings read once, the store, the publisher."""
+
+from __future__ import annotations
+
+import getpass
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from producer.admin.services import Services
+from producer.cli.failures import WrongUsage
+from producer.cli.output import count, warn
+from shared.errors import SettingsError
+
+if TYPE_CHECKING:
+    from shared.process.settings import Settings
+
+
+class CommandServices(Services):
+    """The collaborators of one command."""
+
+    def notify(self, ticket_ids: Sequence[int]) -> bool:
+        """Notify tickets; if the broker is down the sweep does it, so that is only a warning."""
+        notified = super().notify(ticket_ids)
+        if not notified:
+            warn(
+                f"the broker cannot be reached, so {count(len(ticket_ids), 'ticket')} could not be notified; the sweep "
+                "picks this up as soon as a worker runs"
+            )
+        return notified
+
+
+def who_types() -> str:
+    """Return who types, as histories name them."""
+    try:
+        return f"{getpass.getuser()} at the command line"
+    except (OSError, KeyError):  # a user of the system without a name
+        return "the command line"
+
+
+def settings(process: str = "command") -> Settings:
+    """Read the environment and set up logging.
+
+    Args:
+        process: the name of the process in log lines.
+
+    Raises:
+        WrongUsage: a variable is unknown or wrong.
+    """
+    import logging
+
+    from shared.process.settings import load_settings
+    from shared.telemetry.logs import CHANNEL, configure_logging
+
+    try:
+        loaded = load_settings()
+    except SettingsError as error:
+        raise WrongUsage(error.notice) from None
+    configure_logging(loaded.log_format, process=process)
+    if process == "command":  # a command says itself what a process would log
+        logging.getLogger(CHANNEL).setLevel(logging.ERROR)
+        for name in (
+            "tracker",
+            "throttle",
+        ):  # but for what the tracker refused (SPEC 7), and what a command waits for
+            logging.getLogger(f"{CHANNEL}.{name}").setLevel(logging.WARNING)
+    return loaded
+
+
+@contextmanager
+def open_services() -> Iterator[CommandServices]:
+    """Open the database, make sure that it is migrated, and close it at the end of the block.
+
+    Raises:
+        WrongUsage: the environment is wrong.
+        SettingsError: `deskbridge migrate` is due.
+    """
+    from producer.admin.records.transaction import Store
+    from shared.store.configuration.changes import acting
+    from shared.store.tables.database import Database
+    from shared.store.tables.schema import require_current
+
+    loaded = settings()
+    database = Database(loaded.database_url.get_secret_value())
+    try:
+        require_current(database, loaded=loaded.is_loaded)
+        with acting(who_types()):
+            yield CommandServices(loaded, Store(database))
+    finally:
+        database.close()

@@ -1,0 +1,76 @@
+"""What is shown once: handed from the form that made it to the page that shows it.
+
+The browser that sent the form carries it there in a cookie for a minute, sealed by its own session. So loading the page
+again does nothing a second time, and nothing of it is kept on the server.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import hmac
+import json
+from dataclasses import astuple, dataclass
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from producer.console.auth import visitors
+
+COOKIE = "deskbridge_once"
+PATH = "/console/access/secret"
+SECONDS = 60
+
+
+@dataclass(frozen=True, slots=True)
+class Secret:
+    """What is shown once.
+
+    Attributes:
+        kind: `link`, `token` or `warnings`.
+        name: whose link, or which token.
+        text: what opens the door, or what is to be known.
+    """
+
+    kind: str
+    name: str
+    text: str
+
+
+def hand_over(request: Request, response: Response, secret: Secret, path: str = PATH) -> None:
+    """Let the browser carry something to the page that shows it."""
+    content = base64.urlsafe_b64encode(json.dumps(astuple(secret)).encode()).decode()
+    response.set_cookie(
+        visitors.cookie_name(request, COOKIE),
+        f"{content}.{_seal(request, content)}",
+        max_age=SECONDS,
+        path=path,
+        httponly=True,
+        samesite="strict",
+        secure=visitors.is_secure(request),
+    )
+
+
+def handed_over(request: Request) -> Secret | None:
+    """Return the secret that a browser carries; None where it has none of this session."""
+    content, _, seal = request.cookies.get(visitors.cookie_name(request, COOKIE), "").partition(".")
+    if not hmac.compare_digest(_seal(request, content).encode(), seal.encode("utf-8", "replace")):
+        return None
+    try:
+        return Secret(*map(str, json.loads(base64.urlsafe_b64decode(content))))
+    except (ValueError, TypeError):
+        return None
+
+
+def forget(request: Request, response: Response, path: str = PATH) -> None:
+    """Have the browser forget it."""
+    response.delete_cookie(
+        visitors.cookie_name(request, COOKIE), path=path, httponly=True, secure=visitors.is_secure(request)
+    )
+
+
+def _seal(request: Request, content: str) -> str:
+    session = visitors.session_of(request) or ""
+    return hmac.new(
+        session.encode("utf-8", "surrogateescape"), f"once {content}".encode(), hashlib.sha256
+    ).hexdigest()

@@ -1,0 +1,78 @@
+"""Which right a request needs: reading a viewer's, changing an administrator's, unless it is named here."""
+
+from __future__ import annotations
+
+from starlette.requests import Request
+
+from producer.admin.records.rights import Right
+from producer.http.problems import Problem
+from shared.notices.access import AccessRefusal
+
+OPERATOR_MAY = {
+    "/api/user-map/{helpdesk_user_id}",
+    "/api/user-map/{helpdesk_user_id}/confirm",
+    "/api/metadata/sync",
+    "/console/events/replay",
+    "/console/tickets/{ticket_id}/replay",
+    "/console/tickets/{ticket_id}/forget-link",
+    "/console/tickets/{ticket_id}/take-back",
+    "/console/held/{kind}/{key}",
+    "/console/authors/{task_id}",
+    "/console/people/{helpdesk_user_id}",
+    "/console/people/confirm",
+    "/console/settings/metadata",
+}
+"""Routes by which an operator changes something."""
+
+ANYBODY_MAY = {
+    "/console/sign-out",
+    "/console/language",
+    "/console/account/password",
+    "/console/account/sign-out",
+    "/console/templates/preview",
+    "/ajax/template_test.php",
+}
+"""Routes that are asked by POST and change nothing but what is one's own; a dry run says itself what it needs."""
+
+TICKETS = "/api/tickets"
+OF_HELPDESKS = ("/api/links", TICKETS)
+"""What a helpdesk shows on its pages: its token, for links, reads this and nothing else."""
+
+
+def needed_for(method: str, path: str) -> Right:
+    """Return the right that a route needs.
+
+    Args:
+        method: HTTP method.
+        path: the route, with the names of its parameters.
+    """
+    if method in ("GET", "HEAD"):
+        return Right.LINKS if any(_is_below(path, top) for top in OF_HELPDESKS) else Right.VIEWER
+    if path in ANYBODY_MAY:
+        return Right.VIEWER
+    return Right.OPERATOR if path in OPERATOR_MAY else Right.ADMINISTRATOR
+
+
+def _is_below(path: str, top: str) -> bool:
+    return path == top or path.startswith(f"{top}/")
+
+
+def require(request: Request, needed: Right | None = None) -> None:
+    """Refuse who may not do it; a dependency of every route.
+
+    Raises:
+        Problem: 403.
+    """
+    needed = needed or needed_for(request.method, request.scope["route"].path)
+    has: Right = request.state.right
+    if not has.covers(needed):
+        raise Problem(
+            403,
+            "Not allowed",
+            why=AccessRefusal.RIGHT_NEEDED(needed=str(needed), has=str(has)),
+        )
+
+
+async def allowed(request: Request) -> None:
+    """Refuse who may not use a route: a dependency of each of the API's."""
+    require(request)

@@ -1,0 +1,246 @@
+"""Where the pages fix what is wrong: each cause and the page that removes it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from producer.console.rendering.addresses import address, with_parameters
+from shared.notices.doctor_helpdesk import HelpdeskFinding
+from shared.notices.doctor_service import ServiceFinding
+from shared.notices.doctor_setup import SetupFinding
+from shared.notices.doctor_tracker import TrackerFinding
+from shared.notices.doctor_work import WorkFinding
+from shared.notices.faults import Detail, Fault
+from shared.notices.hints import Hint
+from shared.notices.language import N_, said
+from shared.notices.notice import Notice
+from shared.notices.reasons import Matching, Reason
+
+
+@dataclass(frozen=True, slots=True)
+class Fix:
+    """A page that removes a cause.
+
+    Attributes:
+        label: what the link says.
+        address: where it leads.
+    """
+
+    label: str
+    address: str
+
+
+SETTINGS, LINKS, PEOPLE, TEMPLATES, HELD, EVENTS = (
+    f"/console/{name}" for name in ("settings", "links", "people", "templates", "held", "events")
+)
+RETURNING = (SETTINGS, LINKS, PEOPLE, TEMPLATES)
+"""Pages that lead back to where somebody came from."""
+
+COMMAND = re.compile(r"\s*(\([^()]*`deskbridge [^`]*`[^()]*\)|[;:,] [^;:,()]*`deskbridge [^`]*`[^;:()]*)")
+"""The part of a sentence that names a command."""
+
+Values = Mapping[str, Any]
+
+
+def _link(values: Values) -> str:
+    """Return the mapping's form, where the cause or the ticket says which mapping it is."""
+    kind, number = str(values.get("kind", "")), values.get("id")
+    if kind not in ("entity", "project") or number is None:
+        kind, number = values.get("link") or ("", None)
+    return LINKS if number is None else f"{LINKS}/{kind}/{number}"
+
+
+def _entity(values: Values) -> str:
+    return f"{LINKS}/entity/{values['id']}" if "id" in values else LINKS
+
+
+def _person(values: Values) -> str:
+    number = values.get("helpdesk_user_id")
+    return f"{PEOPLE}/{number}" if number else PEOPLE
+
+
+def _template(values: Values) -> str:
+    """Return the editor with the line of the error, where the cause says which template it is."""
+    if not isinstance(values.get("id"), int):
+        return TEMPLATES
+    return address(f"{TEMPLATES}/{values['id']}", line=values.get("line"))
+
+
+def _decision(values: Values) -> str:
+    kind, key = str(values.get("kind", "")), values.get("key")
+    return f"{HELD}/{kind}/{key}" if kind in ("ticket", "ticket-task") and key else HELD
+
+
+def _ticket(values: Values) -> str:
+    return f"/console/tickets/{values['ticket_id']}" if "ticket_id" in values else EVENTS
+
+
+def _failed_for(values: Values) -> str:
+    return address(EVENTS, state="failed", cause=values.get("code"))
+
+
+ACTIVITY = (N_("Choose another activity"), f"{SETTINGS}#default_activity_id")
+PRIORITY = (N_("Choose another priority"), f"{SETTINGS}#default_priority_id")
+LINK = (N_("Change the link"), _link)
+TEMPLATE = (N_("Change the template"), _template)
+PERSON = (N_("Say who they are"), _person)
+TRACKER = (N_("Look at the tracker's settings"), f"{SETTINGS}#base_url")
+STATUS = (N_("Map the status"), f"{SETTINGS}#status_map")
+WATCHERS = (N_("Choose other watchers"), f"{SETTINGS}#default_watcher_ids")
+KEY = (N_("Store the key"), f"{SETTINGS}#api_key")
+DECIDE = (N_("Decide"), _decision)
+METADATA = (N_("Read the metadata"), f"{SETTINGS}#metadata")
+
+PREFIX = (N_("Look at the tracker's settings"), f"{SETTINGS}#header_prefix")
+
+FIXES: dict[str, tuple[str, str | Callable[[Values], str]]] = {
+    Reason.NO_LINK: (N_("Link it"), _link),
+    Reason.PRIVATE_TASK: (N_("Choose what becomes of private tasks"), f"{SETTINGS}#private_tasks"),
+    Reason.STATUS_NOT_MAPPED: STATUS,
+    Reason.STATUS_NOT_IN_TEMPLATE: TEMPLATE,
+    Reason.WAITS_FOR_PERSON: DECIDE,
+    Detail.STATUS_NOT_TAKEN: STATUS,
+    Fault.TRACKER_UNREACHABLE: TRACKER,
+    Detail.NO_API_THERE: TRACKER,
+    Detail.ADDRESS_MOVED: TRACKER,
+    Fault.TEMPLATE_FAULTY: TEMPLATE,
+    Hint.ACTIVITY_NOT_ENABLED: ACTIVITY,
+    Hint.MAYBE_ACTIVITY_NOT_ENABLED: ACTIVITY,
+    Hint.NO_DEFAULT_ACTIVITY: ACTIVITY,
+    Hint.ACTIVITY_NOT_USABLE_NOW: ACTIVITY,
+    Hint.ACTIVITY_SWITCHED_OFF: ACTIVITY,
+    Hint.PROJECT_CLOSED: LINK,
+    Hint.PROJECT_ARCHIVED: LINK,
+    Hint.PROJECT_ABSENT: LINK,
+    Hint.TIME_PROJECT_CLOSED: LINK,
+    Hint.TIME_PROJECT_ARCHIVED: LINK,
+    Hint.TIME_PROJECT_ABSENT: LINK,
+    Detail.KEY_IS_UNKNOWN: KEY,
+    Detail.KEY_NOT_ADMINISTRATORS: KEY,
+    Hint.UNKNOWN_PRIORITY: PRIORITY,
+    Hint.NO_DEFAULT_PRIORITY: PRIORITY,
+    Hint.UNKNOWN_CATEGORY: LINK,
+    Hint.UNKNOWN_ISSUE_TYPE: (N_("Choose another issue type"), f"{SETTINGS}#default_tracker_id"),
+    Hint.UNKNOWN_STATUS: STATUS,
+    Hint.UNKNOWN_WATCHERS: WATCHERS,
+    Hint.MAYBE_WATCHER_LOCKED: WATCHERS,
+    Hint.PROJECT_NOT_ACTIVE: LINK,
+    Hint.MAYBE_PROJECT_CLOSED: LINK,
+    Hint.TIME_PROJECT_NOT_ACTIVE: LINK,
+    Hint.CUSTOM_FIELD_REQUIRED: TEMPLATE,
+    Hint.CUSTOM_FIELD_NOT_A_CHOICE: TEMPLATE,
+    Hint.MAYBE_COMMENT_REQUIRED: TEMPLATE,
+    Hint.NO_USABLE_ROLE: (N_("Choose another role"), f"{SETTINGS}#default_role_id"),
+    Matching.NO_EMAIL: PERSON,
+    Matching.EMAIL_UNKNOWN: PERSON,
+    Matching.EMAIL_CHANGED: PERSON,
+    Matching.EMAIL_TAKEN: PERSON,
+    Matching.EMAIL_AMBIGUOUS: PERSON,
+    Matching.OVERRIDE_NOT_CACHED: PERSON,
+    Matching.NO_ADMINISTRATORS: PERSON,
+    SetupFinding.API_KEY_MISSING: KEY,
+    SetupFinding.API_KEY_UNREADABLE: KEY,
+    TrackerFinding.KEY_NOT_KNOWN: KEY,
+    TrackerFinding.KEY_NOT_ADMINISTRATOR: KEY,
+    TrackerFinding.TRACKER_NOT_SET_UP: TRACKER,
+    ServiceFinding.TRACKER_NOT_USABLE: TRACKER,
+    TrackerFinding.NOT_A_TRACKER: TRACKER,
+    SetupFinding.METADATA_EMPTY: METADATA,
+    SetupFinding.METADATA_OLD: METADATA,
+    SetupFinding.METADATA_NOT_READ: METADATA,
+    TrackerFinding.NOTHING_LINKED: (N_("Link something"), LINKS),
+    TrackerFinding.LINKED_PROJECT_CLOSED: LINK,
+    TrackerFinding.LINKED_PROJECT_ARCHIVED: LINK,
+    TrackerFinding.LINKED_PROJECT_GONE: LINK,
+    TrackerFinding.CATEGORY_GONE: LINK,
+    TrackerFinding.IMPERSONATION_IGNORED: PREFIX,
+    TrackerFinding.IMPERSONATION_UNEXPECTED: PREFIX,
+    TrackerFinding.IMPERSONATION_UNKNOWN: PREFIX,
+    SetupFinding.CONFIG_ID_UNKNOWN: (N_("Change the settings"), SETTINGS),
+    SetupFinding.ROLE_NOT_SET: (N_("Choose a role"), f"{SETTINGS}#default_role_id"),
+    SetupFinding.ACTIVITY_NOT_SET: (N_("Choose an activity"), f"{SETTINGS}#default_activity_id"),
+    TrackerFinding.ACTIVITY_NOT_USABLE: ACTIVITY,
+    SetupFinding.STATUSES_NOT_MAPPED: STATUS,
+    SetupFinding.STATUS_MAP_WRONG: STATUS,
+    SetupFinding.PEOPLE_UNKNOWN: PERSON,
+    SetupFinding.PEOPLE_AMBIGUOUS: PERSON,
+    SetupFinding.PEOPLE_DELETED: PERSON,
+    SetupFinding.PEOPLE_LOCKED: PERSON,
+    SetupFinding.MATCHES_NEW: (N_("Confirm them"), PEOPLE),
+    SetupFinding.MATCHES_WAIT: PERSON,
+    SetupFinding.MEMBERSHIP_BY_EMAIL: (N_("Change who is made a member"), f"{SETTINGS}#membership_for"),
+    SetupFinding.FORMATTING_NOT_SET: (N_("Choose the text formatting"), f"{SETTINGS}#text_formatting"),
+    WorkFinding.TEMPLATE_NOT_RENDERED: TEMPLATE,
+    WorkFinding.TEMPLATE_OUT_OF_DATE: TEMPLATE,
+    WorkFinding.CUSTOM_FIELDS_NOT_SENT: TEMPLATE,
+    WorkFinding.EVENTS_FAILED_FOR: (N_("See them"), _failed_for),
+    WorkFinding.EVENTS_FIXED: (N_("See and replay them"), _failed_for),
+    WorkFinding.FIELDS_NOT_TAKEN: (N_("See which fields"), _ticket),
+    WorkFinding.HELD_FOR_NOTHING: (N_("See them"), f"{EVENTS}?state=held"),
+    WorkFinding.AUTHORS_WRONG: (N_("See them"), "/console/authors"),
+    WorkFinding.ROWS_HELD: DECIDE,
+    WorkFinding.EVENTS_FAILED: (N_("See them"), f"{EVENTS}?state=failed"),
+    WorkFinding.EVENTS_PENDING: (N_("See them"), f"{EVENTS}?state=pending"),
+    HelpdeskFinding.TICKETS_UNLINKED: (N_("Link it"), _entity),
+    HelpdeskFinding.LINKED_SINCE: (
+        N_("See and replay them"),
+        f"{EVENTS}?state=skipped&cause={Reason.NO_LINK}",
+    ),
+    HelpdeskFinding.MORE_UNLINKED: (N_("See them"), f"{EVENTS}?state=skipped&cause={Reason.NO_LINK}"),
+    HelpdeskFinding.NO_TASK_IS_DONE: (N_("Choose the state that means Done"), f"{SETTINGS}#done_state"),
+    HelpdeskFinding.DELIVERIES_UNREADABLE: (N_("See them"), f"{EVENTS}?state=failed&kind=unreadable"),
+}
+HINTS = frozenset(Hint)
+
+
+@dataclass(frozen=True, slots=True)
+class Fixes:
+    """Finds the page that removes a cause.
+
+    Attributes:
+        back: the page that names the cause; the page that removes it leads back there.
+        link: the mapping that a ticket's causes are about, as kind and id.
+    """
+
+    back: str = ""
+    link: tuple[str, int] | None = None
+
+    def __call__(self, notice: Notice | None) -> Fix | None:
+        """Return where a cause is removed; a cause within the cause is looked at, too."""
+        return self._find(notice)
+
+    def _find(self, notice: Notice | None) -> Fix | None:
+        if notice is None:
+            return None
+        if notice.code in FIXES:
+            label, place = FIXES[notice.code]
+            to = place if isinstance(place, str) else place({**_params(notice), "link": self.link})
+            is_returning = self.back and to.startswith(RETURNING)
+            return Fix(said(label), with_parameters(to, back=self.back) if is_returning else to)
+        return next((found for one in _causes(notice) if (found := self._find(one))), None)
+
+
+def has_fix(notice: Notice) -> bool:
+    """Tell whether a page removes a cause."""
+    return notice.code in FIXES or any(map(has_fix, _causes(notice)))
+
+
+def without_command(text: str) -> str:
+    """Return a sentence without the part that names a command: a page does it."""
+    return COMMAND.sub("", text)
+
+
+def _causes(notice: Notice) -> list[Notice]:
+    values = (value if isinstance(value, (list, tuple)) else [value] for value in notice.params.values())
+    return [one for several in values for one in several if isinstance(one, Notice)]
+
+
+def _params(notice: Notice) -> dict[str, Any]:
+    """Return the parameters of a cause, and those of what caused it that it has not itself."""
+    found: dict[str, Any] = {}
+    for one in _causes(notice):
+        found |= _params(one)
+    return {**found, **notice.params}

@@ -1,0 +1,57 @@
+"""What happened to an event in at most six words; the sentence says the rest."""
+
+from __future__ import annotations
+
+from producer.console.rendering.fixing import without_command
+from shared.notices.language import N_, said
+from shared.notices.notice import Notice
+from shared.notices.reasons import Reason
+from shared.notices.render import sentence
+
+MOST_WORDS = 6
+SHORT: dict[str, str] = {
+    Reason.NO_LINK: N_("entity and project not linked"),
+    Reason.NOT_DONE: N_("task is not Done"),
+    Reason.NO_TIME: N_("task has no time"),
+    Reason.PRIVATE_TASK: N_("task is private"),
+    Reason.COPY_OF_ANOTHER: N_("copy of another task"),
+    Reason.DELETED_THERE: N_("deleted in GLPI"),
+    Reason.TICKET_DELETED: N_("ticket deleted in GLPI"),
+    Reason.NO_ISSUE: N_("ticket has no issue yet"),
+    Reason.LOGGED_BEFORE: N_("hours were logged before"),
+    Reason.LOGGED_BY_EVENT: N_("hours logged by another event"),
+    Reason.NEWER_TASK_EVENT: N_("replaced by a newer event"),
+    Reason.NEWER_TICKET_EVENT: N_("replaced by a newer event"),
+    Reason.TIME_LOGGED: N_("hours logged"),
+    Reason.TIME_LOGGED_AS_ANOTHER: N_("hours logged under another name"),
+    Reason.STATUS_SET: N_("status set"),
+    Reason.ISSUE_UPDATED: N_("issue updated"),
+    Reason.STATUS_AS_IT_IS: N_("status was right already"),
+    Reason.STATUS_NOT_MAPPED: N_("status is not mapped"),
+    Reason.STATUS_REFUSED: N_("status refused"),
+    Reason.GAVE_UP: N_("no clear answer, gave up"),
+    Reason.DELIVERY_UNREADABLE: N_("delivery cannot be read"),
+    Reason.EVENT_UNREADABLE: N_("event cannot be read"),
+    Reason.CREATION_IN_DOUBT: N_("in doubt whether created"),
+    Reason.WAITS_FOR_PERSON: N_("a person decides"),
+    Reason.HELPDESK_AWAITED: N_("waits for an answer of GLPI"),
+    Reason.WORKER_AWAITED: N_("no worker runs"),
+}
+
+
+def in_short(notice: Notice | None) -> str:
+    """Return what happened in at most six words."""
+    if notice is None:
+        return said(N_("a worker takes it soon"))
+    return short_of(str(notice.code)) or _cut(without_command(sentence(notice)))
+
+
+def short_of(code: str) -> str:
+    """Return what a code means in at most six words; empty where only its sentence says it."""
+    return said(SHORT[code]) if code in SHORT else ""
+
+
+def _cut(text: str) -> str:
+    words = text.split()
+    shown = " ".join(words[:MOST_WORDS]).rstrip(",;:(")
+    return f"{shown} …" if len(words) > MOST_WORDS else shown

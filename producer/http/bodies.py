@@ -1,0 +1,151 @@
+"""Reads the bodies of requests: limited in size, in time and in number, before anything else looks at them."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from starlette.datastructures import Headers
+from starlette.types import Message, Receive, Scope
+
+from producer.http.problems import Problem
+from producer.http.sources import source_of
+from shared.notices.deliveries import Undelivered
+from shared.values.ids import read_id
+
+LARGEST_BODY = 1024 * 1024
+LONGEST_ENCODING = 40
+BODY_S = 10.0
+MOST_AT_ONCE = 100
+"""Bodies that are read at the same time: so many MiB of memory at most."""
+
+SLOWEST = 10_000
+"""Bytes per second: whoever sends slower falls behind, whoever sends faster gets ahead."""
+
+
+@dataclass(eq=False)
+class Reading:
+    """A body that is being read.
+
+    Attributes:
+        source: whose it is.
+        began: when, in seconds.
+        cut: ends it.
+        size: bytes that have come.
+    """
+
+    source: str
+    began: float
+    cut: Callable[[], None]
+    size: int = 0
+
+    @property
+    def behind(self) -> float:
+        """How many seconds later than the slowest that is expected."""
+        return time.monotonic() - self.began - self.size / SLOWEST
+
+
+class Bodies:
+    """Reads whole bodies. Where too many come at once, one makes room: of the source with the most, the slowest.
+
+    An honest sender's body is there within a moment, so whoever trickles loses its place, not whoever comes next, and
+    not somebody else whose line is slow.
+
+    Args:
+        seconds: time in which the whole of it must have come.
+        most: bodies that are read at the same time.
+    """
+
+    def __init__(self, *, seconds: float = BODY_S, most: int = MOST_AT_ONCE) -> None:
+        self._seconds, self._most = seconds, most
+        self._readings: list[Reading] = []
+
+    def expect(self, scope: Scope) -> None:
+        """Refuse a body by what is announced of it.
+
+        Raises:
+            Problem: 413 it is too large, 415 it is compressed: a small one may hold any number of bytes.
+        """
+        headers = Headers(scope=scope)
+        encoding = headers.get("content-encoding", "").strip().lower()
+        if encoding not in ("", "identity"):
+            raise _encoded(encoding)
+        if _length(headers) > LARGEST_BODY:
+            raise too_large()
+
+    async def read(self, scope: Scope, receive: Receive) -> bytes:
+        """Read a request's body.
+
+        Raises:
+            Problem: as `expect`, before anything is read; 413 too large, 408 too slow, 400 cut off.
+        """
+        self.expect(scope)
+        source = source_of((scope.get("client") or ("",))[0])
+        try:
+            async with asyncio.timeout(self._seconds) as limit:
+                reading = Reading(source, time.monotonic(), lambda: limit.reschedule(0))
+                self._readings.append(reading)
+                try:
+                    self._make_room()
+                    return await self._collect(reading, receive)
+                finally:
+                    if reading in self._readings:
+                        self._readings.remove(reading)
+        except TimeoutError:
+            raise Problem(
+                408,
+                "Too slow",
+                f"the whole body must come within {self._seconds:g} seconds, and sooner where many send at once",
+                why=Undelivered.BODY_TOO_SLOW(seconds=self._seconds),
+                headers={"Connection": "close"},
+            ) from None
+
+    def _make_room(self) -> None:
+        while len(self._readings) > self._most:
+            many = Counter(one.source for one in self._readings)
+            slowest = max(self._readings, key=lambda one: (many[one.source], one.behind))
+            self._readings.remove(slowest)
+            slowest.cut()
+
+    async def _collect(self, reading: Reading, receive: Receive) -> bytes:
+        content = bytearray()
+        more = True
+        while more:
+            message = await receive()
+            if message["type"] == "http.disconnect":
+                raise Problem(400, "The body was cut off", "send it again", why=Undelivered.BODY_CUT_OFF())
+            content += message.get("body", b"")
+            reading.size = len(content)
+            if len(content) > LARGEST_BODY:
+                raise too_large()
+            more = message.get("more_body", False)
+        return bytes(content)
+
+
+def too_large() -> Problem:
+    """Refuse a body that is larger than is taken."""
+    why = Undelivered.BODY_TOO_LARGE(most=LARGEST_BODY)
+    return Problem(413, "Too large", f"at most {LARGEST_BODY} bytes; send less at once", why=why)
+
+
+def _encoded(encoding: str) -> Problem:
+    """Refuse a body that is compressed, or encoded otherwise."""
+    why = Undelivered.BODY_ENCODED(encoding=encoding[:LONGEST_ENCODING])
+    return Problem(415, "Content-Encoding is not supported", "send the body uncompressed", why=why)
+
+
+def replayed(body: bytes, receive: Receive) -> Receive:
+    """Return a `receive` that hands out a body that was read already."""
+    left: list[Message] = [{"type": "http.request", "body": body, "more_body": False}]
+
+    async def replay() -> Message:
+        return left.pop() if left else await receive()
+
+    return replay
+
+
+def _length(headers: Headers) -> int:
+    return read_id(headers.get("content-length", "")) or 0

@@ -1,0 +1,96 @@
+"""How the producer's OpenAPI describes what comes in and every answer, those included that FastAPI cannot know."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+from starlette.responses import PlainTextResponse
+
+from producer.http.problems import refusals, schemas_of
+from producer.intake.deliveries import MOST_EVENTS
+from shared.events.event import Deletion, Event
+
+KINDS = (Event, Deletion)
+EVENT = {"anyOf": [{"$ref": f"#/components/schemas/{one.__name__}"} for one in KINDS]}
+
+
+class AcceptedEvent(BaseModel):
+    """An event that is in the journal; `duplicate`: it was there before."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    event_id: int
+    key: Annotated[str, Field(pattern="^ticket(-task)?:[0-9]+$")]
+    duplicate: bool
+
+
+class AcceptedEvents(BaseModel):
+    """The events of a request, in its order."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    accepted: list[AcceptedEvent]
+
+
+class Readiness(BaseModel):
+    """What the producer stands on; the broker is reported, not required."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    database: Literal["ok", "unreachable"]
+    broker: Literal["ok", "unreachable"]
+
+
+SIGNED = {
+    "webhook-id": "The delivery's id: the same id with the same body again changes nothing.",
+    "webhook-timestamp": "Seconds since the epoch, at most five minutes off.",
+    "webhook-signature": "v1,<base64 of the HMAC-SHA256 of id.timestamp.body> (Standard Webhooks).",
+    "deskbridge-spool": "Optional: waiting=N, parked=N, parked-tickets=N N …: how many events the sender keeps beside "
+    "these, and of which tickets some were refused.",
+}
+
+
+DOCUMENTED: dict[str, dict[str, Any]] = {
+    "events": {
+        "status_code": 202,
+        "responses": {
+            202: {
+                "description": "Committed to the journal; an empty array is a test of address and secret.",
+                "model": AcceptedEvents,
+            },
+            **refusals(400, 401, 408, 413, 415, 422, 429, 503),
+        },
+        "openapi_extra": {
+            "requestBody": {
+                "required": True,
+                "content": {
+                    "application/json": {
+                        "schema": {
+                            "oneOf": [
+                                EVENT,
+                                {"type": "array", "items": EVENT, "maxItems": MOST_EVENTS},
+                            ]
+                        }
+                    }
+                },
+            },
+            "parameters": [
+                {"name": name, "in": "header", "description": meaning, "schema": {"type": "string"}}
+                for name, meaning in SIGNED.items()
+            ],
+        },
+    },
+    "readyz": {
+        "responses": {
+            200: {"description": "The journal can be written.", "model": Readiness},
+            503: {"description": "The journal cannot be written.", "model": Readiness},
+        }
+    },
+    "metrics": {"response_class": PlainTextResponse},
+}
+
+
+def schemas() -> dict[str, Any]:
+    """Return the events' schemas, which no route names: no body is parsed before its signature is checked."""
+    return schemas_of(*KINDS)

@@ -1,0 +1,45 @@
+"""Whether the text of private ticket tasks may be kept: the plugin config says so."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+from sqlalchemy.exc import SQLAlchemyError
+
+from producer.intake.store import Store
+from shared.telemetry.logs import get_logger
+
+log = get_logger("producer")
+REMEMBERED_S = 5.0
+
+
+class PrivateText:
+    """Asks for the setting, and uses its answer for some seconds.
+
+    Args:
+        store: where the plugin config is.
+        clock: a clock that only goes forward, in seconds.
+    """
+
+    def __init__(self, store: Store, clock: Callable[[], float] = time.monotonic) -> None:
+        self._store, self._clock = store, clock
+        self._until, self._answer = 0.0, False
+
+    def may_be_kept(self) -> bool:
+        """Return what the setting says.
+
+        If it cannot be read, the text is not kept: it cannot be taken back from the journal, and the hours come all the
+        same. A role that was given its rights by an earlier version cannot read it (`deskbridge grants`).
+        """
+        if self._clock() >= self._until:
+            try:
+                with self._store.transaction() as tx:
+                    self._answer = tx.journal.keeps_private_text()
+            except SQLAlchemyError as error:
+                log.warning(
+                    "private_tasks cannot be read; private texts are left out", error=type(error).__name__
+                )
+                self._answer = False
+            self._until = self._clock() + REMEMBERED_S
+        return self._answer

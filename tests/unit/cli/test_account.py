@@ -1,0 +1,36 @@
+"""account: who may come in, and whose the tokens are."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.unit.cli.conftest import Shell
+
+pytestmark = pytest.mark.promise("OPS-07")
+
+
+@pytest.mark.promise("SEC-73")
+def test_whoever_disables_an_account_is_told_which_tokens_end_with_it(shell: Shell) -> None:
+    for name in ("claire", "hugo"):
+        shell.do("account", "add", name, "--role", "administrator", "--no-password")
+    shell.do("account", "token", "scripts", "--scope", "operator", "--owner", "hugo")
+    shell.do("account", "token", "glpi", "--scope", "links")
+    assert [(one["name"], one["owner"]) for one in shell.ask("account", "tokens")] == [
+        ("glpi", None),
+        ("scripts", "hugo"),
+    ]
+    listed = shell.do("account", "tokens")
+    assert "no account" in listed
+    assert "hugo" in listed
+    told = shell.do("account", "disable", "hugo")
+    assert "hugo may not sign in any more" in told
+    assert "tokens of hugo that are revoked: 1" in told
+    assert "revoked" not in shell.do("account", "disable", "hugo", "--enable")
+    glpi, scripts = shell.ask("account", "tokens")
+    assert (glpi["revoked_at"], scripts["revoked_at"] is None) == (None, False)
+
+
+def test_a_token_of_nobody_s_account_is_not_made(shell: Shell) -> None:
+    refused = shell.type("account", "token", "scripts", "--owner", "nobody")
+    assert refused.exit_code == 1
+    assert shell.ask("account", "tokens") == []

@@ -1,0 +1,158 @@
+"""held and resolve: what waits for a person, and the person's verdict."""
+
+from __future__ import annotations
+
+from shared.notices.authors import Misattribution
+from shared.notices.kinds import Kind
+from shared.notices.notice import written
+from shared.store.ledger.statements import Claim
+from shared.store.tables.journal import EventState
+from shared.store.tables.ledger import LedgerState
+from tests.support.events import task_event, ticket_event
+from tests.unit.cli.conftest import Shell
+
+BODY = {"issue": {"subject": "Printer"}}
+
+
+def claim(kind: Kind, key: int, event_id: int = 1) -> Claim:
+    """Return a claim of ticket 4711."""
+    return Claim(
+        key=key,
+        ticket_id=4711,
+        event_id=event_id,
+        tracker_project_id=1,
+        issue_id=None if kind is Kind.TICKET else 12,
+        body=BODY,
+        authors=[],
+        fingerprint="f",
+    )
+
+
+def hold(shell: Shell, kind: Kind, key: int, event_id: int = 1, candidates: tuple[int, ...] = ()) -> None:
+    """Let something wait for a person."""
+    with shell.store.transaction() as tx:
+        tx.ledger(kind).claim(claim(kind, key, event_id), 20)
+        tx.ledger(kind).hold(key, None, written("no verdict"), candidates)
+
+
+def link(shell: Shell, kind: Kind, key: int, tracker_id: int, event_id: int = 1) -> None:
+    """Let something have been created."""
+    with shell.store.transaction() as tx:
+        attempt = tx.ledger(kind).claim(claim(kind, key, event_id), 20)
+        assert attempt
+        tx.ledger(kind).link(key, attempt, tracker_id, 5, written(f"created by event {event_id}"))
+
+
+def test_held_shows_what_waits_with_the_exact_body_that_was_sent(shell: Shell) -> None:
+    hold(shell, Kind.TICKET, 4711, candidates=(12, 14))
+    (row,) = shell.ask("held")
+    since = row.pop("since")
+    assert since.endswith("Z")
+    assert row == {
+        "kind": "ticket",
+        "id": 4711,
+        "code": "as_written",
+        "params": {"text": "no verdict"},
+        "reason": "no verdict",
+        "sent": BODY,
+        "candidates": [12, 14],
+    }
+    told = shell.do("held")
+    assert "ticket 4711" in told
+    assert "#12, #14" in told
+
+
+def test_held_is_an_empty_list_when_nothing_waits(shell: Shell) -> None:
+    assert shell.ask("held") == []
+    assert "Nothing waits" in shell.do("held")
+
+
+def test_adopting_an_issue_links_it_and_lets_what_waited_go_on(shell: Shell) -> None:
+    shell.do("config", "set", 'status_map={"2": 3}')
+    waiting, other = shell.receive(task_event(1), ticket_event(2))
+    shell.end([waiting], EventState.HELD, "waits")
+    shell.end([other], EventState.DONE, "done")
+    hold(shell, Kind.TICKET, 4711, waiting, (12,))
+    result = shell.type("resolve", "ticket", "4711", "--adopt", "12")
+    assert result.exit_code == 0
+    assert "issue #12 is adopted without a check: no tracker is configured" in result.stderr
+    with shell.store.transaction() as tx:
+        row, state = tx.issues.get(4711), tx.statuses.get(4711)
+        steps = [step.what for step in tx.trace.of_ticket(4711)]
+    assert row
+    assert (row.state, row.tracker_id, row.adopted) == (LedgerState.LINKED, 12, True)
+    assert state
+    assert state.status_due
+    assert shell.states() == {waiting: "pending", other: "done"}
+    assert shell.notified == [4711]
+    assert any("A person decided" in step for step in steps)
+    assert shell.ask("held") == []
+
+
+def test_creating_again_frees_the_row_and_replays_its_own_event(shell: Shell) -> None:
+    (event_id,) = shell.receive(task_event(1))
+    shell.end([event_id], EventState.DONE, "time entry #3")
+    hold(shell, Kind.TICKET_TASK, 512, event_id)
+    shell.do("resolve", "ticket-task", "512", "--create-again")
+    with shell.store.transaction() as tx:
+        row = tx.times.get(512)
+    assert row
+    assert row.state == LedgerState.FREE
+    assert shell.states() == {event_id: "pending"}
+    assert shell.notified == [4711]
+
+
+def test_an_issue_that_is_gone_can_be_created_again(shell: Shell) -> None:
+    link(shell, Kind.TICKET, 4711, 12)
+    with shell.store.transaction() as tx:
+        tx.issues.gone(4711, 12, written("deleted"))
+    assert shell.ask("held")[0]["reason"] == "deleted"
+    shell.do("resolve", "ticket", "4711", "--create-again")
+
+
+def test_what_belongs_to_another_row_cannot_be_adopted(shell: Shell) -> None:
+    link(shell, Kind.TICKET, 4712, 12)
+    hold(shell, Kind.TICKET, 4711)
+    assert "ticket 4712" in shell.fail("resolve", "ticket", "4711", "--adopt", "12")
+    assert len(shell.ask("held")) == 1
+    assert shell.notified == []
+
+
+def test_a_possible_duplicate_can_adopt_the_id_that_it_holds_itself(shell: Shell) -> None:
+    link(shell, Kind.TICKET, 4711, 12)
+    with shell.store.transaction() as tx:
+        tx.issues.late_answer(4711, 14)
+    assert shell.ask("held")[0]["candidates"] == [12, 14]
+    shell.do("resolve", "ticket", "4711", "--adopt", "12")
+    assert shell.ask("held") == []
+
+
+def test_resolving_what_does_not_wait_fails(shell: Shell) -> None:
+    assert "deskbridge held" in shell.fail("resolve", "ticket", "1", "--create-again")
+    link(shell, Kind.TICKET, 4711, 12)
+    assert "it is linked" in shell.fail("resolve", "ticket", "4711", "--adopt", "13")
+
+
+def test_resolve_wants_exactly_one_verdict(shell: Shell) -> None:
+    shell.fail("resolve", "ticket", "1", code=2)
+    shell.fail("resolve", "ticket", "1", "--adopt", "1", "--create-again", code=2)
+    shell.fail("resolve", "ticket", "1", "--adopt", "0", code=2)
+    shell.fail("resolve", "tickets", "1", "--create-again", code=2)
+
+
+def test_what_has_another_author_than_was_meant_is_listed_as_long_as_it_is_linked(shell: Shell) -> None:
+    assert shell.ask("misattributed") == []
+    link(shell, Kind.TICKET, 4711, 12)
+    why = Misattribution.SWITCH_IGNORED(login="alice")
+    with shell.store.transaction() as tx:
+        tx.misattributed.put(Kind.TICKET, 4711, 4711, 12, why)
+        tx.misattributed.put(Kind.TICKET_TASK, 512, 4711, 13, why)
+    (one,) = shell.ask("misattributed")
+    assert (one["kind"], one["id"], one["tracker_id"], one["code"]) == (
+        "ticket",
+        4711,
+        12,
+        "switch_was_ignored",
+    )
+    assert "set-api-key" in one["todo"]
+    assert "issue #12" in shell.do("misattributed")
