@@ -102,10 +102,10 @@ class Book:
         assert attempt is not None
         if state is LedgerState.FREE:
             self.free(key, attempt, "refused")
-        elif state is LedgerState.IN_DOUBT:
+        elif state in (LedgerState.IN_DOUBT, LedgerState.HELD):
             self.doubt(key, attempt, 0, "lost")
-        elif state is LedgerState.HELD:
-            self.hold(key, attempt, "who knows", [tracker_id])
+            if state is LedgerState.HELD:
+                self.hold(key, attempt, "who knows", [tracker_id])
         elif state in (LedgerState.LINKED, LedgerState.GONE):
             self.link(key, attempt, tracker_id, 5, "created")
         if state is LedgerState.GONE:

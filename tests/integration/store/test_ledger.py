@@ -67,7 +67,7 @@ ALLOWED: dict[str, set[LedgerState]] = {
     "doubt": {CLAIMED},
     "expire": set(),  # the lease still runs
     "another_round": {IN_DOUBT},
-    "hold": {CLAIMED, IN_DOUBT},
+    "hold": {IN_DOUBT},
 }
 ARGUMENTS: dict[str, tuple[Any, ...]] = {
     "link": (61, 5, "created"),
