@@ -23,6 +23,7 @@ EventName = Literal["ticket_task.added", "ticket_task.updated", "ticket.updated"
 DeletionName = Literal["ticket.deleted", "ticket.restored", "ticket_task.deleted"]
 EVENTS: tuple[str, ...] = get_args(EventName)
 DELETIONS: tuple[str, ...] = get_args(DeletionName)
+TICKET_DELETED: DeletionName = "ticket.deleted"
 Fact = Literal[
     "ticket.project_id",
     "ticket.other_project_ids",

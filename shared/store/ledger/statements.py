@@ -27,6 +27,7 @@ from sqlalchemy import (
 )
 from sqlalchemy.orm import InstrumentedAttribute
 
+from shared.events.event import TICKET_DELETED
 from shared.notices.notice import Notice
 from shared.store.configuration.basis import CHANGES
 from shared.store.ledger.transitions import TRANSITIONS, LedgerEvent
@@ -66,7 +67,8 @@ class Claim:
         fingerprint: equal for creations that could not be told apart on the tracker.
         earlier: other bodies that earlier attempts sent without a clear answer.
         attempt_before: the row's attempt number as it was read, 0 if there was no row; None: any.
-        is_newest: only if no newer event of the key is pending than the one that asks for it.
+        is_newest: only if neither a newer event of the key nor a newer deletion of the ticket is pending than the event
+            that asks for it.
         unless_recovering: only if no backup was restored (`shared.store.journal.recovery`).
         basis: the version of the settings that it was built from (`Configs.basis`): only if it still holds; None: any.
     """
@@ -140,12 +142,10 @@ def claiming(
     if unless_recovering:
         row = row.where(~exists().select_from(RECOVERY))
     if is_newest:
-        this, newer = JOURNAL.alias(), JOURNAL.alias()
-        is_newer = tuple_(this.c.occurred_at, this.c.sequence, this.c.id) < tuple_(
-            newer.c.occurred_at, newer.c.sequence, newer.c.id
+        row = row.where(
+            ~_is_overtaken(claimed.event_id, of_ticket=False),
+            ~_is_overtaken(claimed.event_id, of_ticket=True),
         )
-        waits = (newer.c.key == this.c.key, newer.c.state == EventState.PENDING)
-        row = row.where(~exists().where(this.c.id == claimed.event_id, *waits, is_newer))
     inserting = insert(table).from_select(list(row.selected_columns.keys()), row)
     new = inserting.excluded
     is_free = accepts(columns.state, LedgerEvent.CLAIM)
@@ -158,6 +158,23 @@ def claiming(
     return inserting.on_conflict_do_update(
         index_elements=[key_column], set_={**{name: new[name] for name in values}, **again}, where=is_free
     ).returning(columns[key_column], columns.attempt)
+
+
+def _is_overtaken(event_id: ColumnElement[int], *, of_ticket: bool) -> ColumnElement[bool]:
+    """Match an event for which a newer one waits: one of the same key, or a deletion of its ticket.
+
+    These are two conditions: the index of the keys serves one of them, that of the tickets the other.
+    """
+    this, newer = JOURNAL.alias(), JOURNAL.alias()
+    is_newer = tuple_(this.c.occurred_at, this.c.sequence, this.c.id) < tuple_(
+        newer.c.occurred_at, newer.c.sequence, newer.c.id
+    )
+    same = (
+        and_(newer.c.ticket_id == this.c.ticket_id, newer.c.event == TICKET_DELETED)
+        if of_ticket
+        else newer.c.key == this.c.key
+    )
+    return exists().where(this.c.id == event_id, same, newer.c.state == EventState.PENDING, is_newer)
 
 
 @cache

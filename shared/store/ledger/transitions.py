@@ -64,7 +64,9 @@ class Guard(StrEnum):
     """What has to hold besides the state."""
 
     AS_READ = "the row's attempt is as it was read, if the claim names it"
-    NEWEST = "no newer event of its key is pending, if the claim asks for that"
+    NEWEST = (
+        "no newer event of its key and no newer deletion of its ticket is pending, if the claim asks for that"
+    )
     CURRENT = "the settings that it was built from stand, if the claim names them"
     NOT_RESTORED = "no backup was restored, if the claim asks for that"
     THIS_ATTEMPT = "the attempt is the row's"
