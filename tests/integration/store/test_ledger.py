@@ -16,7 +16,7 @@ from shared.store.ledger.statements import Claim
 from shared.store.tables.journal import EventState
 from shared.store.tables.ledger import LedgerState
 from tests.integration.store.conftest import BODY, PRINT, Append, Book
-from tests.support.events import task, task_event
+from tests.support.events import deletion, task, task_event
 
 EARLIER, LATER = datetime(2020, 1, 1, tzinfo=UTC), datetime(2100, 1, 1, tzinfo=UTC)
 
@@ -151,3 +151,21 @@ def test_a_claim_that_was_read_counts_only_while_its_row_and_its_event_are_as_th
         tx.journal.end([newer.event_id], EventState.DONE, written("done"))
         overtaken = replace(asked, event_id=older.event_id, attempt_before=2)
         assert tx.times.claim(overtaken, 20) == 3, "only what waits stands in the way"
+
+
+def test_nothing_is_claimed_for_a_ticket_whose_deletion_waits(store: Store, append: Append) -> None:
+    """It came in after the ticket was loaded: with a slow tracker a pass takes minutes."""
+    (asking,) = append(task_event(1))
+    with store.transaction() as tx:
+        asked = Claim(512, 4711, asking.event_id, 1, 6, BODY, [], PRINT, attempt_before=0, is_newest=True)
+    append(deletion(0, "ticket.deleted"))
+    with store.transaction() as tx:
+        assert tx.times.claim(asked, 20) == 1, "the event is newer"
+        tx.times.free(512, 1, written("refused"))
+    (deleted,) = append(deletion(2, "ticket.deleted"))
+    with store.transaction() as tx:
+        asked = replace(asked, attempt_before=1)
+        assert tx.times.claim(asked, 20) is None
+        assert tx.issues.claim(replace(asked, key=4711, attempt_before=0), 20) is None
+        tx.journal.end([deleted.event_id], EventState.DONE, written("done"))
+        assert tx.times.claim(asked, 20) == 2, "only what waits stands in the way"
