@@ -98,7 +98,7 @@ def large_console(started: Servers) -> Iterator[tuple[Database, Callable[[], dic
     _set_up(Store(database), settings, started)
     console = Served(create_console(settings))
     console.start()
-    desk = console.app.state.desk
+    desk = console.app.state.services
     synchronise(desk.store, desk.locks, desk.connector.connect)
     with database.engine.begin() as connection:
         for filling in FILLINGS:

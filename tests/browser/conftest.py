@@ -60,7 +60,7 @@ def console(bridge: Bridge, monkeypatch: pytest.MonkeyPatch) -> Iterator[Served]
         accounts.add(str(right), PASSWORD, right)
     running = Served(create_console(bridge.settings))
     running.start()
-    desk = running.app.state.desk
+    desk = running.app.state.services
     assert synchronise(desk.store, desk.locks, desk.connector.connect)
     yield running
     running.stop()

@@ -45,7 +45,7 @@ def test_a_faulty_template_is_red_and_is_not_put_in_force_unawares(
     expect(alert).to_contain_text("ticket")
     expect(alert).to_have_css("color", RED)
     expect(body).to_have_value(re.compile("titel"))
-    kept = console.app.state.desk.templates.show(1)
+    kept = console.app.state.services.templates.show(1)
     assert (kept.version, kept.active_version) == (1, None), "nothing was saved"
     page.get_by_role("button", name="Save version 2").click()
     expect(page.get_by_role("status").filter(has_text="Saved as a draft")).to_be_visible()

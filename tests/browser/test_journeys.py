@@ -87,7 +87,7 @@ def test_a_project_is_created_with_what_the_tracker_requires(
     page: Any, sign_in: Any, console: Any, bridge: Bridge, stand_in: StandIn
 ) -> None:
     stand_in.settings(required_custom_fields=[2])
-    desk = console.app.state.desk
+    desk = console.app.state.services
     assert synchronise(desk.store, desk.locks, desk.connector.connect)
     sign_in()
     page.goto("/console/links/entity/12")

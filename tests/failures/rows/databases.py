@@ -65,7 +65,7 @@ def reconnect(stage: Stage) -> None:
     """Have every process connect to the database again, as when it is restarted."""
     others = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '{}' AND pid <> pg_backend_pid()"
     stage.bridge.store.database.engine.dispose()
-    stage.console.app.state.desk.store.database.engine.dispose()
+    stage.console.app.state.services.store.database.engine.dispose()
     administer(stage, others.format(name(stage)))
 
 

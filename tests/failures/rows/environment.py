@@ -121,7 +121,7 @@ def others_gone(stage: Stage) -> None:
 def password_changed(stage: Stage) -> None:
     """Change the password of Redis."""
     stage.bridge.redis.config_set("requirepass", PASSWORD)
-    for redis in (stage.bridge.redis, stage.console.app.state.desk.redis):
+    for redis in (stage.bridge.redis, stage.console.app.state.services.redis):
         redis.connection_pool.disconnect()
     url = stage.bridge.settings.redis_url.get_secret_value()
 
@@ -136,7 +136,7 @@ def password_given(stage: Stage) -> None:
     """Restart every process with the new password in DESKBRIDGE_REDIS_URL."""
     url = stage.bridge.settings.redis_url.get_secret_value()
     stage.patched.setenv("DESKBRIDGE_REDIS_URL", url.replace("://", f"://:{PASSWORD}@"))
-    for redis in (stage.bridge.redis, stage.console.app.state.desk.redis):
+    for redis in (stage.bridge.redis, stage.console.app.state.services.redis):
         redis.connection_pool.connection_kwargs["password"] = PASSWORD
         redis.connection_pool.reset()
 

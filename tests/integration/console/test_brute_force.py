@@ -175,14 +175,14 @@ def test_a_browser_is_known_to_its_own_account_only_and_to_its_present_password(
     visitor: Visitor, crowd: Visitor, console: Console, come_in: ComeIn
 ) -> None:
     device = next(one for one in visitor.http.cookies if "device" in one.name)
-    known = console.app.state.desk.accounts.known_device
+    known = console.app.state.services.accounts.known_device
     assert known("claire", device.value)
     come_in(Right.VIEWER, "hugo")
     nonce, _, mark = (device.value or "").partition(".")
     for strange in ("", ".", "x", f".{mark}", f"{nonce}.", f"x{nonce}.{mark}", "\x00.\udcff", f"{nonce}.é"):
         assert known("claire", strange) == ""
     assert known("hugo", device.value) == known("nobody", device.value) == ""
-    console.app.state.desk.accounts.set_password("claire", "a new one altogether")
+    console.app.state.services.accounts.set_password("claire", "a new one altogether")
     assert known("claire", device.value) == ""
 
 

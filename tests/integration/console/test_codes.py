@@ -113,7 +113,7 @@ def test_why_nobody_can_tell_who_asks_is_logged_by_its_kind(
 
 @pytest.fixture
 def visitor(console: Console, bridge: Bridge, come_in: ComeIn) -> Visitor:
-    desk = console.app.state.desk
+    desk = console.app.state.services
     assert synchronise(desk.store, desk.locks, desk.connector.connect)
     return come_in(Right.ADMINISTRATOR)
 

@@ -92,7 +92,7 @@ class Reader(HTMLParser):
 @pytest.fixture
 def visitor(console: Console, bridge: Bridge, stand_in: StandIn, come_in: ComeIn) -> Visitor:
     filled(bridge, stand_in)
-    desk = console.app.state.desk
+    desk = console.app.state.services
     assert synchronise(desk.store, desk.locks, desk.connector.connect)
     return come_in(Right.ADMINISTRATOR, "2")
 

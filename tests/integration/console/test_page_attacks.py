@@ -26,7 +26,7 @@ def test_no_text_from_outside_is_anything_but_text_on_any_page(
     console: Console, visitor: Visitor, bridge: Bridge, stand_in: StandIn
 ) -> None:
     filled(bridge, stand_in)
-    desk = console.app.state.desk
+    desk = console.app.state.services
     for table, row in (
         ("projects", 1),
         ("statuses", 1),

@@ -309,8 +309,8 @@ def test_hours_in_another_name_are_listed_and_given_to_the_right_person(
         assert part in page
     visitor.open("/console/account")
     assert visitor.send("/console/authors/512").status_code == 403
-    allowed = console.app.state.desk.settings.model_copy(update={"correct_authors": True})
-    object.__setattr__(console.app.state.desk, "settings", allowed)
+    allowed = console.app.state.services.settings.model_copy(update={"correct_authors": True})
+    object.__setattr__(console.app.state.services, "settings", allowed)
     visitor.open("/console/authors")
     assert visitor.send("/console/authors/512").status_code == 409
     french = visitor.send("/console/authors/512", headers={**SAME_ORIGIN, "Accept-Language": "fr"})
@@ -375,7 +375,7 @@ def test_the_journal_is_never_read_with_its_payloads(
     visitor: Visitor, bridge: Bridge, console: Console
 ) -> None:
     refused(bridge, 2)
-    engine = console.app.state.desk.store.database.engine
+    engine = console.app.state.services.store.database.engine
     told: list[str] = []
     event.listen(engine, "before_cursor_execute", lambda *given: told.append(given[2]))
     visitor.open("/console/events")
@@ -434,7 +434,7 @@ def linked_by(somebody: Visitor) -> str:
     """Link entity 9 to a project; return what was done."""
     somebody.open("/console/links/entity/9")
     where = somebody.do("/console/links/entity/9", {"how": "existing", "tracker_project_id": "1"})
-    return where.rpartition("did=")[2]
+    return re.findall(r"[?&]did=(\w+)", where)[0]
 
 
 def test_a_form_with_digits_that_are_no_number_is_none(come_in: ComeIn) -> None:

@@ -22,14 +22,14 @@ NONE_OF_OURS = ("BEGIN", "PRAGMA", "SAVEPOINT", "RELEASE")
 @pytest.fixture
 def visitor(console: Console, bridge: Bridge, stand_in: StandIn, come_in: ComeIn) -> Visitor:
     filled(bridge, stand_in)
-    desk = console.app.state.desk
+    desk = console.app.state.services
     assert synchronise(desk.store, desk.locks, desk.connector.connect)
     return come_in(Right.ADMINISTRATOR)
 
 
 def test_no_page_takes_more_than_fourteen_statements(visitor: Visitor, console: Console) -> None:
     told: list[str] = []
-    engine = console.app.state.desk.store.database.engine
+    engine = console.app.state.services.store.database.engine
     event.listen(engine, "before_cursor_execute", lambda *given: told.append(given[2]))
     asked = {}
     for path in (one for one in PAGES if one != EXAMINES_EVERYTHING):

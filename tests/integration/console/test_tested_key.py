@@ -36,7 +36,7 @@ def form_of(page: str) -> dict[str, str]:
 
 
 def stored_key(console: Console) -> str:
-    desk = console.app.state.desk
+    desk = console.app.state.services
     with desk.store.transaction() as tx:
         _, encrypted = tx.configs.get()
     return str(desk.vault.decrypt(encrypted).get_secret_value()) if encrypted else ""
