@@ -42,7 +42,7 @@ def test_every_page_is_for_everybody(
         assert page.locator("h1").count() == 1, path
         wrong += [(path, one) for one in serious(Axe().run(page))]
     page.goto("/console/events?state=failed")
-    page.locator("form[action='/console/events/replay'] button").click()
+    page.locator("form[action='/console/events/replay'] button.main").click()
     page.get_by_role("dialog").wait_for()
     wrong += [("dialog", one) for one in serious(Axe().run(page))]
     assert wrong == []

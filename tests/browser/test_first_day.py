@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from playwright.sync_api import expect
@@ -49,6 +50,8 @@ def test_from_the_first_sign_in_to_a_ticket_that_broke_and_was_fixed(
     page.get_by_label("API key").fill(stand_in.api_key)
     page.get_by_role("button", name="Save").first.click()
     expect(page.get_by_text("Saved.")).to_be_visible()
+    expect(page).to_have_url(re.compile("/console/doctor"))  # where the way to the settings began
+    page.get_by_role("navigation", name="Pages").get_by_role("link", name="Settings").click()
     page.get_by_role("button", name="Read now").click()
     expect(page.get_by_text("The metadata was read.")).to_be_visible(timeout=SLOW_MS)
     page.get_by_label("Activity").select_option(label="Development")
