@@ -37,6 +37,8 @@ from tests.unit.cli.conftest import Shell
 
 COMMAND = re.compile(r"`deskbridge ([^`]+)`")
 TO_DO = "**What to do.**"
+REPLAY = "replay --state failed"
+"""The step that ends a hint's record; these tests type it with the hint's code."""
 
 
 def commands(record: str) -> list[str]:
@@ -248,7 +250,7 @@ def test_the_steps_of_a_hint_let_the_event_go_on(stage: Stage, shell: Shell, one
     one.stage(stage)
     assert stage.work(**one.of_task) == EventState.FAILED, stage.trace().text
     assert one.hint in stage.trace().codes, stage.trace().text
-    assert commands(article(one.hint)) == []
+    assert set(commands(article(one.hint))) <= {REPLAY}
     one.repair(stage)
     shell.do("replay", "--state", "failed", "--code", str(one.hint))
     stage.replay()
