@@ -72,7 +72,7 @@ def _metrics() -> Iterator[tuple[str, str, str, str]]:
 
 
 def alerts() -> str:
-    """Return every alert, with the record that says what to do."""
+    """Return every alert, with the article that explains what to do."""
     groups = yaml.safe_load((ROOT / RULES).read_text(encoding="utf-8"))["groups"]
     rows = (_alert(rule) for group in groups for rule in group["rules"])
     return table(("alert", "severity", "after", "says", "what to do"), rows)
@@ -91,8 +91,8 @@ def _alert(rule: dict[str, Any]) -> tuple[str, ...]:
 
 
 def records() -> str:
-    """Return every knowledge record with its title."""
-    return table(("record", "about"), _records())
+    """Return every knowledge article with its title."""
+    return table(("article", "message"), _records())
 
 
 def _records() -> Iterator[tuple[str, object]]:

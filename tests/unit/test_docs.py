@@ -47,7 +47,7 @@ def test_every_field_says_what_it_means_since_the_reference_is_made_of_it(model:
         ("alerts", "| `DeskbridgeNoBeat` | warning | 5m | No beat is alive; "),
         (
             "knowledge records",
-            "| [KB-COMMAND-001](/producer/admin/knowledge/records/KB-COMMAND-001.md) | What ",
+            "| [KB-COMMAND-001](/producer/admin/knowledge/records/KB-COMMAND-001.md) | A value ",
         ),
         ("decisions", "- [1. A queue message"),
         ("event", "| `ticket.technician.email` | text |  | "),

@@ -292,7 +292,7 @@ def test_a_record_is_shown_by_its_id_and_by_a_code() -> None:
     for wanted in ("KB-HELPDESK-006", "kb-helpdesk-006", "no_link"):
         shown = CliRunner().invoke(app, ["knowledge", "show", wanted])
         assert shown.exit_code == 0
-        assert "Tickets were left out since nothing is linked" in shown.stdout
+        assert "Tickets of an entity without a mapping were not forwarded" in shown.stdout
 
 
 def test_every_record_that_the_code_names_exists() -> None:
@@ -333,14 +333,14 @@ def test_show_prints_a_record_that_ships_wherever_it_is_called(tmp_path: Path, m
     monkeypatch.chdir(tmp_path)
     shown = CliRunner().invoke(app, ["knowledge", "show", "KB-HINT-001"])
     assert shown.exit_code == 0, shown.output
-    assert "The tracker does not let anybody create issues there" in shown.stdout
+    assert "Redmine rejects issues in this project" in shown.stdout
     assert "**" not in shown.stdout
-    assert "See also KB-SETUP-002: A link leads to a project" in shown.stdout
+    assert "See also KB-SETUP-002: A mapping leads to a project" in shown.stdout
     as_json = CliRunner().invoke(app, ["knowledge", "show", "kb-hint-001", "--json"])
     record = json.loads(as_json.stdout)
     assert faults_of(record) == []
     assert record["id"] == "KB-HINT-001"
-    assert record["body"].startswith("# The tracker")
+    assert record["body"].startswith("# Redmine rejects")
 
 
 @pytest.mark.parametrize("record_id", ["KB-HINT-999", "README", "../record", ""])

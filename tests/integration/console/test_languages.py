@@ -135,10 +135,10 @@ def test_sentences_hints_and_findings_are_french_too(visitor: Visitor) -> None:
 def test_knowledge_records_are_french_to_their_last_step(visitor: Visitor) -> None:
     page = visitor.open("/console/knowledge/KB-TRACKER-002", Accept_Language="fr")
     for part in (
-        "L’outil de suivi refuse la clé d’API",
+        "Redmine refuse la clé d’API",
         "Pourquoi.",
         "deskbridge config set-api-key",
-        "reprend",
+        "reprennent",
     ):
         assert part in page
     assert "Seen as" not in page
