@@ -75,17 +75,19 @@ def alerts() -> str:
     """Return every alert, with the article that explains what to do."""
     groups = yaml.safe_load((ROOT / RULES).read_text(encoding="utf-8"))["groups"]
     rows = (_alert(rule) for group in groups for rule in group["rules"])
-    return table(("alert", "severity", "after", "says", "what to do"), rows)
+    return table(("alert", "severity", "after", "summary", "description", "article"), rows)
 
 
 def _alert(rule: dict[str, Any]) -> tuple[str, ...]:
-    record = rule["annotations"]["runbook_url"].rpartition("/")[2]
-    said = re.sub(r"\{\{ \$(?:labels\.)?(\w+)[^}]* \}\}", r"*\1*", rule["annotations"]["summary"])
+    notes = rule["annotations"]
+    record = notes["runbook_url"].rpartition("/")[2]
+    summary = re.sub(r"\{\{ \$(?:labels\.)?(\w+)[^}]* \}\}", r"*\1*", notes["summary"])
     return (
         code(rule["alert"]),
         rule["labels"]["severity"],
         rule.get("for", ""),
-        said,
+        summary,
+        notes["description"],
         link(f"{RECORDS}/{record}.md", record),
     )
 

@@ -44,7 +44,7 @@ def test_every_field_says_what_it_means_since_the_reference_is_made_of_it(model:
         ("plugin config", "| `status_map` | `{}` | "),
         ("metrics", "| `deskbridge_events_accepted_total` |  | producer | Events committed to the journal |"),
         ("metrics", "| `deskbridge_rings_waiting` |  | worker | "),
-        ("alerts", "| `DeskbridgeNoBeat` | warning | 5m | No beat is alive; "),
+        ("alerts", "| `DeskbridgeNoBeat` | warning | 5m | No beat is running. | Workers do the sweep "),
         (
             "knowledge records",
             "| [KB-COMMAND-001](/producer/admin/knowledge/records/KB-COMMAND-001.md) | A value ",
