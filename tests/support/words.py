@@ -26,7 +26,14 @@ CODE = (
     "tests/support",
     "tests/unit",
 )
-DOCUMENTS = ("README.md", "CONTRIBUTING.md", "SECURITY.md", "docs/*.md")
+DOCUMENTS = (
+    "README.md",
+    "CONTRIBUTING.md",
+    "SECURITY.md",
+    "docs/*.md",
+    "producer/admin/knowledge/records/*.md",
+    "deploy/monitoring/alerts.yml",
+)
 NOT_YET = (
     "docs/contributing/specification.md",  # written by others
     "docs/contributing/ledger.md",  # its words stand in the code
@@ -62,7 +69,7 @@ IN_DOCUMENTS = {
     r"\bin force\b|\bshall\b|\b[Ss]ome \d": "active; must; about",
     r"\b(doorbell|rung|rings?|way of a ticket|stand-in|parked|signs? of life|stands? still)\b": "the standard word",
 }
-"""The same of documents. Code, links' addresses and what is generated are left out."""
+"""The same of documents, articles and alerts. Code, quotes, links' addresses and what is generated are left out."""
 FOR_ADMINISTRATORS = IN_DOCUMENTS | {
     r"\b(helpdesks?|plugin config|the tracker)\b(?!\.)": "GLPI; Redmine settings; Redmine",
 }
@@ -85,15 +92,16 @@ def _files(*places: str) -> list[str]:
 
 
 def _prose(text: str) -> str:
-    """Return a document with its lines, and nothing in those that are code, generated, or an address."""
+    """Return a document with its lines, and nothing in those that are code, quoted, generated, or an address."""
     for pattern in (
         PART.pattern,
         r"^ *```.*?^ *```$",
         r"`[^`]+`",
-        r"\*[^*\n]+\*",
+        r"\*+[^*\n]+\*+",
         r"\]\([^)]+\)",
         r"\[[^]]*\]\[?",
         r"^#.*?$",
+        r"^ *expr: .*?(?=^ *(?:for|labels): )",
     ):
         text = re.sub(pattern, lambda part: "\n" * part[0].count("\n"), text, flags=re.MULTILINE | re.DOTALL)
     return text
