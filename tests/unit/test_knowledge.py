@@ -335,7 +335,7 @@ def test_show_prints_a_record_that_ships_wherever_it_is_called(tmp_path: Path, m
     assert shown.exit_code == 0, shown.output
     assert "Redmine rejects issues in this project" in shown.stdout
     assert "**" not in shown.stdout
-    assert "See also KB-SETUP-002: A mapping leads to a project" in shown.stdout
+    assert "See also KB-SETUP-002: A mapping points to a project" in shown.stdout
     as_json = CliRunner().invoke(app, ["knowledge", "show", "kb-hint-001", "--json"])
     record = json.loads(as_json.stdout)
     assert faults_of(record) == []
