@@ -10,8 +10,7 @@ import pytest
 import yaml
 
 import shared.notices.render  # noqa: F401 (loads every code)
-from producer.admin.doctor.checks import RECORDS
-from producer.admin.doctor.examination import examine  # noqa: F401 (registers every check)
+from producer.admin.doctor.examination import RECORDS
 from producer.admin.knowledge.record import Record, parse_record
 from shared.notices.notice import CODES, Plural, Sentence
 from shared.notices.template import PLACEHOLDER
