@@ -434,7 +434,7 @@ def linked_by(somebody: Visitor) -> str:
     """Link entity 9 to a project; return what was done."""
     somebody.open("/console/links/entity/9")
     where = somebody.do("/console/links/entity/9", {"how": "existing", "tracker_project_id": "1"})
-    return re.findall(r"[?&]did=(\w+)", where)[0]
+    return str(re.findall(r"[?&]did=(\w+)", where)[0])
 
 
 def test_a_form_with_digits_that_are_no_number_is_none(come_in: ComeIn) -> None:
