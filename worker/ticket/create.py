@@ -5,8 +5,8 @@ Nothing is created twice:
 - The ledger row is claimed, and the claim committed, before anything is sent. A claim is given only for a row that is
   free and still at the attempt that was read; it raises the attempt. If several workers claim a row, one is given it.
 - A claim counts only as long as what it was built from stands: settings, mappings, people, metadata and templates.
-- The lease is checked right before the request leaves. Nobody else claims the row before lease and settling time are
-  over, and then only after a search on the tracker has not found the object.
+- The lease is checked right before the request leaves. No other worker claims the row before lease and settling time
+  are over, and then only after a search on the tracker has not found the object.
 - A refusal, or a call that was never sent, makes the row free again. Without a clear answer it is in doubt (`doubt`).
   Once the tracker has named the object, no error makes the row free.
 - The answer is recorded for its own attempt. A process that was stopped between that check and the call may send late:

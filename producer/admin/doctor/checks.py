@@ -41,7 +41,7 @@ class Glance(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Registered:
-    """A check, or a shorter look at a part of one.
+    """A check, or the short form of one.
 
     Attributes:
         parts: the parts of the report that it finds.
@@ -89,7 +89,7 @@ def check(
 def glimpse(
     group: Group, part: str, glance: Glance, *, only: tuple[Code, ...] = ()
 ) -> Callable[[Check], Check]:
-    """Register a shorter look at a part, which the first page takes in place of its check.
+    """Register the short form of a check, which the first page makes in its place.
 
     Args:
         group: what its check belongs to.

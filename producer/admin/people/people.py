@@ -118,7 +118,7 @@ def user_map_page(
 
 
 def mapped_person(store: Store, helpdesk_user_id: int) -> HelpdeskUser:
-    """Return who one helpdesk user is on the tracker, also one whom no event has named."""
+    """Return who a helpdesk user is on the tracker, even if no event has named this user."""
     with store.transaction() as tx:
         administrators = tx.configs.get()[0].match_administrators
         email = tx.people.email_of(helpdesk_user_id)

@@ -102,7 +102,7 @@ def change_of(store: Store, change_id: int) -> tuple[ChangeRecord, Any]:
 
 
 class Change(Answer):
-    """What somebody changed."""
+    """A change that a person made."""
 
     id: int
     at: AwareDatetime

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from typing import Any
+from typing import Any, Literal, get_args
 
 from producer.admin.presenters.waiting import with_reasons
 from producer.admin.records.event_search import Group, Wanted
@@ -15,7 +15,8 @@ from producer.admin.services import Services
 from shared.notices.notice import Notice
 from shared.store.tables.journal import EventState, JournalEvent
 
-LAST = {"hour": timedelta(hours=1), "day": timedelta(days=1), "week": timedelta(weeks=1)}
+Last = Literal["hour", "day", "week"]
+LAST = {name: timedelta(**{f"{name}s": 1}) for name in get_args(Last)}
 """The spans of time that filters name."""
 
 

@@ -22,7 +22,7 @@ class Found:
         tickets: with their titles.
         issues: tickets by the number of their issue.
         events: their numbers.
-        names: of people whom only tickets name.
+        names: of people who are known from tickets only.
     """
 
     number: int | None = None

@@ -37,7 +37,7 @@ class Subject(NamedTuple):
 
     Attributes:
         title: the ticket's; empty while it is not known.
-        who: who logged the task, or else who is assigned; empty: nobody is named.
+        who: who logged the task, or else who is assigned; empty: no one is named.
         issue_id: the ticket's issue.
         entity_id: the ticket's entity; None while it is not known.
     """

@@ -11,22 +11,19 @@ from producer.admin.people.misattributed import WrongAuthor
 from producer.admin.people.misattributed import misattributed as find_misattributed
 from producer.admin.presenters.shapes import Event, Held
 from producer.admin.queries.changes import Change, codes_of, latest_changes
-from producer.admin.queries.events import latest_with_reasons, wanted_events
+from producer.admin.queries.events import Last, latest_with_reasons, wanted_events
 from producer.admin.queries.story import Trace, trace_ticket
 from producer.admin.review.held import held_rows
 from producer.console.api.routes import api_router
 from producer.console.auth.answers import Id, WithServices
 from producer.http.problems import refusals
+from shared.events.event import DeletionName, EventName
 from shared.store.configuration.changes import WantedChanges
 from shared.store.tables.journal import EventState
 from shared.values.ids import LARGEST
 
 router = api_router("/api", "journal")
-EventKind = Literal[
-    "ticket_task.added", "ticket_task.updated", "ticket.updated", "ticket.deleted", "ticket.restored",
-    "ticket_task.deleted", "unreadable",
-]  # fmt: skip
-Last = Literal["hour", "day", "week"]
+EventKind = Literal[EventName, DeletionName, "unreadable"]
 
 
 @router.get("/events")

@@ -38,7 +38,7 @@ FILTERS = (
     "state", "person", "place", "cause", "last", "kind", "ticket", "event", "from", "to", "offset",
 )  # fmt: skip
 FOLDED = ("kind", "ticket", "event", "from", "to")
-"""Filters that are shown only when somebody asks for them, or has set one."""
+"""Filters that are folded until a person opens them, or has set one of them."""
 
 MOST_CHOSEN = 200
 LONGEST = 200

@@ -37,7 +37,7 @@ SETTINGS, LINKS, PEOPLE, TEMPLATES, HELD, EVENTS = (
     f"/console/{name}" for name in ("settings", "links", "people", "templates", "held", "events")
 )
 RETURNING = (SETTINGS, LINKS, PEOPLE, TEMPLATES)
-"""Pages that lead back to where somebody came from."""
+"""Pages that lead back to the page that a person came from."""
 
 COMMAND = re.compile(r"\s*(\([^()]*`deskbridge [^`]*`[^()]*\)|[;:,] [^;:,()]*`deskbridge [^`]*`[^;:()]*)")
 """The part of a sentence that names a command."""

@@ -498,7 +498,7 @@ def upgrade() -> None:
     op.bulk_insert(installation, [{"id": 1, "name": uuid4().hex[:12]}])
     if (
         op.get_bind().dialect.name == "postgresql"
-    ):  # SQLite has no roles: whoever can append a row can do all else, too
+    ):  # SQLite has no roles: who can append a row can do anything else, too
         for name, condition in CHECKS.items():
             op.execute(f"ALTER TABLE journal ADD CONSTRAINT {name} CHECK ({condition})")
 
