@@ -112,10 +112,12 @@ class Crowd:
         return max(0, sum(not one.is_proxy for one in neighbours) - MOST_OF_ONE_ADDRESS)
 
     def _cut(self, count: int, among: Iterable[GuardedProtocol], begun: float) -> None:
+        """Cut those whose turn it is; whoever has begun later keeps its turn, so that nobody is cut in its place."""
         if count > 0:
-            waiting = [one for one in among if one.since <= begun and not one.is_served]
+            waiting = [one for one in among if not one.is_served]
             for one in sorted(waiting, key=self._turn)[:count]:
-                one.cut()
+                if one.since <= begun:
+                    one.cut()
 
     def _turn(self, one: GuardedProtocol) -> tuple[bool, int, float]:
         share = 0 if one.is_proxy else len(self._by_source[one.source])

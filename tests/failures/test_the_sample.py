@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import json
 import threading
+import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -60,6 +61,16 @@ class Setting:
                 due |= set(tx.issues.due_tickets(9, 15)) | set(tx.times.due_tickets(9, 15))
             for ticket_id in sorted(due):
                 self.bridge.service.sync(ticket_id)
+
+    def forward(self, *events: dict[str, Any]) -> list[str]:
+        """Append events, wait until the worker has ended them, and return their states in their order."""
+        ids = self.bridge.receive(*events)
+        deadline = time.monotonic() + 30
+        while True:
+            states = [self.bridge.event(event_id).state for event_id in ids]
+            if EventState.PENDING not in states or time.monotonic() > deadline:
+                return states
+            time.sleep(0.02)
 
     def stop(self) -> None:
         """End the worker."""
@@ -167,7 +178,7 @@ def test_it_acts_as_the_helpdesk_user_who_is_known_by_the_address_and_changes_no
     worker: Setting,
 ) -> None:
     named = task_event(of_task=task(user=BOB), of_ticket=ticket(technician=BOB))
-    assert worker.bridge.forward(named) == ["done"]
+    assert worker.forward(named) == ["done"]
     before = worker.rows()
     assert worker.send("--email", "BOB@example.test")["issue"]["author"] == "bob"
     assert worker.rows() == before
@@ -176,7 +187,7 @@ def test_it_acts_as_the_helpdesk_user_who_is_known_by_the_address_and_changes_no
 
 
 def test_a_real_ticket_keeps_its_place(worker: Setting) -> None:
-    assert worker.bridge.forward(task_event()) == ["done"]
+    assert worker.forward(task_event()) == ["done"]
     there, before = worker.on_tracker(), worker.rows()
     worker.send()
     assert (worker.on_tracker(), worker.rows()) == (there, before)
@@ -305,7 +316,7 @@ def test_what_others_have_put_to_it_is_never_deleted(
     worker: Setting, prepare: Prepare, code: str, word: str
 ) -> None:
     number = new_sample()
-    assert worker.bridge.forward(sample_event(number), ticket_id=number) == ["done"]
+    assert worker.forward(sample_event(number)) == ["done"]
     with worker.bridge.store.transaction() as tx:
         row = tx.issues.get(number)
     assert row

@@ -257,6 +257,24 @@ def test_those_whom_the_application_knows_make_room_last(run: Run, monkeypatch: 
     assert b"HTTP/1.1 200 " in rest(known)
 
 
+@pytest.mark.promise("SEC-18")
+def test_those_whom_the_application_knows_are_not_cut_in_place_of_newcomers(
+    run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(connections, "MOST_OF_ONE_ADDRESS", 3)
+    monkeypatch.setattr(connections, "GRACE_S", 1.0)
+    application, clients = run()
+    application.patience = 60
+    known = clients.open(ASK)
+    assert known.recv(65536)
+    crowd = [clients.open() for _ in range(3)]
+    time.sleep(0.5)
+    crowd += [clients.open() for _ in range(3)]
+    assert all(is_cut(one) for one in crowd[:4])
+    known.sendall(LAST)
+    assert b"HTTP/1.1 200 " in rest(known)
+
+
 @pytest.mark.promise("SEC-25")
 def test_a_proxy_of_ours_has_no_share_and_names_its_clients(
     run: Run, monkeypatch: pytest.MonkeyPatch
