@@ -5,7 +5,6 @@ from __future__ import annotations
 import base64
 import json
 import threading
-import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -47,6 +46,7 @@ class Setting:
         self.client = TrackerClient(Target(base_url, SecretStr(api_key)))
         self._ended = threading.Event()
         self._worker: threading.Thread | None = None
+        self._turn = threading.Lock()
 
     def work(self) -> None:
         """Let a worker begin."""
@@ -55,22 +55,21 @@ class Setting:
 
     def _sync(self) -> None:
         while not self._ended.wait(0.02):
-            with self.bridge.store.transaction() as tx:
-                rows = tx.journal.find(state=EventState.PENDING, limit=None)
-                due = {row.ticket_id for row in rows}
-                due |= set(tx.issues.due_tickets(9, 15)) | set(tx.times.due_tickets(9, 15))
-            for ticket_id in sorted(due):
-                self.bridge.service.sync(ticket_id)
+            with self._turn:
+                self._sync_what_is_due()
 
-    def forward(self, *events: dict[str, Any]) -> list[str]:
-        """Append events, wait until the worker has ended them, and return their states in their order."""
-        ids = self.bridge.receive(*events)
-        deadline = time.monotonic() + 30
-        while True:
-            states = [self.bridge.event(event_id).state for event_id in ids]
-            if EventState.PENDING not in states or time.monotonic() > deadline:
-                return states
-            time.sleep(0.02)
+    def _sync_what_is_due(self) -> None:
+        with self.bridge.store.transaction() as tx:
+            rows = tx.journal.find(state=EventState.PENDING, limit=None)
+            due = {row.ticket_id for row in rows}
+            due |= set(tx.issues.due_tickets(9, 15)) | set(tx.times.due_tickets(9, 15))
+        for ticket_id in sorted(due):
+            self.bridge.service.sync(ticket_id)
+
+    def forward(self, *events: dict[str, Any], ticket_id: int = 4711) -> list[str]:
+        """Forward events while the worker pauses, and return their states in their order."""
+        with self._turn:
+            return self.bridge.forward(*events, ticket_id=ticket_id)
 
     def stop(self) -> None:
         """End the worker."""
@@ -316,7 +315,7 @@ def test_what_others_have_put_to_it_is_never_deleted(
     worker: Setting, prepare: Prepare, code: str, word: str
 ) -> None:
     number = new_sample()
-    assert worker.forward(sample_event(number)) == ["done"]
+    assert worker.forward(sample_event(number), ticket_id=number) == ["done"]
     with worker.bridge.store.transaction() as tx:
         row = tx.issues.get(number)
     assert row
