@@ -70,7 +70,7 @@ CASES = {
     "DeskbridgeSharesRedis": gauge("installations", 2, 1),
     "DeskbridgeEventsFailed": gauge("events_failed", 1, 0, code="tracker_rejected"),
     "DeskbridgeHeld": gauge("held", 2),
-    "DeskbridgeDeliveriesParked": gauge("deliveries_parked", 1),
+    "DeskbridgeDeliveriesUnreadable": gauge("deliveries_unreadable", 1),
     "DeskbridgeEventsMissed": gauge("events_missed", 1),
     "DeskbridgeDeliveriesRefused": Case(
         ('deskbridge_requests_refused_total{status="401"}|0+30x90',),

@@ -145,7 +145,7 @@ def test_what_needs_a_person_is_counted(bridge: Bridge) -> None:
         tx.journal.park("a-delivery", "glpi/ticket", b"{}", [("item", Invalid.FIELD_REQUIRED())])
     found = shown(bridge)
     assert of(found, "events_failed", code="own_fault") == 1
-    assert of(found, "deliveries_parked") == 1
+    assert of(found, "deliveries_unreadable") == 1
     assert (of(found, "held"), of(found, "misattributed")) == (0, 0)
 
 
