@@ -22,11 +22,11 @@ from tests.support.fleet import ROOT, Fleet
 pytestmark = [pytest.mark.wheel, pytest.mark.timeout(400)]
 
 PRODUCT = ("producer", "shared", "worker")
-SOURCES = (*PRODUCT, "pyproject.toml", "README.md", "LICENSE")
+SOURCES = (*PRODUCT, "setup.py", "pyproject.toml", "README.md", "LICENSE")
 LOCK = ROOT / "requirements-runtime.lock"
 INSTALL = (sys.executable, "-m", "uv", "pip", "install", "--quiet")
-SOURCE_OF_A_CATALOGUE = ".po"
-"""What a page reads is compiled of it, and shipped."""
+CATALOGUE, COMPILED = ".po", ".mo"
+"""A language's texts, and what the build makes of them for the pages."""
 
 
 def run(*command: str | Path, cwd: Path) -> str:
@@ -42,7 +42,9 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     source = tmp_path_factory.mktemp("source")
     for name in SOURCES:
         if (ROOT / name).is_dir():
-            shutil.copytree(ROOT / name, source / name, ignore=shutil.ignore_patterns("__pycache__"))
+            shutil.copytree(
+                ROOT / name, source / name, ignore=shutil.ignore_patterns("__pycache__", f"*{COMPILED}")
+            )
         else:
             shutil.copy(ROOT / name, source / name)
     pip = (sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--no-build-isolation")
@@ -69,10 +71,10 @@ def test_the_wheel_holds_the_product_and_nothing_else(wheel: Path) -> None:
     assert top == set(PRODUCT)
     shipped = {name for name in names if ".dist-info/" not in name}
     needed = {
-        str(file.relative_to(ROOT))
+        str((file.with_suffix(COMPILED) if file.suffix == CATALOGUE else file).relative_to(ROOT))
         for package in PRODUCT
         for file in (ROOT / package).rglob("*")
-        if file.is_file() and "__pycache__" not in file.parts and file.suffix != SOURCE_OF_A_CATALOGUE
+        if file.is_file() and "__pycache__" not in file.parts
     }
     assert needed - shipped == set(), "what is not code is shipped as well"
 
