@@ -1,4 +1,4 @@
-"""Knowledge records (SPEC 2.5): show one that ships with deskbridge; check those of a directory."""
+"""Knowledge articles (SPEC 2.5): show one that ships with deskbridge, or check those of a directory."""
 
 from __future__ import annotations
 
@@ -9,29 +9,36 @@ import typer
 
 from producer.cli.failures import WrongUsage
 from producer.cli.output import complain, console, count, print_json, say
-from producer.cli.register import Json, add
+from producer.cli.register import ARTICLE, Json, command
 
 if TYPE_CHECKING:
     from producer.admin.knowledge.record import Record
 
-app = typer.Typer(help="Show knowledge records, or check a directory of them.", no_args_is_help=True)
-LARGEST_RECORD = 1024 * 1024
+LARGEST_ARTICLE = 1024 * 1024
 
 
+@command(
+    ARTICLE,
+    "show",
+    "deskbridge article show KB-TRACKER-001",
+    "deskbridge article show no_link",
+    "deskbridge article show KB-HINT-002 --json",
+    was="knowledge show",
+)
 def show(
     record_id: Annotated[
         str,
         typer.Argument(
             metavar="ID",
-            help="A record, or a code that --json shows: KB-TRACKER-001, no_link.",
+            help="Id of an article, or a code that --json shows, such as KB-TRACKER-001 or no_link.",
             show_default=False,
         ),
     ],
     as_json: Json = False,
 ) -> None:
-    """Show a knowledge record: what a finding or a refusal means, why it comes up, and what to do.
+    """Show the article on a message.
 
-    A code that only tells what was done has none: its own sentence says all there is to say.
+    The article explains the reason and what to do. A code without an article shows its own text.
     """
     from producer.admin.knowledge.shipped import shipped
     from shared.notices.render import article, pattern
@@ -47,16 +54,17 @@ def show(
         _show(record)
 
 
-def validate(
+@command(ARTICLE, "check", "deskbridge article check my-articles", was="knowledge validate")
+def check(
     directory: Annotated[
-        Path, typer.Argument(metavar="DIR", help="Where the records are (*.md, at any depth).")
+        Path, typer.Argument(metavar="DIR", help="Directory of the articles. Subdirectories are included.")
     ],
     as_json: Json = False,
 ) -> None:
-    """Check every record of a directory.
+    """Check every article in a directory.
 
-    Each needs the fields of a knowledge record, an id of its own, and related records that exist. README.md and files
-    whose name begins with a dot or an underscore are passed over. Exit code 1 where one is faulty.
+    Each *.md file needs the fields of an article and a unique id, and its related articles must exist. README.md and
+    names that begin with a dot or an underscore are ignored. Exits with 1 if an article is faulty.
     """
     if not directory.is_dir():
         raise WrongUsage(f"{directory} is not a directory")
@@ -69,7 +77,11 @@ def validate(
         for name, fault in faults:
             complain(f"{name}: {fault}")
         if not faults:
-            say(f"{count(records, 'record')}, all well formed." if records else f"No record in {directory}.")
+            say(
+                f"{count(records, 'article')} checked. No faults."
+                if records
+                else f"{directory} contains no articles."
+            )
     if faults or not records:
         raise typer.Exit(1)
 
@@ -91,21 +103,21 @@ def _tell(code: str, what: str, why: str, *, as_json: bool) -> None:
         print_json({"code": code, "what": what, "why": why})
         return
     say(f"{code}: {what}", *([why] if why else []))
-    say("", "It has no record: this sentence, with its parameters in the gaps, says all there is to say.")
+    say("", "This code has no article. Its text contains everything that deskbridge knows.")
 
 
 def _look(directory: Path) -> tuple[int, list[tuple[str, str]]]:
-    """Return how many records there are, and (file, fault)."""
+    """Return the number of articles, and (file, fault) for each fault."""
     from producer.admin.knowledge.record import NotARecord, faults_between, faults_of, parse_record
 
     faults: list[tuple[str, str]] = []
     read = []
-    names = [path for path in sorted(directory.rglob("*.md")) if not _is_passed_over(path)]
+    names = [path for path in sorted(directory.rglob("*.md")) if not _is_ignored(path)]
     for path in names:
         name = str(path.relative_to(directory))
         try:
-            if path.stat().st_size > LARGEST_RECORD:
-                raise NotARecord(1, f"larger than {LARGEST_RECORD} bytes")
+            if path.stat().st_size > LARGEST_ARTICLE:
+                raise NotARecord(1, f"larger than {LARGEST_ARTICLE} bytes")
             record = parse_record(path.read_text(encoding="utf-8-sig"))
         except UnicodeDecodeError:
             faults.append((name, "not UTF-8"))
@@ -117,16 +129,5 @@ def _look(directory: Path) -> tuple[int, list[tuple[str, str]]]:
     return len(names), faults + faults_between(read)
 
 
-def _is_passed_over(path: Path) -> bool:
+def _is_ignored(path: Path) -> bool:
     return path.name == "README.md" or path.name.startswith((".", "_"))
-
-
-add(
-    app,
-    show,
-    None,
-    "deskbridge knowledge show KB-TRACKER-001",
-    "deskbridge knowledge show no_link",
-    "deskbridge knowledge show KB-HINT-002 --json",
-)
-add(app, validate, None, "deskbridge knowledge validate producer/admin/knowledge/records")

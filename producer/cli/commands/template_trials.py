@@ -1,4 +1,4 @@
-"""Try a template before it is put in force, and find out what it can say (SPEC 4.3, 9.1)."""
+"""Try a template before you activate it, and list what it can use (SPEC 4.3, 9.1)."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import typer
 
 from producer.cli.failures import WrongUsage
 from producer.cli.output import count, print_json, say, table, warn
-from producer.cli.register import Json, add, fits
+from producer.cli.register import TEMPLATE, Json, command, fits
 from producer.cli.services import CommandServices, open_services
 from shared.notices.render import sentence
 
@@ -21,44 +21,39 @@ if TYPE_CHECKING:
     from producer.admin.templates.preview import Preview
     from shared.templating.operations import CustomField, Operation
 
-File = Annotated[str, typer.Option("--file", metavar="F", help="Where its text is; - is standard input.")]
+File = Annotated[
+    str, typer.Option("--file", metavar="F", help="File of the template; `-` for standard input.")
+]
 SomeFile = Annotated[
-    str | None, typer.Option("--file", metavar="F", help="A text that is not kept; - is standard input.")
+    str | None,
+    typer.Option("--file", metavar="F", help="File of an unsaved template; `-` for standard input."),
 ]
 Stored = Annotated[
     int | None,
-    typer.Argument(metavar="[ID]", min=1, callback=fits, help="A template that is kept.", show_default=False),
+    typer.Argument(metavar="[ID]", min=1, callback=fits, help="Id of a saved template.", show_default=False),
 ]
-Op = Annotated[str, typer.Option("--operation", metavar="OP", help="Such as issue.create.")]
+Op = Annotated[str, typer.Option("--operation", metavar="OP", help="Operation, such as issue.create.")]
 WithTicket = Annotated[
-    bool, typer.Option("--with-ticket", help="With the ticket's number and a link back to the helpdesk.")
+    bool, typer.Option("--with-ticket", help="Include the ticket number and a link to GLPI.")
 ]
 SomeOp = Annotated[
-    str | None, typer.Option("--operation", metavar="OP", help="What the text is for, such as issue.create.")
+    str | None, typer.Option("--operation", metavar="OP", help="Operation of the file, such as issue.create.")
 ]
 Event = Annotated[
     int | None,
-    typer.Option("--event", metavar="ID", min=1, callback=fits, help="Render it from this event."),
+    typer.Option("--event", metavar="ID", min=1, callback=fits, help="Render the template with this event."),
 ]
-Context = Annotated[str | None, typer.Option("--context", metavar="F", help="Render it from this JSON file.")]
+Context = Annotated[
+    str | None, typer.Option("--context", metavar="F", help="Render the template with this JSON file.")
+]
 
 
-def register(app: typer.Typer) -> None:
-    """Add the commands of this module."""
-    example = "--operation issue.create --file issue.json --event 17"
-    add(app, preview, None, "deskbridge template preview 3", f"deskbridge template preview {example}")
-    add(app, dryrun, None, "deskbridge template dryrun 3", f"deskbridge template dryrun {example}")
-    add(
-        app,
-        generate,
-        None,
-        "deskbridge template generate --operation issue.create > issue.json",
-        "deskbridge template generate --operation issue.create --with-ticket > issue.json",
-    )
-    add(app, variables, None, "deskbridge template variables --operation issue.create")
-    add(app, fields, None, "deskbridge template fields --operation issue.create")
-
-
+@command(
+    TEMPLATE,
+    "preview",
+    "deskbridge template preview 3",
+    "deskbridge template preview --operation issue.create --file issue.json --event 17",
+)
 def preview(
     number: Stored = None,
     operation: SomeOp = None,
@@ -69,8 +64,8 @@ def preview(
 ) -> None:
     """Show what a template would send, without sending it.
 
-    It is rendered from the sample unless an event or a context is named. A faulty template: exit code 1, and the line
-    and column of the fault.
+    The template is rendered with sample data unless you give an event or a context. If the template has a fault, the
+    command shows its line and column, and exits with 1.
     """
     from producer.admin.templates import preview as previews
 
@@ -85,6 +80,12 @@ def preview(
         _show_preview(shown)
 
 
+@command(
+    TEMPLATE,
+    "dryrun",
+    "deskbridge template dryrun 3",
+    "deskbridge template dryrun --operation issue.create --file issue.json --event 17",
+)
 def dryrun(
     number: Stored = None,
     operation: SomeOp = None,
@@ -93,10 +94,10 @@ def dryrun(
     context: Context = None,
     as_json: Json = False,
 ) -> None:
-    """Create what a template describes on the tracker, as the administrator, and delete it again.
+    """Test a template: create a real object, then delete it.
 
-    The tracker may tell people of it by e-mail. What cannot be deleted is named, kept in a list, and deleted as soon as
-    that can be done. Exit code 1 where the tracker refuses the payload, with what may explain it.
+    The command creates the object in Redmine as the API user. Redmine may send e-mail about it. If the object cannot be
+    deleted, deskbridge shows it and tries again later. Exits with 1 if Redmine rejects the request.
     """
     with open_services() as services:
         wanted, body = _template(services, number, operation, file)
@@ -109,8 +110,17 @@ def dryrun(
         raise typer.Exit(1)
 
 
+@command(
+    TEMPLATE,
+    "generate",
+    "deskbridge template generate --operation issue.create",
+    "deskbridge template generate --operation issue.create --with-ticket > issue.json",
+)
 def generate(operation: Op, with_ticket: WithTicket = False, as_json: Json = False) -> None:
-    """Print a template that sends the standard body, with the custom fields that the tracker requires."""
+    """Print a template that sends the standard request.
+
+    It includes the custom fields that Redmine requires.
+    """
     from producer.admin.templates.defaults import default_template
 
     wanted, custom_fields = _known(operation)
@@ -121,8 +131,9 @@ def generate(operation: Op, with_ticket: WithTicket = False, as_json: Json = Fal
         say(body.rstrip("\n"))
 
 
+@command(TEMPLATE, "variables", "deskbridge template variables --operation issue.create")
 def variables(operation: Op, as_json: Json = False) -> None:
-    """List what an operation's templates can read."""
+    """List the variables of an operation's templates."""
     from shared.templating.catalogue import catalogue_for
 
     wanted, custom_fields = _known(operation)
@@ -134,11 +145,12 @@ def variables(operation: Op, as_json: Json = False) -> None:
         (one.path, f"{one.type}{' or null' if one.optional else ''}", one.description, _sample(one.sample))
         for one in found
     ]  # fmt: skip
-    table(("Variable", "Type", "Is", "Sample"), rows)
+    table(("Variable", "Type", "Meaning", "Sample"), rows)
 
 
+@command(TEMPLATE, "fields", "deskbridge template fields --operation issue.create")
 def fields(operation: Op, as_json: Json = False) -> None:
-    """List what the tracker takes, its own custom fields included."""
+    """List the fields of an operation, with custom fields."""
     from shared.templating.operations import fields_for
 
     wanted, custom_fields = _known(operation)
@@ -156,9 +168,9 @@ def fields(operation: Op, as_json: Json = False) -> None:
         )
         for one in found
     ]
-    table((f"Field of {wanted.top_key}", "Type", "Is", "Needed", "One of"), rows)
+    table((f"Field of {wanted.top_key}", "Type", "Meaning", "Needed", "One of"), rows)
     if not custom_fields:
-        warn("no custom fields are cached: fill the cache with `deskbridge sync-metadata`")
+        warn("no custom fields are cached: run `deskbridge metadata sync`")
 
 
 def read(file: str) -> str:
@@ -172,13 +184,13 @@ def read(file: str) -> str:
         content = sys.stdin.buffer.read() if file == "-" else Path(file).read_bytes()
         return content.decode("utf-8-sig")
     except UnicodeDecodeError as wrong:
-        raise WrongUsage(f"{file}: not UTF-8 at byte {wrong.start}") from None
+        raise WrongUsage(f"{file} is not UTF-8 at byte {wrong.start}: save it as UTF-8") from None
 
 
 def _template(
     services: CommandServices, number: int | None, operation: str | None, file: str | None
 ) -> tuple[Operation, str]:
-    """Return the operation and the text that are to be tried."""
+    """Return the operation and the template to try."""
     from shared.bodies.contexts import operation_of
 
     if number is not None and file is None and operation is None:
@@ -186,25 +198,27 @@ def _template(
         return found.operation, found.body
     if number is None and operation is not None and file is not None:
         return operation_of(operation), read(file)
-    raise WrongUsage("give the ID of a template, or --operation and --file")
+    raise WrongUsage("enter either the id of a template, or --operation and --file")
 
 
 def _context(file: str | None, event: int | None) -> dict[str, Any] | None:
     if file is None:
         return None
     if event is not None:
-        raise WrongUsage("give --event or --context, not both")
+        raise WrongUsage("choose either --event or --context")
     try:
         data = json.loads(read(file))
     except (ValueError, RecursionError) as wrong:
-        raise WrongUsage(f"{file}: not JSON ({wrong})") from None
+        raise WrongUsage(f"{file} is not JSON: {wrong}") from None
     if not isinstance(data, dict):
-        raise WrongUsage(f"{file}: a JSON object is expected, of the shape that `template variables` lists")
+        raise WrongUsage(
+            f"{file} is not a JSON object: it needs the variables that `deskbridge template variables` lists"
+        )
     return data
 
 
 def _known(operation: str) -> tuple[Operation, tuple[CustomField, ...]]:
-    """Return an operation by its name, and the custom fields of the tracker."""
+    """Return an operation by its name, and the custom fields of Redmine."""
     from shared.bodies.contexts import operation_of
 
     with open_services() as services:
@@ -213,20 +227,20 @@ def _known(operation: str) -> tuple[Operation, tuple[CustomField, ...]]:
 
 def _show_preview(shown: Preview) -> None:
     say(json.dumps(shown.payload, indent=2, ensure_ascii=False))
-    for what, names in (("Filled in", shown.filled_in), ("Left out, being null", shown.pruned)):
+    for what, names in (("Filled in", shown.filled_in), ("Omitted because null", shown.pruned)):
         if names:
             say(f"{what}: {', '.join(names)}")
     for name in shown.unknown:
-        warn(f"{name} is no field that is known; the tracker may ignore it")
+        warn(f"{name} is not a known field, so Redmine may ignore it")
     for warning in shown.warnings:
         warn(warning)
 
 
 def _show_dry_run(made: DryRun) -> None:
     answered = f"answered {made.status}" if made.status else "gave no answer"
-    say(f"{made.method} {made.path}: the tracker {answered} ({made.milliseconds} ms).")
+    say(f"{made.method} {made.path}: Redmine {answered} ({made.milliseconds} ms).")
     if made.created:
-        gone = "and deleted again" if made.deleted else "and NOT deleted yet"
+        gone = "and deleted again" if made.deleted else "but not deleted yet"
         say(f"{made.created} was created {gone}.")
     elif made.answer:
         say(made.answer)
@@ -236,7 +250,7 @@ def _show_dry_run(made: DryRun) -> None:
         warn(warning)
     if made.left:
         named = "; ".join(sentence(one.notice) for one in made.left)
-        warn(f"{count(len(made.left), 'object')} LEFT on the tracker, deleted as soon as it can be: {named}")
+        warn(f"{count(len(made.left), 'object')} left in Redmine, which deskbridge deletes later: {named}")
 
 
 def _sample(value: object) -> str:

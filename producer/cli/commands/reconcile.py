@@ -1,4 +1,4 @@
-"""Comparing the helpdesk with the journal: after an outage, from time to time, and before the first day."""
+"""Compares GLPI with the journal: after an outage, or for a first import."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from producer.cli.output import count, print_json, say, table
-from producer.cli.register import Json, add, zoned
+from producer.cli.register import Json, Panel, command, zoned
 from producer.cli.services import open_services
 
 if TYPE_CHECKING:
@@ -16,41 +16,36 @@ if TYPE_CHECKING:
 
 Day = Annotated[
     datetime | None,
-    typer.Option(formats=["%Y-%m-%d"], metavar="DAY", help="Leave out ticket tasks of an earlier day."),
+    typer.Option(formats=["%Y-%m-%d"], metavar="DAY", help="Skip tasks dated before this day."),
 ]
 
 
-def register(app: typer.Typer, panel: str) -> None:
-    """Add the commands of this module."""
-    add(
-        app,
-        reconcile,
-        panel,
-        "deskbridge reconcile --dry-run",
-        "deskbridge reconcile --since 2026-11-01T00:00:00Z --hours-since 2026-11-01 --dry-run",
-        "deskbridge reconcile",
-    )
-
-
+@command(
+    Panel.FIX,
+    "reconcile",
+    "deskbridge reconcile --dry-run",
+    "deskbridge reconcile --since 2026-11-01T00:00:00Z --hours-since 2026-11-01 --dry-run",
+    "deskbridge reconcile",
+)
 def reconcile(
     since: Annotated[
         str | None,
         typer.Option(
             metavar="TIME",
-            help="How far to look back, with its zone; left out: since the last run, less a day.",
+            help="Compare changes since this time, with time zone. Default: one day before the last run.",
             show_default=False,
         ),
     ] = None,
     hours_since: Day = None,
     dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Show what would be done, and change nothing.")
+        bool, typer.Option("--dry-run", help="Show what would be done without doing it.")
     ] = False,
     as_json: Json = False,
 ) -> None:
-    """Find what the helpdesk has and no event told of, and forward it.
+    """Find and forward GLPI changes without an event.
 
-    Asks GLPI's API for changed tickets and finished ticket tasks. Workers do the same once a day. With --since it is
-    also the first import. What was sent before is not sent twice.
+    The command asks GLPI's API for changed tickets and finished tasks. Workers do the same once a day. Use --since for
+    a first import. Nothing is sent twice.
     """
     from producer.admin.backfill.reconcile import compare
 
@@ -91,23 +86,27 @@ def _as_json(found: Reconciled, *, dry_run: bool) -> dict[str, Any]:
 
 def _tell(found: Reconciled, *, dry_run: bool) -> None:
     since = f"{found.since.astimezone(UTC):%Y-%m-%d %H:%M} UTC"
-    say(f"{count(found.seen, 'ticket or ticket task')} changed since {since}.")
+    say(f"{count(found.seen, 'ticket or task', 'tickets and tasks')} changed since {since}.")
     if not found.missing:
         say("Nothing is missing.")
         return
-    tasks = count(found.missing_tasks, "finished ticket task")
+    tasks = count(found.missing_tasks, "finished task")
     say(f"Missing: {tasks}, and the newest status of {count(found.missing_statuses, 'ticket')}.")
     if found.unlinked_tasks:
-        say(f"{count(found.unlinked_tasks, 'ticket task')} lead to no tracker project and send nothing.")
+        say(f"{count(found.unlinked_tasks, 'task')} not sent, because no mapping exists.")
     if found.left_out:
-        say(f"{count(found.left_out, 'ticket task')} left out: of an earlier day.")
+        say(f"{count(found.left_out, 'task')} not sent, because of an earlier date (--hours-since).")
     rows = [
-        (one.tracker_project_id, one.person or "the administrator", f"{seconds / 3600:.2f} h")
+        (one.tracker_project_id, one.person or "the API user", f"{seconds / 3600:.2f} h")
         for one, seconds in sorted(
             found.seconds.items(), key=lambda item: (item[0].tracker_project_id, item[0].person)
         )
     ]
     if rows:
-        table(("Tracker project", "As", "Time"), rows)
-        table(("Tracker project", "New issues"), sorted(found.issues.items()))
-    say("Nothing was changed (--dry-run)." if dry_run else "It is being forwarded; see `deskbridge events`.")
+        table(("Redmine project", "As", "Time"), rows)
+        table(("Redmine project", "New issues"), sorted(found.issues.items()))
+    say(
+        "Nothing was changed (--dry-run)."
+        if dry_run
+        else "deskbridge forwards them now (see `deskbridge event list`)."
+    )

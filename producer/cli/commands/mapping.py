@@ -1,4 +1,4 @@
-"""Which tracker project a helpdesk project or entity goes to (SPEC section 1)."""
+"""Mappings of GLPI projects and entities to Redmine projects (SPEC section 1)."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import typer
 
 from producer.cli.failures import WrongUsage
 from producer.cli.output import count, print_json, say, table, warn
-from producer.cli.register import Json, add, fits
+from producer.cli.register import MAPPING, Json, command, fits
 from producer.cli.services import open_services
 from shared.notices.refusals import Refusal
 
@@ -18,41 +18,36 @@ if TYPE_CHECKING:
 
 From = Annotated[
     Literal["project", "entity"],
-    typer.Argument(metavar="KIND", help="What is linked."),
+    typer.Argument(metavar="KIND", help="What to map: a GLPI project or entity."),
 ]
 Replay = Annotated[
-    bool, typer.Option("--replay", help="Send now what had been skipped for want of this link.")
+    bool,
+    typer.Option("--replay", help="Also process events that were skipped because this mapping was missing."),
 ]
 HelpdeskId = Annotated[
     int,
-    typer.Argument(metavar="ID", min=0, callback=fits, help="Its id in the helpdesk."),
+    typer.Argument(metavar="ID", min=0, callback=fits, help="Id of the GLPI project or entity."),
 ]
 
 
-def register(app: typer.Typer, panel: str) -> None:
-    """Add the commands of this module."""
-    add(
-        app,
-        link,
-        panel,
-        "deskbridge link entity 3 1",
-        "deskbridge link project 12 4 --category 7",
-        "deskbridge link entity 3 1 --replay",
-    )
-    add(app, unlink, panel, "deskbridge unlink entity 3")
-    add(app, links, panel, "deskbridge links", "deskbridge links --json")
-
-
-def link(
+@command(
+    MAPPING,
+    "add",
+    "deskbridge mapping add entity 3 1",
+    "deskbridge mapping add project 12 4 --category 7",
+    "deskbridge mapping add entity 3 1 --replay",
+    was="link",
+)
+def add(
     kind: From,
     helpdesk_id: HelpdeskId,
     tracker_project_id: Annotated[
         int,
         typer.Argument(
-            metavar="TRACKER_PROJECT_ID",
+            metavar="REDMINE_PROJECT_ID",
             min=1,
             callback=fits,
-            help="The tracker project's id.",
+            help="Id of the Redmine project.",
             show_default=False,
         ),
     ],
@@ -62,17 +57,17 @@ def link(
             metavar="N",
             min=1,
             callback=fits,
-            help="Issue category for new issues; a stored one stays otherwise.",
+            help="Category for new issues. If omitted, the stored category is kept.",
         ),
     ] = None,
     no_category: Annotated[bool, typer.Option("--no-category", help="Remove the stored category.")] = False,
     replay: Replay = False,
     as_json: Json = False,
 ) -> None:
-    """Link a helpdesk project or entity to a tracker project.
+    """Map a GLPI project or entity to a Redmine project.
 
-    A ticket goes to the project of its helpdesk project, else to that of exactly its entity (not of a parent's),
-    else nowhere: its events are skipped, and can be replayed once there is a link.
+    deskbridge uses the mapping of a ticket's GLPI project first, then that of its entity. Mappings of parent entities
+    do not count. Without a mapping, it skips the events. You can replay them once a mapping exists.
     """
     from producer.admin.presenters import shapes
     from producer.admin.projects.links import lacking_modules
@@ -81,7 +76,7 @@ def link(
 
     check_helpdesk_id(kind, helpdesk_id)
     if no_category and category is not None:
-        raise WrongUsage("either --category N or --no-category")
+        raise WrongUsage("choose either --category N or --no-category")
     chosen: dict[str, Any] = {"default_category_id": category} if category or no_category else {}
     form = LinkForm(tracker_project_id=tracker_project_id, replay=replay, **chosen)
     with open_services() as services:
@@ -94,8 +89,8 @@ def link(
         )
     if not linked.confirmed:
         warn(
-            f"tracker project {tracker_project_id} is accepted without a check, since no metadata of the tracker "
-            "confirms it"
+            f"Redmine project {tracker_project_id} was accepted without a check, because no metadata is cached: run "
+            "`deskbridge metadata sync`"
         )
     warn_of_metadata(made)
     if as_json:
@@ -110,21 +105,23 @@ def link(
         _tell(linked)
 
 
-def unlink(kind: From, helpdesk_id: HelpdeskId) -> None:
-    """Remove a link.
+@command(MAPPING, "remove", "deskbridge mapping remove entity 3", was="unlink")
+def remove(kind: From, helpdesk_id: HelpdeskId) -> None:
+    """Remove a mapping.
 
-    Nothing is sent any more for tickets without another link, not even for those that have an issue.
+    deskbridge sends nothing more for tickets without another mapping, even if they have an issue.
     """
     from producer.admin.projects.links import remove_link
     from shared.store.configuration.links import LinkKind
 
     with open_services() as services:
         removed = remove_link(services.store, LinkKind(kind), helpdesk_id)
-    say(f"{str(removed).capitalize()} is no longer linked to tracker project {removed.tracker_project_id}.")
+    say(f"{str(removed).capitalize()} is no longer mapped to Redmine project {removed.tracker_project_id}.")
 
 
-def links(as_json: Json = False) -> None:
-    """List the links."""
+@command(MAPPING, "list", "deskbridge mapping list", "deskbridge mapping list --json", was="links")
+def list_mappings(as_json: Json = False) -> None:
+    """List the mappings."""
     from producer.admin.presenters import shapes
     from producer.admin.projects.links import all_links
 
@@ -133,39 +130,39 @@ def links(as_json: Json = False) -> None:
     if as_json:
         print_json([shapes.Link.of(one) for one in found])
     elif not found:
-        say("Nothing is linked yet, so nothing is sent: `deskbridge link entity ID TRACKER_PROJECT_ID`.")
+        say(
+            "There are no mappings, so nothing is sent. Run `deskbridge mapping add entity ID REDMINE_PROJECT_ID`."
+        )
     else:
         rows = [(str(one), one.tracker_project_id, one.default_category_id) for one in found]
-        table(("Helpdesk", "Tracker project", "Category"), rows)
+        table(("GLPI", "Redmine project", "Category"), rows)
 
 
 def check_helpdesk_id(kind: str, helpdesk_id: int) -> None:
-    """Refuse a helpdesk project 0: only the root entity has that id."""
+    """Refuse a GLPI project 0: only the root entity has that id."""
     if kind == "project" and helpdesk_id < 1:
         raise WrongUsage(Refusal.HELPDESK_PROJECT_ZERO())
 
 
 def warn_of_metadata(made: Made) -> None:
-    """Say that the tracker's metadata could not be read after a link was made."""
+    """Warn if the metadata could not be refreshed after a mapping was added."""
     if not made.metadata:
-        warn(f"the metadata was not synchronised afterwards: {made.metadata.error}")
+        warn(f"the mapping was added, but the metadata was not refreshed: {made.metadata.error}")
 
 
 def _tell(made: Linked) -> None:
     link, before = made.link, made.before
     moved = before is not None and before.tracker_project_id != link.tracker_project_id
-    instead = f" (before: {before.tracker_project_id})" if before and moved else ""
-    say(f"{str(link).capitalize()} is linked to tracker project {link.tracker_project_id}{instead}.")
+    instead = f" (previously {before.tracker_project_id})" if before and moved else ""
+    say(f"{str(link).capitalize()} is mapped to Redmine project {link.tracker_project_id}{instead}.")
     if not made.tickets:
         return
     tickets = count(len(made.tickets), "ticket")
-    what = f"{count(made.events, 'event')} of {tickets}" if made.events else f"The status of {tickets}"
+    skipped = count(made.events, "event") + f" of {tickets}" if made.events else f"the status of {tickets}"
     if made.replayed:
-        say(f"{what} that had been skipped for want of this link will be sent now.")
+        say(f"deskbridge now sends {skipped} that it had skipped because this mapping was missing.")
         return
     say(
-        f"{what} had been skipped for want of this link. To send it now:"
-        if not made.events
-        else f"{what} had been skipped for want of this link. To send them now:",
-        f"  deskbridge link {link.kind} {link.helpdesk_id} {link.tracker_project_id} --replay",
+        f"deskbridge had skipped {skipped} because this mapping was missing. To catch up, run:",
+        f"  deskbridge mapping add {link.kind} {link.helpdesk_id} {link.tracker_project_id} --replay",
     )

@@ -1,4 +1,4 @@
-"""Sends events out of a file: for a first try, and to send again what a helpdesk could not."""
+"""Sends a test event, or the events of a file."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import typer
 
 from producer.cli.failures import WrongUsage
 from producer.cli.output import console, count, print_json, say
-from producer.cli.register import Json, add, fits
+from producer.cli.register import EVENT, Json, command, fits
 from producer.cli.services import settings
 from shared.notices.refusals import Refusal
 
@@ -24,31 +24,27 @@ if TYPE_CHECKING:
 SLOW_S = 2.0
 
 
-def register(app: typer.Typer, panel: str) -> None:
-    """Add the commands of this module."""
-    add(
-        app,
-        send,
-        panel,
-        "deskbridge send --sample",
-        "deskbridge send --sample --entity 3 --email alice@example.org",
-        "deskbridge send --sample --clean-up",
-        "deskbridge send events.jsonl",
-    )
-
-
+@command(
+    EVENT,
+    "send",
+    "deskbridge event send --sample",
+    "deskbridge event send --sample --entity 3 --email alice@example.org",
+    "deskbridge event send --sample --clean-up",
+    "deskbridge event send events.jsonl",
+    was="send",
+)
 def send(
     file: Annotated[
         str | None,
         typer.Argument(
             metavar="[FILE|-]",
-            help="One event, a JSON array, or one event per line; - reads standard input.",
+            help="File with one event, a JSON array, or one event per line. `-` reads standard input.",
             show_default=False,
         ),
     ] = None,
-    url: Annotated[str, typer.Option(help="The producer's address.")] = "http://127.0.0.1:8080/events",
+    url: Annotated[str, typer.Option(help="URL of the producer.")] = "http://127.0.0.1:8080/events",
     sample: Annotated[
-        bool, typer.Option("--sample", help="Send a test event, show what became of it, and remove it.")
+        bool, typer.Option("--sample", help="Send a test event, show the result, and remove it.")
     ] = False,
     entity: Annotated[
         int | None,
@@ -56,7 +52,7 @@ def send(
             metavar="N",
             min=0,
             callback=fits,
-            help="With --sample: the ticket's entity; by default the first that is linked.",
+            help="With --sample: GLPI entity of the ticket. Default: the first with a mapping.",
             show_default=False,
         ),
     ] = None,
@@ -64,30 +60,30 @@ def send(
         str | None,
         typer.Option(
             metavar="ADDRESS",
-            help="With --sample: the person to act for; by default none, so that the API user acts.",
+            help="With --sample: e-mail address of the technician. Default: none, so the API user acts.",
             show_default=False,
         ),
     ] = None,
     wait: Annotated[
-        float, typer.Option(metavar="SECONDS", min=0, help="With --sample: how long to wait.")
+        float, typer.Option(metavar="SECONDS", min=0, help="With --sample: maximum time to wait.")
     ] = 30.0,
     clean_up: Annotated[
-        bool, typer.Option("--clean-up", help="With --sample: only remove what earlier ones have left.")
+        bool,
+        typer.Option("--clean-up", help="With --sample: only remove the remains of earlier test events."),
     ] = False,
     as_json: Json = False,
 ) -> None:
-    """Check events, sign them and send them to the producer.
+    """Send a test event, or the events of a file.
 
-    Nothing is sent where a line is faulty. Sending a file twice changes nothing.
+    deskbridge checks the file first, and sends nothing if an event is invalid. Sending a file twice changes nothing.
 
-    --sample needs no file: it sends a ticket with a finished task, whose ids no helpdesk gives, shows the issue, the
-    time entry and the status, and removes them from the tracker and from deskbridge. Exits with 1 if one of them is
-    missing.
+    --sample sends a test ticket with a finished task. Its ids never occur in GLPI. The command shows the issue, the
+    time entry and the status, and deletes them again. Exits with 1 if one of them is missing.
     """
     from producer.cli.sending import NotSent, ProducerClient, read_events
 
     if sample == (file is not None):
-        raise WrongUsage("name a FILE, or say --sample: see `deskbridge send --help`")
+        raise WrongUsage("choose what to send: enter either FILE or --sample")
     if sample:
         from producer.cli import sample as samples
 
@@ -99,7 +95,7 @@ def send(
             )
         return
     if clean_up or entity is not None or email is not None:
-        raise WrongUsage("--clean-up, --entity and --email go with --sample")
+        raise WrongUsage("--clean-up, --entity and --email need --sample")
     secret = signing_secret(settings())
     ready = read_events(_content(file or "-"))
     sender = ProducerClient(url, secret)
@@ -119,12 +115,12 @@ def send(
     if as_json:
         print_json({"accepted": len(event_ids), "duplicates": duplicates, "event_ids": event_ids})
     else:
-        known = f", {duplicates} of them known from before" if duplicates else ""
+        known = f", of which {duplicates} had been received before" if duplicates else ""
         say(f"{count(len(event_ids), 'event')} accepted{known}.")
 
 
 def _sent(sender: ProducerClient, ready: list[Ready], *, quiet: bool) -> Iterator[Taken]:
-    """Send batch after batch; on a terminal a bar shows how far it has come once it takes a while."""
+    """Send batch after batch; on a terminal, show a progress bar if it takes long."""
     import time
 
     from rich.progress import Progress
@@ -155,8 +151,8 @@ def signing_secret(loaded: Settings) -> SecretStr | None:
     if loaded.allow_unsigned:
         return None
     raise WrongUsage(
-        "DESKBRIDGE_WEBHOOK_SECRETS is not set: it must hold a secret that the producer knows "
-        "(or DESKBRIDGE_ALLOW_UNSIGNED=1 for a first try on this machine)"
+        "events cannot be signed, because DESKBRIDGE_WEBHOOK_SECRETS is not set: set it to a secret of the producer, "
+        "or set DESKBRIDGE_ALLOW_UNSIGNED=1 for a test"
     )
 
 

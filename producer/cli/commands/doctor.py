@@ -1,4 +1,4 @@
-"""Is every part ready?"""
+"""Checks every component, and suggests fixes."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import typer
 
 from producer.admin.doctor.finding import finding_json
 from producer.cli.output import console, plain, print_json, say
-from producer.cli.register import Json, add
+from producer.cli.register import Json, Panel, command
 from producer.cli.services import settings
 
 if TYPE_CHECKING:
@@ -17,33 +17,28 @@ if TYPE_CHECKING:
 STYLES = {"ok": "green", "warning": "yellow", "failure": "red", "unknown": "magenta"}
 
 
-def register(app: typer.Typer, panel: str) -> None:
-    """Add the commands of this module."""
-    add(
-        app,
-        doctor,
-        panel,
-        "deskbridge doctor",
-        "deskbridge doctor --helpdesk",
-        "deskbridge doctor --all",
-        "deskbridge doctor --json",
-    )
-
-
+@command(
+    Panel.WATCH,
+    "doctor",
+    "deskbridge doctor",
+    "deskbridge doctor --helpdesk",
+    "deskbridge doctor --all",
+    "deskbridge doctor --json",
+)
 def doctor(
     helpdesk: Annotated[
-        bool, typer.Option("--helpdesk", help="Only whether the helpdesk is connected.")
+        bool, typer.Option("--helpdesk", help="Check only whether GLPI is connected.")
     ] = False,
     every: Annotated[
         bool,
-        typer.Option("--all", help="Look at each linked tracker project, however long the tracker takes."),
+        typer.Option("--all", help="Check every mapped Redmine project, without a time limit."),
     ] = False,
     as_json: Json = False,
 ) -> None:
-    """Say whether every part is ready.
+    """Check every component and suggest fixes.
 
-    And where one is not, what is to be done. Exit code 1 where something fails; warnings alone do not. Each names the
-    knowledge record that says more.
+    Exits with 1 if a check fails. Warnings do not count. Each result that needs action has the id of an article
+    (`deskbridge article show`).
     """
     findings = _findings(helpdesk=helpdesk, every=every)
     if as_json:
@@ -74,7 +69,7 @@ def _findings(*, helpdesk: bool, every: bool) -> list[CheckResult]:
 
 
 def _line(one: CheckResult, blind: list[CheckResult]) -> str:
-    """Return a finding; everything that was not looked at is one line."""
+    """Return a result as a line; the checks that were not done share one line."""
     if one in blind:
         return f"{', '.join(each.check for each in blind)}: {one.what}"
     return f"{one.check:14} {one.what}"

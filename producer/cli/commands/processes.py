@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from producer.cli.register import add
+from producer.cli.register import Panel, command
 from producer.cli.services import settings
 from shared.process.environment import without_others_secrets
 from shared.process.loading import loading
@@ -20,22 +20,15 @@ if TYPE_CHECKING:
     from shared.process.settings import Settings
 
 
-def register(app: typer.Typer, panel: str) -> None:
-    """Add the commands of this module."""
-    add(app, producer, panel, "deskbridge producer", "deskbridge producer --host 0.0.0.0 --port 8080")
-    add(app, console, panel, "deskbridge console", "deskbridge console --host 0.0.0.0 --port 8081")
-    add(app, worker, panel, "deskbridge worker --concurrency 16")
-    add(app, beat, panel, "deskbridge beat")
-
-
+@command(Panel.RUN, "producer", "deskbridge producer", "deskbridge producer --host 0.0.0.0 --port 8080")
 def producer(
     host: Annotated[str, typer.Option(help="Address to listen on.")] = "127.0.0.1",
     port: Annotated[int, typer.Option(min=0, max=65535, help="Port to listen on.")] = 8080,
 ) -> None:
-    """Take in the helpdesk's events over HTTP.
+    """Receive events from GLPI over HTTP.
 
-    An event is kept in the database before it is acknowledged, whether or not the tracker and the broker are up.
-    Secrets that it has no use for (SECRET_KEYS, those of the console) are dropped before it listens.
+    The producer stores each event in the database before it acknowledges it, even if Redmine or the broker is down. It
+    drops the secrets that only other processes need (DESKBRIDGE_SECRET_KEYS and those of the console).
     """
     _drop_secrets("producer", "--host", host, "--port", str(port))
     with loading():
@@ -46,14 +39,15 @@ def producer(
     _serve(create_app(loaded, host=host, port=port), loaded, host, port, "producer")
 
 
+@command(Panel.RUN, "console", "deskbridge console", "deskbridge console --port 8081")
 def console(
     host: Annotated[str, typer.Option(help="Address to listen on.")] = "127.0.0.1",
     port: Annotated[int, typer.Option(min=0, max=65535, help="Port to listen on.")] = 8081,
 ) -> None:
-    """Serve the pages and the API for administrators.
+    """Serve the console and its API.
 
-    Pages for people under /console, the API for programs under /api; who may come in is said with `deskbridge account`.
-    Put TLS in front of it wherever it is not on a loopback address.
+    The pages are under /console, the API is under /api. Manage who can sign in with `deskbridge account`. If the
+    console listens on another address than loopback, put a reverse proxy with TLS in front.
     """
     from producer.console.app import create_console
     from shared.redis.heartbeat import CONSOLE, Heartbeats
@@ -68,23 +62,25 @@ def console(
     _serve(create_console(loaded), loaded, host, port, "console")
 
 
+@command(Panel.RUN, "worker", "deskbridge worker", "deskbridge worker --concurrency 16")
 def worker(
     concurrency: Annotated[
-        int, typer.Option(min=1, max=1000, help="Calls to the tracker at the same time, at most.")
+        int, typer.Option(min=1, max=1000, help="Maximum number of concurrent calls to Redmine.")
     ] = 32,
 ) -> None:
-    """Send to the tracker what is due.
+    """Process pending events and send them to Redmine.
 
-    Each worker makes as many calls at once as the tracker answers without delay; `deskbridge doctor` says how many.
+    Each worker adjusts its number of concurrent calls to Redmine's speed. `deskbridge doctor` shows the number.
     """
     _become("worker", "--concurrency", str(concurrency))
 
 
+@command(Panel.RUN, "beat", "deskbridge beat")
 def beat() -> None:
-    """Have a worker look at each interval for what is due.
+    """Schedule the periodic jobs.
 
-    That worker sweeps, and does what is due by the age of its last success: metadata, pruning, comparing with the
-    helpdesk. One beat is enough, and a second one is harmless.
+    Workers then do the sweep, the metadata sync, the pruning and the comparison with GLPI when they are due. One beat
+    is enough, and a second one is harmless.
     """
     _become("beat")
 

@@ -1,16 +1,19 @@
-"""One ticket's story: everything that happened to it and why."""
+"""One ticket: its history, and forgetting its links."""
 
 from __future__ import annotations
 
 import json
+import sys
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from producer.admin.presenters.moments import when
-from producer.cli.output import console, plain, print_json, say, state_text, table
-from producer.cli.register import Json, add, fits
+from producer.cli.failures import WrongUsage
+from producer.cli.output import console, count, plain, print_json, say, state_text, table
+from producer.cli.register import TICKET, Json, command, fits
 from producer.cli.services import open_services
+from shared.notices.kinds import Kind
 from shared.notices.render import sentence
 
 if TYPE_CHECKING:
@@ -21,21 +24,23 @@ if TYPE_CHECKING:
 LONGEST_BODY = 400
 
 
-def register(app: typer.Typer, panel: str) -> None:
-    """Add the commands of this module."""
-    add(app, trace, panel, "deskbridge trace 4711", "deskbridge trace 4711 --json")
-
-
-def trace(
+@command(
+    TICKET,
+    "history",
+    "deskbridge ticket history 4711",
+    "deskbridge ticket history 4711 --json",
+    was="trace",
+)
+def history(
     ticket_id: Annotated[
         int,
         typer.Argument(
-            metavar="TICKET_ID", min=1, callback=fits, help="The helpdesk ticket.", show_default=False
+            metavar="TICKET_ID", min=1, callback=fits, help="Id of the GLPI ticket.", show_default=False
         ),
     ],
     as_json: Json = False,
 ) -> None:
-    """Tell everything that happened to a ticket, and why."""
+    """Show the processing history of a ticket."""
     from producer.admin.queries.story import Trace, trace_ticket
 
     with open_services() as services:
@@ -44,6 +49,54 @@ def trace(
         print_json(Trace.of(found))
     else:
         _tell(found)
+
+
+@command(
+    TICKET,
+    "forget",
+    "deskbridge ticket forget ticket-task 512",
+    "deskbridge ticket forget ticket 4711",
+    was="forget-link",
+)
+def forget(
+    kind: Annotated[Kind, typer.Argument(metavar="KIND", help="What is linked: a ticket or a ticket-task.")],
+    key: Annotated[
+        int, typer.Argument(metavar="ID", min=1, callback=fits, help="Id of the GLPI ticket or task.")
+    ],
+    yes: Annotated[bool, typer.Option("--yes", help="Do not ask for confirmation.")] = False,
+) -> None:
+    """Forget the link of a ticket or task.
+
+    Use this command for a wrong link, such as that of a test. The issue or time entry stays in Redmine. The next event
+    of the ticket or task creates another one. A creation in progress or on hold cannot be forgotten.
+    """
+    from producer.admin.review import forgotten_links as links
+
+    if not yes and not can_ask():
+        raise WrongUsage("there is no terminal to ask for confirmation: add --yes to confirm")
+    with open_services() as services:
+        link = links.link_of(services.store, kind, key)
+        this = f"{kind.noun} #{link.tracker_id}"
+        say(f"{str(kind).capitalize()} {key} is linked to {this}. If deskbridge forgets the link:")
+        say(f"  - {this} stays in Redmine.")
+        if link.others:
+            others = count(link.others, "time entry of the ticket stays", "time entries of the ticket stay")
+            say(f"  - {others} linked.")
+        say(
+            f"  - The next event of {kind} {key} creates another {kind.noun}. So does `deskbridge event replay`."
+        )
+        if not yes:
+            typer.confirm("Forget the link?", abort=True)
+        done = links.forget_link(services.store, kind, key)
+    say(
+        f"deskbridge forgot that {kind} {key} was linked to {this} "
+        f"(see `deskbridge ticket history {done.ticket_id}`)."
+    )
+
+
+def can_ask() -> bool:
+    """Return whether there is a terminal to ask on."""
+    return sys.stdin.isatty()
 
 
 def _tell(found: TicketTrace) -> None:
@@ -66,7 +119,7 @@ def _tell(found: TicketTrace) -> None:
             )
             for task in found.ticket_tasks
         ]
-        table(("Ticket task", "Time", "State", "Time entry", "Why"), rows)
+        table(("Task", "Time", "State", "Time entry", "Why"), rows)
     if found.open_events:
         table(
             ("Open event", "State", "Next attempt", "Why"),
@@ -88,7 +141,7 @@ def _timeline(steps: list[Step]) -> None:
     from rich.text import Text
 
     if not steps:
-        say("What happened to it has been pruned (DESKBRIDGE_RETENTION_DAYS).")
+        say("The history of this ticket is older than DESKBRIDGE_RETENTION_DAYS and was deleted.")
         return
     grid, day = Table.grid(padding=(0, 2)), ""
     grid.add_column(no_wrap=True)
