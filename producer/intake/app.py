@@ -343,7 +343,7 @@ def append(store: Store, delivered: Sequence[Delivery], *, private_text: bool = 
 
 
 def park(store: Store, unreadable: Unreadable) -> None:
-    """Keep in the journal what cannot be read, as `failed`: shown by `events`, replayed once it can be read.
+    """Keep in the journal what cannot be read, as `failed`: shown by `event list`, replayed once it can be read.
 
     Raises:
         Problem: 503, the journal cannot be written; nothing was kept.

@@ -49,7 +49,7 @@ class PluginConfig(BaseModel):
         default="matched",
         description=(
             "Who is made a member of the tracker project: `matched`, everybody who is matched, by e-mail "
-            "too; `confirmed`, whom a person has mapped or confirmed (`deskbridge users --confirm`); "
+            "too; `confirmed`, whom a person has mapped or confirmed (`deskbridge user list --confirm`); "
             "`nobody`. A tracker administrator never is"
         ),
     )

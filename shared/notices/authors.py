@@ -16,7 +16,7 @@ class Misattribution(Code, article="KB-WORK-005"):
     NOT_MATCHED = Message(
         "author_not_matched",
         "sent as the administrator: {match}",
-        why="say who it is with `deskbridge map-user`",
+        why="say who it is with `deskbridge user map`",
     )
     PERSON_REFUSED = Message(
         "person_was_refused",
@@ -27,12 +27,12 @@ class Misattribution(Code, article="KB-WORK-005"):
     PERSON_NOT_ACTIVE = Message(
         "author_not_active",
         "sent as the administrator, since {login} is no active user: {because}",
-        why="unlock {login} on the tracker, or say who it is with `deskbridge map-user`",
+        why="unlock {login} on the tracker, or say who it is with `deskbridge user map`",
     )
     PERSON_DELETED = Message(
         "author_deleted",
         "sent as the administrator, since {login} was deleted on the tracker: {because}",
-        why="say who it is with `deskbridge map-user`",
+        why="say who it is with `deskbridge user map`",
     )
     SWITCH_IGNORED = Message(
         "switch_was_ignored",
@@ -42,5 +42,5 @@ class Misattribution(Code, article="KB-WORK-005"):
     FOUND_AS_ANOTHERS = Message(
         "found_as_anothers",
         "found after a lost answer, and not {login}'s",
-        why="see why {login} was refused then: `deskbridge trace`",
+        why="see why {login} was refused then: `deskbridge ticket history`",
     )

@@ -22,16 +22,18 @@ class Caution(Code, article=WRONG_ASKED):
     LINKS_OF_OTHER_TRACKER = Message(
         "links_of_other_tracker",
         Plural(
-            "{count} link (`deskbridge links`) holds ids of the tracker at {base_url}: check it, or create it again",
-            "{count} links (`deskbridge links`) hold ids of the tracker at {base_url}: check each, or create it again",
+            "{count} link (`deskbridge mapping list`) holds ids of the tracker at {base_url}: "
+            "check it, or create it again",
+            "{count} links (`deskbridge mapping list`) hold ids of the tracker at {base_url}: "
+            "check each, or create it again",
         ),
     )
     OVERRIDES_OF_OTHER_TRACKER = Message(
         "overrides_of_other_tracker",
         Plural(
-            "{count} user override (`deskbridge users`) holds an id of the tracker at {base_url}: "
+            "{count} user override (`deskbridge user list`) holds an id of the tracker at {base_url}: "
             "check it, or create it again",
-            "{count} user overrides (`deskbridge users`) hold ids of the tracker at {base_url}: "
+            "{count} user overrides (`deskbridge user list`) hold ids of the tracker at {base_url}: "
             "check each, or create it again",
         ),
     )

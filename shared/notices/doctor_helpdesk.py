@@ -67,7 +67,7 @@ class HelpdeskFinding(Code):
             "entity {id}[ ({name})] is not linked: {count} ticket of the last week was not forwarded ({tickets})",
             "entity {id}[ ({name})] is not linked: {count} tickets of the last week were not forwarded ({tickets})",
         ),
-        why="`deskbridge link entity {id} TRACKER_PROJECT_ID --replay`, unless that is meant",
+        why="`deskbridge mapping add entity {id} REDMINE_PROJECT_ID --replay`, unless that is meant",
         article="KB-HELPDESK-006",
     )
     LINKED_SINCE = Message(
@@ -79,7 +79,7 @@ class HelpdeskFinding(Code):
                 "({tickets})"
             ),
         ),
-        why="`deskbridge replay --state skipped --code no_link`",
+        why="`deskbridge event replay --state skipped --code no_link`",
         article="KB-HELPDESK-006",
     )
     MORE_UNLINKED = Message(
@@ -88,7 +88,7 @@ class HelpdeskFinding(Code):
             "{count} more entity is not linked and had tickets",
             "{count} more entities are not linked and had tickets",
         ),
-        why="`deskbridge events --state skipped`",
+        why="`deskbridge event list --state skipped`",
         article="KB-HELPDESK-006",
     )
     TASKS_ARE_DONE = Message(
@@ -98,7 +98,7 @@ class HelpdeskFinding(Code):
         "no_task_is_done",
         "none of the last {count} ticket tasks was Done: they came in state {states}, and Done is {done_state}",
         why="`deskbridge config set done_state=…` where another state means Done, then "
-        "`deskbridge replay --state skipped --code not_done`",
+        "`deskbridge event replay --state skipped --code not_done`",
         article="KB-HELPDESK-007",
     )
     DELIVERIES_READABLE = Message("deliveries_readable", "all could be read", article="KB-HELPDESK-002")

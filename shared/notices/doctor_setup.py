@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from shared.notices.notice import Code, Message, Plural
 
-SYNC = "run `deskbridge sync-metadata`"
-MAP = "`deskbridge map-user HELPDESK_USER_ID TRACKER_USER_ID`"
+SYNC = "run `deskbridge metadata sync`"
+MAP = "`deskbridge user map GLPI_USER_ID REDMINE_USER_ID`"
 
 
 class SetupFinding(Code):
@@ -50,7 +50,7 @@ class SetupFinding(Code):
     METADATA_NOT_READ = Message(
         "metadata_not_read",
         "the last synchronisation failed: {error}",
-        why="correct what the tracker fails on (its log names it), then run `deskbridge sync-metadata`",
+        why="correct what the tracker fails on (its log names it), then run `deskbridge metadata sync`",
         article="KB-SETUP-005",
     )
     CONFIG_ID_UNKNOWN = Message(
@@ -101,7 +101,7 @@ class SetupFinding(Code):
     PEOPLE_UNKNOWN = Message(
         "people_unknown",
         "{unknown} of {total} helpdesk users are matched with no active tracker user, by the main e-mail or by "
-        "`map-user`: {people}; the administrator acts for them",
+        "`user map`: {people}; the administrator acts for them",
         why=MAP,
         article="KB-SETUP-006",
     )
@@ -111,7 +111,7 @@ class SetupFinding(Code):
             "a helpdesk user is locked on the tracker: {people}; the administrator acts for them",
             "{count} helpdesk users are locked on the tracker: {people}; the administrator acts for them",
         ),
-        why="unlock them on the tracker, or say who does their work now with `deskbridge map-user`",
+        why="unlock them on the tracker, or say who does their work now with `deskbridge user map`",
         article="KB-SETUP-006",
     )
     PEOPLE_DELETED = Message(
@@ -138,7 +138,7 @@ class SetupFinding(Code):
             "a helpdesk user was matched by e-mail, and nobody has confirmed it: {people}",
             "{count} helpdesk users were matched by e-mail, and nobody has confirmed it: {people}",
         ),
-        why="`deskbridge users`, then `users --confirm`, or `map-user` where one is wrong",
+        why="`deskbridge user list`, then `user list --confirm`, or `user map` where one is wrong",
         article="KB-SETUP-006",
     )
     MATCHES_WAIT = Message(
@@ -157,7 +157,7 @@ class SetupFinding(Code):
             "whoever gets a technician's e-mail address on the tracker becomes a member of {count} private projects: "
             "{projects}",
         ),
-        why="`deskbridge config set membership_for=confirmed`, then `deskbridge users --confirm-all`",
+        why="`deskbridge config set membership_for=confirmed`, then `deskbridge user list --confirm-all`",
         article="KB-SETUP-003",
     )
     FORMATTING_KNOWN = Message("formatting_known", "text_formatting is {formatting}", article="KB-SETUP-008")

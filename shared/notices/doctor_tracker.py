@@ -25,21 +25,21 @@ class TrackerFinding(Code):
     NOTHING_LINKED = Message(
         "nothing_linked",
         "nothing is linked, so nothing is sent",
-        why="`deskbridge link entity ID TRACKER_PROJECT_ID`",
+        why="`deskbridge mapping add entity ID REDMINE_PROJECT_ID`",
         article="KB-SETUP-002",
     )
     CATEGORY_GONE = Message(
         "category_gone",
         "{link}: tracker project {project_id}[ ({project_name})] has no issue category {category_id}"
         "[; it has: {choices}]",
-        why="`deskbridge link {kind} {id} {project_id} --category …`, or `--no-category`",
+        why="`deskbridge mapping add {kind} {id} {project_id} --category …`, or `--no-category`",
         article="KB-SETUP-002",
     )
     CATEGORY_ASSIGNEE_LOCKED = Message(
         "linked_category_assignee_locked",
         "{link}: issue category {category_id} ({category}) of tracker project {project_id} assigns its issues to "
         "user {user_id}[ ({user})], who is locked, so the tracker refuses each of them",
-        why="give the category another assignee on the tracker, or unlock the user, then `deskbridge sync-metadata`",
+        why="give the category another assignee on the tracker, or unlock the user, then `deskbridge metadata sync`",
         article="KB-SETUP-002",
     )
     ISSUE_TYPE_NOT_USABLE = Message(
@@ -136,18 +136,18 @@ class TrackerFinding(Code):
     LINKED_PROJECT_CLOSED = Message(
         "linked_project_closed",
         "tracker project {project_id}[ ({project_name})] ({link}) is closed",
-        why="reopen it on the tracker, or `deskbridge link {kind} {id} …` to another one",
+        why="reopen it on the tracker, or `deskbridge mapping add {kind} {id} …` to another one",
         article="KB-SETUP-002",
     )
     LINKED_PROJECT_ARCHIVED = Message(
         "linked_project_archived",
         "tracker project {project_id}[ ({project_name})] ({link}) is archived",
-        why="unarchive it on the tracker, or `deskbridge link {kind} {id} …` to another one",
+        why="unarchive it on the tracker, or `deskbridge mapping add {kind} {id} …` to another one",
         article="KB-SETUP-002",
     )
     LINKED_PROJECT_GONE = Message(
         "linked_project_gone",
         "tracker project {project_id}[ ({project_name})] ({link}) does not exist: it was deleted",
-        why="`deskbridge link {kind} {id} …` to another one, or `deskbridge unlink {kind} {id}`",
+        why="`deskbridge mapping add {kind} {id} …` to another one, or `deskbridge mapping remove {kind} {id}`",
         article="KB-SETUP-002",
     )

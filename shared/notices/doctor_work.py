@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from shared.notices.notice import Code, Message, Plural
 
-MAP = "`deskbridge map-user HELPDESK_USER_ID TRACKER_USER_ID`"
+MAP = "`deskbridge user map GLPI_USER_ID REDMINE_USER_ID`"
 
 
 class WorkFinding(Code):
@@ -54,7 +54,7 @@ class WorkFinding(Code):
             "{count} event is waiting, for {seconds:.0f} s[: {why}]",
             "{count} events are waiting, the oldest for {seconds:.0f} s[: {why}]",
         ),
-        why="`deskbridge trace {ticket_id}` shows what it waits for",
+        why="`deskbridge ticket history {ticket_id}` shows what it waits for",
         article="KB-WORK-001",
     )
     WORKER_SET_UP_OTHERWISE = Message(
@@ -87,7 +87,7 @@ class WorkFinding(Code):
             "{count} issue or time entry waits for a decision",
             "{count} issues or time entries wait for a decision",
         ),
-        why="`deskbridge held`",
+        why="`deskbridge hold list`",
         article="KB-WORK-002",
     )
     HELD_FOR_NOTHING = Message(
@@ -96,20 +96,20 @@ class WorkFinding(Code):
             "{count} event is held, and nothing of its ticket waits for a decision",
             "{count} events are held, and nothing of their tickets waits for a decision",
         ),
-        why="`deskbridge replay --state held`",
+        why="`deskbridge event replay --state held`",
         article="KB-WORK-002",
     )
     NOTHING_FAILED = Message("nothing_failed", "no event failed", article="KB-WORK-003")
     EVENTS_FAILED = Message(
         "events_failed",
         Plural("{count} event failed", "{count} events failed"),
-        why="`deskbridge events --state failed`, fix the cause, `deskbridge replay --state failed`",
+        why="`deskbridge event list --state failed`, fix the cause, `deskbridge event replay --state failed`",
         article="KB-WORK-003",
     )
     EVENTS_FAILED_FOR = Message(
         "events_failed_for",
         Plural("{count} event failed: {cause}", "{count} events failed: {cause}"),
-        why="fix it, then `deskbridge replay --state failed --code {code}`",
+        why="fix it, then `deskbridge event replay --state failed --code {code}`",
         article="KB-WORK-003",
     )
     EVENTS_FIXED = Message(
@@ -118,7 +118,7 @@ class WorkFinding(Code):
             "{count} event failed, and its cause is fixed (it was: {cause})",
             "{count} events failed, and their cause is fixed (it was: {cause})",
         ),
-        why="`deskbridge replay --state failed --code {code}`",
+        why="`deskbridge event replay --state failed --code {code}`",
         article="KB-WORK-003",
     )
     AUTHORS_RIGHT = Message("authors_right", "everything has the author who was meant", article="KB-WORK-005")
@@ -128,7 +128,7 @@ class WorkFinding(Code):
             "{count} issue or time entry has another author than was meant",
             "{count} issues or time entries have another author than was meant",
         ),
-        why="`deskbridge misattributed`",
+        why="`deskbridge author list`",
         article="KB-WORK-005",
     )
     AUTHORS_DELETED = Message(
@@ -138,7 +138,7 @@ class WorkFinding(Code):
             "{count} issues or time entries lost their author, a tracker user who was deleted (the newest: tickets "
             "{tickets})",
         ),
-        why=f"{MAP}, then `deskbridge correct-author TASK_ID` for the hours (ticket tasks {{tasks}})",
+        why=f"{MAP}, then `deskbridge author correct TASK_ID` for the hours (ticket tasks {{tasks}})",
         article="KB-WORK-005",
     )
     STATUSES_GIVEN = Message("statuses_given", "the tracker refused no status", article="KB-SETUP-004")
@@ -148,7 +148,7 @@ class WorkFinding(Code):
             "{count} issue has another status than its ticket (ticket {tickets}): {cause}",
             "{count} issues have another status than their tickets (the newest: tickets {tickets}): {cause}",
         ),
-        why="fix it, then `deskbridge replay {events: }`",
+        why="fix it, then `deskbridge event replay {events: }`",
         article="KB-SETUP-004",
     )
     FIELDS_TAKEN = Message(
@@ -162,7 +162,8 @@ class WorkFinding(Code):
             "{count} issue of the last {days} days has other values than were sent (ticket {tickets})",
             "{count} issues of the last {days} days have other values than were sent (the newest: tickets {tickets})",
         ),
-        why="`deskbridge trace {ticket_id}` names the fields; let a role set them on the tracker, or send them no more",
+        why="`deskbridge ticket history {ticket_id}` names the fields; let a role set them on the tracker, "
+        "or send them no more",
         article="KB-WORK-007",
     )
     RECOVERY_OFF = Message(
@@ -171,6 +172,6 @@ class WorkFinding(Code):
     RECOVERY_ON = Message(
         "recovery_on",
         "on since {since}: the tracker is asked before each creation",
-        why="`deskbridge recover --end` once everything was sent again",
+        why="`deskbridge restore end` once everything was sent again",
         article="KB-WORK-004",
     )

@@ -110,11 +110,11 @@ class Invalid(Code, article=WRONG_ASKED):
     ROLES_EXPECTED = Message("roles_expected", "expected a JSON object such as {example}")
     FERNET_KEY_EXPECTED = Message(
         "fernet_key_expected",
-        "each must be a Fernet key: 32 bytes in URL-safe base64 (make one: `deskbridge make-key`)",
+        "each must be a Fernet key: 32 bytes in URL-safe base64 (make one: `deskbridge secret key`)",
     )
     TOKEN_TOO_SHORT = Message(
         "token_too_short",
-        "a token has less than {least} bytes, so that it could be guessed (make one: `deskbridge make-token`)",
+        "a token has less than {least} bytes, so that it could be guessed (make one: `deskbridge secret token`)",
     )
     NETWORK_OF_EVERYBODY = Message(
         "network_of_everybody",

@@ -14,7 +14,7 @@ class Reason(Code, article=NOTHING_WRONG):
     NO_LINK = Message(
         "no_link",
         "neither the ticket's helpdesk project nor its entity is linked to a tracker project "
-        "(link one with `deskbridge link`, then replay)",
+        "(link one with `deskbridge mapping add`, then replay)",
         article="KB-HELPDESK-006",
     )
     NOT_DONE = Message("not_done", "the ticket task is not Done (state {state}, Done is {done_state})")
@@ -22,7 +22,7 @@ class Reason(Code, article=NOTHING_WRONG):
     PRIVATE_TASK = Message(
         "private_task",
         "the ticket task is private, and private_tasks is skip (to log its hours after all, change that and "
-        "`deskbridge replay --state skipped --code private_task`)",
+        "`deskbridge event replay --state skipped --code private_task`)",
     )
     COPY_OF_ANOTHER = Message(
         "copy_of_another",
@@ -136,7 +136,7 @@ class Reason(Code, article=NOTHING_WRONG):
     HELPDESK_NOT_ASKED = Message(
         "helpdesk_not_asked",
         "let deskbridge ask the helpdesk's API (DESKBRIDGE_GLPI_API_URL), or install the helpdesk's plugin, which "
-        "sends it; people can be mapped with `deskbridge map-user`",
+        "sends it; people can be mapped with `deskbridge user map`",
         article="KB-HELPDESK-003",
     )
     HELPDESK_SILENT_ON_IT = Message(
@@ -160,7 +160,7 @@ class Reason(Code, article=NOTHING_WRONG):
     )
     ASKED_AFTER_RESTORE = Message(
         "asked_after_restore",
-        "a backup was restored, so the tracker is asked before anything is created (`deskbridge recover`)",
+        "a backup was restored, so the tracker is asked before anything is created (`deskbridge restore begin`)",
         article="KB-WORK-001",
     )
     EQUAL_UNDER_WAY = Message(
@@ -280,7 +280,7 @@ class Matching(Code, article="KB-SETUP-006"):
     OVERRIDE_NOT_CACHED = Message(
         "override_not_cached",
         "helpdesk user {helpdesk_user_id} is mapped to tracker user {tracker_user_id}, whom the cache of active "
-        "tracker users does not hold (locked or deleted, or `deskbridge sync-metadata` is due)",
+        "tracker users does not hold (locked or deleted, or `deskbridge metadata sync` is due)",
     )
     BY_OVERRIDE = Message("by_override", "override: helpdesk user {helpdesk_user_id} is {login}")
     BY_EMAIL = Message("by_email", "e-mail: helpdesk user {helpdesk_user_id} is {login}")
@@ -288,22 +288,22 @@ class Matching(Code, article="KB-SETUP-006"):
     EMAIL_UNKNOWN = Message(
         "email_unknown",
         "helpdesk user {helpdesk_user_id} has no override, and no active tracker user (one that is locked is not) has "
-        "the same main e-mail: say who it is with `deskbridge map-user`",
+        "the same main e-mail: say who it is with `deskbridge user map`",
     )
     EMAIL_AMBIGUOUS = Message(
         "email_ambiguous",
         "several tracker users have the e-mail of helpdesk user {helpdesk_user_id}[: {candidates}]; say who it is with "
-        "`deskbridge map-user`",
+        "`deskbridge user map`",
     )
     EMAIL_CHANGED = Message(
         "email_changed",
         "helpdesk user {helpdesk_user_id} was tracker user {tracker_user_id} by e-mail, and the e-mail is {login}'s "
-        "now: say who it is with `deskbridge map-user`",
+        "now: say who it is with `deskbridge user map`",
     )
     EMAIL_TAKEN = Message(
         "email_taken",
         "helpdesk user {helpdesk_user_id} has the e-mail of {login}, who is helpdesk user {other_id} already: "
-        "say who it is with `deskbridge map-user`",
+        "say who it is with `deskbridge user map`",
     )
     NO_ADMINISTRATORS = Message(
         "no_administrators",

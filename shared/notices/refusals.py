@@ -39,44 +39,44 @@ class Refusal(Code, article=WRONG_ASKED):
     )
     SECRET_KEYS_NOT_SET = Message(
         "secret_keys_not_set",
-        "DESKBRIDGE_SECRET_KEYS is not set: make a key with `deskbridge make-key`",
+        "DESKBRIDGE_SECRET_KEYS is not set: make a key with `deskbridge secret key`",
         article="KB-SETUP-001",
     )
     WEBHOOK_SECRETS_NOT_SET = Message(
         "webhook_secrets_not_set",
-        "DESKBRIDGE_WEBHOOK_SECRETS is not set: make a secret with `deskbridge make-secret` and give it "
+        "DESKBRIDGE_WEBHOOK_SECRETS is not set: make a secret with `deskbridge secret webhook` and give it "
         "to the helpdesk, too (or DESKBRIDGE_ALLOW_UNSIGNED=1 for a first try on this machine)",
     )
     WEBHOOK_SECRET_MALFORMED = Message(
         "webhook_secret_malformed",
         "DESKBRIDGE_WEBHOOK_SECRETS: each must have the form {prefix}<base64> (make one: `deskbridge "
-        "make-secret`)",
+        "secret webhook`)",
     )
     WEBHOOK_SECRET_NOT_ENCODED = Message(
         "webhook_secret_not_encoded",
         "DESKBRIDGE_WEBHOOK_SECRETS: what follows {prefix} must be base64 (make one: `deskbridge "
-        "make-secret`)",
+        "secret webhook`)",
     )
     WEBHOOK_SECRET_TOO_SHORT = Message(
         "webhook_secret_too_short",
         "DESKBRIDGE_WEBHOOK_SECRETS: a secret has fewer than {least} bytes and could be guessed (make "
-        "one: `deskbridge make-secret`)",
+        "one: `deskbridge secret webhook`)",
     )
     GLPI_SECRET_TOO_SHORT = Message(
         "glpi_secret_too_short",
         "DESKBRIDGE_GLPI_WEBHOOK_SECRETS: a secret has fewer than {least} bytes and could be guessed (make "
-        "one: `deskbridge make-token`, and type it into GLPI's webhooks)",
+        "one: `deskbridge secret token`, and type it into GLPI's webhooks)",
     )
     UNSIGNED_NOT_ON_LOOPBACK = Message(
         "unsigned_not_on_loopback", "DESKBRIDGE_ALLOW_UNSIGNED=1 is only accepted on a loopback address"
     )
     SIGN_ON_WITHOUT_KEYS = Message(
-        "sign_on_without_keys", "OIDC_ISSUER needs DESKBRIDGE_SECRET_KEYS (make one: `deskbridge make-key`)"
+        "sign_on_without_keys", "OIDC_ISSUER needs DESKBRIDGE_SECRET_KEYS (make one: `deskbridge secret key`)"
     )
     HELPDESK_API_NOT_SET = Message(
         "helpdesk_api_not_set",
         "GLPI cannot be asked, since DESKBRIDGE_GLPI_API_URL is not set: set it "
-        "(`deskbridge knowledge show KB-HELPDESK-003` explains how)",
+        "(`deskbridge article show KB-HELPDESK-003` explains how)",
         article="KB-HELPDESK-003",
     )
     UNITS_NO_VENV = Message("units_no_venv", "{venv} is no venv with deskbridge that a unit can name")
@@ -201,41 +201,41 @@ class Refusal(Code, article=WRONG_ASKED):
     ID_NOT_ON_TRACKER = Message(
         "id_not_on_tracker",
         "the tracker has no {kind:word} {id}; there are: {choices}[ and {more} more] (new ones are known "
-        "after `deskbridge sync-metadata`)",
+        "after `deskbridge metadata sync`)",
         article="KB-SETUP-007",
     )
     ID_SWITCHED_OFF = Message(
         "id_switched_off",
         "{id} ({name}) is switched off on the tracker; there are: {choices}[ and {more} more] (new ones "
-        "are known after `deskbridge sync-metadata`)",
+        "are known after `deskbridge metadata sync`)",
         article="KB-SETUP-007",
     )
     CATEGORY_NOT_OF_PROJECT = Message(
         "category_not_of_project",
         "tracker project {project_id} has no issue category {category_id}; it has: {choices}[ and {more} "
-        "more] (new ones are known after `deskbridge sync-metadata`)",
+        "more] (new ones are known after `deskbridge metadata sync`)",
         article="KB-SETUP-002",
     )
     PROJECT_WITHOUT_CATEGORIES = Message(
         "project_without_categories",
         "tracker project {project_id} has no issue category {category_id}; it has none (new ones are "
-        "known after `deskbridge sync-metadata`)",
+        "known after `deskbridge metadata sync`)",
         article="KB-SETUP-002",
     )
     TRACKER_USERS_UNKNOWN = Message(
         "tracker_users_unknown",
         "the tracker has no active user {users}; there are: {choices}[ and {more} more] (new ones are "
-        "known after `deskbridge sync-metadata`)",
+        "known after `deskbridge metadata sync`)",
         article="KB-SETUP-007",
     )
 
     # what is named and is not there
-    EVENTS_UNKNOWN = Message("events_unknown", "no such event: {events} (see `deskbridge events`)")
-    EVENT_UNKNOWN = Message("event_unknown", "there is no event {event_id} (`deskbridge events`)")
+    EVENTS_UNKNOWN = Message("events_unknown", "no such event: {events} (see `deskbridge event list`)")
+    EVENT_UNKNOWN = Message("event_unknown", "there is no event {event_id} (`deskbridge event list`)")
     TICKET_UNKNOWN = Message(
-        "ticket_unknown", "nothing was ever heard of ticket {ticket_id} (see `deskbridge events`)"
+        "ticket_unknown", "nothing was ever heard of ticket {ticket_id} (see `deskbridge event list`)"
     )
-    LINK_UNKNOWN = Message("link_unknown", "{kind:word} {id} is not linked (see `deskbridge links`)")
+    LINK_UNKNOWN = Message("link_unknown", "{kind:word} {id} is not linked (see `deskbridge mapping list`)")
     RECORD_UNKNOWN = Message("record_unknown", "there is no knowledge record {record}")
     OPERATION_UNKNOWN = Message(
         "operation_unknown", "no such operation: {operation} (there are: {operations})"
@@ -252,11 +252,11 @@ class Refusal(Code, article=WRONG_ASKED):
     ACCOUNT_UNKNOWN = Message("account_unknown", "there is no account {name} (`deskbridge account list`)")
     TOKEN_UNKNOWN = Message("token_unknown", "there is no API token {name}")
     OVERRIDE_UNKNOWN = Message(
-        "override_unknown", "helpdesk user {helpdesk_user_id} has no override (see `deskbridge users`)"
+        "override_unknown", "helpdesk user {helpdesk_user_id} has no override (see `deskbridge user list`)"
     )
     NO_MATCH_TO_CONFIRM = Message(
         "no_match_to_confirm",
-        "no match by e-mail to be confirmed: {people} (see `deskbridge users`; `map-user` decides)",
+        "no match by e-mail to be confirmed: {people} (see `deskbridge user list`; `user map` decides)",
     )
     PERSON_UNKNOWN = Message("person_unknown", "nothing that is kept names this person")
     NOT_ON_TRACKER = Message(
@@ -282,13 +282,13 @@ class Refusal(Code, article=WRONG_ASKED):
     PROJECT_NOT_READ_YET = Message(
         "project_not_read_yet",
         "tracker project {project_id}[ ({project_name})] was not there at the last metadata "
-        "synchronisation: run `deskbridge sync-metadata`, then link it",
+        "synchronisation: run `deskbridge metadata sync`, then link it",
         article="KB-SETUP-002",
     )
     CATEGORY_NOT_READ_YET = Message(
         "category_not_read_yet",
         "issue category {category_id} of tracker project {project_id}[ ({project_name})] was not there at "
-        "the last metadata synchronisation: run `deskbridge sync-metadata`, then link it",
+        "the last metadata synchronisation: run `deskbridge metadata sync`, then link it",
         article="KB-SETUP-002",
     )
     FORM_NOT_VALID = Message("form_not_valid", "{faults:; }")
@@ -309,12 +309,12 @@ class Refusal(Code, article=WRONG_ASKED):
     # what waits for a person, and what was done for another
     NOT_HELD_BUT = Message(
         "not_held_but",
-        "{kind:word} {id} does not wait for a person: it is {state:word} (see `deskbridge held`)",
+        "{kind:word} {id} does not wait for a person: it is {state:word} (see `deskbridge hold list`)",
         article="KB-WORK-002",
     )
     NOT_HELD_NOR_KNOWN = Message(
         "not_held_nor_known",
-        "{kind:word} {id} does not wait for a person: it is not known (see `deskbridge held`)",
+        "{kind:word} {id} does not wait for a person: it is not known (see `deskbridge hold list`)",
         article="KB-WORK-002",
     )
     EVENTS_PAST_RETENTION = Message(
@@ -344,7 +344,7 @@ class Refusal(Code, article=WRONG_ASKED):
     SENT_SINCE_ADOPTION = Message(
         "sent_since_adoption",
         "something was sent to {kind:noun} #{tracker_id} since it was adopted, so that is not taken back: put it right "
-        "on the tracker, then have the link forgotten (`deskbridge forget-link`)",
+        "on the tracker, then have the link forgotten (`deskbridge ticket forget`)",
         article="KB-WORK-002",
     )
     ADOPTION_IN_USE = Message(
@@ -359,17 +359,17 @@ class Refusal(Code, article=WRONG_ASKED):
     LINK_IN_FLIGHT = Message(
         "link_in_flight",
         "{kind:word} {id} is under way ({state:word}), and what is under way is not forgotten; try again once it has "
-        "ended (see `deskbridge trace`)",
+        "ended (see `deskbridge ticket history`)",
         article="KB-WORK-002",
     )
     LINK_FOR_A_PERSON = Message(
         "link_for_a_person",
-        "{kind:word} {id} waits for a person; decide on it with `deskbridge resolve` (see `deskbridge held`)",
+        "{kind:word} {id} waits for a person; decide on it with `deskbridge hold resolve` (see `deskbridge hold list`)",
         article="KB-WORK-002",
     )
     TIME_ENTRY_UNKNOWN = Message(
         "time_entry_unknown",
-        "ticket task {task_id} has no time entry (see `deskbridge misattributed`)",
+        "ticket task {task_id} has no time entry (see `deskbridge author list`)",
         article="KB-WORK-005",
     )
     LOGGING_EVENT_PRUNED = Message(
@@ -383,7 +383,7 @@ class Refusal(Code, article=WRONG_ASKED):
     HOURS_OF_SOMEBODY_UNKNOWN = Message(
         "hours_of_somebody_unknown",
         "the hours are those of helpdesk user {helpdesk_user_id}, who is nobody on the tracker yet: say "
-        "who they are (`deskbridge map-user`), then try again",
+        "who they are (`deskbridge user map`), then try again",
         article="KB-WORK-005",
     )
     AUTHOR_REFUSED = Message(
@@ -399,7 +399,7 @@ class Refusal(Code, article=WRONG_ASKED):
     DATA_STILL_NEEDED = Message(
         "data_still_needed",
         "what names this person is not done yet in {tickets} of the tickets ({examples}): wait until "
-        "`deskbridge events --state pending` and `deskbridge held` show them no more, then forget",
+        "`deskbridge event list --state pending` and `deskbridge hold list` show them no more, then forget",
         article="KB-COMMAND-004",
     )
     RESTORED_IN_FUTURE = Message(
@@ -441,35 +441,35 @@ class Refusal(Code, article=WRONG_ASKED):
     SAMPLE_NOT_LINKED = Message(
         "sample_not_linked",
         "entity {entity_id} is not linked, so a sample of it would not be sent: "
-        "`deskbridge link entity {entity_id} TRACKER_PROJECT_ID`",
+        "`deskbridge mapping add entity {entity_id} REDMINE_PROJECT_ID`",
     )
     SAMPLE_WAITS = Message(
         "sample_waits",
         "the sample is not done after {seconds:g} s: {because}; see `deskbridge doctor`, then remove the sample with "
-        "`deskbridge send --sample --clean-up`",
+        "`deskbridge event send --sample --clean-up`",
         article="KB-WORK-001",
     )
     SAMPLE_UNDER_WAY = Message(
         "sample_under_way",
         "sample {id} is not removed yet, since whether its {kind:noun} exists is not known; repeat "
-        "`deskbridge send --sample --clean-up` in a minute",
+        "`deskbridge event send --sample --clean-up` in a minute",
         article="KB-WORK-001",
     )
     SAMPLE_AT_WORK = Message(
         "sample_at_work",
         "sample {id} is not removed yet, since a worker or another command works on it; repeat "
-        "`deskbridge send --sample --clean-up` in a minute",
+        "`deskbridge event send --sample --clean-up` in a minute",
         article="KB-WORK-001",
     )
     SAMPLE_UNMARKED = Message(
         "sample_unmarked",
         "issue #{issue_id} of sample {id} is not deleted, since neither its subject nor its description says "
-        "“{mark}”; look at it, delete it on the tracker, then repeat `deskbridge send --sample --clean-up`",
+        "“{mark}”; look at it, delete it on the tracker, then repeat `deskbridge event send --sample --clean-up`",
     )
     SAMPLE_IN_USE = Message(
         "sample_in_use",
         "issue #{issue_id} of sample {id} is not deleted, since there is time of other people on it, or an issue below "
-        "it; move that away, then repeat `deskbridge send --sample --clean-up`",
+        "it; move that away, then repeat `deskbridge event send --sample --clean-up`",
     )
 
 

@@ -60,13 +60,13 @@ class What(Code):
     PERSON_NOT_ACTIVE = Message(
         "person_not_active",
         "{login} is no active user of the tracker; asked as the administrator",
-        why="{because}. Unlock {login} on the tracker, or say who it is with `deskbridge map-user`.",
+        why="{because}. Unlock {login} on the tracker, or say who it is with `deskbridge user map`.",
         article="KB-SETUP-006",
     )
     PERSON_DELETED = Message(
         "person_deleted",
         "{login} was deleted on the tracker; asked as the administrator",
-        why="{because}. Say who it is with `deskbridge map-user`.",
+        why="{because}. Say who it is with `deskbridge user map`.",
         article="KB-SETUP-006",
     )
     REFUSED_TO_ANYBODY = Message(
@@ -118,7 +118,8 @@ class What(Code):
     MEMBERSHIP_WITHHELD = Message(
         "membership_withheld",
         "{login} was not made a member",
-        why="only people whom somebody has confirmed are made members (membership_for): `deskbridge users --confirm`",
+        why="only people whom somebody has confirmed are made members (membership_for): "
+        "`deskbridge user list --confirm`",
         article="KB-SETUP-003",
     )
     TEMPLATE_ROLES_REFUSED = Message(
@@ -197,7 +198,7 @@ class What(Code):
     DOUBT_HELD = Message(
         "doubt_held",
         "In doubt whether the {kind:noun} was created",
-        why="{because}. The policy is hold: a person decides (`deskbridge held`).",
+        why="{because}. The policy is hold: a person decides (`deskbridge hold list`).",
         article="KB-WORK-002",
     )
     CREATION_FOUND = Message(
@@ -224,7 +225,7 @@ class What(Code):
     LATE_AND_TWICE = Message(
         "late_and_twice",
         "{kind:noun} #{tracker_id} came late: possibly created twice",
-        why="`deskbridge held`",
+        why="`deskbridge hold list`",
         article="KB-WORK-002",
     )
     OWNER_ANSWERED = Message(
@@ -235,7 +236,7 @@ class What(Code):
     ISSUE_WENT_AWAY = Message(
         "issue_went_away",
         "Issue #{issue_id} is gone",
-        why="it was deleted on the tracker; a person decides: `deskbridge held`",
+        why="it was deleted on the tracker; a person decides: `deskbridge hold list`",
         article="KB-WORK-002",
     )
 
@@ -321,9 +322,9 @@ class Actor(Code):
 class Which(Code):
     """What a person replayed, or what was linked: within a step or a change."""
 
-    EVENTS_NAMED = Message("events_named", "`deskbridge replay {events: }`[ and {more} more]")
-    EVENTS_OF_STATE = Message("events_of_state", "`deskbridge replay --state {state}`")
-    EVENTS_OF_CODE = Message("events_of_code", "`deskbridge replay --state {state} --code {code}`")
+    EVENTS_NAMED = Message("events_named", "`deskbridge event replay {events: }`[ and {more} more]")
+    EVENTS_OF_STATE = Message("events_of_state", "`deskbridge event replay --state {state}`")
+    EVENTS_OF_CODE = Message("events_of_code", "`deskbridge event replay --state {state} --code {code}`")
     EVENTS_MATCHING = Message(
         "events_matching",
         "every {state:word} event that matches[, {kind}][, ticket {ticket_id}][, {code}][, {cause}]"

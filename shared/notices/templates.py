@@ -225,7 +225,7 @@ class TemplateRefusal(Code, article=WRONG_ASKED):
     )
     NOTHING_LINKED_YET = Message(
         "nothing_linked_yet",
-        "nothing is linked yet, so no tracker project is known: `deskbridge link`, or name an event",
+        "nothing is linked yet, so no tracker project is known: `deskbridge mapping add`, or name an event",
     )
     EVENT_WITHOUT_TASK = Message(
         "event_without_task", "event {event_id} is about no ticket task, so no time is logged for it"

@@ -96,7 +96,7 @@ class Settings(BaseSettings):
     glpi_webhook_secrets: SecretList = Field(
         default=(),
         description=(
-            "Secrets of GLPI's own webhooks as they are typed there, without commas (`deskbridge make-token`); "
+            "Secrets of GLPI's own webhooks as they are typed there, without commas (`deskbridge secret token`); "
             "each of 16 bytes at least; several while one is rotated. None: their addresses answer 404"
         ),
     )
@@ -128,7 +128,7 @@ class Settings(BaseSettings):
         default=(),
         description=(
             "Comma-separated bearer tokens of the console's API that may do everything (`deskbridge "
-            "make-token`); several while you rotate them; each of 16 bytes at least. Beside them are "
+            "secret token`); several while you rotate them; each of 16 bytes at least. Beside them are "
             "those that are kept in the database, with a name and less rights (`deskbridge account "
             "token`)"
         ),
@@ -275,7 +275,7 @@ class Settings(BaseSettings):
     )
     correct_authors: bool = Field(
         default=False,
-        description="Let `deskbridge correct-author` change whose a time entry is that was logged before",
+        description="Let `deskbridge author correct` change whose a time entry is that was logged before",
     )
     log_format: Literal["console", "json"] | None = Field(
         default=None, description="`console` or `json`; console on a terminal, else JSON"

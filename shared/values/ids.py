@@ -8,7 +8,7 @@ from typing import TypeGuard
 LARGEST = 2**63 - 1
 """The largest integer that the database keeps (BIGINT); JSON and Python know larger ones."""
 SAMPLES = 2**48
-"""How many of the largest ids are reserved for `deskbridge send --sample`: no helpdesk gives one of them."""
+"""How many of the largest ids are reserved for `deskbridge event send --sample`: no helpdesk gives one of them."""
 MOST_DIGITS = len(str(LARGEST))
 
 
@@ -30,7 +30,7 @@ def read_id(text: str) -> int | None:
 
 
 def is_sample(number: int) -> bool:
-    """Tell whether an id is one of those that only `deskbridge send --sample` gives."""
+    """Tell whether an id is one of those that only `deskbridge event send --sample` gives."""
     return LARGEST - SAMPLES < number <= LARGEST
 
 

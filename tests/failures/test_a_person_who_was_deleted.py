@@ -37,12 +37,12 @@ def test_a_person_who_is_deleted_while_events_wait_is_called_deleted_and_map_use
     people, wrong, lost = of(stage, "people", "authors")
     assert people.found.code == SetupFinding.PEOPLE_DELETED
     assert "the tracker user of a helpdesk user was deleted: 7 (alice@example.test)" in people.what
-    assert people.todo == "`deskbridge map-user HELPDESK_USER_ID TRACKER_USER_ID`", "one step"
+    assert people.todo == "`deskbridge user map GLPI_USER_ID REDMINE_USER_ID`", "one step"
     assert (wrong.found.code, lost.found.code) == (WorkFinding.AUTHORS_WRONG, WorkFinding.AUTHORS_DELETED)
     assert "(the newest: tickets 4711)" in lost.what
     assert lost.todo.startswith(people.todo)
-    assert f"`deskbridge correct-author TASK_ID` for the hours (ticket tasks {older})" in lost.todo
-    (listed,) = shell.ask("misattributed")
+    assert f"`deskbridge author correct TASK_ID` for the hours (ticket tasks {older})" in lost.todo
+    (listed,) = shell.ask("author", "list")
     assert (listed["code"], listed["id"]) == (Misattribution.PERSON_DELETED, 650)
     trace, events = stage.trace(), stage.events()
     assert What.PERSON_DELETED in trace.codes
@@ -55,13 +55,13 @@ def test_a_person_who_is_deleted_while_events_wait_is_called_deleted_and_map_use
 
 def heal(stage: Stage, shell: Shell, tasks: tuple[int, ...]) -> None:
     """Say who does the work now, and give them the hours."""
-    shell.do("map-user", str(OF_ALICE), str(BOB))
+    shell.do("user", "map", str(OF_ALICE), str(BOB))
     connect = Connector(stage.bridge.store, Vault(stage.bridge.settings.secret_keys)).connect
     for task_id in tasks:
         assert correct_author(stage.bridge.store, connect, task_id).login == "bob"
     assert of(stage, "people", "authors") == []
     assert stage.work() == EventState.DONE
-    assert shell.ask("misattributed") == []
+    assert shell.ask("author", "list") == []
 
 
 def test_a_locked_person_is_not_called_deleted(stage: Stage) -> None:

@@ -84,8 +84,8 @@ def test_a_status_that_no_role_may_set_is_failed_and_named_and_given_after_the_f
 
     assert stage.bridge.forward(ticket_event(701, of_ticket=ticket(status=5))) == [EventState.FAILED]
     stage.tracker.settings(closed_moves=[])
-    replayed = shell.do("replay", "--state", "failed", "--code", "status_not_taken")
-    assert "2 events of 1 ticket will be worked on again" in replayed
+    replayed = shell.do("event", "replay", "--state", "failed", "--code", "status_not_taken")
+    assert "2 events of 1 ticket will be processed again" in replayed
     stage.bridge.hurry()
     stage.bridge.sync()
     assert status(stage) == RESOLVED
@@ -116,9 +116,9 @@ def test_a_status_that_is_due_without_an_event_is_named_too_and_given_after_the_
         assert Detail.STATUS_NOT_TAKEN in told.codes, told.text
         assert "no change from there to 2 (In Progress)" in told.text
     event_id = last_event(stage).id
-    assert f"deskbridge replay {event_id}" in stage.doctor().text
+    assert f"deskbridge event replay {event_id}" in stage.doctor().text
     stage.tracker.settings(closed_moves=[])
-    shell.do("replay", str(event_id))
+    shell.do("event", "replay", str(event_id))
     stage.bridge.sync()
     assert status(stage) == IN_PROGRESS
     assert stage.doctor().codes.isdisjoint({WorkFinding.STATUSES_NOT_GIVEN, Detail.STATUS_NOT_TAKEN})

@@ -1,4 +1,4 @@
-"""What `deskbridge trace` and `events` say of a ticket that failed, waits, or was sent in another name."""
+"""What `deskbridge ticket history` and `event list` say of a ticket that failed, waits, or was sent in another name."""
 
 from __future__ import annotations
 
@@ -190,4 +190,4 @@ def test_nothing_linked_says_how_to_link_and_replay(stage: Stage) -> None:
     assert stage.work() == EventState.SKIPPED
     told = stage.trace()
     assert Reason.NO_LINK in told.codes
-    assert "deskbridge link" in told.text
+    assert "deskbridge mapping add" in told.text

@@ -217,7 +217,7 @@ FAILURES = [
     Failure(
         "a linked project was deleted",
         lambda stage: stage.bridge.link(LinkKind.ENTITY, 9, 99), TrackerFinding.LINKED_PROJECT_GONE,
-        "deskbridge unlink entity 9", ("closed", "archived"),
+        "deskbridge mapping remove entity 9", ("closed", "archived"),
         lambda stage: stage.bridge.link(LinkKind.ENTITY, 9, 1),
     ),
     Failure(
@@ -318,11 +318,11 @@ FAILURES = [
         both(
             lambda stage: map_user(stage.bridge.store, 77, 6), patch("users", 6, status=3), seen(None),
         ),
-        SetupFinding.PEOPLE_LOCKED, "map-user", ("no active tracker user",), patch("users", 6, status=1),
+        SetupFinding.PEOPLE_LOCKED, "user map", ("no active tracker user",), patch("users", 6, status=1),
     ),
     Failure(
         "a technician is nobody on the tracker",
-        seen("nobody@example.test"), SetupFinding.PEOPLE_UNKNOWN, "map-user", ("locked",),
+        seen("nobody@example.test"), SetupFinding.PEOPLE_UNKNOWN, "user map", ("locked",),
         lambda stage: map_user(stage.bridge.store, 77, 6),
     ),
     Failure(
@@ -346,7 +346,7 @@ FAILURES = [
         locked_redis, ServiceFinding.REDIS_REFUSES, "DESKBRIDGE_REDIS_URL", ("cannot be reached", "no sign of life"),
         open_redis,
     ),
-    Failure("nothing is linked", nobody_linked, TrackerFinding.NOTHING_LINKED, "deskbridge link entity"),
+    Failure("nothing is linked", nobody_linked, TrackerFinding.NOTHING_LINKED, "deskbridge mapping add entity"),
     Failure(
         "the memory of Redis is full",
         full_redis, ServiceFinding.REDIS_FULL, "raise `maxmemory`", ("no sign of life",), roomy_redis,

@@ -14,13 +14,13 @@ import pytest
 from tests.support.nursery import Nursery
 
 COMMANDS = [
-    ["events"],
-    ["trace", "4711"],
-    ["held"],
-    ["links"],
+    ["event", "list"],
+    ["ticket", "history", "4711"],
+    ["hold", "list"],
+    ["mapping", "list"],
     ["config", "show"],
     ["doctor"],
-    ["replay", "--state", "failed"],
+    ["event", "replay", "--state", "failed"],
 ]
 
 

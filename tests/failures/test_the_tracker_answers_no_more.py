@@ -225,6 +225,6 @@ def test_while_what_is_created_is_held_no_page_says_that_everything_else_is_forw
     assert "1 issue or time entry may exist already" in said(pages, "/console")
     assert told(stage.findings(), "on the way").status == "failure"
     front.rule = passes
-    shell.do("resolve", "ticket", "4711", "--create-again")
+    shell.do("hold", "resolve", "ticket", "4711", "--create-again")
     go_on(stage)
     assert told(stage.findings(), "on the way").found.code == WorkFinding.CREATIONS_ANSWERED

@@ -53,7 +53,14 @@ def test_migrations_that_are_behind_are_named_by_every_command_and_process_and_m
     assert done.exit_code == 1
     assert words in done.stdout
     assert "start `deskbridge" not in done.stdout.partition(words)[0], "before it nothing starts"
-    for typed in (("events",), ("trace", "4711"), ("held",), ("users",), ("config", "show"), ("replay", "1")):
+    for typed in (
+        ("event", "list"),
+        ("ticket", "history", "4711"),
+        ("hold", "list"),
+        ("user", "list"),
+        ("config", "show"),
+        ("event", "replay", "1"),
+    ):
         assert words in shell.fail(*typed)
     settings = stage.bridge.settings.model_copy(update={"database_url": SecretStr(str(old.engine.url))})
     with pytest.raises(SettingsError) as refused:
@@ -115,7 +122,7 @@ def test_a_project_that_the_tracker_fails_on_is_named_and_read_once_it_is_mended
     with Front(stage.tracker.base_url).running() as front:
         stage.bridge.configure(base_url=front.address)
         front.rule = page(500, path=path)
-        failed = shell.fail("sync-metadata")
+        failed = shell.fail("metadata", "sync")
         assert f"GET {path} answered 500" in failed
         (found,) = [one for one in stage.findings() if one.check == "metadata"]
         assert (found.status, found.found.code) == ("warning", SetupFinding.METADATA_NOT_READ)

@@ -66,15 +66,15 @@ def test_two_users_with_one_address_are_named_and_map_user_heals(
     assert (found.status, found.found.code) == ("warning", finding)
     assert named in found.what
     assert "have no active tracker user" not in found.what
-    assert found.todo == "`deskbridge map-user HELPDESK_USER_ID TRACKER_USER_ID`", "one step"
+    assert found.todo == "`deskbridge user map GLPI_USER_ID REDMINE_USER_ID`", "one step"
     for ask in (stage.events, stage.trace):
         assert match in ask().codes
         assert words in ask().text
-        assert "`deskbridge map-user`" in ask().text
-    wrong = shell.ask("misattributed")
+        assert "`deskbridge user map`" in ask().text
+    wrong = shell.ask("author", "list")
     assert {one["code"] for one in wrong} == {Misattribution.NOT_MATCHED}
-    assert all(words in one["reason"] and "`deskbridge map-user`" in one["todo"] for one in wrong), wrong
-    (user,) = [one for one in shell.ask("users") if one["helpdesk_user_id"] == 7]
+    assert all(words in one["reason"] and "`deskbridge user map`" in one["todo"] for one in wrong), wrong
+    (user,) = [one for one in shell.ask("user", "list") if one["helpdesk_user_id"] == 7]
     assert words in user["why"]
     for page in ("/console/tickets/4711", "/console/people"):
         assert words.casefold() in pages.open(page).casefold()
@@ -87,9 +87,9 @@ def test_two_users_with_one_address_are_named_and_map_user_heals(
 def heal(stage: Stage, shell: Shell, todo: str) -> None:
     """Say who it is, and see that hours are in that name, and that what went out before can be given to them."""
     (command,) = re.findall(r"`deskbridge (.+?)`", todo)
-    typed = command.replace("HELPDESK_USER_ID", "7").replace("TRACKER_USER_ID", str(BOB))
+    typed = command.replace("GLPI_USER_ID", "7").replace("REDMINE_USER_ID", str(BOB))
     shell.do(*shlex.split(typed))
     assert [one.found.code for one in people(stage)] == [SetupFinding.PEOPLE_KNOWN]
-    before = len(shell.ask("misattributed"))
+    before = len(shell.ask("author", "list"))
     assert stage.work() == EventState.DONE
-    assert len(shell.ask("misattributed")) == before, "nothing more in another name"
+    assert len(shell.ask("author", "list")) == before, "nothing more in another name"

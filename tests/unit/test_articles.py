@@ -31,7 +31,7 @@ ANOTHER_PROGRAMS = {
 }  # fmt: skip
 """What Redmine, GLPI or PostgreSQL shows."""
 OUR_OWN = {"Back up and restore", "Recovering"}
-"""A guide, and what `deskbridge events` prints."""
+"""A guide, and what `deskbridge event list` prints."""
 LONGEST = 25
 """Words of a sentence; what it quotes counts as one."""
 

@@ -81,12 +81,12 @@ def test_what_was_expected_is_named(name: str, value: object, faults: list[tuple
 @pytest.mark.parametrize(
     ("typed", "told"),
     [
-        (("link", "entity", "abc", "12"), "Invalid value for 'ID': expected a whole number"),
-        (("events", "--ticket", "1.5"), "Invalid value for '--ticket': expected a whole number"),
-        (("trace", "0"), "Invalid value for 'TICKET_ID': expected 1 or more"),
+        (("mapping", "add", "entity", "abc", "12"), "Invalid value for 'ID': expected a whole number"),
+        (("event", "list", "--ticket", "1.5"), "Invalid value for '--ticket': expected a whole number"),
+        (("ticket", "history", "0"), "Invalid value for 'TICKET_ID': expected 1 or more"),
         (("producer", "--port", "99999"), "Invalid value for '--port': expected 65535 or less"),
-        (("replay", "1", "x"), "Invalid value for 'EVENT_ID': expected a whole number"),
-        (("events", "--state", "bogus"), "'bogus' is not one of 'pending'"),
+        (("event", "replay", "1", "x"), "Invalid value for 'EVENT_ID': expected a whole number"),
+        (("event", "list", "--state", "bogus"), "'bogus' is not one of 'pending'"),
     ],
 )
 @pytest.mark.parametrize("as_json", [False, True])

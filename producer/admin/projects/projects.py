@@ -114,7 +114,7 @@ class ProjectForms:
         keep_category: bool = True,
         replay: bool = False,
     ) -> Made:
-        """Create a project and link to it, as `link` does; a repeat finds what the first one made.
+        """Create a project and link to it, as `mapping add` does; a repeat finds what the first one made.
 
         Args:
             kind: what the form is for.

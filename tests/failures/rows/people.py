@@ -30,13 +30,13 @@ def people_read(stage: Stage) -> None:
 
 def is_bob(stage: Stage) -> None:
     """Say who it is, and give him the hours that were logged as the API user."""
-    stage.shell.do("map-user", str(OF_ALICE), str(BOB))
+    stage.shell.do("user", "map", str(OF_ALICE), str(BOB))
     corrected(stage)
 
 
 def bob_does_it(stage: Stage) -> None:
     """Say who does the work now, and give him all hours of the person who was deleted."""
-    stage.shell.do("map-user", str(OF_ALICE), str(BOB))
+    stage.shell.do("user", "map", str(OF_ALICE), str(BOB))
     corrected(stage, OLDER_TASK, 601, stage.tasks)
 
 
@@ -44,12 +44,12 @@ def corrected(stage: Stage, *tasks: int) -> None:
     """Give hours to whom they belong; by default the newest."""
     stage.patched.setenv("DESKBRIDGE_CORRECT_AUTHORS", "1")
     for task_id in tasks or (stage.tasks,):
-        stage.shell.do("correct-author", str(task_id))
+        stage.shell.do("author", "correct", str(task_id))
 
 
 def role_mended(stage: Stage) -> None:
     """Give the role the right that the list of them names, and the hours to the person."""
-    assert "ole Developer lacks the right *Log spent time*" in stage.shell.ask("misattributed")[0]["todo"]
+    assert "ole Developer lacks the right *Log spent time*" in stage.shell.ask("author", "list")[0]["todo"]
     stage.tracker.patch("roles", DEVELOPER, permissions=MAY)
     corrected(stage)
 
@@ -67,10 +67,10 @@ def of_nobody(stage: Stage) -> None:
 
 def named_in_glpi(stage: Stage) -> None:
     """Have GLPI name who does the work, as the list says: from then on nothing more is the API user's."""
-    assert "in GLPI" in stage.shell.ask("misattributed")[0]["todo"]
-    before = len(stage.shell.ask("misattributed"))
+    assert "in GLPI" in stage.shell.ask("author", "list")[0]["todo"]
+    before = len(stage.shell.ask("author", "list"))
     stage.work()
-    assert len(stage.shell.ask("misattributed")) == before
+    assert len(stage.shell.ask("author", "list")) == before
 
 
 def deleted_meanwhile(stage: Stage) -> None:
@@ -112,7 +112,7 @@ ROWS: list[Row | Prevented] = [
         both(patch("users", BOB, mail="Alice@example.test"), people_read),
         EventState.DONE,
         doctor="whose e-mail several tracker users have: 7 (alice@example.test",
-        step="`deskbridge map-user HELPDESK_USER_ID TRACKER_USER_ID`",
+        step="`deskbridge user map GLPI_USER_ID REDMINE_USER_ID`",
         heal=is_bob,
         events="several tracker users have the e-mail of helpdesk user 7: 5 (alice), 6 (bob)",
         history="several tracker users have the e-mail of helpdesk user 7: 5 (alice), 6 (bob)",
@@ -126,7 +126,7 @@ ROWS: list[Row | Prevented] = [
         both(with_an_issue, patch("roles", DEVELOPER, permissions=MAY_NOT_LOG)),
         EventState.DONE,
         doctor=ANOTHER,
-        step="`deskbridge misattributed`",
+        step="`deskbridge author list`",
         heal=role_mended,
         events="sent as the administrator, since alice was refused",
         history="ole Developer lacks the right *Log spent time*",
@@ -168,7 +168,7 @@ ROWS: list[Row | Prevented] = [
         nothing_to_do,
         EventState.DONE,
         doctor=ANOTHER,
-        step="`deskbridge misattributed`",
+        step="`deskbridge author list`",
         heal=named_in_glpi,
         events="the helpdesk names nobody",
         history="the helpdesk names nobody",
@@ -191,7 +191,7 @@ ROWS: list[Row | Prevented] = [
         lambda stage: stage.work(),
         EventState.DONE,
         doctor="the tracker user of a helpdesk user was deleted: 7 (alice@example.test)",
-        step="`deskbridge map-user HELPDESK_USER_ID TRACKER_USER_ID`",
+        step="`deskbridge user map GLPI_USER_ID REDMINE_USER_ID`",
         heal=bob_does_it,
         events="alice was deleted on the tracker",
         history="alice was deleted on the tracker",

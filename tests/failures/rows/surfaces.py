@@ -40,13 +40,13 @@ def doctor(stage: Stage) -> str:
 
 
 def events(stage: Stage) -> str:
-    """Type `deskbridge events`."""
-    return sentences(stage.shell.type("events", "--json"))
+    """Type `deskbridge event list`."""
+    return sentences(stage.shell.type("event", "list", "--json"))
 
 
 def history(stage: Stage) -> str:
-    """Type `deskbridge trace 4711`."""
-    return sentences(stage.shell.type("trace", "4711", "--json"))
+    """Type `deskbridge ticket history 4711`."""
+    return sentences(stage.shell.type("ticket", "history", "4711", "--json"))
 
 
 def overview(stage: Stage) -> str:

@@ -64,20 +64,20 @@ def held_for_long(stage: Stage) -> None:
 
 def decided(stage: Stage) -> None:
     """Type what the list of what is held says."""
-    assert "deskbridge resolve KIND ID --create-again" in stage.shell.do("held")
-    stage.shell.do("resolve", "ticket", "4711", "--create-again")
+    assert "deskbridge hold resolve KIND ID --create-again" in stage.shell.do("hold", "list")
+    stage.shell.do("hold", "resolve", "ticket", "4711", "--create-again")
 
 
 def project_fails(stage: Stage) -> None:
     """Have the tracker fail at one project whenever the metadata is read."""
     in_front(lambda _: page(500, path=CATEGORIES))(stage)
-    stage.shell.fail("sync-metadata")
+    stage.shell.fail("metadata", "sync")
 
 
 def project_mended(stage: Stage) -> None:
     """Mend the tracker, and read the metadata."""
     stage.front.rule = passes
-    stage.shell.do("sync-metadata")
+    stage.shell.do("metadata", "sync")
 
 
 def solved(stage: Stage) -> None:
@@ -149,7 +149,7 @@ ROWS: list[Row | Prevented] = [
         category_gone,
         EventState.FAILED,
         doctor="has no issue category 2",
-        step="`deskbridge link entity 3 1 --category …`",
+        step="`deskbridge mapping add entity 3 1 --category …`",
         heal="link entity 3 1 --category 1",
         everywhere="issue category 2",
         told_before=True,
@@ -171,7 +171,7 @@ ROWS: list[Row | Prevented] = [
         issue_deleted,
         EventState.HELD,
         doctor="waits for a decision",
-        step="`deskbridge held`",
+        step="`deskbridge hold list`",
         heal=decided,
         events="no longer exists",
         history="no longer exists",
@@ -264,7 +264,7 @@ ROWS: list[Row | Prevented] = [
         settings(closed_moves=[[NEW, RESOLVED], [IN_PROGRESS, RESOLVED]]),
         EventState.FAILED,
         doctor="still has the status 2 (In Progress): no change from there to 3 (Resolved)",
-        step="fix it, then `deskbridge replay",
+        step="fix it, then `deskbridge event replay",
         heal=workflow_mended,
         everywhere="still has the status 2 (In Progress): no change from there to 3 (Resolved)",
         arrives=solved,

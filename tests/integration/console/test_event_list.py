@@ -97,7 +97,7 @@ def test_a_row_says_what_it_is_about_and_its_sentence_names_no_command(
     assert "Entity and project not linked" in page
     assert "Hugo Bernard" in page
     assert "=VPN" in page
-    assert "deskbridge link" not in page, "a page does it"
+    assert "deskbridge mapping add" not in page, "a page does it"
     assert "/console/links/entity/77?back=%2Fconsole%2Fevents%3Fplace%3Dentity%253A77" in visitor.page
 
 

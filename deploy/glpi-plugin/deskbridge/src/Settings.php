@@ -146,7 +146,7 @@ final class Settings
         }
         $secret = $values['secret'] ?? null;
         if ($secret !== null && strlen(Signature::key($secret)) < self::SHORTEST_SECRET) {
-            $faults[] = __('The secret must be what "deskbridge make-secret" prints: whsec_ and base64.', 'deskbridge');
+            $faults[] = __('The secret must be what "deskbridge secret webhook" prints: whsec_ and base64.', 'deskbridge');
         }
         if (preg_match('/[^\x21-\x7e]/', $values['console_token'] ?? '')) {
             $faults[] = __('The token must have no blanks and no special characters.', 'deskbridge');
