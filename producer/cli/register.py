@@ -123,7 +123,7 @@ def add_commands(app: typer.Typer) -> None:
     groups = {group.name: typer.Typer(help=group.help, no_args_is_help=True) for group in GROUPS}
     for group in GROUPS:
         app.add_typer(groups[group.name], name=group.name, rich_help_panel=group.panel)
-    for one in _declared:
+    for one in sorted(_declared, key=lambda one: one.name != "list"):  # it comes first in its group
         panel = one.place if isinstance(one.place, Panel) else None
         _add(app if isinstance(one.place, Panel) else groups[one.place.name], one.name, one, panel)
         if one.was:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 def list_holds(as_json: Json = False) -> None:
     """List creations on hold that need your decision.
 
-    deskbridge cannot tell whether Redmine created these issues and time entries, or they were deleted in Redmine.
+    deskbridge cannot tell whether Redmine created these issues and time entries, or someone deleted them in Redmine.
     """
     from producer.admin.presenters import shapes
     from producer.admin.review.held import held_rows

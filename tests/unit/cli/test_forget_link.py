@@ -98,7 +98,9 @@ def test_it_asks_first_where_there_is_a_terminal(shell: Shell, monkeypatch: pyte
     assert refused.exit_code == 1
     assert "stays in Redmine" in refused.stdout
     assert row(shell, Kind.TICKET, 4711).state == LedgerState.LINKED
-    assert "Forgotten" in shell.do("ticket", "forget", "ticket", "4711", stdin="y\n")
+    assert "deskbridge forgot that ticket 4711 was linked" in shell.do(
+        "ticket", "forget", "ticket", "4711", stdin="y\n"
+    )
 
 
 def test_events_that_wait_are_left_alone(shell: Shell) -> None:

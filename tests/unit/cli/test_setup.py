@@ -290,5 +290,5 @@ def test_a_new_status_map_offers_with_a_count_to_give_what_the_old_one_gave(shel
         "config", "set", 'status_map={"2": 3}'
     )
     assert not shell.notified
-    assert "1 ticket will" in shell.do("config", "set", "--replay", 'status_map={"2": 3}')
+    assert "sends the new status of 1 ticket" in shell.do("config", "set", "--replay", 'status_map={"2": 3}')
     assert shell.notified == [4711]

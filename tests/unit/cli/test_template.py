@@ -139,7 +139,7 @@ def test_a_preview_shows_what_the_sample_gives(shell: Shell) -> None:
     assert shown["render_ms"] >= 0
     told = shell.type("template", "preview", "1")
     assert "Omitted because null: issue.category_id" in told.stdout
-    assert "issue.colour is no field that is known" in told.stderr
+    assert "issue.colour is not a known field" in told.stderr
 
 
 def test_a_text_that_is_not_kept_can_be_previewed_with_an_event(linked: Shell, tmp_path: Path) -> None:
