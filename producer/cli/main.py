@@ -101,7 +101,7 @@ def _options(
     """Take the options that belong to no command."""
 
 
-add_commands(app)
+add_commands(app, "producer.cli.commands")
 
 
 def run() -> None:

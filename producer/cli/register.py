@@ -114,12 +114,15 @@ def command(
     return declare
 
 
-def add_commands(app: typer.Typer) -> None:
-    """Import every module of commands, and add the commands and groups that they declare."""
-    from producer.cli import commands
+def add_commands(app: typer.Typer, package: str) -> None:
+    """Import every module of a package, and add the commands and groups that they declare.
 
-    for module in iter_modules(commands.__path__):
-        import_module(f"{commands.__name__}.{module.name}")
+    Args:
+        app: the program.
+        package: the name of the package. Its modules need this one, so they are found by name.
+    """
+    for module in iter_modules(import_module(package).__path__):
+        import_module(f"{package}.{module.name}")
     groups = {group.name: typer.Typer(help=group.help, no_args_is_help=True) for group in GROUPS}
     for group in GROUPS:
         app.add_typer(groups[group.name], name=group.name, rich_help_panel=group.panel)
