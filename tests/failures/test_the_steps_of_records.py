@@ -37,7 +37,7 @@ from tests.unit.cli.conftest import Shell
 
 COMMAND = re.compile(r"`deskbridge ([^`]+)`")
 TO_DO = "**What to do.**"
-REPLAY = "replay --state failed"
+REPLAY = "event replay --state failed"
 """The step that ends a hint's record; these tests type it with the hint's code."""
 
 
@@ -179,7 +179,7 @@ def test_a_project_whose_answer_was_lost_is_found_by_the_same_form(stage: Stage,
     assert commands(article(Refusal.PROJECT_IN_DOUBT)) == []
     with stage.bridge.store.database.transaction() as session:
         session.execute(update(ProjectClaim).values(settle_after=clock(-1)))
-    assert "is linked to it" in shell.do(*form)
+    assert "is mapped to it" in shell.do(*form)
 
 
 @dataclass(frozen=True)
@@ -280,7 +280,7 @@ def test_a_refused_form_is_taken_once_it_is_as_its_record_says(
 
     assert send(wrong).exit_code == 1
     assert commands(article(code)) == []
-    assert "is linked to it" in send(right).stdout
+    assert "is mapped to it" in send(right).stdout
 
 
 def test_a_role_that_is_gone_is_named_and_replaced_and_people_are_members_again(

@@ -103,8 +103,8 @@ def test_what_a_person_who_left_can_still_come_in_with_is_named_and_revoked(
     own = store.add_token("hugo-script", Right.VIEWER, "hugo")
     shared = store.add_token("scripts", Right.VIEWER)
     told = shell.do("account", "disable", "hugo")
-    assert "API tokens of hugo that are revoked: 1" in told
-    assert "API tokens of no account still let in whoever has them: scripts." in told
+    assert "1 API token of hugo was revoked" in told
+    assert "These API tokens belong to no account and stay valid: scripts." in told
     (step,) = [one for one in COMMAND.findall(told) if one.startswith("account token NAME")]
     assert [console_of.ask("GET", "/api/events", token=one).status_code for one in (own, shared)] == [
         401,
