@@ -9,7 +9,7 @@ import typer
 
 from producer.admin.presenters.moments import when
 from producer.cli.failures import WrongUsage
-from producer.cli.output import print_json, say, table, warn
+from producer.cli.output import count, print_json, say, table, warn
 from producer.cli.register import Json, add, fits
 from producer.cli.services import open_services
 from shared.notices.kinds import Kind
@@ -69,10 +69,12 @@ def held(as_json: Json = False) -> None:
 
 def misattributed(as_json: Json = False) -> None:
     """List issues and time entries that have another author on the tracker than was meant, and why."""
+    from producer.admin.people.misattributed import by_person
     from producer.admin.people.misattributed import misattributed as find
 
     with open_services() as services:
         found = find(services.store)
+        people = [] if as_json else by_person(services.store).people
     if as_json:
         print_json(found)
     elif not found:
@@ -90,28 +92,69 @@ def misattributed(as_json: Json = False) -> None:
             for one in found
         ]
         table(("What", "Is", "By tracker user", "Since", "Why", "What to do"), cells)
-        say("", "Hours are given to whom they were meant for with `deskbridge correct-author TASK_ID`.")
+        totals = [
+            (
+                one.name or "(GLPI names nobody)",
+                one.helpdesk_user_id,
+                one.issues,
+                f"{one.hours:.2f}",
+                when(one.since),
+                one.person.login if one.person else None,
+            )
+            for one in people
+        ]
+        table(("Person", "GLPI user", "Issues", "Hours", "Since", "Redmine user"), totals)
+        say("`deskbridge correct-author --user GLPI_USER_ID` gives a mapped person all of their hours.")
 
 
 def correct_author(
     task_id: Annotated[
-        int, typer.Argument(metavar="TASK_ID", min=1, callback=fits, help="The ticket task's id.")
-    ],
+        int | None, typer.Argument(metavar="[TASK_ID]", min=1, callback=fits, help="The ticket task's id.")
+    ] = None,
+    user: Annotated[
+        int | None,
+        typer.Option(
+            "--user",
+            metavar="GLPI_USER_ID",
+            min=1,
+            callback=fits,
+            help="All hours of this GLPI user under another name.",
+        ),
+    ] = None,
 ) -> None:
-    """Give a ticket task's hours on the tracker to whom they were meant for (see `misattributed`).
+    """Give hours in Redmine to the person they were meant for (see `misattributed`).
 
-    An issue keeps its author: the tracker lets nobody change it. DESKBRIDGE_CORRECT_AUTHORS=1 allows this command.
+    An issue keeps its author, because Redmine ignores a change. `deskbridge config set correct_authors=true` allows
+    this command.
     """
     from producer.admin.people.correction import correct_author as carry_out
 
+    if (task_id is None) == (user is None):
+        raise WrongUsage("give either TASK_ID or --user")
     with open_services() as services:
-        if not services.settings.correct_authors:
-            raise WrongUsage(
-                "authors are not changed on the tracker unless DESKBRIDGE_CORRECT_AUTHORS=1 is set: it writes to what "
-                "was logged before"
-            )
-        done = carry_out(services.store, services.connector.connect, task_id)
+        if user is not None:
+            _give_all(services, user)
+            return
+        done = carry_out(services.store, services.connector.connect, task_id or 0)
     say(f"Time entry #{done.time_entry_id} is {done.login}'s now (see `deskbridge trace {done.ticket_id}`).")
+
+
+def _give_all(services: Services, helpdesk_user_id: int) -> None:
+    """Give a person all hours that were logged under another name, and show which were refused."""
+    from producer.admin.people.correction import NotCorrected, give_hours
+    from producer.admin.people.misattributed import PERSON
+    from shared.notices.render import sentence
+
+    done = give_hours(
+        services.store, services.connector.connect, f"{PERSON}:{helpdesk_user_id}", seconds=float("inf")
+    )
+    for one in done.given:
+        say(f"Time entry #{one.time_entry_id} of ticket {one.ticket_id} is {one.login}'s now.")
+    for task_id, problem in done.refused:
+        warn(f"ticket task {task_id}: {sentence(problem)}")
+    say(f"{count(len(done.given), 'time entry', 'time entries')} corrected.")
+    if done.refused:
+        raise NotCorrected(done.refused[0][1])
 
 
 def resolve(

@@ -12,6 +12,7 @@ from producer.admin.records.event_subjects import EventSubjects
 from producer.admin.records.people_search import PeopleSearch
 from producer.admin.records.project_claims import ProjectClaims
 from producer.admin.records.samples import Samples
+from producer.admin.records.wrong_authors import WrongAuthors
 from shared.store import transaction
 from shared.store.opening import opened
 
@@ -27,6 +28,7 @@ class Transaction(transaction.Transaction):
         self.event_subjects = EventSubjects(session)
         self.helpdesk_users = PeopleSearch(session)
         self.samples = Samples(session)
+        self.wrong_authors = WrongAuthors(session)
 
 
 class Store(transaction.Store):

@@ -37,7 +37,7 @@ SHOWN = 50
 SOON_S = 2.0
 """So long somebody waits for a reading before the page shows how far it is."""
 
-BOXES = ("verify_tls", "match_administrators", "project_activities")
+BOXES = ("verify_tls", "match_administrators", "project_activities", "correct_authors")
 PLAIN = (
     "base_url", "header_prefix", "membership_for", "private_tasks", "in_doubt_policy", "text_formatting", "spent_on",
     "done_state", *OF_SPEC,

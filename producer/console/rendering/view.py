@@ -73,6 +73,7 @@ def environment() -> Environment:
         said=_said,
         why=_why,
         many=_many,
+        hours=_hours,
         json=_json,
         exact=_exact,
         moment=_moment,
@@ -205,6 +206,11 @@ def _capital(text: Markup) -> Markup:
 
 def _many(count: int) -> str:
     return said("more than 1,000") if count > MOST_COUNTED else numeral(f"{count:,}")
+
+
+def _hours(hours: float) -> str:
+    """Return hours as people write them: at most two decimals."""
+    return numeral(f"{hours:,.2f}".rstrip("0").rstrip("."))
 
 
 def _json(value: object) -> str:
