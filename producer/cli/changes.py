@@ -49,6 +49,7 @@ def changes(
     The newest change comes first.
     """
     from producer.admin.queries.changes import SUBJECTS, Change, changes_csv, codes_of, latest_changes
+    from shared.notices.naming import naming
     from shared.store.configuration.changes import WantedChanges
 
     codes = codes_of(what)
@@ -63,6 +64,8 @@ def changes(
                 sys.stdout.write(lines)
             return
         found = latest_changes(services.store, limit=limit, wanted=wanted)
+        with naming(services.names):
+            sentences = {one.id: sentence(one.notice) for one in found}
     if as_json:
         print_json([Change.of(one) for one in found])
     elif not found:
@@ -70,5 +73,5 @@ def changes(
     else:
         table(
             ("Id", "When", "Who", "What"),
-            [(one.id, when(one.at), one.who, sentence(one.notice)) for one in found],
+            [(one.id, when(one.at), one.who, sentences[one.id]) for one in found],
         )

@@ -15,6 +15,7 @@ from producer.cli.services import open_services
 from shared.notices.render import sentence
 
 if TYPE_CHECKING:
+    from producer.admin.records.event_subjects import Subject
     from shared.notices.notice import Notice
     from shared.store.tables.journal import JournalEvent
 
@@ -79,7 +80,7 @@ def events(
     from producer.admin.backfill.recovery import is_recovering
     from producer.admin.presenters import shapes
     from producer.admin.queries.event_export import events_csv
-    from producer.admin.queries.events import latest_with_reasons, wanted_events
+    from producer.admin.queries.events import latest_events, wanted_events
     from producer.admin.records.event_search import Wanted
 
     wanted = wanted_events(
@@ -98,17 +99,23 @@ def events(
             for lines in events_csv(services, wanted):
                 sys.stdout.write(lines)
             return
-        found = latest_with_reasons(services, wanted, limit=limit)
+        found = latest_events(services, wanted, limit=limit)
         recovering = is_recovering(services.store)
     if as_json:
-        print_json([shapes.Event.of(row, why) for row, why in found])
+        print_json(
+            [
+                shapes.EventAbout.of(row, why, title=about.title, who=about.who, issue_id=about.issue_id)
+                for row, why, about in found
+            ]
+        )
         return
     if recovering:
         say("Recovering: the tracker is asked before each creation (`deskbridge recover --end` ends it).")
     if not found:
         say("No such events." if wanted != Wanted() else "No event has come in yet.")
         return
-    table(("Id", "Came in", "Event", "Ticket", "State", "Why"), [_cells(row, why) for row, why in found])
+    cells = [_cells(row, why, about) for row, why, about in found]
+    table(("Id", "Came in", "Event", "Ticket", "Who", "State", "Why"), cells)
     if len(found) == limit:
         say(f"The newest {limit}; more with --limit.")
 
@@ -150,9 +157,10 @@ def replay(
         warn(f"still cannot be read: {done.unreadable} (see `deskbridge events --state failed`)")
 
 
-def _cells(row: JournalEvent, notice: Notice | None) -> tuple[object, ...]:
+def _cells(row: JournalEvent, notice: Notice | None, about: Subject) -> tuple[object, ...]:
     why = sentence(notice) if notice else ""
     if row.state == "pending" and row.next_attempt_at:
         why = f"{why} (next attempt {when(row.next_attempt_at)})".strip()
     what = f"{row.event} {row.task_id or ''}".strip()
-    return row.id, when(row.received_at), what, row.ticket_id or "", state_text(row.state), why
+    ticket = f"{row.ticket_id or ''} {about.title}".strip()
+    return row.id, when(row.received_at), what, ticket, about.who, state_text(row.state), why

@@ -43,8 +43,9 @@ def held(as_json: Json = False) -> None:
 
     with open_services() as services:
         rows = held_rows(services.store)
+        titles = services.names.titles({row.ticket_id for _, row in rows})
     if as_json:
-        print_json([shapes.Held.of(kind, row) for kind, row in rows])
+        print_json([shapes.HeldAbout.named(kind, row, titles) for kind, row in rows])
         return
     if not rows:
         say("Nothing waits for a person.")
@@ -52,7 +53,7 @@ def held(as_json: Json = False) -> None:
     cells = [
         (
             f"{kind} {row.key}",
-            row.ticket_id,
+            f"{row.ticket_id} {titles.get(row.ticket_id, '')}".strip(),
             when(row.changed_at),
             row.reason,
             ", ".join(f"#{one}" for one in row.candidates or ()),
@@ -69,11 +70,11 @@ def held(as_json: Json = False) -> None:
 
 def misattributed(as_json: Json = False) -> None:
     """List issues and time entries that have another author on the tracker than was meant, and why."""
-    from producer.admin.people.misattributed import by_person
+    from producer.admin.people.misattributed import by_person, with_names
     from producer.admin.people.misattributed import misattributed as find
 
     with open_services() as services:
-        found = find(services.store)
+        found = with_names(services.names, find(services.store))
         people = [] if as_json else by_person(services.store).people
     if as_json:
         print_json(found)
@@ -84,7 +85,7 @@ def misattributed(as_json: Json = False) -> None:
             (
                 f"{one.kind} {one.key}",
                 f"{Kind(one.kind).noun} #{one.tracker_id}",
-                one.author_id,
+                f"{one.author_id} ({one.author})" if one.author else one.author_id,
                 when(one.since),
                 one.reason,
                 one.todo,

@@ -83,23 +83,30 @@ def users(
     These are the users that events have named, or that were mapped by hand. Those without a match come first: what
     they do is done by the administrator until they are mapped. A match by e-mail is new until it is confirmed.
     """
-    from producer.admin.people.people import confirm_matches, user_map
+    from producer.admin.people.people import confirm_matches, user_map, with_names
 
     with open_services() as services:
         if confirm or confirm_all:
             found = confirm_matches(services.store, None if confirm_all else confirm)
         else:
             found = user_map(services.store)
+        found = with_names(services.names, found)
     if as_json:
         print_json(found)
     elif not found:
         say("No event has named anybody yet.")
     else:
         rows = [
-            (one.helpdesk_user_id, one.email, one.login, f"new: {one.why}" if one.new else one.why)
+            (
+                one.helpdesk_user_id,
+                one.name if one.name != one.email else None,
+                one.email,
+                f"{one.login} ({one.tracker_name})" if one.login else None,
+                f"new: {one.why}" if one.new else one.why,
+            )
             for one in found
         ]
-        table(("Helpdesk user", "E-mail", "Tracker user", "Why"), rows)
+        table(("Helpdesk user", "Name", "E-mail", "Tracker user", "Why"), rows)
 
 
 def sync_metadata(as_json: Json = False) -> None:

@@ -9,6 +9,7 @@ from typing import Annotated, Any
 
 from pydantic import AfterValidator, AwareDatetime
 
+from producer.admin.names import Names
 from producer.admin.presenters.shapes import Reasoned, reason_json
 from producer.admin.records.transaction import Store, Transaction
 from producer.admin.records.wrong_authors import NEWEST, Counted
@@ -28,7 +29,8 @@ PERSON, LOGIN, NOBODY = "person", "login", "nobody"
 class WrongAuthor(Reasoned):
     """An issue or a time entry that has another author on the tracker than was meant.
 
-    `helpdesk_user_id`: who was meant, if GLPI named anybody. `hours`: of a time entry, if they are known.
+    `helpdesk_user_id`: who was meant, if GLPI named anybody. `hours`: of a time entry, if they are known. `author` and
+    `person`: what they are called, if that is known.
     """
 
     kind: Annotated[str, AfterValidator(Kind)]
@@ -36,7 +38,9 @@ class WrongAuthor(Reasoned):
     ticket_id: int
     tracker_id: int
     author_id: int | None
+    author: str | None = None
     helpdesk_user_id: int | None
+    person: str | None = None
     hours: float | None
     since: AwareDatetime
     reason: str
@@ -109,6 +113,19 @@ def misattributed(store: Store, *, limit: int | None = None, below: Place | None
     """
     with store.transaction() as tx:
         return _shown(tx, tx.misattributed.find(limit=limit, below=below))
+
+
+def with_names(names: Names, found: Iterable[WrongAuthor]) -> list[WrongAuthor]:
+    """Return what has another author with what its author, and who was meant, are called."""
+    return [
+        one.model_copy(
+            update={
+                "author": names.name("user", one.author_id) if one.author_id else None,
+                "person": names.name("person", one.helpdesk_user_id) if one.helpdesk_user_id else None,
+            }
+        )
+        for one in found
+    ]
 
 
 def by_person(store: Store) -> ByPerson:

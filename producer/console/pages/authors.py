@@ -11,7 +11,6 @@ from starlette.responses import Response
 from producer.admin.configuration import configuration
 from producer.admin.people.correction import CorrectionOff, Given, correct_author, give_hours
 from producer.admin.people.misattributed import WrongAuthor, by_person, misattributed, of_whose
-from producer.admin.people.people import logins_of
 from producer.console.auth.answers import Id, WithServices
 from producer.console.auth.once import Secret, forget, hand_over, handed_over
 from producer.console.pages.parts import PAGE, Form, Number, fixes, go, leaf, newest_first, page_router, show
@@ -101,7 +100,7 @@ def _show(
         whose=whose,
         people=[one] if one else found.people[:PAGE] if found and not whose else [],
         found=found,
-        names=logins_of(services.store, [one.author_id for one in shown["rows"] if one.author_id]),
+        titles=services.names.titles({one.ticket_id for one in shown["rows"]}),
         base_url=config.base_url,
         correctable=config.correct_authors,
         fault=fault,
