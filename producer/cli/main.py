@@ -20,6 +20,7 @@ from producer.cli import (
     forget,
     forget_link,
     held,
+    hours,
     knowledge,
     links,
     people,
@@ -131,6 +132,7 @@ events.register(app, LOOK, DECIDE)
 trace.register(app, LOOK)
 doctor.register(app, LOOK)
 app.add_typer(knowledge.app, name="knowledge", rich_help_panel=LOOK)
+hours.register(app, LOOK)
 changes.register(app, LOOK)
 held.register(app, LOOK, DECIDE)
 send.register(app, DECIDE)

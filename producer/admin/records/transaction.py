@@ -9,6 +9,7 @@ from sqlalchemy.orm import Session
 from producer.admin.records.accounts import Accounts
 from producer.admin.records.event_search import EventSearch
 from producer.admin.records.event_subjects import EventSubjects
+from producer.admin.records.known_hours import KnownHours
 from producer.admin.records.known_names import KnownNames
 from producer.admin.records.people_search import PeopleSearch
 from producer.admin.records.project_claims import ProjectClaims
@@ -30,6 +31,7 @@ class Transaction(transaction.Transaction):
         self.helpdesk_users = PeopleSearch(session)
         self.samples = Samples(session)
         self.wrong_authors = WrongAuthors(session)
+        self.known_hours = KnownHours(session)
         self.known_names = KnownNames(session)
 
 
