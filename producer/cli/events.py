@@ -9,7 +9,7 @@ import typer
 
 from producer.admin.presenters.moments import when
 from producer.cli.failures import WrongUsage
-from producer.cli.output import count, print_json, say, state_text, table, warn
+from producer.cli.output import console, count, print_json, say, state_text, table, warn
 from producer.cli.register import Json, add, fit, fits, zoned
 from producer.cli.services import open_services
 from shared.notices.render import sentence
@@ -21,6 +21,10 @@ if TYPE_CHECKING:
 
 Last = Literal["hour", "day", "week"]
 State = Literal["pending", "held", "done", "skipped", "superseded", "failed"]
+
+
+WIDE, LONGEST_TITLE = 140, 40
+"""Columns of a terminal that has room for titles and names."""
 
 
 def register(app: typer.Typer, look: str, decide: str) -> None:
@@ -114,8 +118,10 @@ def events(
     if not found:
         say("No such events." if wanted != Wanted() else "No event has come in yet.")
         return
-    cells = [_cells(row, why, about) for row, why, about in found]
-    table(("Id", "Came in", "Event", "Ticket", "Who", "State", "Why"), cells)
+    is_wide = console().width >= WIDE
+    named = ("Title", "Who") if is_wide else ()
+    cells = [_cells(row, why, about if is_wide else None) for row, why, about in found]
+    table(("Id", "Came in", "Event", "Ticket", *named, "State", "Why"), cells)
     if len(found) == limit:
         say(f"The newest {limit}; more with --limit.")
 
@@ -157,10 +163,10 @@ def replay(
         warn(f"still cannot be read: {done.unreadable} (see `deskbridge events --state failed`)")
 
 
-def _cells(row: JournalEvent, notice: Notice | None, about: Subject) -> tuple[object, ...]:
+def _cells(row: JournalEvent, notice: Notice | None, about: Subject | None) -> tuple[object, ...]:
     why = sentence(notice) if notice else ""
     if row.state == "pending" and row.next_attempt_at:
         why = f"{why} (next attempt {when(row.next_attempt_at)})".strip()
     what = f"{row.event} {row.task_id or ''}".strip()
-    ticket = f"{row.ticket_id or ''} {about.title}".strip()
-    return row.id, when(row.received_at), what, ticket, about.who, state_text(row.state), why
+    named = (about.title[:LONGEST_TITLE], about.who) if about else ()
+    return row.id, when(row.received_at), what, row.ticket_id or "", *named, state_text(row.state), why

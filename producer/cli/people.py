@@ -99,14 +99,13 @@ def users(
         rows = [
             (
                 one.helpdesk_user_id,
-                one.name if one.name != one.email else None,
-                one.email,
-                f"{one.login} ({one.tracker_name})" if one.login else None,
+                f"{one.name} {one.email or ''}".strip() if one.name not in (None, one.email) else one.email,
+                one.login,
                 f"new: {one.why}" if one.new else one.why,
             )
             for one in found
         ]
-        table(("Helpdesk user", "Name", "E-mail", "Tracker user", "Why"), rows)
+        table(("Helpdesk user", "Name, e-mail", "Tracker user", "Why"), rows)
 
 
 def sync_metadata(as_json: Json = False) -> None:

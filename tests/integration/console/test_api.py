@@ -65,6 +65,7 @@ def test_openapi_lists_every_route(console: Console) -> None:
         "/api/links/entities/{helpdesk_id}",
         "/api/events",
         "/api/held",
+        "/api/hours",
         "/api/misattributed",
         "/api/trace/{ticket_id}",
         "/api/tickets/{ticket_id}",
