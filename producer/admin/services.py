@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
     from producer.admin.access.accounts import AccountStore
     from producer.admin.dryrun.run import DryRuns
-    from producer.admin.names import Names
+    from producer.admin.naming.names import Names
     from producer.admin.projects.projects import ProjectForms
     from producer.admin.records.transaction import Store
     from producer.admin.templates.templates import TemplateStore
@@ -96,7 +96,7 @@ class Services:
     @cached_property
     def names(self) -> Names:
         """The names of what has a number in GLPI or Redmine."""
-        from producer.admin.names import Names
+        from producer.admin.naming.names import Names
 
         return Names(self.store)
 

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 from pydantic import AfterValidator, AwareDatetime
 
-from producer.admin.names import Names
+from producer.admin.naming.names import Names
 from producer.admin.presenters.shapes import Reasoned, reason_json
 from producer.admin.records.transaction import Store, Transaction
 from producer.admin.records.wrong_authors import NEWEST, Counted

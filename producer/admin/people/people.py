@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
 
-from producer.admin.names import Names
+from producer.admin.naming.names import Names
 from producer.admin.presenters.shapes import Reasoned
 from producer.admin.records.people_search import Everybody
 from producer.admin.records.transaction import Store

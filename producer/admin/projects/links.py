@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from producer.admin.names import Names
+from producer.admin.naming.names import Names
 from producer.admin.presenters import shapes
 from producer.admin.records.transaction import Store, Transaction
 from shared.errors import BridgeError, NotFound

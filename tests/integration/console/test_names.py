@@ -6,8 +6,8 @@ import pytest
 from sqlalchemy.exc import OperationalError
 
 from deploy.sandbox.tracker.control import StandIn
-from producer.admin import names as module
-from producer.admin.names import Names
+from producer.admin.naming import names as module
+from producer.admin.naming.names import Names
 from producer.admin.records.known_names import KnownNames
 from producer.admin.records.rights import Right
 from shared.metadata.synchronisation import synchronise
