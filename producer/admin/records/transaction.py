@@ -14,6 +14,7 @@ from producer.admin.records.known_names import KnownNames
 from producer.admin.records.people_search import PeopleSearch
 from producer.admin.records.project_claims import ProjectClaims
 from producer.admin.records.samples import Samples
+from producer.admin.records.support import Support
 from producer.admin.records.wrong_authors import WrongAuthors
 from shared.store import transaction
 from shared.store.opening import opened
@@ -32,6 +33,7 @@ class Transaction(transaction.Transaction):
         self.samples = Samples(session)
         self.wrong_authors = WrongAuthors(session)
         self.known_hours = KnownHours(session)
+        self.support = Support(session)
         self.known_names = KnownNames(session)
 
 
