@@ -12,6 +12,7 @@ from starlette.concurrency import run_in_threadpool
 from producer.admin.records.transaction import Store
 from producer.admin.services import Services
 from producer.console import refusals
+from producer.console.api import hours as hours_api
 from producer.console.api import journal, links, setup, templates, tickets, trials
 from producer.console.auth.guard import Guard
 from producer.console.auth.oidc import SingleSignOn
@@ -23,6 +24,7 @@ from producer.console.pages import (
     doctor,
     events,
     held,
+    hours,
     overview,
     people,
     search,
@@ -54,6 +56,7 @@ PAGES = (
     doctor,
     events,
     held,
+    hours,
     link_pages,
     overview,
     people,
@@ -65,7 +68,7 @@ PAGES = (
 )
 
 ROUTERS = (
-    *(module.router for module in (links, tickets, journal, setup, templates, trials)),
+    *(module.router for module in (links, tickets, journal, hours_api, setup, templates, trials)),
     sign_in.open_router,
     single_sign_on.open_router,
     *(page.router for page in PAGES),

@@ -96,6 +96,13 @@ class PluginConfig(BaseModel):
             "None: as `plain`, and the doctor asks"
         ),
     )
+    correct_authors: bool = Field(
+        default=False,
+        description=(
+            "Let operators give time entries that were logged under another name to the right person (page *Wrong "
+            "authors*, `deskbridge author correct`)"
+        ),
+    )
     project_activities: bool = Field(
         default=False,
         description=(

@@ -88,7 +88,8 @@ class AccessRefusal(Code, article=WRONG_ASKED):
     RIGHT_NEEDED = Message("right_needed", "this needs the right {needed:word}; yours is {has:word}")
     AUTHORS_NOT_CORRECTED_HERE = Message(
         "authors_not_corrected_here",
-        "authors are changed only where DESKBRIDGE_CORRECT_AUTHORS=1 is set",
+        "authors are corrected only if an administrator allows it in the settings (`deskbridge config set "
+        "correct_authors=true`)",
         article="KB-WORK-005",
     )
     EVENT_OR_CONTEXT = Message("event_or_context", "give `event_id` or `context`, not both")

@@ -26,6 +26,7 @@ from shared.notices import (  # noqa: F401 (a stored code may be any of theirs)
     templates,
 )
 from shared.notices.language import counted, said
+from shared.notices.naming import named
 from shared.notices.notice import CODES, Notice, Plural, Sentence, to_json
 from shared.notices.template import PLACEHOLDER, fill
 
@@ -60,7 +61,7 @@ def _gaps(template: Sentence) -> str:
 
 def _said(template: Sentence, notice: Notice) -> str | None:
     try:
-        return fill(_translated(template, notice), notice.params, sentence)
+        return fill(_translated(template, notice), named(notice.params), sentence)
     except (LookupError, TypeError, ValueError):  # parameters of another version
         return None
 

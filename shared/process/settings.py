@@ -273,10 +273,6 @@ class Settings(BaseSettings):
             "age, whether or not the broker is up"
         ),
     )
-    correct_authors: bool = Field(
-        default=False,
-        description="Let `deskbridge author correct` change whose a time entry is that was logged before",
-    )
     log_format: Literal["console", "json"] | None = Field(
         default=None, description="`console` or `json`; console on a terminal, else JSON"
     )

@@ -163,7 +163,7 @@ OLDEST_DUE = Looked(
     "How long the oldest has waited for a worker, 0 while paused",
 )
 FAILED = Looked("deskbridge_events_failed", "Events that failed and were not replayed, by why", ("code",))
-UNREADABLE = Looked("deskbridge_deliveries_unreadable", "Accepted deliveries that are unreadable")
+UNREADABLE_DELIVERIES = Looked("deskbridge_deliveries_unreadable", "Accepted deliveries that are unreadable")
 HELD = Looked("deskbridge_held", "Issues and time entries that wait for a person's decision")
 DELIVERIES_REFUSED = Looked(
     "deskbridge_deliveries_refused", "Deliveries that producers have refused since they accepted one last"
@@ -225,7 +225,7 @@ LOOKED_UP = (
     INSTALLATIONS,
     OLDEST_DUE,
     FAILED,
-    UNREADABLE,
+    UNREADABLE_DELIVERIES,
     HELD,
     DELIVERIES_REFUSED,
     STATUSES_NOT_TAKEN,

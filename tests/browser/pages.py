@@ -29,6 +29,7 @@ PAGES = (
     "/settings",
     "/doctor",
     "/knowledge/KB-TRACKER-002",
+    "/hours",
     "/changes",
     "/changes/1",
     "/access",

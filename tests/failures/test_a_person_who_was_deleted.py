@@ -56,6 +56,7 @@ def test_a_person_who_is_deleted_while_events_wait_is_called_deleted_and_map_use
 def heal(stage: Stage, shell: Shell, tasks: tuple[int, ...]) -> None:
     """Say who does the work now, and give them the hours."""
     shell.do("user", "map", str(OF_ALICE), str(BOB))
+    shell.do("config", "set", "correct_authors=true")
     connect = Connector(stage.bridge.store, Vault(stage.bridge.settings.secret_keys)).connect
     for task_id in tasks:
         assert correct_author(stage.bridge.store, connect, task_id).login == "bob"

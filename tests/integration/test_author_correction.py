@@ -26,7 +26,8 @@ STRANGER = {"id": STRANGER_ID, "email": "nobody@example.test"}
 
 @pytest.fixture
 def strangers_hours(bridge: Bridge) -> Bridge:
-    """A bridge that has logged the hours of somebody whom the tracker does not know."""
+    """A bridge that may correct authors and has logged the hours of somebody whom the tracker does not know."""
+    bridge.configure(correct_authors=True)
     assert bridge.forward(task_event(of_task=task(user=STRANGER))) == ["done"]
     return bridge
 
@@ -97,5 +98,6 @@ def test_without_a_clear_answer_nothing_is_claimed(strangers_hours: Bridge, stan
 
 
 def test_a_ticket_task_without_a_time_entry_is_named(bridge: Bridge) -> None:
+    bridge.configure(correct_authors=True)
     with pytest.raises(NotFound, check=says(Refusal.TIME_ENTRY_UNKNOWN, task_id=512)):
         correct(bridge)

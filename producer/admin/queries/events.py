@@ -56,13 +56,14 @@ def wanted_events(*, last: str | None = None, since: datetime | None = None, **f
     return Wanted(since=max(moments, default=None), **{name: one or None for name, one in filters.items()})
 
 
-def latest_with_reasons(
+def latest_events(
     services: Services, wanted: Wanted, *, limit: int, below: int | None = None
-) -> list[tuple[JournalEvent, Notice | None]]:
-    """Return the events that match, newest first, each with why it is as it is."""
+) -> list[tuple[JournalEvent, Notice | None, Subject]]:
+    """Return the events that match, newest first, each with why it is as it is, and what it is about."""
     with services.store.transaction() as tx:
         rows = tx.events.page(wanted, limit=limit, below=below)
-    return with_reasons(rows, services.redis)
+        subjects = tx.event_subjects.of(rows)
+    return [(row, why, subjects[row.id]) for row, why in with_reasons(rows, services.redis)]
 
 
 def waiting_tickets(store: Store, helpdesk_user_id: int) -> int:

@@ -50,6 +50,7 @@ def list_changes(
     Each entry shows who made the change, and the values before and after.
     """
     from producer.admin.queries.changes import SUBJECTS, Change, changes_csv, codes_of, latest_changes
+    from shared.notices.naming import naming
     from shared.store.configuration.changes import WantedChanges
 
     codes = codes_of(what)
@@ -64,6 +65,8 @@ def list_changes(
                 sys.stdout.write(lines)
             return
         found = latest_changes(services.store, limit=limit, wanted=wanted)
+        with naming(services.names):
+            sentences = {one.id: sentence(one.notice) for one in found}
     if as_json:
         print_json([Change.of(one) for one in found])
     elif not found:
@@ -71,5 +74,5 @@ def list_changes(
     else:
         table(
             ("Id", "When", "Who", "What"),
-            [(one.id, when(one.at), one.who, sentence(one.notice)) for one in found],
+            [(one.id, when(one.at), one.who, sentences[one.id]) for one in found],
         )

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from producer.admin.presenters.moments import when
 from producer.cli.failures import WrongUsage
-from producer.cli.output import print_json, say, table
+from producer.cli.output import count, print_json, say, table, warn
 from producer.cli.register import AUTHOR, Json, command, fits
 from producer.cli.services import open_services
 from shared.notices.kinds import Kind
+
+if TYPE_CHECKING:
+    from producer.admin.services import Services
 
 
 @command(AUTHOR, "list", "deskbridge author list", "deskbridge author list --json", was="misattributed")
@@ -20,10 +23,12 @@ def list_wrong_authors(as_json: Json = False) -> None:
 
     Each is listed with the reason and what you can do.
     """
+    from producer.admin.people.misattributed import by_person, with_names
     from producer.admin.people.misattributed import misattributed as find
 
     with open_services() as services:
-        found = find(services.store)
+        found = with_names(services.names, find(services.store))
+        people = [] if as_json else by_person(services.store).people
     if as_json:
         print_json(found)
     elif not found:
@@ -33,38 +38,87 @@ def list_wrong_authors(as_json: Json = False) -> None:
             (
                 f"{one.kind} {one.key}",
                 f"{Kind(one.kind).noun} #{one.tracker_id}",
-                one.author_id,
+                f"{one.author_id} ({one.author})" if one.author else one.author_id,
                 when(one.since),
                 one.reason,
                 one.todo,
             )
             for one in found
         ]
-        table(("From GLPI", "In Redmine", "Author's id", "Since", "Why", "What to do"), cells)
-        say("", "To move a time entry to the intended user, run `deskbridge author correct TASK_ID`.")
+        table(("From GLPI", "In Redmine", "Author", "Since", "Why", "What to do"), cells)
+        totals = [
+            (
+                one.name or "(GLPI names nobody)",
+                one.helpdesk_user_id,
+                one.issues,
+                f"{one.hours:.2f}",
+                when(one.since),
+                one.person.login if one.person else None,
+            )
+            for one in people
+        ]
+        table(("Person", "GLPI user", "Issues", "Hours", "Since", "Redmine user"), totals)
+        say(
+            "To give a mapped person all of their hours, run `deskbridge author correct --user GLPI_USER_ID`."
+        )
 
 
-@command(AUTHOR, "correct", "deskbridge author correct 512", was="correct-author")
+@command(
+    AUTHOR,
+    "correct",
+    "deskbridge author correct --user 7",
+    "deskbridge author correct 512",
+    was="correct-author",
+)
 def correct(
     task_id: Annotated[
-        int, typer.Argument(metavar="TASK_ID", min=1, callback=fits, help="Id of the GLPI task.")
-    ],
+        int | None, typer.Argument(metavar="[TASK_ID]", min=1, callback=fits, help="Id of the GLPI task.")
+    ] = None,
+    user: Annotated[
+        int | None,
+        typer.Option(
+            "--user",
+            metavar="GLPI_USER_ID",
+            min=1,
+            callback=fits,
+            help="All hours of this GLPI user under another name.",
+            show_default=False,
+        ),
+    ] = None,
 ) -> None:
-    """Reassign a task's time entry to the intended user.
+    """Reassign time entries to the intended user.
 
-    `deskbridge author list` shows the tasks. Set DESKBRIDGE_CORRECT_AUTHORS=1 to allow this command. The author of an
-    issue cannot change, because Redmine does not allow it.
+    `deskbridge author list` shows the tasks. `deskbridge config set correct_authors=true` allows this command. The
+    author of an issue cannot change, because Redmine does not allow it.
     """
     from producer.admin.people.correction import correct_author
 
+    if (task_id is None) == (user is None):
+        raise WrongUsage("choose the time entries: enter either TASK_ID or --user")
     with open_services() as services:
-        if not services.settings.correct_authors:
-            raise WrongUsage(
-                "this command changes time entries that already exist, so it is off: set "
-                "DESKBRIDGE_CORRECT_AUTHORS=1 to allow it"
-            )
-        done = correct_author(services.store, services.connector.connect, task_id)
+        if user is not None:
+            _give_all(services, user)
+            return
+        done = correct_author(services.store, services.connector.connect, task_id or 0)
     say(
         f"Time entry #{done.time_entry_id} now belongs to {done.login} "
         f"(see `deskbridge ticket history {done.ticket_id}`)."
     )
+
+
+def _give_all(services: Services, helpdesk_user_id: int) -> None:
+    """Give a person all hours that were logged under another name, and show which Redmine refused."""
+    from producer.admin.people.correction import NotCorrected, give_hours
+    from producer.admin.people.misattributed import PERSON
+    from shared.notices.render import sentence
+
+    done = give_hours(
+        services.store, services.connector.connect, f"{PERSON}:{helpdesk_user_id}", seconds=float("inf")
+    )
+    for one in done.given:
+        say(f"Time entry #{one.time_entry_id} of ticket {one.ticket_id} now belongs to {one.login}.")
+    for task_id, problem in done.refused:
+        warn(f"ticket task {task_id}: {sentence(problem)}")
+    say(f"{count(len(done.given), 'time entry', 'time entries')} corrected.")
+    if done.refused:
+        raise NotCorrected(done.refused[0][1])

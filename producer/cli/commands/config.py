@@ -26,14 +26,13 @@ def show(as_json: Json = False) -> None:
 
     with open_services() as services:
         values = configuration.show(services.store)
+        shown = {name: _shown(services.names.value(name, value)) for name, value in values.items()}
     if as_json:
         print_json(values)
         return
     meanings = {name: field.description for name, field in PluginConfig.model_fields.items()}
     meanings["api_key"] = "Stored encrypted and never shown (`config set-api-key` sets it)"
-    table(
-        ("Key", "Value", "Meaning"), [(name, _shown(value), meanings[name]) for name, value in values.items()]
-    )
+    table(("Key", "Value", "Meaning"), [(name, value, meanings[name]) for name, value in shown.items()])
 
 
 @command(

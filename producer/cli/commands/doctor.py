@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from producer.admin.doctor.finding import finding_json
+from producer.cli.failures import WrongUsage
 from producer.cli.output import console, plain, print_json, say
 from producer.cli.register import Json, Panel, command
 from producer.cli.services import settings
 
 if TYPE_CHECKING:
     from producer.admin.doctor.finding import CheckResult
+    from producer.admin.services import Services
 
 STYLES = {"ok": "green", "warning": "yellow", "failure": "red", "unknown": "magenta"}
 
@@ -24,6 +27,7 @@ STYLES = {"ok": "green", "warning": "yellow", "failure": "red", "unknown": "mage
     "deskbridge doctor --helpdesk",
     "deskbridge doctor --all",
     "deskbridge doctor --json",
+    "deskbridge doctor --bundle support.zip",
 )
 def doctor(
     helpdesk: Annotated[
@@ -33,6 +37,15 @@ def doctor(
         bool,
         typer.Option("--all", help="Check every mapped Redmine project, without a time limit."),
     ] = False,
+    bundle: Annotated[
+        Path | None,
+        typer.Option(
+            "--bundle",
+            metavar="FILE",
+            help="Write a zip file for support, without secrets, names and texts.",
+            show_default=False,
+        ),
+    ] = None,
     as_json: Json = False,
 ) -> None:
     """Check every component and suggest fixes.
@@ -40,7 +53,10 @@ def doctor(
     Exits with 1 if a check fails. Warnings do not count. Each result that needs action has the id of an article
     (`deskbridge article show`).
     """
-    findings = _findings(helpdesk=helpdesk, every=every)
+    findings = _findings(helpdesk=helpdesk, every=every, bundle=bundle)
+    if bundle is not None and not as_json:
+        say(f"{bundle} is written. It holds no secrets, names or texts; look at it before you send it.")
+        return
     if as_json:
         print_json([finding_json(one) for one in findings])
     else:
@@ -49,7 +65,7 @@ def doctor(
         raise typer.Exit(1)
 
 
-def _findings(*, helpdesk: bool, every: bool) -> list[CheckResult]:
+def _findings(*, helpdesk: bool, every: bool, bundle: Path | None) -> list[CheckResult]:
     from producer.admin.doctor.examination import examine_helpdesk
     from producer.admin.doctor.installation import Installation
     from producer.admin.doctor.latest import examined
@@ -59,13 +75,26 @@ def _findings(*, helpdesk: bool, every: bool) -> list[CheckResult]:
 
     loaded = settings()
     database = Database(loaded.database_url.get_secret_value())
-    installation = Installation.of(Services(loaded, Store(database)))
+    services = Services(loaded, Store(database))
+    installation = Installation.of(services)
     if every:
         installation.patience_s = None
     try:
-        return list((examine_helpdesk if helpdesk else examined)(installation))
+        findings = list((examine_helpdesk if helpdesk else examined)(installation))
+        if bundle is not None:
+            _write(services, findings, bundle)
+        return findings
     finally:
         database.close()
+
+
+def _write(services: Services, findings: list[CheckResult], file: Path) -> None:
+    from producer.admin.doctor.bundle import write_bundle
+
+    try:
+        write_bundle(services, findings, file)
+    except OSError as error:
+        raise WrongUsage(f"--bundle {file} cannot be written: {error.strerror}") from None
 
 
 def _line(one: CheckResult, blind: list[CheckResult]) -> str:

@@ -9,17 +9,22 @@ import typer
 
 from producer.admin.presenters.moments import when
 from producer.cli.failures import WrongUsage
-from producer.cli.output import count, print_json, say, state_text, table, warn
+from producer.cli.output import console, count, print_json, say, state_text, table, warn
 from producer.cli.register import EVENT, Json, command, fit, fits, zoned
 from producer.cli.services import open_services
 from shared.notices.render import sentence
 
 if TYPE_CHECKING:
+    from producer.admin.records.event_subjects import Subject
     from shared.notices.notice import Notice
     from shared.store.tables.journal import JournalEvent
 
 Last = Literal["hour", "day", "week"]
 State = Literal["pending", "held", "done", "skipped", "superseded", "failed"]
+
+
+WIDE, LONGEST_TITLE = 140, 40
+"""Columns of a terminal that has room for titles and names."""
 
 
 @command(
@@ -79,7 +84,7 @@ def list_events(
     from producer.admin.backfill.recovery import is_recovering
     from producer.admin.presenters import shapes
     from producer.admin.queries.event_export import events_csv
-    from producer.admin.queries.events import latest_with_reasons, wanted_events
+    from producer.admin.queries.events import latest_events, wanted_events
     from producer.admin.records.event_search import Wanted
 
     wanted = wanted_events(
@@ -98,10 +103,15 @@ def list_events(
             for lines in events_csv(services, wanted):
                 sys.stdout.write(lines)
             return
-        found = latest_with_reasons(services, wanted, limit=limit)
+        found = latest_events(services, wanted, limit=limit)
         recovering = is_recovering(services.store)
     if as_json:
-        print_json([shapes.Event.of(row, why) for row, why in found])
+        print_json(
+            [
+                shapes.EventAbout.of(row, why, title=about.title, who=about.who, issue_id=about.issue_id)
+                for row, why, about in found
+            ]
+        )
         return
     if recovering:
         say(
@@ -110,7 +120,10 @@ def list_events(
     if not found:
         say("No event matches." if wanted != Wanted() else "No event has been received yet.")
         return
-    table(("Id", "Received", "Event", "Ticket", "State", "Why"), [_cells(row, why) for row, why in found])
+    is_wide = console().width >= WIDE
+    named = ("Title", "Who") if is_wide else ()
+    cells = [_cells(row, why, about if is_wide else None) for row, why, about in found]
+    table(("Id", "Received", "Event", "Ticket", *named, "State", "Why"), cells)
     if len(found) == limit:
         say(f"These are the newest {limit}. Use --limit to show more.")
 
@@ -163,9 +176,10 @@ def replay(
         )
 
 
-def _cells(row: JournalEvent, notice: Notice | None) -> tuple[object, ...]:
+def _cells(row: JournalEvent, notice: Notice | None, about: Subject | None) -> tuple[object, ...]:
     why = sentence(notice) if notice else ""
     if row.state == "pending" and row.next_attempt_at:
         why = f"{why} (next attempt {when(row.next_attempt_at)})".strip()
     what = f"{row.event} {row.task_id or ''}".strip()
-    return row.id, when(row.received_at), what, row.ticket_id or "", state_text(row.state), why
+    named = (about.title[:LONGEST_TITLE], about.who) if about else ()
+    return row.id, when(row.received_at), what, row.ticket_id or "", *named, state_text(row.state), why

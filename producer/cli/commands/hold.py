@@ -29,8 +29,9 @@ def list_holds(as_json: Json = False) -> None:
 
     with open_services() as services:
         rows = held_rows(services.store)
+        titles = services.names.titles({row.ticket_id for _, row in rows})
     if as_json:
-        print_json([shapes.Held.of(kind, row) for kind, row in rows])
+        print_json([shapes.HeldAbout.named(kind, row, titles) for kind, row in rows])
         return
     if not rows:
         say("Nothing is on hold.")
@@ -38,7 +39,7 @@ def list_holds(as_json: Json = False) -> None:
     cells = [
         (
             f"{kind} {row.key}",
-            row.ticket_id,
+            f"{row.ticket_id} {titles.get(row.ticket_id, '')}".strip(),
             when(row.changed_at),
             row.reason,
             ", ".join(f"#{one}" for one in row.candidates or ()),

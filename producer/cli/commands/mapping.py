@@ -122,20 +122,24 @@ def remove(kind: From, helpdesk_id: HelpdeskId) -> None:
 @command(MAPPING, "list", "deskbridge mapping list", "deskbridge mapping list --json", was="links")
 def list_mappings(as_json: Json = False) -> None:
     """List the mappings."""
-    from producer.admin.presenters import shapes
-    from producer.admin.projects.links import all_links
+    from producer.admin.projects.links import all_links, named_link
+    from shared.notices.naming import with_name
 
     with open_services() as services:
-        found = all_links(services.store)
+        found = [(one, named_link(services.names, one)) for one in all_links(services.store)]
+        categories = [services.names.numbered("category", one.default_category_id) for one, _ in found]
     if as_json:
-        print_json([shapes.Link.of(one) for one in found])
+        print_json([shown for _, shown in found])
     elif not found:
         say(
             "There are no mappings, so nothing is sent. Run `deskbridge mapping add entity ID REDMINE_PROJECT_ID`."
         )
     else:
-        rows = [(str(one), one.tracker_project_id, one.default_category_id) for one in found]
-        table(("GLPI", "Redmine project", "Category"), rows)
+        rows = [
+            (str(one), shown.name, with_name(one.tracker_project_id, shown.project), category)
+            for (one, shown), category in zip(found, categories, strict=True)
+        ]
+        table(("GLPI", "Name", "Redmine project", "Category"), rows)
 
 
 def check_helpdesk_id(kind: str, helpdesk_id: int) -> None:

@@ -82,23 +82,29 @@ def list_users(
     The list contains the users that events mention, and those you mapped. Users without a match come first. Their work
     appears under the API user's name until you map them. A match by e-mail is new until you confirm it.
     """
-    from producer.admin.people.people import confirm_matches, user_map
+    from producer.admin.people.people import confirm_matches, user_map, with_names
 
     with open_services() as services:
         if confirm or confirm_all:
             found = confirm_matches(services.store, None if confirm_all else confirm)
         else:
             found = user_map(services.store)
+        found = with_names(services.names, found)
     if as_json:
         print_json(found)
     elif not found:
         say("No event has mentioned a user yet.")
     else:
         rows = [
-            (one.helpdesk_user_id, one.email, one.login, f"new: {one.why}" if one.new else one.why)
+            (
+                one.helpdesk_user_id,
+                f"{one.name} {one.email or ''}".strip() if one.name not in (None, one.email) else one.email,
+                one.login,
+                f"new: {one.why}" if one.new else one.why,
+            )
             for one in found
         ]
-        table(("GLPI user", "E-mail", "Redmine user", "Why"), rows)
+        table(("GLPI user", "Name, e-mail", "Redmine user", "Why"), rows)
 
 
 @command(USER, "forget", "deskbridge user forget --email alice@example.org", was="forget")

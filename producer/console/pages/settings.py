@@ -13,17 +13,16 @@ from starlette.responses import Response
 from producer.admin.configuration import configuration
 from producer.admin.configuration.connecting import Tested, sealed_key, try_connection, unsealed_key
 from producer.admin.configuration.metadata import begin_reading, cached
-from producer.admin.people.people import logins_of
 from producer.console.auth.answers import WithServices
 from producer.console.auth.once import Secret, forget, hand_over, handed_over
 from producer.console.auth.visitors import Fields
 from producer.console.pages.parts import Form, go, go_back, page_router, show
 from producer.console.rendering.addresses import way_back
+from producer.console.rendering.words import HELPDESK_STATUSES
 from shared.errors import SettingsError
 from shared.events.config import PluginConfig
 from shared.metadata.confirming import OF_SPEC
 from shared.metadata.synchronisation import under_way
-from shared.notices.language import N_
 from shared.notices.render import sentence
 from shared.store.configuration.metadata import MetadataKind
 from shared.values.ids import read_id
@@ -37,19 +36,11 @@ SHOWN = 50
 SOON_S = 2.0
 """So long somebody waits for a reading before the page shows how far it is."""
 
-BOXES = ("verify_tls", "match_administrators", "project_activities")
+BOXES = ("verify_tls", "match_administrators", "project_activities", "correct_authors")
 PLAIN = (
     "base_url", "header_prefix", "membership_for", "private_tasks", "in_doubt_policy", "text_formatting", "spent_on",
     "done_state", *OF_SPEC,
 )  # fmt: skip
-HELPDESK_STATUSES = {
-    1: N_("New"),
-    2: N_("Assigned"),
-    3: N_("Planned"),
-    4: N_("Pending"),
-    5: N_("Solved"),
-    6: N_("Closed"),
-}
 
 
 @router.get("/settings")
@@ -156,7 +147,6 @@ def _show(
     config, choices = configuration.current(services.store), configuration.choices(services.store)
     known = cached(services.store)
     watcher_ids = _watchers(form) if form else list(config.default_watcher_ids)
-    watchers = logins_of(services.store, watcher_ids)
     values = (
         _typed(form, config)
         if form
@@ -175,7 +165,7 @@ def _show(
         helpdesk_statuses=sorted({*HELPDESK_STATUSES, *choices.statuses_seen, *config.status_map}),
         names=HELPDESK_STATUSES,
         seen_statuses=choices.statuses_seen,
-        watchers=[(one, watchers.get(one, str(one))) for one in watcher_ids],
+        watchers=[(one, services.names.numbered("user", one)) for one in watcher_ids],
         parts_of=known.counts,
         runs=known.runs[:5],
         reading=reading,

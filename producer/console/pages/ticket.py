@@ -14,6 +14,7 @@ from producer.admin.review.undo import take_back, unused_adoptions
 from producer.console.auth.answers import Id, WithServices
 from producer.console.pages.parts import Form, fixes, go, page_router, show
 from producer.console.rendering.fixing import HINTS
+from producer.console.rendering.words import HELPDESK_STATUSES
 from producer.http.problems import Problem
 from shared.errors import NotFound
 from shared.events.place import place_of
@@ -60,6 +61,7 @@ def ticket(request: Request, services: WithServices, ticket_id: Id) -> Response:
         project_id=place.project_id,
         project=place.project,
         statuses=place.statuses,
+        status_names=HELPDESK_STATUSES,
         mapped=found.config.status_map.get(found.state.status) if found.state else None,
         template=body,
         person=person,

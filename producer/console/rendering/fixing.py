@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from producer.console.rendering.addresses import address, with_parameters
+from shared.notices.access import AccessRefusal
 from shared.notices.doctor_helpdesk import HelpdeskFinding
 from shared.notices.doctor_service import ServiceFinding
 from shared.notices.doctor_setup import SetupFinding
@@ -141,6 +142,10 @@ FIXES: dict[str, tuple[str, str | Callable[[Values], str]]] = {
     Matching.EMAIL_AMBIGUOUS: PERSON,
     Matching.OVERRIDE_NOT_CACHED: PERSON,
     Matching.NO_ADMINISTRATORS: PERSON,
+    AccessRefusal.AUTHORS_NOT_CORRECTED_HERE: (
+        N_("Allow it in the settings"),
+        f"{SETTINGS}#correct_authors",
+    ),
     SetupFinding.API_KEY_MISSING: KEY,
     SetupFinding.API_KEY_UNREADABLE: KEY,
     TrackerFinding.KEY_NOT_KNOWN: KEY,

@@ -18,6 +18,7 @@ NOTICES = {
     "taken-back": N_("The adoption is taken back: it waits for a decision again."),
     "forgotten": N_("The link is forgotten. The next event creates another one."),
     "corrected": N_("The hours are theirs now."),
+    "not-corrected": N_("Not every time entry was given to them. The reasons are below."),
     "given": N_("What the map says is given now."),
     "again": N_("It is being created again."),
     "saved": N_("Saved."),

@@ -27,6 +27,7 @@ from producer.console.rendering.languages import Languages
 from producer.console.rendering.notices import NOTICES
 from producer.console.rendering.words import STATES, TONES, label
 from shared.notices.language import counted, language, numeral, said
+from shared.notices.naming import naming
 from shared.notices.notice import Notice
 from shared.notices.render import because, sentence
 from shared.values.characters import NOT_FOR_A_TERMINAL
@@ -73,6 +74,7 @@ def environment() -> Environment:
         said=_said,
         why=_why,
         many=_many,
+        hours=_hours,
         json=_json,
         exact=_exact,
         moment=_moment,
@@ -118,7 +120,10 @@ class View:
             counts: failed events and held rows, where the page has counted them anyway.
             values: what it shows.
         """
-        page = self._environment.get_template(f"{file}.html").render(**self._frame(request, counts), **values)
+        with naming(self._desk.names):
+            page = self._environment.get_template(f"{file}.html").render(
+                **self._frame(request, counts), **values
+            )
         content = page.encode("utf-8", "replace")
         tag = f'"{hashlib.sha256(content).hexdigest()[:32]}"'
         if status == 200 and request.method == "GET" and request.headers.get("if-none-match") == tag:
@@ -133,6 +138,7 @@ class View:
         sent, of = read_id(asked.get("sent", "")), asked.get("of", "")
         return {
             "account": account,
+            "directory": self._desk.names,
             "asset": self._assets.address,
             "may": _may(account.right if account else None),
             "form_token": getattr(request.state, "form_token", ""),
@@ -205,6 +211,11 @@ def _capital(text: Markup) -> Markup:
 
 def _many(count: int) -> str:
     return said("more than 1,000") if count > MOST_COUNTED else numeral(f"{count:,}")
+
+
+def _hours(hours: float) -> str:
+    """Return hours as people write them: at most two decimals."""
+    return numeral(f"{hours:,.2f}".rstrip("0").rstrip("."))
 
 
 def _json(value: object) -> str:

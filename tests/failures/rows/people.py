@@ -42,7 +42,7 @@ def bob_does_it(stage: Stage) -> None:
 
 def corrected(stage: Stage, *tasks: int) -> None:
     """Give hours to whom they belong; by default the newest."""
-    stage.patched.setenv("DESKBRIDGE_CORRECT_AUTHORS", "1")
+    stage.shell.do("config", "set", "correct_authors=true")
     for task_id in tasks or (stage.tasks,):
         stage.shell.do("author", "correct", str(task_id))
 

@@ -294,7 +294,7 @@ def test_an_issue_that_was_moved_is_adopted_in_the_project_where_it_is(
 
 
 def test_hours_in_another_name_are_listed_and_given_to_the_right_person(
-    visitor: Visitor, bridge: Bridge, stand_in: StandIn, console: Console
+    visitor: Visitor, bridge: Bridge, stand_in: StandIn
 ) -> None:
     assert "has the author who was meant" in visitor.open("/console/authors")
     bridge.forward(task_event(of_task=task(user={"id": 99, "email": "nobody@example.test"})))
@@ -304,13 +304,12 @@ def test_hours_in_another_name_are_listed_and_given_to_the_right_person(
         "helpdesk user 99",
         "admin",
         "Say who they are",
-        "DESKBRIDGE_CORRECT_AUTHORS=1",
+        "Allow it in the settings",
     ):
         assert part in page
     visitor.open("/console/account")
     assert visitor.send("/console/authors/512").status_code == 403
-    allowed = console.app.state.services.settings.model_copy(update={"correct_authors": True})
-    object.__setattr__(console.app.state.services, "settings", allowed)
+    bridge.configure(correct_authors=True)
     visitor.open("/console/authors")
     assert visitor.send("/console/authors/512").status_code == 409
     french = visitor.send("/console/authors/512", headers={**SAME_ORIGIN, "Accept-Language": "fr"})

@@ -29,6 +29,9 @@ KEYS = [
     "received_at",
     "attempts",
     "next_attempt_at",
+    "title",
+    "who",
+    "issue_id",
 ]
 
 

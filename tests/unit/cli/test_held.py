@@ -56,6 +56,8 @@ def test_held_shows_what_waits_with_the_exact_body_that_was_sent(shell: Shell) -
         "reason": "no verdict",
         "sent": BODY,
         "candidates": [12, 14],
+        "ticket_id": 4711,
+        "title": None,
     }
     told = shell.do("hold", "list")
     assert "ticket 4711" in told

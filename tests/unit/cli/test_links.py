@@ -8,6 +8,8 @@ from shared.store.tables.journal import EventState
 from tests.support.events import task_event, ticket, ticket_event
 from tests.unit.cli.conftest import Shell
 
+UNNAMED = {"name": None, "project": None}
+
 
 def test_links_are_listed_with_their_category(shell: Shell) -> None:
     assert shell.ask("mapping", "list") == []
@@ -15,8 +17,8 @@ def test_links_are_listed_with_their_category(shell: Shell) -> None:
     shell.do("mapping", "add", "entity", "0", "1")
     shell.do("mapping", "add", "project", "12", "4", "--category", "7")
     assert shell.ask("mapping", "list") == [
-        {"kind": "project", "id": 12, "tracker_project_id": 4, "default_category_id": 7},
-        {"kind": "entity", "id": 0, "tracker_project_id": 1, "default_category_id": None},
+        {"kind": "project", "id": 12, "tracker_project_id": 4, "default_category_id": 7, **UNNAMED},
+        {"kind": "entity", "id": 0, "tracker_project_id": 1, "default_category_id": None, **UNNAMED},
     ]
     assert "project 12" in shell.do("mapping", "list")
 
