@@ -24,6 +24,7 @@ VALUES = {
     "helpdesk_id": "1",
     "tracker_project_id": "1",
     "file": "/nowhere/at/all",
+    "--month": "2026-11",
     "--name": "North",
     "--identifier": "north",
     "ticket_id": "4711",

@@ -37,7 +37,7 @@ GROUPS = {
     "ticket": ["forget", "history"],
     "user": ["forget", "list", "map", "unmap"],
 }
-ALONE = ["migrate", "grants", "producer", "console", "worker", "beat", "doctor", "reconcile"]
+ALONE = ["migrate", "grants", "producer", "console", "worker", "beat", "doctor", "hours", "reconcile"]
 COMMANDS = [*ALONE, *(f"{group} {name}" for group, names in GROUPS.items() for name in names)]
 LONGEST = 60
 
