@@ -13,6 +13,7 @@ from producer.admin.records.people_search import PeopleSearch
 from producer.admin.records.project_claims import ProjectClaims
 from producer.admin.records.samples import Samples
 from shared.store import transaction
+from shared.store.configuration.notifications import Notifications
 from shared.store.opening import opened
 
 
@@ -27,6 +28,7 @@ class Transaction(transaction.Transaction):
         self.event_subjects = EventSubjects(session)
         self.helpdesk_users = PeopleSearch(session)
         self.samples = Samples(session)
+        self.notifications = Notifications(session)
 
 
 class Store(transaction.Store):
