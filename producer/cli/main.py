@@ -22,6 +22,7 @@ from producer.cli import (
     held,
     knowledge,
     links,
+    notifications,
     people,
     processes,
     projects,
@@ -119,6 +120,7 @@ def _options(
 
 setup.register(app, SET_UP)
 app.add_typer(config.app, name="config", rich_help_panel=SET_UP)
+app.add_typer(notifications.app, name="notifications", rich_help_panel=SET_UP)
 app.add_typer(account.app, name="account", rich_help_panel=SET_UP)
 links.register(app, SET_UP)
 backfill.register(app, SET_UP)

@@ -23,6 +23,7 @@ from producer.console.pages import (
     doctor,
     events,
     held,
+    notifications,
     overview,
     people,
     search,
@@ -55,6 +56,7 @@ PAGES = (
     events,
     held,
     link_pages,
+    notifications,
     overview,
     people,
     search,
@@ -87,8 +89,10 @@ def create_console(settings: Settings) -> FastAPI:
     @asynccontextmanager
     async def lifespan(_app: FastAPI) -> AsyncIterator[None]:
         examining = asyncio.create_task(doctor.examine_regularly(app.state.examinations))
+        notifying = asyncio.create_task(notifications.notify_regularly(services))
         yield
         examining.cancel()
+        notifying.cancel()
         monitoring.close()
         app.state.examinations.close()
         await run_in_threadpool(store.database.close)

@@ -21,6 +21,7 @@ NOTICES = {
     "given": N_("What the map says is given now."),
     "again": N_("It is being created again."),
     "saved": N_("Saved."),
+    "not-notified": N_("Nobody is notified any more."),
     "draft": N_("Saved as a draft: it has an error, so it cannot be put in force."),
     "unchanged": N_("Nothing was changed."),
     "linked": N_("Linked."),
