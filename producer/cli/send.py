@@ -18,7 +18,7 @@ from shared.notices.refusals import Refusal
 if TYPE_CHECKING:
     from pydantic import SecretStr
 
-    from producer.cli.sending import ProducerClient, Ready, Taken
+    from producer.http.sending import ProducerClient, Ready, Taken
     from shared.process.settings import Settings
 
 SLOW_S = 2.0
@@ -84,7 +84,8 @@ def send(
     time entry and the status, and removes them from the tracker and from deskbridge. Exits with 1 if one of them is
     missing.
     """
-    from producer.cli.sending import NotSent, ProducerClient, read_events
+    from producer.cli.sending import read_events
+    from producer.http.sending import NotSent, ProducerClient
 
     if sample == (file is not None):
         raise WrongUsage("name a FILE, or say --sample: see `deskbridge send --help`")
