@@ -38,6 +38,9 @@ from producer.console.pages import (
     settings as setting_pages,
 )
 from producer.console.pages import (
+    setup as setup_pages,
+)
+from producer.console.pages import (
     templates as template_pages,
 )
 from producer.console.rendering.assets import Assets
@@ -61,6 +64,7 @@ PAGES = (
     people,
     search,
     setting_pages,
+    setup_pages,
     sign_in,
     template_pages,
     ticket,

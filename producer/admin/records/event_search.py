@@ -258,6 +258,12 @@ class EventSearch:
         answer = LastAnswer(at, status if isinstance(status, int) else None) if made else None
         return EventCounts._make((*counted, answer))
 
+    def newest(self) -> tuple[datetime, int | None] | None:
+        """Return when the newest event came in, and of which ticket; None if there is none."""
+        columns = (JournalEvent.received_at, JournalEvent.ticket_id)
+        row = self._session.execute(select(*columns).order_by(JournalEvent.id.desc()).limit(1)).first()
+        return (row.received_at, row.ticket_id) if row else None
+
     def needs_a_person(self, most: int = 100) -> tuple[int, int]:
         """Return how many events failed, and how many creations wait for a decision, each up to a limit."""
         failed = select(literal(1)).select_from(JournalEvent).where(JournalEvent.state == EventState.FAILED)

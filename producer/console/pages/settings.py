@@ -19,11 +19,11 @@ from producer.console.auth.once import Secret, forget, hand_over, handed_over
 from producer.console.auth.visitors import Fields
 from producer.console.pages.parts import Form, go, go_back, page_router, show
 from producer.console.rendering.addresses import way_back
+from producer.console.rendering.words import HELPDESK_STATUSES
 from shared.errors import SettingsError
 from shared.events.config import PluginConfig
 from shared.metadata.confirming import OF_SPEC
 from shared.metadata.synchronisation import under_way
-from shared.notices.language import N_
 from shared.notices.render import sentence
 from shared.store.configuration.metadata import MetadataKind
 from shared.values.ids import read_id
@@ -42,14 +42,6 @@ PLAIN = (
     "base_url", "header_prefix", "membership_for", "private_tasks", "in_doubt_policy", "text_formatting", "spent_on",
     "done_state", *OF_SPEC,
 )  # fmt: skip
-HELPDESK_STATUSES = {
-    1: N_("New"),
-    2: N_("Assigned"),
-    3: N_("Planned"),
-    4: N_("Pending"),
-    5: N_("Solved"),
-    6: N_("Closed"),
-}
 
 
 @router.get("/settings")

@@ -21,6 +21,8 @@ NOTICES = {
     "given": N_("What the map says is given now."),
     "again": N_("It is being created again."),
     "saved": N_("Saved."),
+    "test-sent": N_("The test event is sent. The step turns green when it has arrived."),
+    "test-removed": N_("The test event is removed, with what it created in Redmine."),
     "not-notified": N_("Nobody is notified any more."),
     "draft": N_("Saved as a draft: it has an error, so it cannot be put in force."),
     "unchanged": N_("Nothing was changed."),
