@@ -113,7 +113,12 @@ def in_general(notice: Notice) -> str:
     Args:
         notice: a reason; if it holds another one, that one says more.
     """
-    codes = list(codes_in(notice))
-    text = pattern(codes[1] if len(codes) > 1 else codes[0])[0] or codes[0]
+    code, *within = codes_in(notice)
+    texts = [text for one in within if _has_words(text := pattern(one)[0])]
+    text = texts[0] if texts else pattern(code)[0] or code
     head = text.partition(GAP)[0].rstrip(" :,;(–“#")
-    return head if len(head.split()) >= FEWEST_WORDS else text
+    return head if _has_words(head) else text
+
+
+def _has_words(text: str) -> bool:
+    return sum(any(map(str.isalpha, word)) for word in text.split()) >= FEWEST_WORDS

@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from shared.notices.faults import Fault
+from shared.notices.faults import Detail, Fault
 from shared.notices.hints import Hint
 from shared.notices.notifications import Told
 from shared.notifications import message
@@ -152,11 +152,10 @@ def test_nothing_is_reported_if_all_is_well_or_nothing_was_set_up_yet() -> None:
 
 def test_a_message_says_what_fails_in_general_and_holds_nothing_of_a_ticket() -> None:
     assert in_general(REFUSED) == "the tracker refused the call"
-    hinted = Fault.TRACKER_REJECTED(
-        method="POST", path="/time_entries.json", hints=[Hint.ACTIVITY_NOT_ENABLED(activity="Development")]
-    )
-    assert "activity" in in_general(hinted)
-    assert "Development" not in in_general(hinted)
+    hint = Detail.EXPLAINED_BY(problem=Hint.ACTIVITY_NOT_USABLE_NOW(project_name="Secret"), record="KB")
+    hinted = Fault.TRACKER_REJECTED(method="POST", path="/time_entries.json", hints=[hint])
+    assert "cannot be used in tracker project" in in_general(hinted)
+    assert "Secret" not in in_general(hinted)
     found = list(causes(standing(failures=[FailureCause("c0ffee", REFUSED, 3)])))
     assert "Alice" not in message.title(found) + message.body(found, URL)
 

@@ -130,7 +130,7 @@ def overview(services: Services) -> Overview:
             tx.recovery.get() is not None,
             [check for check, is_noted in noted.items() if is_noted],
             standing.answer,
-            tx.events.newest(),
+            standing.newest,
         )
 
 

@@ -126,6 +126,7 @@ class EventCounts(NamedTuple):
         linked: whether anything is linked.
         wrong_author, status_not_taken, field_not_taken: whether there is any such thing on the tracker.
         answer: the newest call to the tracker, if one of the newest steps of a history is one.
+        newest: when the newest event came in, and of which ticket; None: none has.
     """
 
     last_hour: int
@@ -139,6 +140,7 @@ class EventCounts(NamedTuple):
     status_not_taken: bool
     field_not_taken: bool
     answer: LastAnswer | None
+    newest: tuple[datetime, int | None] | None
 
 
 class EventSearch:
@@ -252,17 +254,15 @@ class EventSearch:
             or_(exists(select(EntityLink.entity_id)), exists(select(ProjectLink.helpdesk_project_id))),
             *(one.exists() for one in noted),
             *(last.with_only_columns(one).scalar_subquery() for one in (newest.c.at, newest.c.call)),
+            *(
+                select(one).order_by(JournalEvent.id.desc()).limit(1).scalar_subquery()
+                for one in (JournalEvent.received_at, JournalEvent.ticket_id)
+            ),
         )
-        *counted, at, made = self._session.execute(told).one()
+        *counted, at, made, newest_at, ticket_id = self._session.execute(told).one()
         status = made.get("status") if isinstance(made, dict) else None
         answer = LastAnswer(at, status if isinstance(status, int) else None) if made else None
-        return EventCounts._make((*counted, answer))
-
-    def newest(self) -> tuple[datetime, int | None] | None:
-        """Return when the newest event came in, and of which ticket; None if there is none."""
-        columns = (JournalEvent.received_at, JournalEvent.ticket_id)
-        row = self._session.execute(select(*columns).order_by(JournalEvent.id.desc()).limit(1)).first()
-        return (row.received_at, row.ticket_id) if row else None
+        return EventCounts._make((*counted, answer, (newest_at, ticket_id) if newest_at else None))
 
     def needs_a_person(self, most: int = 100) -> tuple[int, int]:
         """Return how many events failed, and how many creations wait for a decision, each up to a limit."""

@@ -67,7 +67,7 @@ def test_each_step_turns_green_as_it_is_done(
     administrator: Visitor, bridge: Bridge, stand_in: StandIn
 ) -> None:
     done: list[str] = []
-    steps = (
+    steps: tuple[tuple[str, str, dict[str, str]], ...] = (
         ("redmine", "redmine", {"base_url": stand_in.base_url, "api_key": stand_in.api_key}),
         ("formatting", "settings", {"text_formatting": "textile"}),
         ("metadata", "metadata", {}),
@@ -161,7 +161,7 @@ def test_a_test_event_goes_through_the_producer_turns_the_step_green_and_is_remo
     )
     assert "event" in ticks(administrator)
     with bridge.store.transaction() as tx:
-        newest = tx.events.newest()
+        newest = tx.events.standing().newest
     assert newest
     assert is_sample(newest[1] or 0)
     bridge.sync(newest[1] or 0)
