@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
@@ -110,6 +111,24 @@ def test_several_processes_send_it_once(
     with ThreadPoolExecutor(4) as pool:
         list(pool.map(lambda _: console.run(), range(4)))
     assert len(receiver.taken) == 1
+
+
+def test_of_two_processes_that_check_at_the_same_moment_one_sends(
+    bridge_on_postgresql: Bridge, receiver: Receiver
+) -> None:
+    store = bridge_on_postgresql.store
+    notifications.save(Services(bridge_on_postgresql.settings, store), receiver.url)
+
+    def claim() -> bool:
+        with store.transaction() as tx:
+            return tx.notifications.claim(29, 300)
+
+    with ThreadPoolExecutor(1) as pool:
+        with store.transaction() as first:
+            assert first.notifications.claim(29, 300)
+            second = pool.submit(claim)
+            time.sleep(0.5)  # it has looked, and waits for the row
+        assert second.result() is False
 
 
 def test_the_same_cause_is_reported_an_hour_later_if_there_is_more_of_it(
