@@ -45,6 +45,7 @@ class Group:
 
 CONFIG = Group("config", Panel.SET_UP, "Show or change the Redmine settings.")
 SECRET = Group("secret", Panel.SET_UP, "Generate keys, secrets and tokens.")
+NOTIFICATION = Group("notification", Panel.SET_UP, "Notify people by mail, chat or webhook.")
 ACCOUNT = Group("account", Panel.SET_UP, "Manage console accounts and API tokens.")
 MAPPING = Group("mapping", Panel.SET_UP, "Map GLPI entities and projects to Redmine projects.")
 PROJECT = Group("project", Panel.SET_UP, "Create Redmine projects.")
@@ -63,6 +64,7 @@ RESTORE = Group("restore", Panel.FIX, "Continue after a backup was restored.")
 GROUPS = (
     CONFIG,
     SECRET,
+    NOTIFICATION,
     ACCOUNT,
     MAPPING,
     PROJECT,

@@ -117,7 +117,7 @@ def _post(url: str, secret: SecretStr | None, sample: Sample) -> int:
     Raises:
         NotSent: the producer cannot be reached, or refused it.
     """
-    from producer.cli.sending import ProducerClient, ready_event
+    from producer.http.sending import ProducerClient, ready_event
 
     sender = ProducerClient(url, secret)
     try:

@@ -25,6 +25,7 @@ from producer.console.pages import (
     events,
     held,
     hours,
+    notifications,
     overview,
     people,
     search,
@@ -37,6 +38,9 @@ from producer.console.pages import (
 )
 from producer.console.pages import (
     settings as setting_pages,
+)
+from producer.console.pages import (
+    setup as setup_pages,
 )
 from producer.console.pages import (
     templates as template_pages,
@@ -58,10 +62,12 @@ PAGES = (
     held,
     hours,
     link_pages,
+    notifications,
     overview,
     people,
     search,
     setting_pages,
+    setup_pages,
     sign_in,
     template_pages,
     ticket,
@@ -90,8 +96,10 @@ def create_console(settings: Settings) -> FastAPI:
     @asynccontextmanager
     async def lifespan(_app: FastAPI) -> AsyncIterator[None]:
         examining = asyncio.create_task(doctor.examine_regularly(app.state.examinations))
+        notifying = asyncio.create_task(notifications.notify_regularly(services))
         yield
         examining.cancel()
+        notifying.cancel()
         monitoring.close()
         app.state.examinations.close()
         await run_in_threadpool(store.database.close)

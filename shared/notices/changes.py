@@ -11,6 +11,8 @@ class Did(Code):
     CONFIG_CHANGED = Message("config_changed", "changed the settings: {keys}")
     KEY_STORED = Message("key_stored", "stored the tracker's API key")
     KEY_ROTATED = Message("key_rotated", "encrypted the tracker's API key again")
+    NOTIFICATIONS_SET = Message("notifications_set", "chose where notifications go: {services}")
+    NOTIFICATIONS_REMOVED = Message("notifications_removed", "stopped notifications")
     METADATA_READ = Message("metadata_read", "read the tracker's metadata")
     LINK_CHANGED = Message("link_changed", "linked {kind} {id} to tracker project {tracker_project_id}")
     LINK_REMOVED = Message("link_removed", "unlinked {kind} {id}")

@@ -209,6 +209,26 @@ class ServiceFinding(Code):
     CONSOLE_NOT_USED = Message(
         "console_not_used", "not used: none was seen within a week", article="KB-SERVICE-009"
     )
+    NOBODY_NOTIFIED = Message(
+        "nobody_notified", "nobody is notified: no address is stored", article="KB-SERVICE-012"
+    )
+    NOTIFICATIONS_WORK = Message(
+        "notifications_work",
+        Plural("{count} address, by {services}", "{count} addresses, by {services}"),
+        article="KB-SERVICE-012",
+    )
+    NOTIFICATIONS_NOT_INSTALLED = Message(
+        "notifications_not_installed",
+        "addresses are stored, but {package} is not installed for this process, so it cannot send",
+        why="add the extra {extra} to the lock file and install deskbridge again",
+        article="KB-SERVICE-012",
+    )
+    NOTIFICATION_NOT_TAKEN = Message(
+        "notification_not_taken",
+        "the last sending failed at {at}: {problem}",
+        why="run `deskbridge notification test`, and correct the addresses with `deskbridge notification set`",
+        article="KB-SERVICE-012",
+    )
     CLOCKS_AGREE = Message("clocks_agree", "within {seconds:g} s of {machines}", article="KB-SERVICE-007")
     CLOCKS_DIFFER = Message(
         "clocks_differ",

@@ -20,6 +20,7 @@ from shared.notices import (  # noqa: F401 (a stored code may be any of theirs)
     hints,
     invalid,
     limits,
+    notifications,
     reasons,
     refusals,
     steps,

@@ -104,6 +104,9 @@ FIELDS_KEPT = Counter(
     ["field"],
     registry=None,
 )
+NOT_NOTIFIED = Counter(
+    "deskbridge_notifications_failed_total", "Notifications that a service did not take", registry=None
+)
 AS_ADMINISTRATOR = Counter(
     "deskbridge_sent_as_administrator_total",
     "Sendings as the administrator for want of a person, by why",
@@ -121,7 +124,14 @@ INBOUND: tuple[MetricWrapperBase, ...] = (
     SPOOL,
     SPOOL_TOLD,
 )
-WORK: tuple[MetricWrapperBase, ...] = (ENDED, CALLS, CALL_SECONDS, AS_ADMINISTRATOR, FIELDS_KEPT)
+WORK: tuple[MetricWrapperBase, ...] = (
+    ENDED,
+    CALLS,
+    CALL_SECONDS,
+    AS_ADMINISTRATOR,
+    FIELDS_KEPT,
+    NOT_NOTIFIED,
+)
 BY_PROCESS: Mapping[str, tuple[MetricWrapperBase, ...]] = {
     "producer": INBOUND,
     "worker": WORK,

@@ -27,6 +27,7 @@ PAGES = (
     "/templates",
     "/templates/new?operation=issue.create",
     "/settings",
+    "/settings/notifications",
     "/doctor",
     "/knowledge/KB-TRACKER-002",
     "/hours",

@@ -17,6 +17,7 @@ from producer.admin.records.samples import Samples
 from producer.admin.records.support import Support
 from producer.admin.records.wrong_authors import WrongAuthors
 from shared.store import transaction
+from shared.store.configuration.notifications import Notifications
 from shared.store.opening import opened
 
 
@@ -35,6 +36,7 @@ class Transaction(transaction.Transaction):
         self.known_hours = KnownHours(session)
         self.support = Support(session)
         self.known_names = KnownNames(session)
+        self.notifications = Notifications(session)
 
 
 class Store(transaction.Store):

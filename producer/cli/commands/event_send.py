@@ -18,7 +18,7 @@ from shared.notices.refusals import Refusal
 if TYPE_CHECKING:
     from pydantic import SecretStr
 
-    from producer.cli.sending import ProducerClient, Ready, Taken
+    from producer.http.sending import ProducerClient, Ready, Taken
     from shared.process.settings import Settings
 
 SLOW_S = 2.0
@@ -80,7 +80,8 @@ def send(
     --sample sends a test ticket with a finished task. Its ids never occur in GLPI. The command shows the issue, the
     time entry and the status, and deletes them again. Exits with 1 if one of them is missing.
     """
-    from producer.cli.sending import NotSent, ProducerClient, read_events
+    from producer.cli.sending import read_events
+    from producer.http.sending import NotSent, ProducerClient
 
     if sample == (file is not None):
         raise WrongUsage("choose what to send: enter either FILE or --sample")

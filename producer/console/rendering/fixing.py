@@ -93,6 +93,7 @@ STATUS = (N_("Map the status"), f"{SETTINGS}#status_map")
 WATCHERS = (N_("Choose other watchers"), f"{SETTINGS}#default_watcher_ids")
 KEY = (N_("Store the key"), f"{SETTINGS}#api_key")
 DECIDE = (N_("Decide"), _decision)
+NOTIFICATIONS = (N_("Look at the notifications"), f"{SETTINGS}/notifications")
 METADATA = (N_("Read the metadata"), f"{SETTINGS}#metadata")
 
 PREFIX = (N_("Look at the tracker's settings"), f"{SETTINGS}#header_prefix")
@@ -152,6 +153,7 @@ FIXES: dict[str, tuple[str, str | Callable[[Values], str]]] = {
     TrackerFinding.KEY_NOT_ADMINISTRATOR: KEY,
     TrackerFinding.TRACKER_NOT_SET_UP: TRACKER,
     ServiceFinding.TRACKER_NOT_USABLE: TRACKER,
+    ServiceFinding.NOTIFICATION_NOT_TAKEN: NOTIFICATIONS,
     TrackerFinding.NOT_A_TRACKER: TRACKER,
     SetupFinding.METADATA_EMPTY: METADATA,
     SetupFinding.METADATA_OLD: METADATA,

@@ -26,6 +26,7 @@ GROUPS = {
     "hold": ["list", "resolve"],
     "mapping": ["add", "list", "remove", "export", "import"],
     "metadata": ["sync"],
+    "notification": ["remove", "set", "show", "test"],
     "project": ["create"],
     "restore": ["begin", "end"],
     "secret": ["key", "token", "webhook"],

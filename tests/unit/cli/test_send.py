@@ -12,8 +12,8 @@ import pytest
 import requests
 from pydantic import SecretStr
 
-from producer.cli import sending
 from producer.cli.sending import LARGEST_BATCH, MOST_EVENTS, NotSent, batches, read_events
+from producer.http import sending
 from producer.http.bodies import LARGEST_BODY
 from producer.http.problems import Problem
 from producer.intake.deliveries import deliveries
