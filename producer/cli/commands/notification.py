@@ -52,7 +52,7 @@ def show(as_json: Json = False) -> None:
     NOTIFICATION,
     "set",
     "deskbridge notification set < addresses.txt",
-    "echo 'mailtos://USER:PASSWORD@mail.example.org?to=ops@example.org' | deskbridge notification set",
+    "deskbridge notification set",
 )
 def change() -> None:
     """Store the addresses that notifications go to.
