@@ -55,7 +55,7 @@ class What(Code):
 
     # on whose behalf
     SENT_AS_ADMINISTRATOR = Message(
-        "sent_as_administrator", "Sent as the administrator", why="{match}", article="KB-SETUP-006"
+        "sent_as_administrator", "Sent as the API user", why="{match}", article="KB-SETUP-006"
     )
     PERSON_NOT_ACTIVE = Message(
         "person_not_active",

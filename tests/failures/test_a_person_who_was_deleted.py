@@ -36,12 +36,15 @@ def test_a_person_who_is_deleted_while_events_wait_is_called_deleted_and_map_use
     assert stage.goes_on()
     people, wrong, lost = of(stage, "people", "authors")
     assert people.found.code == SetupFinding.PEOPLE_DELETED
-    assert "the tracker user of a helpdesk user was deleted: 7 (alice@example.test)" in people.what
-    assert people.todo == "`deskbridge map-user HELPDESK_USER_ID TRACKER_USER_ID`", "one step"
+    assert (
+        "the Redmine user of a GLPI user was deleted, so the work is sent as the API user: 7 (alice@example.test)"
+        in people.what
+    )
+    assert people.todo == "run `deskbridge map-user HELPDESK_USER_ID TRACKER_USER_ID`", "one step"
     assert (wrong.found.code, lost.found.code) == (WorkFinding.AUTHORS_WRONG, WorkFinding.AUTHORS_DELETED)
-    assert "(the newest: tickets 4711)" in lost.what
+    assert "(newest tickets: 4711)" in lost.what
     assert lost.todo.startswith(people.todo)
-    assert f"`deskbridge correct-author TASK_ID` for the hours (ticket tasks {older})" in lost.todo
+    assert f"`deskbridge correct-author TASK_ID` for each time entry (ticket tasks {older})" in lost.todo
     (listed,) = shell.ask("misattributed")
     assert (listed["code"], listed["id"]) == (Misattribution.PERSON_DELETED, 650)
     trace, events = stage.trace(), stage.events()

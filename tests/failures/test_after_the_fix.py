@@ -51,7 +51,7 @@ def test_of_two_causes_the_fixed_one_is_offered_with_its_count_and_replayed_alon
     stage.tracker.patch("activities", 9, active=False)
     stage.work()
     assert stage.offered() == "custom_field_required"
-    assert "2 events failed, and their cause is fixed" in stage.doctor().text
+    assert "2 events failed, but their cause is fixed" in stage.doctor().text
     told = shell.do("replay", "--state", "failed", "--code", "custom_field_required")
     assert "2 events of 1 ticket will be worked on again" in told
     with stage.bridge.store.transaction() as tx:

@@ -157,8 +157,8 @@ def test_headers_that_a_proxy_took_away_are_called_that(
     keep(stage, refused)
     told, shown = stage.doctor(), pages.open("/console")
     for text in (told.text, shown):
-        assert "what is in between took it away" in text
-        assert "have the proxy between the helpdesk and the producer pass every header on" in text
+        assert "but a proxy on the way removes it" in text
+        assert "configure the proxy between GLPI and the producer to pass on every header" in text
         assert "docs/reference/events.md" not in text, "the helpdesk does send what that describes"
     assert "All is well" not in shown
 
@@ -172,4 +172,4 @@ def test_a_sender_that_never_signed_is_told_what_to_send(stage: Stage) -> None:
     keep(stage, refused_for(Verifier([]), NOBODY))
     told = stage.doctor().text
     assert "docs/reference/events.md" in told
-    assert "took it away" not in told
+    assert "removes it" not in told

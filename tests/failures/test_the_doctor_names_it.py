@@ -185,7 +185,7 @@ FAILURES = [
     ),
     Failure(
         "no tracker is configured",
-        configure(base_url=None), TrackerFinding.TRACKER_NOT_SET_UP, "set up the tracker first",
+        configure(base_url=None), TrackerFinding.TRACKER_NOT_SET_UP, "connect Redmine first",
     ),
     Failure(
         "nothing listens at base_url",
@@ -235,12 +235,12 @@ FAILURES = [
     ),
     Failure(
         "a linked project lacks time tracking",
-        patch("projects", 1, modules=["issue_tracking"]), TrackerFinding.MODULES_MISSING, "enable them", ("closed",),
+        patch("projects", 1, modules=["issue_tracking"]), TrackerFinding.MODULES_MISSING, "enable the modules", ("closed",),
         patch("projects", 1, modules=["issue_tracking", "time_tracking"]),
     ),
     Failure(
         "a linked project lacks issue tracking",
-        patch("projects", 1, modules=["time_tracking"]), TrackerFinding.MODULES_MISSING, "enable them", ("closed",),
+        patch("projects", 1, modules=["time_tracking"]), TrackerFinding.MODULES_MISSING, "enable the modules", ("closed",),
         patch("projects", 1, modules=["issue_tracking", "time_tracking"]),
     ),
     Failure(
@@ -286,7 +286,7 @@ FAILURES = [
     ),
     Failure(
         "a custom field of issues was made required",
-        settings(required_custom_fields=[3]), WorkFinding.CUSTOM_FIELDS_NOT_SENT, "give them a default value",
+        settings(required_custom_fields=[3]), WorkFinding.CUSTOM_FIELDS_NOT_SENT, "set a default value in Redmine",
         ("closed",), settings(required_custom_fields=[]),
     ),
     Failure(
@@ -338,18 +338,18 @@ FAILURES = [
     ),
     Failure(
         "a worker has another encryption key than the command line",
-        worker_of_another_key, ServiceFinding.WORKER_CANNOT_OPEN_KEY, "with the DESKBRIDGE_SECRET_KEYS of the others",
+        worker_of_another_key, ServiceFinding.WORKER_CANNOT_OPEN_KEY, "with the same DESKBRIDGE_SECRET_KEYS as the other processes",
         ("keeps running", "set-api-key"), restarted,
     ),
     Failure(
         "Redis was given a password",
-        locked_redis, ServiceFinding.REDIS_REFUSES, "DESKBRIDGE_REDIS_URL", ("cannot be reached", "no sign of life"),
+        locked_redis, ServiceFinding.REDIS_REFUSES, "DESKBRIDGE_REDIS_URL", ("cannot be reached", "no heartbeat"),
         open_redis,
     ),
     Failure("nothing is linked", nobody_linked, TrackerFinding.NOTHING_LINKED, "deskbridge link entity"),
     Failure(
         "the memory of Redis is full",
-        full_redis, ServiceFinding.REDIS_FULL, "raise `maxmemory`", ("no sign of life",), roomy_redis,
+        full_redis, ServiceFinding.REDIS_FULL, "raise `maxmemory`", ("no heartbeat",), roomy_redis,
     ),
     Failure(
         "the broker is down",
@@ -442,7 +442,7 @@ def test_a_beat_leaves_its_own_sign_of_life_without_any_worker(stage: Stage, red
         try:
             until = time.monotonic() + 60
             while Heartbeats(stage.bridge.redis).seconds_since(BEAT) is None:
-                assert time.monotonic() < until, "no sign of life"
+                assert time.monotonic() < until, "no heartbeat"
                 time.sleep(0.1)
             assert {ServiceFinding.NO_WORKER} == stage.doctor().codes & {
                 ServiceFinding.NO_WORKER,

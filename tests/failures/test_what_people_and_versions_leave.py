@@ -120,7 +120,7 @@ def test_a_project_that_the_tracker_fails_on_is_named_and_read_once_it_is_mended
         (found,) = [one for one in stage.findings() if one.check == "metadata"]
         assert (found.status, found.found.code) == ("warning", SetupFinding.METADATA_NOT_READ)
         assert f"GET {path} answered 500" in found.what
-        assert found.todo.startswith("correct what the tracker fails on")
+        assert found.todo.startswith("fix the cause (see Redmine's log)")
         overview = pages.open("/console")
         assert f"GET {path} answered 500" in overview
         assert "All is well" not in overview

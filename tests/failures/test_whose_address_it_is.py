@@ -21,7 +21,7 @@ from tests.unit.cli.conftest import Shell
 
 ALICE, BOB, CAROL = 5, 6, 7
 MAIL = "alice@example.test"
-WELL = ("All is well", "being forwarded", "everything has the author who was meant")
+WELL = ("All is well", "being forwarded", "every issue and time entry has the intended author")
 
 
 def read_people(stage: Stage) -> None:
@@ -40,7 +40,7 @@ def people(stage: Stage) -> list[CheckResult]:
     [
         (
             patch("users", BOB, mail="Alice@example.test"), SetupFinding.PEOPLE_AMBIGUOUS, Matching.EMAIL_AMBIGUOUS,
-            "7 (alice@example.test; the tracker finds 5 (alice), 6 (bob) by it)",
+            "7 (alice@example.test; Redmine finds 5 (alice), 6 (bob) by this address)",
             "several tracker users have the e-mail of helpdesk user 7: 5 (alice), 6 (bob)",
         ),
         (
@@ -49,7 +49,7 @@ def people(stage: Stage) -> list[CheckResult]:
                 patch("users", BOB, further_mails=[MAIL]), patch("users", CAROL, further_mails=[MAIL]),
             ),
             SetupFinding.PEOPLE_UNKNOWN, Matching.EMAIL_UNKNOWN,
-            "7 (alice@example.test; the tracker finds 6 (bob), 7 (carol) by it)",
+            "7 (alice@example.test; Redmine finds 6 (bob), 7 (carol) by this address)",
             "no active tracker user (one that is locked is not) has the same main e-mail",
         ),
     ],

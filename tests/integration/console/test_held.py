@@ -117,7 +117,7 @@ def test_an_adoption_is_taken_back_while_nothing_was_sent_after_it(
         row = tx.issues.get(4711)
     assert row is not None
     assert (row.state, row.tracker_id, row.candidates) == (LedgerState.HELD, None, [made])
-    assert f"took back that ticket 4711 is issue #{made}" in operator.open("/console/changes")
+    assert f"undid the adoption of issue #{made} by ticket 4711" in operator.open("/console/changes")
     bridge.sync()
     assert stand_in.state()["time_entries"] == [], "nothing was logged on it"
     assert "Take it back" not in operator.open("/console/tickets/4711")

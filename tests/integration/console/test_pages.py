@@ -319,7 +319,7 @@ def test_hours_in_another_name_are_listed_and_given_to_the_right_person(
     visitor.open("/console/authors")
     assert visitor.do("/console/authors/512") == "/console/authors?did=corrected"
     assert [one["user_id"] for one in entries(stand_in)] == [5]
-    assert "gave time entry #1 to alice" in visitor.open("/console/changes")
+    assert "assigned time entry #1 to alice" in visitor.open("/console/changes")
 
 
 def test_a_changed_status_map_is_offered_for_what_was_given_before(

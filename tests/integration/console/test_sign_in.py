@@ -313,7 +313,7 @@ def test_a_viewer_is_refused_everything_that_changes(visitor: Visitor, method: s
     visitor.open("/console")
     answer = visitor.send(path, {"name": "x"})
     assert answer.status_code == 403, answer.text
-    assert "This needs the right" in answer.text
+    assert "This requires the" in answer.text
 
 
 @pytest.mark.promise("SEC-66")
@@ -367,5 +367,5 @@ def test_every_sign_in_and_change_of_access_is_in_the_record(visitor: Visitor) -
     visitor.open("/console/access")
     visitor.send("/console/access/tokens", {"name": "glpi", "right": "links"})
     page = visitor.open("/console/changes")
-    for part in ("signed in", "made the API token glpi (links)", "added the account viewer (viewer)"):
+    for part in ("signed in", "created API token glpi (links)", "added account viewer (viewer)"):
         assert part in page

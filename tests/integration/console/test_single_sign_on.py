@@ -291,7 +291,7 @@ def test_the_provider_may_say_no_and_its_words_are_not_shown(visitor: Visitor, p
     place.provider.refuse = True
     answer = come(visitor)
     assert answer.status_code == 403
-    assert "did not let you in" in answer.text
+    assert "rejected the sign-in" in answer.text
     assert "alert(1)" not in answer.text
 
 
@@ -505,7 +505,7 @@ def test_only_so_many_sign_ons_wait_for_the_provider_and_pages_go_on(
         for _ in others:
             assert there.acquire(timeout=30)
         answer = come(visitor)
-        assert (answer.status_code, "too many sign in at this moment" in answer.text) == (503, True)
+        assert (answer.status_code, "too many people are signing in" in answer.text) == (503, True)
         assert "Sign in" in visitor.open("/console/sign-in")
         may_go_on.set()
         assert [one.result(60).status_code for one in waiting] == [200, 200]

@@ -92,7 +92,7 @@ def test_a_reading_of_the_metadata_at_one_is_seen_at_the_other(
         swap(visitor, consoles)
     assert re.search(r"What changed then.*projects: \d+ added", page)
     assert asked.count("/projects.json") == 1, "the second did not begin another"
-    while "claireread the tracker's metadata" not in visitor.open("/console/changes"):
+    while "claireread Redmine's metadata" not in visitor.open("/console/changes"):
         assert "It is being read now" not in visitor.open("/console/settings")
 
 

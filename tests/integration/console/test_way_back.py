@@ -67,7 +67,7 @@ def test_a_sentence_loses_the_command_that_a_page_does() -> None:
         without_command("it is not linked (link it with `deskbridge link`, then replay)")
         == "it is not linked"
     )
-    assert without_command("nobody: say who it is with `deskbridge map-user`") == "nobody"
+    assert without_command("nobody: map the GLPI user with `deskbridge map-user`") == "nobody"
     assert without_command("it has no time (actiontime is 0)") == "it has no time (actiontime is 0)"
 
 

@@ -67,13 +67,16 @@ def test_every_code_is_said_in_french() -> None:
 
 def test_a_log_line_is_english_whoever_it_is_logged_for() -> None:
     with (FOLDER / "fr" / "deskbridge.mo").open("rb") as file, speaking(GNUTranslations(file)):
-        assert sentence(AccessRefusal.SIGN_IN_BUSY()) != "too many sign in at this moment: try again"
         assert (
-            reason_fields(AccessRefusal.SIGN_IN_BUSY())["reason"]
-            == "too many sign in at this moment: try again"
+            sentence(AccessRefusal.SIGN_IN_BUSY()) != "too many people are signing in: try again in a moment"
         )
         assert (
-            log_fields(AccessRefusal.SIGN_IN_BUSY())["event"] == "too many sign in at this moment: try again"
+            reason_fields(AccessRefusal.SIGN_IN_BUSY())["reason"]
+            == "too many people are signing in: try again in a moment"
+        )
+        assert (
+            log_fields(AccessRefusal.SIGN_IN_BUSY())["event"]
+            == "too many people are signing in: try again in a moment"
         )
 
 
