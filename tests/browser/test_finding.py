@@ -34,7 +34,7 @@ def test_events_are_found_chosen_and_opened_in_their_row(page: Any, sign_in: Any
     expect(page.locator("table.dense tbody tr")).to_have_count(16)
     assert page.evaluate(VISIBLE_ROWS) >= 15
     page.get_by_text("Entity and project not linked").click()
-    expect(page.get_by_text("Neither the ticket's helpdesk project nor its entity")).to_be_visible()
+    expect(page.get_by_text("Neither the ticket's GLPI project nor its entity")).to_be_visible()
     page.get_by_role("link", name="Link it").click()
     expect(page).to_have_url(re.compile(r"/console/links/entity/77\?back=%2Fconsole%2Fevents$"))
     page.get_by_role("link", name="Back").click()

@@ -49,7 +49,7 @@ def test_a_person_who_is_deleted_while_events_wait_is_called_deleted_and_map_use
     assert (listed["code"], listed["id"]) == (Misattribution.PERSON_DELETED, 650)
     trace, events = stage.trace(), stage.events()
     assert What.PERSON_DELETED in trace.codes
-    assert "alice was deleted on the tracker" in events.text
+    assert "alice was deleted in Redmine" in events.text
     shown = [pages.open(page) for page in ("/console", "/console/people", "/console/tickets/4711")]
     for text in (people.todo, lost.todo, listed["todo"], trace.text, events.text, *shown):
         assert not any(word in text for word in CANNOT_BE_DONE), text

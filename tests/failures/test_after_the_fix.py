@@ -28,9 +28,9 @@ def test_a_new_key_is_tried_at_once_and_ends_the_pause(stage: Stage, shell: Shel
 @pytest.mark.parametrize(
     ("key", "rest", "told"),
     [
-        ("0" * 40, True, "does not know the API key"),
-        (user_key("alice"), True, "the API key is alice's, who is no administrator"),
-        (None, False, "REST API is switched off"),
+        ("0" * 40, True, "does not accept the API key"),
+        (user_key("alice"), True, "the API key belongs to alice, who is not a Redmine administrator"),
+        (None, False, "Redmine's REST API is disabled"),
     ],
     ids=["unknown", "no administrator's", "REST off"],
 )

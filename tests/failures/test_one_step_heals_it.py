@@ -66,7 +66,7 @@ def test_beside_evicted_signs_of_life_nobody_is_told_to_start_a_worker(
     )
     assert "CONFIG SET maxmemory-policy noeviction" in told.text
     assert "deskbridge worker" not in told.text
-    says_it(evicting, pages, "Redis evicts keys", START)
+    says_it(evicting, pages, "Redis has evicted", START)
     assert "no worker is at work" not in pages.open("/console")
 
     evicting.bridge.redis.config_set("maxmemory-policy", "noeviction")

@@ -175,7 +175,7 @@ FAILURES = [
     ),
     Failure(
         "the REST API was switched off",
-        settings(rest_enabled=False), TrackerFinding.REST_API_OFF, "switch it on", ("key",),
+        settings(rest_enabled=False), TrackerFinding.REST_API_OFF, "enable it", ("key",),
         settings(rest_enabled=True),
     ),
     Failure(
@@ -190,7 +190,7 @@ FAILURES = [
     Failure(
         "nothing listens at base_url",
         configure(base_url=f"http://127.0.0.1:{free_port()}"),
-        Detail.CONNECTION_REFUSED, "check that its web server runs", ("REST",),
+        Detail.CONNECTION_REFUSED, "check that the web server is running, and that the port is correct", ("REST",),
     ),
     Failure(
         "the tracker answers 500",
@@ -235,12 +235,12 @@ FAILURES = [
     ),
     Failure(
         "a linked project lacks time tracking",
-        patch("projects", 1, modules=["issue_tracking"]), TrackerFinding.MODULES_MISSING, "enable the modules", ("closed",),
+        patch("projects", 1, modules=["issue_tracking"]), TrackerFinding.MODULES_MISSING, "enable the", ("closed",),
         patch("projects", 1, modules=["issue_tracking", "time_tracking"]),
     ),
     Failure(
         "a linked project lacks issue tracking",
-        patch("projects", 1, modules=["time_tracking"]), TrackerFinding.MODULES_MISSING, "enable the modules", ("closed",),
+        patch("projects", 1, modules=["time_tracking"]), TrackerFinding.MODULES_MISSING, "enable the", ("closed",),
         patch("projects", 1, modules=["issue_tracking", "time_tracking"]),
     ),
     Failure(
@@ -310,7 +310,7 @@ FAILURES = [
     ),
     Failure(
         "a technician was locked on the tracker",
-        seen("dave@example.test"), SetupFinding.PEOPLE_LOCKED, "unlock them", ("no active tracker user",),
+        seen("dave@example.test"), SetupFinding.PEOPLE_LOCKED, "unlock them", ("these users are not active",),
         patch("users", 10, status=1),
     ),
     Failure(
@@ -318,7 +318,7 @@ FAILURES = [
         both(
             lambda stage: map_user(stage.bridge.store, 77, 6), patch("users", 6, status=3), seen(None),
         ),
-        SetupFinding.PEOPLE_LOCKED, "map-user", ("no active tracker user",), patch("users", 6, status=1),
+        SetupFinding.PEOPLE_LOCKED, "map-user", ("these users are not active",), patch("users", 6, status=1),
     ),
     Failure(
         "a technician is nobody on the tracker",
@@ -327,18 +327,18 @@ FAILURES = [
     ),
     Failure(
         "the default issue type is not switched on in a linked project",
-        configure(default_tracker_id=2), TrackerFinding.ISSUE_TYPE_NOT_USABLE, "switch it on", ("does not have",),
+        configure(default_tracker_id=2), TrackerFinding.ISSUE_TYPE_NOT_USABLE, "enable it", ("does not have",),
         configure(default_tracker_id=3),
     ),
     Failure(
         "base_url leads beside the tracker",
         lambda stage: stage.bridge.configure(base_url=f"{stage.tracker.base_url}/elsewhere"),
-        TrackerFinding.NOT_A_TRACKER, "config set base_url", ("refused the call",),
+        TrackerFinding.NOT_A_TRACKER, "config set base_url", ("rejected the call",),
         lambda stage: stage.bridge.configure(base_url=stage.tracker.base_url),
     ),
     Failure(
         "a worker has another encryption key than the command line",
-        worker_of_another_key, ServiceFinding.WORKER_CANNOT_OPEN_KEY, "with the same DESKBRIDGE_SECRET_KEYS as the other processes",
+        worker_of_another_key, ServiceFinding.WORKER_CANNOT_OPEN_KEY, "with the same DESKBRIDGE_SECRET_KEYS",
         ("keeps running", "set-api-key"), restarted,
     ),
     Failure(

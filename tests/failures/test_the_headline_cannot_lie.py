@@ -54,12 +54,12 @@ def metadata_refused(stage: Stage) -> None:
 CASES = [
     pytest.param(calls_take(4.0), WORKS, "took 4.0 s on average", id="an answer takes four seconds"),
     pytest.param(of_nobody, WORKS, "another author", id="hours stand under another name"),
-    pytest.param(status_refused, "1 event failed", "the status was not given", id="a status was not taken"),
+    pytest.param(status_refused, "1 event failed", "Redmine did not accept the status", id="a status was not taken"),
     pytest.param(
         both(configure(default_priority_id=2), patch("priorities", 2, active=False), synchronise),
-        WORKS, "switched off", id="a default was switched off",
+        WORKS, "REST API is disabled", id="a default was switched off",
     ),
-    pytest.param(metadata_refused, WORKS, "synchronisation failed", id="the metadata could not be read"),
+    pytest.param(metadata_refused, WORKS, "the last attempt", id="the metadata could not be read"),
     pytest.param(aged(40), "Some events are not forwarded yet.", "", id="an event waits for 40 seconds"),
     pytest.param(aged(400), NO_SUCCESS, "", id="an event waits for more than five minutes"),
 ]  # fmt: skip

@@ -48,7 +48,7 @@ def old(stage: Stage, shell: Shell, monkeypatch: pytest.MonkeyPatch, tmp_path: P
 def test_migrations_that_are_behind_are_named_by_every_command_and_process_and_migrate_heals(
     stage: Stage, shell: Shell, old: Database
 ) -> None:
-    words = f"the database is at revision {TODAY}, not at {NEXT}: run `deskbridge migrate`"
+    words = f"the database is at revision {TODAY}, but this version needs {NEXT}: run `deskbridge migrate`"
     done = shell.type("doctor")
     assert done.exit_code == 1
     assert words in done.stdout

@@ -41,7 +41,7 @@ def people(stage: Stage) -> list[CheckResult]:
         (
             patch("users", BOB, mail="Alice@example.test"), SetupFinding.PEOPLE_AMBIGUOUS, Matching.EMAIL_AMBIGUOUS,
             "7 (alice@example.test; Redmine finds 5 (alice), 6 (bob) by this address)",
-            "several tracker users have the e-mail of helpdesk user 7: 5 (alice), 6 (bob)",
+            "several Redmine users have the e-mail address of GLPI user 7: 5 (alice), 6 (bob)",
         ),
         (
             both(
@@ -50,7 +50,7 @@ def people(stage: Stage) -> list[CheckResult]:
             ),
             SetupFinding.PEOPLE_UNKNOWN, Matching.EMAIL_UNKNOWN,
             "7 (alice@example.test; Redmine finds 6 (bob), 7 (carol) by this address)",
-            "no active tracker user (one that is locked is not) has the same main e-mail",
+            "no active Redmine user has this e-mail address",
         ),
     ],
     ids=["as main address", "as further address"],
@@ -79,7 +79,7 @@ def test_two_users_with_one_address_are_named_and_map_user_heals(
     for page in ("/console/tickets/4711", "/console/people"):
         assert words.casefold() in pages.open(page).casefold()
     shown = pages.open("/console")
-    assert "2 issues or time entries have another author than was meant" in shown
+    assert "2 issues or time entries have the wrong author" in shown
     assert not any(word in shown for word in WELL), shown
     heal(stage, shell, found.todo)
 

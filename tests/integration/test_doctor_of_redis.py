@@ -71,7 +71,7 @@ CASES = [
         ForbidsCommands,
         ServiceFinding.REDIS_REFUSES,
         "NOPERM this user has no permissions",
-        "allowed to write",
+        "correct the user and password in DESKBRIDGE_REDIS_URL in every process, and allow this user to write",
     ),
 ]
 

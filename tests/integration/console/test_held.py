@@ -85,7 +85,7 @@ def test_what_is_older_than_the_send_is_asked_about_once_more(
     compared = {"verdict": "adopt", "adopt": "1", "seen": "1"}
     answer = operator.send(PATH, compared)
     assert answer.status_code == 409
-    assert "was created before anything was sent" in answer.text
+    assert "was created before deskbridge sent anything" in answer.text
     operator.open(f"{PATH}?number=1")
     assert operator.do(PATH, {**compared, "sure": "on"}) == "/console/tickets/4711?did=adopted"
 
@@ -149,7 +149,10 @@ def test_while_a_worker_is_at_the_ticket_nothing_is_taken_back(
     operator.open(PATH)
     operator.do(PATH, {"verdict": "adopt", "adopt": str(made), "seen": str(made)})
     services = Services(bridge.settings, bridge.store)
-    with services.locks.hold("ticket:4711"), pytest.raises(NotTakenBack, match="a worker is at ticket 4711"):
+    with (
+        services.locks.hold("ticket:4711"),
+        pytest.raises(NotTakenBack, match="a worker is processing ticket 4711: try again in a moment"),
+    ):
         take_back(services, Kind.TICKET, 4711)
 
 

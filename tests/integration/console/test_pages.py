@@ -78,7 +78,7 @@ def test_a_ticket_tells_its_story(visitor: Visitor, bridge: Bridge) -> None:
         "How it stands",
         "time entry #",
         "POST /issues.json",
-        "Event 1 came in",
+        "Event 1 arrived",
     ):
         assert part in page, page
     assert "Done" in visitor.open("/console/events?ticket=4711")
@@ -254,7 +254,7 @@ def test_a_link_is_forgotten_from_the_ticket_s_page(visitor: Visitor, bridge: Br
     assert visitor.do(f"{path}/forget-link") == f"{path}?did=forgotten"
     assert visitor.do(f"{path}/forget-link") == f"{path}?did=unchanged"
     page = visitor.open(path)
-    assert "A person had deskbridge forget the link to issue #6" in page
+    assert "An operator removed the link to issue #6" in page
     assert "ticket 4711 is linked to issue #6" in visitor.open("/console/changes")
     with bridge.store.transaction() as tx:
         rows = [tx.issues.get(4711), tx.times.get(512)]
@@ -268,7 +268,7 @@ def test_what_is_under_way_is_not_forgotten_and_the_page_says_so(visitor: Visito
         session.execute(update(TaskTimeLink).values(state=LedgerState.IN_DOUBT))
     answer = visitor.send("/console/tickets/4711/forget-link")
     assert answer.status_code == 409
-    assert "under way is not forgotten" in answer.text
+    assert "so its link cannot be removed now" in answer.text
 
 
 @pytest.mark.parametrize("reachable", [True, False])
@@ -301,7 +301,7 @@ def test_hours_in_another_name_are_listed_and_given_to_the_right_person(
     page = visitor.open("/console/authors")
     for part in (
         "time entry #1",
-        "helpdesk user 99",
+        "GLPI user 99",
         "admin",
         "Say who they are",
         "DESKBRIDGE_CORRECT_AUTHORS=1",
@@ -482,7 +482,7 @@ def test_the_overview_says_why_everything_waits_that_gets_no_clear_answer(
         at_work.forward(task_event(of_ticket=ticket(one), of_task=task(one)), ticket_id=one)
     page = visitor.open("/console")
     assert "Everything waits for the tracker." in page
-    assert "the tracker gives no clear answer" in page
+    assert "Redmine gave no clear answer for several tickets in a row" in page
     assert ALL_IS_WELL not in page
 
 

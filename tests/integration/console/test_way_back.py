@@ -105,7 +105,7 @@ def test_a_person_is_named_on_a_page_of_their_own(visitor: Visitor, bridge: Brid
     bridge.receive(task_event(of_task=task(513, user=stranger)))
     visitor.sign_in("operator")
     page = visitor.open(f"/console/people/99{BACK}")
-    assert "Helpdesk user 99" in page
+    assert "GLPI user 99" in page
     assert visitor.page.count('action="/console/people/') == 1
     to = visitor.do(f"/console/people/99{BACK}", {"act": "map", "tracker_user_id": "5"})
     assert to == "/console/tickets/4711?did=mapped&sent=1&of=person%3A99"
