@@ -455,8 +455,9 @@ class Refusal(Code, article=WRONG_ASKED):
     DATA_STILL_NEEDED = Message(
         "data_still_needed",
         (
-            "{tickets} tickets with pending events still need this person's data ({examples}): wait until "
-            "`deskbridge events --state pending` and `deskbridge held` no longer list them"
+            "deskbridge still needs this person's data, because tickets have pending events ({tickets}: "
+            "{examples}): wait until `deskbridge events --state pending` and `deskbridge held` no longer "
+            "list them"
         ),
         article="KB-COMMAND-004",
     )

@@ -17,7 +17,7 @@ from tests.support.events import task, task_event
 from tests.unit.cli.conftest import Shell
 
 ALICE, BOB, OF_ALICE = 5, 6, 7
-CANNOT_BE_DONE = ("nlock alice", "ive alice a role", "All is well", "being forwarded")
+CANNOT_BE_DONE = ("nlock alice", "ive alice a role", "All systems operational", "being forwarded")
 
 
 def of(stage: Stage, *checks: str) -> list[CheckResult]:

@@ -88,8 +88,8 @@ def test_a_changed_key_and_a_locked_owner_cannot_be_told_apart_and_one_step_heal
         assert both_words in ask().text
     overview = pages.open("/console")
     assert both_words in overview
-    assert "All is well" not in overview
-    assert "goes on by itself" not in overview, "it does not"
+    assert "All systems operational" not in overview
+    assert "resumes automatically" not in overview, "it does not"
     assert both_words in pages.open("/console/tickets/4711")
     told = shell.do("config", "set-api-key", stdin=stage.tracker.api_key)
     assert "an administrator" in told

@@ -27,8 +27,8 @@ from tests.support.bridge import Bridge
 from tests.support.events import task, task_event
 
 __all__ = ["bridge_on_postgresql"]
-WELL, WORKS = "All is well", "It works, and"
-NO_SUCCESS = "Events wait, and none was forwarded for five minutes."
+WELL, WORKS = "All systems operational", "Working, with"
+NO_SUCCESS = "Events are waiting, and none has been forwarded for five minutes."
 
 
 def aged(seconds: float) -> Act:
@@ -94,8 +94,8 @@ def test_what_keeps_everything_from_being_sent_comes_before_what_failed(stage: S
     assert "1 event failed" in pages.open("/console")
     stage.bridge.breaker.begin(Fault.TRACKER_AWAY(method="GET", path="/users.json"))
     shown = pages.open("/console")
-    assert "Everything waits for the tracker." in shown
-    assert shown.index("Everything waits") < shown.index("1 event")
+    assert "All events are waiting for Redmine." in shown
+    assert shown.index("All events are waiting") < shown.index("1 event")
     settings(closed_moves=[])(stage)
 
 

@@ -21,7 +21,7 @@ from tests.unit.cli.conftest import Shell
 
 ALICE, BOB, CAROL = 5, 6, 7
 MAIL = "alice@example.test"
-WELL = ("All is well", "being forwarded", "every issue and time entry has the intended author")
+WELL = ("All systems operational", "being forwarded", "every issue and time entry has the intended author")
 
 
 def read_people(stage: Stage) -> None:
@@ -58,7 +58,7 @@ def people(stage: Stage) -> list[CheckResult]:
 def test_two_users_with_one_address_are_named_and_map_user_heals(
     stage: Stage, pages: Visitor, shell: Shell, act: Act, finding: Code, match: Code, named: str, words: str
 ) -> None:
-    assert "All is well" in pages.open("/console")
+    assert "All systems operational" in pages.open("/console")
     act(stage)
     read_people(stage)
     assert stage.work() == EventState.DONE

@@ -268,7 +268,7 @@ ROWS = [
         heal=evicts_no_more,
         everywhere="Redis has evicted",
         arrives=waits,
-        never=("tart `deskbridge worker`", "no worker is at work"),
+        never=("tart `deskbridge worker`", "No worker is running"),
         told_before=True,
     ),
     Row(

@@ -37,7 +37,7 @@ def test_what_was_made_is_shown_on_a_page_of_its_own_and_loading_it_again_makes_
     assert administrator.do("/console/access/accounts", {"name": "hugo", "right": "viewer"}) == ONCE
     administrator.open(ONCE)
     assert "/console/sign-in?code=" in shown(administrator)
-    assert "is shown once" in administrator.open(ONCE), "nothing is shown, and nothing is made"
+    assert "is shown only once" in administrator.open(ONCE), "nothing is shown, and nothing is made"
     assert [one.name for one in accounts.all()].count("hugo") == 1
     code = accounts.link_for("hugo")
     assert accounts.sign_in_by_link(code)

@@ -67,8 +67,8 @@ def test_pages_say_that_the_database_is_away_and_work_again_when_it_is_back(
         answer = ask(visitor, path)
         assert answer.status_code == 503, path
         assert "Cannot use the database" in answer.text
-        assert "kept all the same" not in answer.text, "the producer refuses it meanwhile"
-        assert "the helpdesk sends it again" in answer.text
+        assert "Events are still received" not in answer.text, "the producer refuses it meanwhile"
+        assert "GLPI sends them again" in answer.text
         assert "Try again" in answer.text
         assert answer.headers["Content-Security-Policy"]
         assert answer.headers["Retry-After"] == "20"

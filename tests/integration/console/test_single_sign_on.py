@@ -321,8 +321,8 @@ def test_a_provider_that_answers_nonsense_is_no_internal_error(
     assert "try again" in answer.text
 
 
-UNUSABLE = "Your provider did not answer as it should: try again, and tell an administrator if it stays so."
-AWAY = "Your provider cannot be asked at the moment: try again."
+UNUSABLE = "Your identity provider sent an unexpected response. Try again, and tell an administrator if this persists."
+AWAY = "Cannot reach your identity provider at the moment. Try again."
 
 
 def failing(visitor: Visitor, monkeypatch: pytest.MonkeyPatch) -> tuple[str, dict[str, Any], str]:
@@ -543,7 +543,7 @@ def test_nobody_gives_themselves_a_password_that_outlasts_the_provider(place: Pl
     visitor.open("/console/account")
     answer = visitor.send("/console/account/password", {"password": PASSWORD, "again": PASSWORD})
     assert answer.status_code == 422
-    assert "Your provider signs you in" in answer.text
+    assert "You sign in with your organisation" in answer.text
 
 
 @pytest.mark.parametrize(
