@@ -226,7 +226,7 @@ class Detail(Code):
             f"the text is too large for a proxy in front of Redmine{OTHERS}; raise the proxy's limit "
             "(nginx: client_max_body_size)"
         ),
-        why="raise the limit of the proxy in front of the tracker (nginx: client_max_body_size)",
+        why="raise the limit of the proxy in front of Redmine (nginx: client_max_body_size)",
         article="KB-TRACKER-012",
     )
     ONLY_THIS_TEXT = Message(
