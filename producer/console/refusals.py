@@ -55,7 +55,7 @@ def register(app: FastAPI) -> None:
 
 
 def problem_of(error: Exception) -> Problem:
-    """Return what a failure means to whoever asked."""
+    """Return what a failure means to the client."""
     if isinstance(error, Problem):
         return error
     if isinstance(error, RequestValidationError):

@@ -23,7 +23,7 @@ MOST_AT_ONCE = 100
 """Bodies that are read at the same time: so many MiB of memory at most."""
 
 SLOWEST = 10_000
-"""Bytes per second: whoever sends slower falls behind, whoever sends faster gets ahead."""
+"""Bytes per second: a slower sender falls behind, a faster one gets ahead."""
 
 
 @dataclass(eq=False)

@@ -378,7 +378,7 @@ def _unwritable(what_to_do: str) -> Problem:
 
 
 def _was_delivery(request: Request, status: int) -> bool:
-    """Tell whether what no route of ours took may have been a delivery; else somebody has looked."""
+    """Return whether what no route of ours took may have been a delivery; else somebody has looked."""
     return status not in (404, 405) or request.method in ("POST", "PUT", "PATCH")
 
 

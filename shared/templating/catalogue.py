@@ -89,7 +89,7 @@ class TicketPart(Part):
     ] = None
     location: Annotated[NamedPart | None, Field(description="The ticket's location")] = None
     time_to_resolve: Annotated[
-        str | None, _about("By when it is to be solved, for the filter date", "2026-11-24T17:00:00+00:00")
+        str | None, _about("Due date, for the filter date", "2026-11-24T17:00:00+00:00")
     ] = None
     external_id: Annotated[str | None, _about("Its number elsewhere", "ACME-77")] = None
 
@@ -177,7 +177,7 @@ class FormPart(Part):
 
     name: Annotated[str, _about("Name of the new project", "Support North")]
     description: Annotated[str | None, _about("Description", "Tickets of the north")] = None
-    is_public: Annotated[bool, _about("Whether everybody sees it", False)] = False
+    is_public: Annotated[bool, _about("Whether the project is public", False)] = False
     identifier: Annotated[str, _about("Identifier as typed", "Support-North")]
     parent_id: Annotated[int | None, _about("Parent project in Redmine", 11)] = None
     enabled_module_names: Annotated[

@@ -59,7 +59,7 @@ class CustomField:
     default_value: str | None = None
 
     def belongs_to(self, operation: Operation) -> bool:
-        """Tell whether the operation's object has this field."""
+        """Return whether the operation's object has this field."""
         creates = operation is not Operation.ISSUE_UPDATE_STATUS
         return creates and self.customized_type == operation.top_key
 
@@ -133,7 +133,7 @@ FIELDS: dict[Operation, tuple[Field, ...]] = {
         Field("name", "text", "Name", required=True, longest=255),
         Field("identifier", "text", "Lowercase letters, digits and dashes", required=True),
         Field("description", "text", "Description"),
-        Field("is_public", "boolean", "Whether everybody sees it"),
+        Field("is_public", "boolean", "Whether the project is public"),
         Field("parent_id", "integer", "Parent project"),
         Field("enabled_module_names", "list", "Modules"),
         Field("inherit_members", "boolean", "Whether the parent's members are members"),

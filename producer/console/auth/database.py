@@ -17,7 +17,7 @@ AGAIN = N_("try again")
 
 
 def unusable(error: SQLAlchemyError) -> Problem:
-    """Return the answer: whoever asks may be a stranger, and where the database is, is for the log."""
+    """Return the answer, without the database's address: the client may be a stranger, so only the log contains it."""
     code = Notice(why(error).code)
     return Problem(503, N_("Cannot use the database"), said(AGAIN), why=code, headers=AGAIN_S)
 

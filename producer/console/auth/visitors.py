@@ -61,7 +61,7 @@ class Fields:
         return read_id(self.text(name))
 
     def has(self, name: str) -> bool:
-        """Tell whether a box is ticked, or a field sent at all."""
+        """Return whether a box is ticked, or a field sent at all."""
         return name in self._values
 
     def under(self, prefix: str) -> dict[str, list[str]]:
@@ -84,7 +84,7 @@ def session_of(request: Request) -> str | None:
 
 
 def is_secure(request: HTTPConnection) -> bool:
-    """Tell whether browsers reach the console over TLS: by the request, or by CONSOLE_URL behind a proxy."""
+    """Return whether browsers reach the console over TLS: by the request, or by CONSOLE_URL behind a proxy."""
     configured: str | None = request.app.state.services.settings.console_url
     return request.url.scheme == "https" or (configured or "").startswith("https:")
 

@@ -224,7 +224,7 @@ class Fixes:
 
 
 def has_fix(notice: Notice) -> bool:
-    """Tell whether a page removes a cause."""
+    """Return whether a page removes a cause."""
     return notice.code in FIXES or any(map(has_fix, _causes(notice)))
 
 
