@@ -96,8 +96,8 @@ def found() -> Iterator[str]:
             words = IN_DOCUMENTS if "/contributing/" in file else FOR_ADMINISTRATORS
             yield from _matches(file, _prose((ROOT / file).read_text(encoding="utf-8")), words)
     for text in sorted(str(one) for one in texts()):
-        words = re.sub(r"`[^`]+`|\*+[^*]+\*+|[%{][^})]*[})]|^(helpdesk|tracker)( \w+)?$", "", text)
-        yield from _matches(repr(text), words, IN_MESSAGES)
+        shown = re.sub(r"`[^`]+`|\*+[^*]+\*+|[%{][^})]*[})]|^(helpdesk|tracker)( \w+)?$", "", text)
+        yield from _matches(repr(text), shown, IN_MESSAGES)
 
 
 def _files(*places: str) -> list[str]:
