@@ -85,7 +85,7 @@ def test_adopting_an_issue_links_it_and_lets_what_waited_go_on(shell: Shell) -> 
     assert state.status_due
     assert shell.states() == {waiting: "pending", other: "done"}
     assert shell.notified == [4711]
-    assert any("An operator decided" in step for step in steps)
+    assert any("An operator resolved" in step for step in steps)
     assert shell.ask("held") == []
 
 
