@@ -1,4 +1,4 @@
-"""Says what a code means, in English or the language of whoever reads it.
+"""Renders notices as sentences, in English or the language of the reader.
 
 Nothing that is stored, compared or counted may depend on what comes out.
 """

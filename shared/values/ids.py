@@ -13,7 +13,7 @@ MOST_DIGITS = len(str(LARGEST))
 
 
 def is_id(value: object) -> TypeGuard[int]:
-    """Tell whether a value of somebody's JSON is an id."""
+    """Return whether a value of somebody's JSON is an id."""
     return type(value) is int and 0 < value <= LARGEST
 
 
@@ -30,7 +30,7 @@ def read_id(text: str) -> int | None:
 
 
 def is_sample(number: int) -> bool:
-    """Tell whether an id is one of those that only `deskbridge event send --sample` gives."""
+    """Return whether an id is one of those that only `deskbridge event send --sample` gives."""
     return LARGEST - SAMPLES < number <= LARGEST
 
 

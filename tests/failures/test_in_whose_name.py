@@ -14,7 +14,7 @@ from tests.support.events import task, task_event, ticket
 from tests.unit.cli.conftest import Shell
 
 ALICE, DEVELOPER = 5, 4
-GIVE, UNLOCK, MAP = "ive alice a role in tracker project 1", "nlock alice", "user map"
+GIVE, UNLOCK, MAP = "ive alice a role with this right in Redmine project 1", "nlock alice", "user map"
 RIGHT = "ole Developer lacks the right *Log spent time*"
 EVERY_STEP = (GIVE, UNLOCK, MAP, RIGHT)
 

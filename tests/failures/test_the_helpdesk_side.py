@@ -33,7 +33,10 @@ def test_entities_whose_tickets_were_skipped_are_told_with_numbers_and_names(sta
         {"id": 45, "name": None, "count": 1, "tickets": [6000]},
     ]
     told = stage.doctor().text
-    assert "entity 44 (Root > Customers > Acme) is not linked: 3 tickets of the last week" in told
+    assert (
+        "entity 44 (Root > Customers > Acme) has no mapping: 3 tickets of the last week were not forwarded"
+        in told
+    )
     assert "`deskbridge mapping add entity 44 REDMINE_PROJECT_ID --replay`" in told
     assert "1 tickets" not in told
 

@@ -232,7 +232,11 @@ def test_where_no_worker_runs_it_says_so_and_a_later_command_removes_it(setting:
     assert (found["ok"], found["state"], found["removed"]) == (False, "pending", [])
     (left,) = found["left"]
     assert left["code"] == "sample_waits"
-    for part in ("no worker has taken it", "deskbridge doctor", "deskbridge event send --sample --clean-up"):
+    for part in (
+        "no worker has processed it yet",
+        "deskbridge doctor",
+        "deskbridge event send --sample --clean-up",
+    ):
         assert part in left["reason"]
     assert setting.rows() != before
     assert [one["ticket_id"] for one in setting.clean_up()["removed"]] == [found["ticket_id"]]
@@ -306,9 +310,17 @@ def take_the_mark_away(setting: Setting, issue_id: int, _project: int) -> None:
 @pytest.mark.parametrize(
     ("prepare", "code", "word"),
     [
-        (log_time, "sample_in_use", "time of other people"),
-        (put_an_issue_below, "sample_in_use", "an issue below"),
-        (take_the_mark_away, "sample_unmarked", "delete it on the tracker"),
+        (
+            log_time,
+            "sample_in_use",
+            "is not deleted, because it has other users' time or a subtask. Move that to another issue, then",
+        ),
+        (
+            put_an_issue_below,
+            "sample_in_use",
+            "is not deleted, because it has other users' time or a subtask. Move that to another issue, then",
+        ),
+        (take_the_mark_away, "sample_unmarked", "delete it in Redmine"),
     ],
 )
 def test_what_others_have_put_to_it_is_never_deleted(

@@ -48,7 +48,7 @@ def old(stage: Stage, shell: Shell, monkeypatch: pytest.MonkeyPatch, tmp_path: P
 def test_migrations_that_are_behind_are_named_by_every_command_and_process_and_migrate_heals(
     stage: Stage, shell: Shell, old: Database
 ) -> None:
-    words = f"the database is at revision {TODAY}, not at {NEXT}: run `deskbridge migrate`"
+    words = f"the database is at revision {TODAY}, but this version needs {NEXT}: run `deskbridge migrate`"
     done = shell.type("doctor")
     assert done.exit_code == 1
     assert words in done.stdout
@@ -82,8 +82,8 @@ def test_a_status_that_no_issue_may_be_created_in_is_given_by_a_second_call(
     assert status(stage) == IN_PROGRESS
     assert What.STATUS_GIVEN in stage.trace().codes
     assert stage.doctor().codes - before <= {SetupFinding.MATCHES_NEW, Named.PERSON_MATCHED}
-    assert "Everything is on the tracker" in pages.open("/console/tickets/4711")
-    assert "All is well" in pages.open("/console")
+    assert "Everything is in Redmine" in pages.open("/console/tickets/4711")
+    assert "All systems operational" in pages.open("/console")
     assert api(stage, "GET", "/users/current.json")[0] == 200
 
 
@@ -127,14 +127,14 @@ def test_a_project_that_the_tracker_fails_on_is_named_and_read_once_it_is_mended
         (found,) = [one for one in stage.findings() if one.check == "metadata"]
         assert (found.status, found.found.code) == ("warning", SetupFinding.METADATA_NOT_READ)
         assert f"GET {path} answered 500" in found.what
-        assert found.todo.startswith("correct what the tracker fails on")
+        assert found.todo.startswith("fix the cause (see Redmine's log)")
         overview = pages.open("/console")
         assert f"GET {path} answered 500" in overview
-        assert "All is well" not in overview
+        assert "All systems operational" not in overview
         assert stage.work() == EventState.DONE, "other projects go on"
         front.rule = passes
         (step,) = COMMAND.findall(found.todo)
         shell.do(*shlex.split(step))
         (found,) = [one for one in stage.findings() if one.check == "metadata"]
         assert found.found.code == SetupFinding.METADATA_CURRENT
-        assert "All is well" in pages.open("/console")
+        assert "All systems operational" in pages.open("/console")

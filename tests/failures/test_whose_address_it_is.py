@@ -21,7 +21,7 @@ from tests.unit.cli.conftest import Shell
 
 ALICE, BOB, CAROL = 5, 6, 7
 MAIL = "alice@example.test"
-WELL = ("All is well", "being forwarded", "everything has the author who was meant")
+WELL = ("All systems operational", "being forwarded", "every issue and time entry has the intended author")
 
 
 def read_people(stage: Stage) -> None:
@@ -40,8 +40,8 @@ def people(stage: Stage) -> list[CheckResult]:
     [
         (
             patch("users", BOB, mail="Alice@example.test"), SetupFinding.PEOPLE_AMBIGUOUS, Matching.EMAIL_AMBIGUOUS,
-            "7 (alice@example.test; the tracker finds 5 (alice), 6 (bob) by it)",
-            "several tracker users have the e-mail of helpdesk user 7: 5 (alice), 6 (bob)",
+            "7 (alice@example.test; Redmine finds 5 (alice), 6 (bob) by this address)",
+            "several Redmine users have the e-mail address of GLPI user 7: 5 (alice), 6 (bob)",
         ),
         (
             both(
@@ -49,8 +49,8 @@ def people(stage: Stage) -> list[CheckResult]:
                 patch("users", BOB, further_mails=[MAIL]), patch("users", CAROL, further_mails=[MAIL]),
             ),
             SetupFinding.PEOPLE_UNKNOWN, Matching.EMAIL_UNKNOWN,
-            "7 (alice@example.test; the tracker finds 6 (bob), 7 (carol) by it)",
-            "no active tracker user (one that is locked is not) has the same main e-mail",
+            "7 (alice@example.test; Redmine finds 6 (bob), 7 (carol) by this address)",
+            "no active Redmine user has this e-mail address",
         ),
     ],
     ids=["as main address", "as further address"],
@@ -58,7 +58,7 @@ def people(stage: Stage) -> list[CheckResult]:
 def test_two_users_with_one_address_are_named_and_map_user_heals(
     stage: Stage, pages: Visitor, shell: Shell, act: Act, finding: Code, match: Code, named: str, words: str
 ) -> None:
-    assert "All is well" in pages.open("/console")
+    assert "All systems operational" in pages.open("/console")
     act(stage)
     read_people(stage)
     assert stage.work() == EventState.DONE
@@ -79,7 +79,7 @@ def test_two_users_with_one_address_are_named_and_map_user_heals(
     for page in ("/console/tickets/4711", "/console/people"):
         assert words.casefold() in pages.open(page).casefold()
     shown = pages.open("/console")
-    assert "2 issues or time entries have another author than was meant" in shown
+    assert "2 issues or time entries have the wrong author" in shown
     assert not any(word in shown for word in WELL), shown
     heal(stage, shell, found.todo)
 

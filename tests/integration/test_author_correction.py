@@ -49,7 +49,7 @@ def test_they_are_theirs_on_the_tracker_and_off_the_list(strangers_hours: Bridge
     assert [one["user_id"] for one in entries(stand_in)] == [5]
     assert misattributed(strangers_hours.store) == []
     assert row(strangers_hours, Kind.TICKET_TASK, 512).author_id == 5
-    assert strangers_hours.steps()[-1].startswith("Time entry #1 was given to alice")
+    assert strangers_hours.steps()[-1].startswith("Time entry #1 was assigned to alice")
 
 
 def test_it_can_be_asked_for_again(strangers_hours: Bridge, stand_in: StandIn) -> None:

@@ -278,8 +278,8 @@ def test_a_code_without_a_record_is_told_as_json_too() -> None:
     shown = CliRunner().invoke(app, ["article", "show", "not_looked_at", "--json"])
     assert json.loads(shown.stdout) == {
         "code": "not_looked_at",
-        "what": "not looked at: what it needs is not there",
-        "why": "fix what fails, then run `deskbridge doctor` again",
+        "what": "not checked: a prerequisite is missing",
+        "why": "fix the failures, then run `deskbridge doctor` again",
     }
 
 

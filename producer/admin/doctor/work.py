@@ -157,7 +157,7 @@ def failed(installation: Installation) -> Iterator[CheckResult]:
 
 
 def _is_fixed(cause: Notice, installation: Installation) -> bool:
-    """Tell whether the checks that would find a cause find all well: none looks at unlinked projects."""
+    """Return whether the checks that would find a cause find all well: none looks at unlinked projects."""
     checks = FIXED_WHERE.get(cause.code, ())
     linked = installation.projects or ()
     if cause.code in WHERE_THE_ISSUE_IS and _project_of(cause) not in linked:

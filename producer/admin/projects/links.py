@@ -147,7 +147,7 @@ def make_link(
 
 
 def _is_newer(now: ProjectNow, category_id: int | None) -> bool:
-    """Tell whether the tracker says something else than the cache."""
+    """Return whether the tracker says something else than the cache."""
     if now.standing is not Standing.ACTIVE:
         return now.standing is not Standing.ABSENT
     return category_id is None or category_id in (now.categories or {})

@@ -274,7 +274,7 @@ class ProjectForms:
 
 
 def _is_ours(claim: ProjectClaim, kind: LinkKind, helpdesk_id: int) -> bool:
-    """Tell whether a project of this identifier came of an earlier form of the same helpdesk object."""
+    """Return whether a project of this identifier came of an earlier form of the same helpdesk object."""
     same = (claim.link_kind, claim.helpdesk_id) == (str(kind), helpdesk_id)
     return same and claim.state in (ClaimState.CLAIMED, ClaimState.CREATED)
 

@@ -181,7 +181,7 @@ class EventSubjects:
         return list(found)[:MOST_PEOPLE]
 
     def known_ticket(self, ticket_id: int) -> bool:
-        """Tell whether any event of a ticket is kept, or its state."""
+        """Return whether any event of a ticket is kept, or its state."""
         kept = (
             select(JournalEvent.id).where(JournalEvent.ticket_id == ticket_id).limit(1),
             select(TicketState.ticket_id).where(TicketState.ticket_id == ticket_id),
@@ -199,7 +199,7 @@ class EventSubjects:
         )
 
     def known_event(self, event_id: int) -> bool:
-        """Tell whether an event is kept."""
+        """Return whether an event is kept."""
         kept = select(JournalEvent.id).where(JournalEvent.id == event_id)
         return self._session.scalar(kept) is not None
 

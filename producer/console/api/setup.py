@@ -79,7 +79,7 @@ def change_config(
     values: Annotated[dict[str, Any], Body(description="Keys to change; null sets the default.")],
     moved: Annotated[bool, Query(description="The new base_url is the same tracker's.")] = False,
     replay: Annotated[
-        bool, Query(description="Give statuses anew that the status_map before gave otherwise.")
+        bool, Query(description="Re-send statuses that the previous status_map mapped differently.")
     ] = False,
 ) -> Any:
     """Change values of the plugin configuration; `api_key` is stored encrypted and never shown.

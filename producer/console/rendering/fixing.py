@@ -85,10 +85,10 @@ def _failed_for(values: Values) -> str:
 
 ACTIVITY = (N_("Choose another activity"), f"{SETTINGS}#default_activity_id")
 PRIORITY = (N_("Choose another priority"), f"{SETTINGS}#default_priority_id")
-LINK = (N_("Change the link"), _link)
+LINK = (N_("Change the mapping"), _link)
 TEMPLATE = (N_("Change the template"), _template)
-PERSON = (N_("Say who they are"), _person)
-TRACKER = (N_("Look at the tracker's settings"), f"{SETTINGS}#base_url")
+PERSON = (N_("Map the user"), _person)
+TRACKER = (N_("Check the Redmine settings"), f"{SETTINGS}#base_url")
 STATUS = (N_("Map the status"), f"{SETTINGS}#status_map")
 WATCHERS = (N_("Choose other watchers"), f"{SETTINGS}#default_watcher_ids")
 KEY = (N_("Store the key"), f"{SETTINGS}#api_key")
@@ -96,11 +96,11 @@ DECIDE = (N_("Decide"), _decision)
 NOTIFICATIONS = (N_("Look at the notifications"), f"{SETTINGS}/notifications")
 METADATA = (N_("Read the metadata"), f"{SETTINGS}#metadata")
 
-PREFIX = (N_("Look at the tracker's settings"), f"{SETTINGS}#header_prefix")
+PREFIX = (N_("Check the Redmine settings"), f"{SETTINGS}#header_prefix")
 
 FIXES: dict[str, tuple[str, str | Callable[[Values], str]]] = {
-    Reason.NO_LINK: (N_("Link it"), _link),
-    Reason.PRIVATE_TASK: (N_("Choose what becomes of private tasks"), f"{SETTINGS}#private_tasks"),
+    Reason.NO_LINK: (N_("Add mapping"), _link),
+    Reason.PRIVATE_TASK: (N_("Choose how to handle private tasks"), f"{SETTINGS}#private_tasks"),
     Reason.STATUS_NOT_MAPPED: STATUS,
     Reason.STATUS_NOT_IN_TEMPLATE: TEMPLATE,
     Reason.WAITS_FOR_PERSON: DECIDE,
@@ -158,7 +158,7 @@ FIXES: dict[str, tuple[str, str | Callable[[Values], str]]] = {
     SetupFinding.METADATA_EMPTY: METADATA,
     SetupFinding.METADATA_OLD: METADATA,
     SetupFinding.METADATA_NOT_READ: METADATA,
-    TrackerFinding.NOTHING_LINKED: (N_("Link something"), LINKS),
+    TrackerFinding.NOTHING_LINKED: (N_("Add a mapping"), LINKS),
     TrackerFinding.LINKED_PROJECT_CLOSED: LINK,
     TrackerFinding.LINKED_PROJECT_ARCHIVED: LINK,
     TrackerFinding.LINKED_PROJECT_GONE: LINK,
@@ -178,7 +178,7 @@ FIXES: dict[str, tuple[str, str | Callable[[Values], str]]] = {
     SetupFinding.PEOPLE_LOCKED: PERSON,
     SetupFinding.MATCHES_NEW: (N_("Confirm them"), PEOPLE),
     SetupFinding.MATCHES_WAIT: PERSON,
-    SetupFinding.MEMBERSHIP_BY_EMAIL: (N_("Change who is made a member"), f"{SETTINGS}#membership_for"),
+    SetupFinding.MEMBERSHIP_BY_EMAIL: (N_("Change who becomes a member"), f"{SETTINGS}#membership_for"),
     SetupFinding.FORMATTING_NOT_SET: (N_("Choose the text formatting"), f"{SETTINGS}#text_formatting"),
     WorkFinding.TEMPLATE_NOT_RENDERED: TEMPLATE,
     WorkFinding.TEMPLATE_OUT_OF_DATE: TEMPLATE,
@@ -191,7 +191,7 @@ FIXES: dict[str, tuple[str, str | Callable[[Values], str]]] = {
     WorkFinding.ROWS_HELD: DECIDE,
     WorkFinding.EVENTS_FAILED: (N_("See them"), f"{EVENTS}?state=failed"),
     WorkFinding.EVENTS_PENDING: (N_("See them"), f"{EVENTS}?state=pending"),
-    HelpdeskFinding.TICKETS_UNLINKED: (N_("Link it"), _entity),
+    HelpdeskFinding.TICKETS_UNLINKED: (N_("Add mapping"), _entity),
     HelpdeskFinding.LINKED_SINCE: (
         N_("See and replay them"),
         f"{EVENTS}?state=skipped&cause={Reason.NO_LINK}",
@@ -231,7 +231,7 @@ class Fixes:
 
 
 def has_fix(notice: Notice) -> bool:
-    """Tell whether a page removes a cause."""
+    """Return whether a page removes a cause."""
     return notice.code in FIXES or any(map(has_fix, _causes(notice)))
 
 

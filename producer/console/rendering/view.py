@@ -235,7 +235,7 @@ def _moment(text: str) -> Markup:
 
 
 def _ago(moment: datetime | None, *, exactly: bool = False) -> Markup:
-    """Return a time in words, with the exact one for whoever points at it."""
+    """Return a time in words, with the exact time as its tooltip."""
     if moment is None:
         return Markup()
     exact, machine = _exact(moment), moment.astimezone(UTC).isoformat(timespec="seconds")

@@ -21,12 +21,12 @@ from shared.telemetry import metrics
 from tests.failures.stage import Stage, Told
 
 WELL = (
-    "All is well",
+    "All systems operational",
     "being forwarded",
-    "within moments",
-    "Everything is on the tracker",
-    "Every part is well",
-    "is kept all the same",
+    "in a moment",
+    "Everything is in Redmine",
+    "All checks passed",
+    "Events are still received",
 )
 """What no surface says while something fails."""
 LAST_LINE = re.compile(r"(\d+) ok(?:, (\d+) warning)?(?:, (\d+) failure)?(?:, (\d+) unknown)?$")

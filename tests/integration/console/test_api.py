@@ -260,7 +260,7 @@ def test_a_key_that_the_tracker_takes_ends_the_pause(
         told = visitor.send(
             "/console/settings", {"seen": seen, "api_key": key, "verify_tls": "on"}, follow=True
         ).text
-    assert ("nothing can be sent with it yet" in str(told)) is not is_taken
+    assert ("it cannot be used yet" in str(told)) is not is_taken
     assert (bridge.breaker.current() is None) is is_taken
 
 

@@ -51,7 +51,7 @@ def test_sixty_loads_at_once_examine_once_and_keep_no_other_page_waiting(
             assert "Changes" in visitor.open("/console/changes")
         assert not any(one.done() for one in loads)
         may_go_on.set()
-        assert all("Every part is well" in one.result(90) for one in loads)
+        assert all("All checks passed" in one.result(90) for one in loads)
     assert len(begun) == 1
     visitor.open("/console/doctor")
     assert len(begun) == 1, "it is kept for some seconds"

@@ -94,7 +94,7 @@ def test_a_row_says_what_it_is_about_and_its_sentence_names_no_command(
 ) -> None:
     visitor.sign_in("viewer")
     page = visitor.open("/console/events?place=entity:77")
-    assert "Entity and project not linked" in page
+    assert "Entity and project not mapped" in page
     assert "Hugo Bernard" in page
     assert "=VPN" in page
     assert "deskbridge mapping add" not in page, "a page does it"

@@ -67,7 +67,7 @@ def test_a_sentence_loses_the_command_that_a_page_does() -> None:
         without_command("it is not linked (link it with `deskbridge mapping add`, then replay)")
         == "it is not linked"
     )
-    assert without_command("nobody: say who it is with `deskbridge user map`") == "nobody"
+    assert without_command("nobody: map the GLPI user with `deskbridge user map`") == "nobody"
     assert without_command("it has no time (actiontime is 0)") == "it has no time (actiontime is 0)"
 
 
@@ -105,7 +105,7 @@ def test_a_person_is_named_on_a_page_of_their_own(visitor: Visitor, bridge: Brid
     bridge.receive(task_event(of_task=task(513, user=stranger)))
     visitor.sign_in("operator")
     page = visitor.open(f"/console/people/99{BACK}")
-    assert "Helpdesk user 99" in page
+    assert "GLPI user 99" in page
     assert visitor.page.count('action="/console/people/') == 1
     to = visitor.do(f"/console/people/99{BACK}", {"act": "map", "tracker_user_id": "5"})
     assert to == "/console/tickets/4711?did=mapped&sent=1&of=person%3A99"

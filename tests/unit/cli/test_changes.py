@@ -14,7 +14,7 @@ def test_changes_are_listed_filtered_and_exported(shell: Shell) -> None:
         "account_added",
         {"account": "claire", "right": "administrator"},
     )
-    assert "added the account claire" in shell.do("audit", "list", "--what", "account_added")
+    assert "added account claire" in shell.do("audit", "list", "--what", "account_added")
     assert "No change matches." in shell.do("audit", "list", "--what", "links")
     assert shell.do("audit", "list", "--csv").splitlines()[0] == "id,at,who,code,what,before,after"
 

@@ -49,7 +49,7 @@ def test_events_are_listed_newest_first_with_exactly_the_agreed_keys(shell: Shel
         "state": "pending",
         "code": "worker_awaited",
         "params": {},
-        "reason": "no worker has given a sign of life; start `deskbridge worker`",
+        "reason": "no worker is running; start `deskbridge worker`",
         "occurred_at": "2026-01-05T09:01:00Z",
         "attempts": 0,
         "next_attempt_at": None,
@@ -139,7 +139,7 @@ def test_a_delivery_that_cannot_be_read_is_shown_with_where_it_came_and_what_is_
     park(shell, "a", b'{"x": "\xff\x00"}')
     (shown,) = shell.ask("event", "list", "--state", "failed")
     assert (shown["event"], shown["code"]) == ("unreadable", Reason.DELIVERY_UNREADABLE)
-    assert shown["reason"] == "a delivery to glpi/ticket-task that cannot be read: item.state: required"
+    assert shown["reason"] == "unreadable delivery to glpi/ticket-task: item.state: required"
     assert "unreadable" in shell.do("event", "list")
 
 

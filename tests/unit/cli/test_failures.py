@@ -24,7 +24,7 @@ def test_a_database_that_is_down_is_said_so_without_its_password(environment: Ca
     environment(DATABASE_URL="postgresql+psycopg2://u:s3cr3t@127.0.0.1:1/x")
     result = CliRunner().invoke(app, ["mapping", "list"])
     assert (result.exit_code, result.stdout) == (1, "")
-    assert "cannot be used" in result.stderr
+    assert "cannot use the database" in result.stderr
     assert "s3cr3t" not in result.stderr
 
 
@@ -37,13 +37,13 @@ def test_tables_that_are_missing_are_said_so(shell: Shell) -> None:
 def test_a_database_of_a_newer_version_is_refused(shell: Shell) -> None:
     with shell.store.database.engine.begin() as connection:
         connection.exec_driver_sql("UPDATE alembic_version SET version_num = '9999'")
-    assert "update deskbridge" in shell.fail("mapping", "list")
+    assert "upgrade deskbridge" in shell.fail("mapping", "list")
 
 
 @pytest.mark.parametrize(
     ("error", "words"),
     [
-        (RedisDown("refused"), "Redis cannot be reached"),
+        (RedisDown("refused"), "cannot reach Redis"),
         (KeyboardInterrupt(), "stopped"),
         (PermissionError(13, "Permission denied", "/x"), "/x: Permission denied"),
         (KeyError("surprise"), "please report it: KeyError"),

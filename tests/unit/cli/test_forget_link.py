@@ -66,7 +66,7 @@ def test_what_is_under_way_is_not_forgotten(shell: Shell, kind: Kind, state: str
         assert attempt
         if state == "in_doubt":
             tx.ledger(kind).doubt(key, attempt, 20, written("no answer"))
-    assert "under way is not forgotten" in shell.fail("ticket", "forget", str(kind), str(key), "--yes")
+    assert "so its link cannot be removed now" in shell.fail("ticket", "forget", str(kind), str(key), "--yes")
     assert row(shell, kind, key).state == state
 
 
@@ -74,7 +74,7 @@ def test_an_issue_is_not_forgotten_while_time_is_logged_on_it(shell: Shell) -> N
     link(shell, Kind.TICKET, 4711, 12)
     with shell.store.transaction() as tx:
         tx.times.claim(claim(Kind.TICKET_TASK, 512), 20)
-    assert "512 is under way" in shell.fail("ticket", "forget", "ticket", "4711", "--yes")
+    assert "so its link cannot be removed now" in shell.fail("ticket", "forget", "ticket", "4711", "--yes")
     assert row(shell, Kind.TICKET, 4711).state == LedgerState.LINKED
 
 
@@ -84,10 +84,10 @@ def test_what_waits_for_a_person_is_decided_on_with_resolve(shell: Shell) -> Non
 
 
 def test_where_nothing_is_linked_there_is_nothing_to_forget(shell: Shell) -> None:
-    assert "is not linked" in shell.fail("ticket", "forget", "ticket", "4711", "--yes")
+    assert "has no link to remove" in shell.fail("ticket", "forget", "ticket", "4711", "--yes")
     link(shell, Kind.TICKET, 4711, 12)
     shell.do("ticket", "forget", "ticket", "4711", "--yes")
-    assert "is not linked" in shell.fail("ticket", "forget", "ticket", "4711", "--yes")
+    assert "has no link to remove" in shell.fail("ticket", "forget", "ticket", "4711", "--yes")
 
 
 def test_it_asks_first_where_there_is_a_terminal(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -77,7 +77,7 @@ def test_adopting_an_issue_links_it_and_lets_what_waited_go_on(shell: Shell) -> 
     hold(shell, Kind.TICKET, 4711, waiting, (12,))
     result = shell.type("hold", "resolve", "ticket", "4711", "--adopt", "12")
     assert result.exit_code == 0
-    assert "issue #12 was adopted without a check: no tracker is configured" in result.stderr
+    assert "issue #12 was adopted without a check: Redmine is not configured" in result.stderr
     with shell.store.transaction() as tx:
         row, state = tx.issues.get(4711), tx.statuses.get(4711)
         steps = [step.what for step in tx.trace.of_ticket(4711)]
@@ -87,7 +87,7 @@ def test_adopting_an_issue_links_it_and_lets_what_waited_go_on(shell: Shell) -> 
     assert state.status_due
     assert shell.states() == {waiting: "pending", other: "done"}
     assert shell.notified == [4711]
-    assert any("A person decided" in step for step in steps)
+    assert any("An operator resolved" in step for step in steps)
     assert shell.ask("hold", "list") == []
 
 

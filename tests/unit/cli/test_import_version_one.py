@@ -69,7 +69,7 @@ def test_a_column_that_the_file_does_not_have_is_named_with_those_it_has(shell: 
 
 def test_one_issue_for_two_tickets_is_refused_whole(shell: Shell, tickets: str) -> None:
     Path(tickets).write_text("tickets_id;issue_id;project\n1;6;\n2;6;\n")
-    assert "is in line 2, too" in shell.fail(*IMPORT, tickets)
+    assert "is also in line 2" in shell.fail(*IMPORT, tickets)
     assert linked(shell) == {}
 
 

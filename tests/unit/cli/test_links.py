@@ -53,7 +53,7 @@ def test_unlink_removes_and_fails_where_there_is_nothing(shell: Shell) -> None:
     shell.do("mapping", "add", "entity", "3", "1")
     shell.do("mapping", "remove", "entity", "3")
     assert shell.ask("mapping", "list") == []
-    assert "not linked" in shell.fail("mapping", "remove", "entity", "3")
+    assert "has no mapping" in shell.fail("mapping", "remove", "entity", "3")
 
 
 def test_linking_tells_how_many_events_had_been_skipped_for_want_of_it(shell: Shell) -> None:

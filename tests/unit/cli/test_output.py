@@ -101,7 +101,7 @@ def test_no_command_shows_what_somebody_outside_hid(shell: Shell, typed: list[st
         task_event(of_ticket=ticket(title=TURNED, technician=turned), of_task=task(user=turned)),
         ticket_event(),
     )
-    shell.end([first], EventState.FAILED, f"the tracker refused it: {TURNED}")
+    shell.end([first], EventState.FAILED, f"Redmine rejected it: {TURNED}")
     with shell.store.transaction() as tx:
         tx.people.note_seen([HelpdeskUser(id=7, email=f"{TURNED}@example.test")])
         tx.people.replace_cache([TrackerPerson(5, f"alice{TURNED}", TURNED, "a@example.test")])

@@ -87,5 +87,5 @@ def test_wrong_usage_exits_with_2(shell: Shell) -> None:
 
 def test_a_tracker_that_is_away_is_one_line(shell: Shell, tracker: StandIn) -> None:
     tracker.stop()
-    assert "could not be reached" in shell.fail("project", "create", "entity", "9", *LAB)
-    assert "could not be reached" in shell.fail("metadata", "sync")
+    assert "Redmine cannot be reached" in shell.fail("project", "create", "entity", "9", *LAB)
+    assert "Redmine cannot be reached" in shell.fail("metadata", "sync")

@@ -145,7 +145,7 @@ def test_every_fault_is_named_by_its_line_and_nothing_is_sent(shell: Shell, prod
     broken = ticket_event(1)
     broken["ticket"]["id"] = "x"
     complaint = shell.fail("event", "send", "-", stdin=lines(ticket_event(0)) + "\n{oops\n" + lines(broken))
-    assert "line 3: not JSON" in complaint
+    assert "line 3: not valid JSON" in complaint
     assert "line 4: ticket.id: " in complaint
     assert producer.requests == []
 
@@ -177,7 +177,7 @@ def test_it_stops_at_the_first_refusal_with_the_producers_words(shell: Shell, pr
         "event", "send", "-", stdin=lines(*[ticket_event(number) for number in range(250)])
     )
     assert "503: The journal cannot be written; send it again; try again in 5 s" in complaint
-    assert "100 events were taken before it" in complaint
+    assert "100 events were accepted before that" in complaint
     assert len(producer.requests) == 2
 
 
@@ -185,7 +185,7 @@ def test_a_producer_that_is_not_there_is_said_so(shell: Shell) -> None:
     complaint = shell.fail(
         "event", "send", "-", "--url", "http://127.0.0.1:1/events", stdin=lines(ticket_event(1))
     )
-    assert "is `deskbridge producer` running?" in complaint
+    assert "check that `deskbridge producer` is running" in complaint
 
 
 def test_without_a_secret_it_sends_only_where_unsigned_is_allowed(

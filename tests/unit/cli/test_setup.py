@@ -144,10 +144,8 @@ def test_base_url_may_change_while_nothing_was_created_and_links_are_to_be_check
         tx.people.put_override(7, 5)
     result = shell.type("config", "set", "base_url=https://new.example")
     assert result.exit_code == 0
-    assert (
-        "1 link (`deskbridge mapping list`) holds ids of the tracker at https://typo.example" in result.stderr
-    )
-    assert "1 user override" in result.stderr
+    assert "1 mapping (`deskbridge mapping list`) has ids of the Redmine at https://typo.example" in result.stderr
+    assert "1 user mapping" in result.stderr
     assert shell.ask("config", "show")["base_url"] == "https://new.example"
 
 
@@ -177,7 +175,7 @@ def test_the_guard_of_base_url_cannot_be_walked_round_by_emptying_it_first(shell
     with shell.store.transaction() as tx:
         tx.issues.claim(claim(Kind.TICKET, 4711), 20)
     for moved in ([], ["--moved"]):
-        assert "cannot be emptied" in shell.fail("config", "set", *moved, "base_url=")
+        assert "cannot be empty" in shell.fail("config", "set", *moved, "base_url=")
 
 
 def test_another_tracker_starts_with_nothing_known_of_the_old_one(shell: Shell) -> None:
@@ -217,8 +215,8 @@ def fill(shell: Shell) -> None:
         ('status_map={"1": 1, "2": 77}', "5 (Closed), 1 (New)"),
         ("default_role_id=99", "4 (Developer)"),
         ("default_priority_id=99", "2 (Normal)"),
-        ("default_activity_id=99", "there are: 9 (Development) (new ones"),
-        ("default_activity_id=12", "12 (Legacy) is switched off"),
+        ("default_activity_id=99", "valid: 9 (Development) (for new ones"),
+        ("default_activity_id=12", "12 (Legacy) is disabled"),
     ],
 )
 def test_a_filled_cache_refuses_unknown_ids_and_names_the_choices(
@@ -263,7 +261,7 @@ def test_rotate_keys_encrypts_with_the_first_key_and_the_old_one_may_go(
     environment(SECRET_KEYS=old)
     shell.do("config", "set-api-key", stdin=KEY)
     environment(SECRET_KEYS=new)
-    assert "cannot be opened" in shell.fail("config", "rotate-keys")
+    assert "cannot decrypt" in shell.fail("config", "rotate-keys")
     environment(SECRET_KEYS=f"{new},{old}")
     shell.do("config", "rotate-keys")
     with shell.store.transaction() as tx:

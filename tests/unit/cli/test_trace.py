@@ -43,7 +43,7 @@ def test_a_new_event_is_a_step_and_its_task_is_pending(shell: Shell) -> None:
     (step,) = found["steps"]
     assert list(step) == ["at", "code", "params", "what", "why", "call"]
     assert step["what"].startswith(
-        f"Event {event_id} came in: ticket task 512 updated, Done, 1.5 h, ticket status 2"
+        f"Event {event_id} arrived: ticket task 512 updated, Done, 1.5 h, ticket status 2"
     )
     assert "has no issue yet" in told(shell)
 
@@ -112,7 +112,7 @@ def test_what_waits_for_a_person_is_in_the_headline(shell: Shell) -> None:
 
 def test_why_nothing_was_sent_is_in_the_headline(shell: Shell) -> None:
     shell.skip(shell.receive(ticket_event(1)))
-    assert "Ticket 4711 has no issue: neither the ticket's helpdesk project" in told(shell)
+    assert "Ticket 4711 has no issue: neither the ticket's GLPI project" in told(shell)
 
 
 def test_a_status_that_is_still_to_be_given_is_in_the_headline(shell: Shell) -> None:
