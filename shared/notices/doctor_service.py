@@ -232,7 +232,7 @@ class ServiceFinding(Code):
         "console_not_used", "not used: no heartbeat within a week", article="KB-SERVICE-009"
     )
     NOBODY_NOTIFIED = Message(
-        "nobody_notified", "nobody is notified: no address is stored", article="KB-SERVICE-012"
+        "nobody_notified", "no one is notified: no address is stored", article="KB-SERVICE-012"
     )
     NOTIFICATIONS_WORK = Message(
         "notifications_work",

@@ -48,7 +48,7 @@ def list_wrong_authors(as_json: Json = False) -> None:
         table(("From GLPI", "In Redmine", "Author", "Since", "Why", "What to do"), cells)
         totals = [
             (
-                one.name or "(GLPI names nobody)",
+                one.name or "(no user is named in GLPI)",
                 one.helpdesk_user_id,
                 one.issues,
                 f"{one.hours:.2f}",

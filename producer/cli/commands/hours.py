@@ -60,7 +60,7 @@ def hours(
     else:
         sums = [
             (
-                one.person or "(GLPI names nobody)",
+                one.person or "(no user is named in GLPI)",
                 one.glpi_hours,
                 one.redmine_hours,
                 one.difference or "",

@@ -38,7 +38,7 @@ def show(as_json: Json = False) -> None:
         )
         return
     if not found.services:
-        say("No address is stored, so nobody is notified. Run `deskbridge notification set`.")
+        say("No address is stored, so no one is notified. Run `deskbridge notification set`.")
         return
     say(*(f"{one}://…" for one in found.services))
     say(f"Last message: {stamp(found.sent_at) if found.sent_at else 'none yet'}")
@@ -89,9 +89,9 @@ def test() -> None:
 
 @command(NOTIFICATION, "remove", "deskbridge notification remove")
 def remove() -> None:
-    """Remove all addresses, so that nobody is notified."""
+    """Remove all addresses, so that no one is notified."""
     from producer.admin.configuration import notifications
 
     with open_services() as services:
         was_there = notifications.remove(services.store)
-    say("The addresses were removed, so nobody is notified." if was_there else "No address was stored.")
+    say("The addresses were removed, so no one is notified." if was_there else "No address was stored.")

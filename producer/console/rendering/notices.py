@@ -24,7 +24,7 @@ NOTICES = {
     "saved": N_("Saved."),
     "test-sent": N_("Test event sent. The step turns green when it has arrived."),
     "test-removed": N_("Test event removed, with what it created in Redmine."),
-    "not-notified": N_("Addresses removed. Nobody is notified."),
+    "not-notified": N_("Addresses removed. No one is notified."),
     "draft": N_("Saved as a draft. It contains an error, so it cannot be activated."),
     "unchanged": N_("Nothing was changed."),
     "linked": N_("Mapping saved."),

@@ -31,7 +31,7 @@ def administrator(come_in: ComeIn) -> Visitor:
 def test_saved_addresses_are_named_by_their_service_and_never_shown(
     administrator: Visitor, receiver: Receiver
 ) -> None:
-    assert "Nobody is notified yet" in administrator.open(PATH)
+    assert "No one is notified yet" in administrator.open(PATH)
     assert administrator.do(PATH, {"urls": receiver.url}).startswith(f"{PATH}?did=saved")
     text = administrator.open(PATH)
     assert "json://…" in text
@@ -45,7 +45,7 @@ def test_typed_addresses_are_tested_before_they_are_saved(administrator: Visitor
     (message,) = receiver.taken
     assert "this is a test" in message["title"]
     assert f"{administrator.base_url}{PATH}" in message["message"]
-    assert "Nobody is notified yet" in administrator.open(PATH), "nothing was saved"
+    assert "No one is notified yet" in administrator.open(PATH), "nothing was saved"
 
 
 def test_the_stored_addresses_are_tested_if_none_is_typed(administrator: Visitor, receiver: Receiver) -> None:
@@ -74,7 +74,7 @@ def test_without_any_address_a_test_says_what_is_missing(administrator: Visitor)
 def test_removed_addresses_are_gone(administrator: Visitor, receiver: Receiver) -> None:
     administrator.do(PATH, {"urls": receiver.url})
     administrator.do(f"{PATH}/remove")
-    assert "Nobody is notified yet" in administrator.open(PATH)
+    assert "No one is notified yet" in administrator.open(PATH)
 
 
 def test_without_apprise_the_page_says_so(administrator: Visitor, monkeypatch: Any) -> None:

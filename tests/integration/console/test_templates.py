@@ -193,8 +193,8 @@ def test_a_dry_run_needs_a_link_or_an_event(console: Console) -> None:
     console.do("DELETE", "/api/links/entities/3", status=204)
     problem = console.refused("POST", TRY + "dryrun", 422, {"operation": "issue.create", "body": GOOD})
     assert (
-        "there is no mapping yet, so the Redmine project is not known: add one (`deskbridge mapping add`), or specify an event"
-        in problem["detail"]
+        "there is no mapping yet, so the Redmine project is not known: add one (`deskbridge mapping add`), or "
+        "specify an event" in problem["detail"]
     )
 
 

@@ -106,7 +106,9 @@ def test_lines_that_cannot_be_read_are_named(
 
 def test_a_file_without_its_columns_or_that_is_not_there_is_refused(shell: Shell, file: Path) -> None:
     file.write_text("1,2,3\n")
-    assert "the first line must contain the column names; missing" in shell.fail("mapping", "import", str(file))
+    assert "the first line must contain the column names; missing" in shell.fail(
+        "mapping", "import", str(file)
+    )
     file.write_bytes(HEADER.encode() + b"\nticket,\xff\n")
     assert "UTF-8" in shell.fail("mapping", "import", str(file))
     assert "nothing.csv" in shell.fail("mapping", "import", str(file.with_name("nothing.csv")))

@@ -45,8 +45,8 @@ def test_a_test_that_is_not_taken_exits_with_1_and_says_why(shell: Shell, receiv
 @pytest.mark.usefixtures("key")
 def test_removed_addresses_are_gone(shell: Shell, receiver: Receiver) -> None:
     shell.do("notification", "set", stdin=receiver.url)
-    assert "nobody is notified" in shell.do("notification", "remove")
-    assert "nobody is notified" in shell.do("notification", "show")
+    assert "no one is notified" in shell.do("notification", "remove")
+    assert "no one is notified" in shell.do("notification", "show")
     assert "no address" in shell.fail("notification", "test")
 
 

@@ -144,7 +144,10 @@ def test_base_url_may_change_while_nothing_was_created_and_links_are_to_be_check
         tx.people.put_override(7, 5)
     result = shell.type("config", "set", "base_url=https://new.example")
     assert result.exit_code == 0
-    assert "1 mapping (`deskbridge mapping list`) has ids of the Redmine at https://typo.example" in result.stderr
+    assert (
+        "1 mapping (`deskbridge mapping list`) has ids of the Redmine at https://typo.example"
+        in result.stderr
+    )
     assert "1 user mapping" in result.stderr
     assert shell.ask("config", "show")["base_url"] == "https://new.example"
 

@@ -58,7 +58,8 @@ def test_a_faulty_text_is_kept_as_a_draft_and_the_command_fails_where_it_was_to_
     result = shell.type(*arguments, stdin=FAULTY)
     assert result.exit_code == 1
     assert (
-        "this version is a draft and cannot be activated: line 2, column 18: unknown variable" in result.stderr
+        "this version is a draft and cannot be activated: line 2, column 18: unknown variable"
+        in result.stderr
     )
     where = {"line": 2, "column": 18}
     problem = to_json({"message": TemplateProblem.VARIABLE_NOT_KNOWN(nearest="ticket.title")})
