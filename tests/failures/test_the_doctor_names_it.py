@@ -195,7 +195,7 @@ FAILURES = [
     Failure(
         "the tracker answers 500",
         lambda stage: stage.stand_in.fault("status_before", status=500),
-        ServiceFinding.TRACKER_NOT_USABLE, "check that it runs", ("REST",),
+        ServiceFinding.TRACKER_NOT_USABLE, "check that Redmine is running", ("REST",),
         lambda stage: stage.tracker.clear_faults(), real=False,
     ),
     Failure(
@@ -310,7 +310,7 @@ FAILURES = [
     ),
     Failure(
         "a technician was locked on the tracker",
-        seen("dave@example.test"), SetupFinding.PEOPLE_LOCKED, "unlock them", ("these users are not active",),
+        seen("dave@example.test"), SetupFinding.PEOPLE_LOCKED, "unlock these users", ("these users are not active",),
         patch("users", 10, status=1),
     ),
     Failure(

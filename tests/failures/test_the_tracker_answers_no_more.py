@@ -139,7 +139,7 @@ def test_what_answers_in_the_trackers_place_is_named_on_every_surface_and_one_st
     assert (found.status, found.found.code) == ("failure", case.finding)
     assert words in found.what
     assert todo in found.todo
-    assert "check that it runs" not in found.todo
+    assert "check that Redmine is running" not in found.todo
     for ask in (stage.events, stage.trace):
         assert {Fault.TRACKER_AWAY, case.detail} <= ask().codes
         assert words in ask().text
