@@ -222,22 +222,32 @@ def _json(value: object) -> str:
     return visible(json.dumps(value, indent=2, ensure_ascii=False, default=str))
 
 
-def _exact(moment: datetime) -> str:
+def _in_utc(moment: datetime) -> str:
     return moment.astimezone(UTC).strftime(said("%Y-%m-%d %H:%M:%S UTC"))
+
+
+def _exact(moment: datetime) -> Markup:
+    """Return a time to the second: in UTC, until the page's script puts the reader's own time there."""
+    return _time(moment, escape(_in_utc(moment)), "exact")
 
 
 def _moment(text: str) -> Markup:
     """Return a time that somebody else has written, as ours are; where it is none, what is written there."""
     try:
-        return escape(_exact(datetime.fromisoformat(text)))
+        return _exact(datetime.fromisoformat(text))
     except (ValueError, OverflowError):
         return outside(text)
 
 
 def _ago(moment: datetime | None, *, exactly: bool = False) -> Markup:
-    """Return a time in words, with the exact time as its tooltip."""
+    """Return a time in words, with the exact time as its tooltip; the page's script adds the reader's own time."""
     if moment is None:
         return Markup()
-    exact, machine = _exact(moment), moment.astimezone(UTC).isoformat(timespec="seconds")
-    words = escape(when(moment)) + (f" ({exact})" if exactly else "")
-    return Markup('<time datetime="{}" title="{}">{}</time>').format(machine, exact, words)
+    words = escape(when(moment))
+    return _time(moment, words + f" ({_in_utc(moment)})" if exactly else words, "exactly" if exactly else "")
+
+
+def _time(moment: datetime, text: Markup, kind: str) -> Markup:
+    machine = moment.astimezone(UTC).isoformat(timespec="seconds")
+    mark = Markup(' data-time="{}"').format(kind) if kind else ""
+    return Markup('<time datetime="{}" title="{}"{}>{}</time>').format(machine, _in_utc(moment), mark, text)
