@@ -44,7 +44,9 @@ def test_new_rows_appear_around_an_open_one(page: Any, sign_in: Any, bridge: Bri
     assert page.locator(f"#{opened} summary").evaluate("one => one === document.activeElement")
 
 
-def test_times_are_the_readers_own_and_their_titles_are_in_utc(page: Any, sign_in: Any, bridge: Bridge) -> None:
+def test_times_are_the_readers_own_and_their_titles_are_in_utc(
+    page: Any, sign_in: Any, bridge: Bridge
+) -> None:
     another(bridge, 4712)
     sign_in()
     page.context.new_cdp_session(page).send("Emulation.setTimezoneOverride", {"timezoneId": "Asia/Kolkata"})

@@ -16,9 +16,10 @@ if (matchMedia("(max-width: 50rem)").matches) document.querySelector(".menu")?.r
 // --- times: the reader's own in view, UTC in the title
 const days = new Intl.DateTimeFormat(page.lang, { year: "numeric", month: "numeric", day: "numeric" });
 const formats = (options) => ["today", "lately", "long ago"].map((age) => new Intl.DateTimeFormat(page.lang, {
-  hour: "2-digit", minute: "2-digit", ...options,
+  hour: "2-digit", minute: "2-digit", hourCycle: "h23", ...options,
   ...(age !== "today" && { day: "numeric", month: "short" }), ...(age === "long ago" && { year: "numeric" }),
 }));
+const inFull = new Intl.DateTimeFormat(page.lang, { dateStyle: "medium", timeStyle: "medium", hourCycle: "h23" });
 const toTheMinute = formats({}), toTheSecond = formats({ second: "2-digit" });
 const localTime = (moment, [today, lately, longAgo]) => {
   const now = new Date();
@@ -31,10 +32,9 @@ const localTimes = (root) => {
     const words = one.textContent.replace(` (${utc})`, "");
     const local = localTime(moment, kind ? toTheSecond : toTheMinute);
     one.dataset.local = "";
-    if (kind === "exact" || one.closest("td, th, dt, .story")) {
-      one.textContent = local;
-      if (kind !== "exact") one.title = `${words} · ${utc}`;
-    } else one.textContent = `${words} (${local})`;
+    one.title = [inFull.format(moment), ...(kind === "exact" ? [] : [words]), utc].join(" · ");
+    if (kind === "exact" || one.closest("td, th, dt, .story, .attempt")) one.textContent = local;
+    else one.textContent = `${words} (${local})`;
   }
 };
 localTimes(document);
