@@ -11,7 +11,8 @@ from tests.browser.pages import PAGES, filled
 from tests.support.bridge import Bridge
 
 SMALL = """sentence => [...document.querySelectorAll('a, button, summary, select, textarea, .check, input')]
-  .filter(one => one.checkVisibility() && one.type !== 'hidden' && !one.closest('.skip, .unseen, .check input') && !one.matches(sentence))
+  .filter(one => one.checkVisibility() && one.type !== 'hidden')
+  .filter(one => !one.closest('.skip, .unseen') && !one.matches(sentence))
   .map(one => [one, one.getBoundingClientRect()])
   .filter(([one, box]) => box.width && (box.height < 24 || (box.width < 24 && one.matches('input, button'))))
   .map(([one, box]) => `${one.tagName} ${one.textContent.trim().slice(0, 30)} ${box.width}x${box.height}`)"""

@@ -25,6 +25,7 @@ from producer.console.rendering.assets import Assets
 from producer.console.rendering.fixing import has_fix, without_command
 from producer.console.rendering.languages import Languages
 from producer.console.rendering.notices import NOTICES
+from producer.console.rendering.setting_pages import setting
 from producer.console.rendering.words import STATES, TONES, label
 from shared.notices.language import counted, language, numeral, said
 from shared.notices.naming import naming
@@ -83,7 +84,12 @@ def environment() -> Environment:
         local=said,
     )
     made.globals.update(
-        address=address, with_parameters=with_parameters, STATES=STATES, TONES=TONES, Right=Right
+        address=address,
+        with_parameters=with_parameters,
+        setting=setting,
+        STATES=STATES,
+        TONES=TONES,
+        Right=Right,
     )
     return made
 
