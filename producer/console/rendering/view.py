@@ -131,7 +131,7 @@ class View:
                 **self._frame(request, counts), **values
             )
         content = page.encode("utf-8", "replace")
-        tag = f'"{hashlib.sha256(content).hexdigest()[:32]}"'
+        tag = f'W/"{hashlib.sha256(content).hexdigest()[:32]}"'
         if status == 200 and request.method == "GET" and request.headers.get("if-none-match") == tag:
             return Response(status_code=304, headers={**HEADERS, "ETag": tag})
         return HTMLResponse(content, status, headers={**HEADERS, "ETag": tag})
