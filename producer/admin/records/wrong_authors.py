@@ -77,6 +77,10 @@ class WrongAuthors:
     def __init__(self, session: Session) -> None:
         self._session = session
 
+    def count(self) -> int:
+        """Return how many there are."""
+        return self._session.scalar(select(func.count()).select_from(wrong_authors().subquery())) or 0
+
     def by_reason(self) -> list[Counted]:
         """Return the reasons of the newest, and what has another author for each of them."""
         reason = (Misattributed.reason_text.label("text"), Misattributed.code, PARAMS.label("params"))
