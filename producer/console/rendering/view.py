@@ -77,7 +77,7 @@ def environment() -> Environment:
         many=_many,
         hours=_hours,
         json=_json,
-        exact=_exact,
+        exact=_exact_time,
         moment=_moment,
         words=label,
         number=numeral,
@@ -228,19 +228,19 @@ def _json(value: object) -> str:
     return visible(json.dumps(value, indent=2, ensure_ascii=False, default=str))
 
 
-def _in_utc(moment: datetime) -> str:
+def _exact(moment: datetime) -> str:
     return moment.astimezone(UTC).strftime(said("%Y-%m-%d %H:%M:%S UTC"))
 
 
-def _exact(moment: datetime) -> Markup:
+def _exact_time(moment: datetime) -> Markup:
     """Return a time to the second: in UTC, until the page's script puts the reader's own time there."""
-    return _time(moment, escape(_in_utc(moment)), "exact")
+    return _time(moment, escape(_exact(moment)), "exact")
 
 
 def _moment(text: str) -> Markup:
     """Return a time that somebody else has written, as ours are; where it is none, what is written there."""
     try:
-        return _exact(datetime.fromisoformat(text))
+        return _exact_time(datetime.fromisoformat(text))
     except (ValueError, OverflowError):
         return outside(text)
 
@@ -250,10 +250,10 @@ def _ago(moment: datetime | None, *, exactly: bool = False) -> Markup:
     if moment is None:
         return Markup()
     words = escape(when(moment))
-    return _time(moment, words + f" ({_in_utc(moment)})" if exactly else words, "exactly" if exactly else "")
+    return _time(moment, words + f" ({_exact(moment)})" if exactly else words, "exactly" if exactly else "")
 
 
 def _time(moment: datetime, text: Markup, kind: str) -> Markup:
     machine = moment.astimezone(UTC).isoformat(timespec="seconds")
     mark = Markup(' data-time="{}"').format(kind) if kind else ""
-    return Markup('<time datetime="{}" title="{}"{}>{}</time>').format(machine, _in_utc(moment), mark, text)
+    return Markup('<time datetime="{}" title="{}"{}>{}</time>').format(machine, _exact(moment), mark, text)
