@@ -69,7 +69,9 @@ class Did(Code):
     ACCOUNT_ADDED = Message("account_added", "added account {account} ({right:word})")
     ACCOUNT_DISABLED = Message("account_disabled", "disabled account {account}")
     ACCOUNT_ENABLED = Message("account_enabled", "enabled account {account} again")
-    RIGHT_CHANGED = Message("right_changed", "changed the role of {account} from {before:word} to {after:word}")
+    RIGHT_CHANGED = Message(
+        "right_changed", "changed the role of {account} from {before:word} to {after:word}"
+    )
     PASSWORD_CHANGED = Message("password_changed", "changed the password of {account}")
     SIGNED_IN = Message("signed_in", "signed in")
     SIGNED_OUT = Message("signed_out", "ended all sessions of {account}")

@@ -307,7 +307,8 @@ class Arrival(Code):
     """That an event came in, as the trace tells it from the journal."""
 
     TICKET_CAME_IN = Message(
-        "ticket_came_in", "Event {event_id} arrived: ticket {verb:word}, ticket status {status}[ ({lateness})]"
+        "ticket_came_in",
+        "Event {event_id} arrived: ticket {verb:word}, ticket status {status}[ ({lateness})]",
     )
     DONE_TASK_CAME_IN = Message(
         "done_task_came_in",
