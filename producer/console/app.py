@@ -8,6 +8,7 @@ from contextlib import asynccontextmanager
 
 from fastapi import FastAPI
 from starlette.concurrency import run_in_threadpool
+from starlette.middleware.gzip import GZipMiddleware
 
 from producer.admin.records.transaction import Store
 from producer.admin.services import Services
@@ -53,6 +54,10 @@ from shared.process.settings import Settings
 from shared.store.tables.database import Database
 
 POOL_SIZE = 10
+SMALLEST_COMPRESSED = 1000
+COMPRESSION = 5
+"""Of 9: a tenth larger than the smallest, in a third of the time."""
+
 PAGES = (
     access,
     authors,
@@ -119,4 +124,6 @@ def create_console(settings: Settings) -> FastAPI:
     refusals.register(app)
     app.add_api_route("/healthz", monitoring.livez, include_in_schema=False)
     app.add_middleware(Guard, tokens=settings.console_tokens, accounts=services.accounts, languages=languages)
+    # a page's size tells nothing of what is in it to another site: the session's cookie is sent from none
+    app.add_middleware(GZipMiddleware, minimum_size=SMALLEST_COMPRESSED, compresslevel=COMPRESSION)
     return app

@@ -66,13 +66,15 @@ class Did(Code):
         "recovery_begun", "turned on recovery mode: deskbridge looks in Redmine before each creation"
     )
     RECOVERY_ENDED = Message("recovery_ended", "turned off recovery mode")
-    ACCOUNT_ADDED = Message("account_added", "added account {account} ({right})")
+    ACCOUNT_ADDED = Message("account_added", "added account {account} ({right:word})")
     ACCOUNT_DISABLED = Message("account_disabled", "disabled account {account}")
     ACCOUNT_ENABLED = Message("account_enabled", "enabled account {account} again")
-    RIGHT_CHANGED = Message("right_changed", "changed the role of {account} from {before} to {after}")
+    RIGHT_CHANGED = Message(
+        "right_changed", "changed the role of {account} from {before:word} to {after:word}"
+    )
     PASSWORD_CHANGED = Message("password_changed", "changed the password of {account}")
     SIGNED_IN = Message("signed_in", "signed in")
     SIGNED_OUT = Message("signed_out", "ended all sessions of {account}")
-    TOKEN_ADDED = Message("token_added", "created API token {token} ({right})")
+    TOKEN_ADDED = Message("token_added", "created API token {token} ({right:word})")
     TOKEN_ROTATED = Message("token_rotated", "replaced API token {token}")
     TOKEN_REVOKED = Message("token_revoked", "revoked API token {token}")

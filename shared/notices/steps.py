@@ -307,24 +307,25 @@ class Arrival(Code):
     """That an event came in, as the trace tells it from the journal."""
 
     TICKET_CAME_IN = Message(
-        "ticket_came_in", "Event {event_id} arrived: ticket {verb}, ticket status {status}[ ({lateness})]"
+        "ticket_came_in",
+        "Event {event_id} arrived: ticket {verb:word}, ticket status {status}[ ({lateness})]",
     )
     DONE_TASK_CAME_IN = Message(
         "done_task_came_in",
         (
-            "Event {event_id} arrived: ticket task {task_id} {verb}, Done, {hours:.4g} h, ticket status "
+            "Event {event_id} arrived: ticket task {task_id} {verb:word}, Done, {hours:.4g} h, ticket status "
             "{status}[ ({lateness})]"
         ),
     )
     OPEN_TASK_CAME_IN = Message(
         "open_task_came_in",
         (
-            "Event {event_id} arrived: ticket task {task_id} {verb}, not Done (state {state}), {hours:.4g} "
+            "Event {event_id} arrived: ticket task {task_id} {verb:word}, not Done (state {state}), {hours:.4g} "
             "h, ticket status {status}[ ({lateness})]"
         ),
     )
     DELETION_CAME_IN = Message(
-        "deletion_came_in", "Event {event_id} arrived: ticket[ task {task_id}] {verb}[ ({lateness})]"
+        "deletion_came_in", "Event {event_id} arrived: ticket[ task {task_id}] {verb:word}[ ({lateness})]"
     )
     FROM_THE_FUTURE = Message(
         "from_the_future",

@@ -54,6 +54,7 @@ def test_from_the_first_sign_in_to_a_ticket_that_broke_and_was_fixed(
     page.get_by_role("navigation", name="Pages").get_by_role("link", name="Settings").click()
     page.get_by_role("button", name="Read now").click()
     expect(page.get_by_text("Metadata read.")).to_be_visible(timeout=SLOW_MS)
+    page.get_by_role("link", name="Defaults of new issues and time entries").click()
     page.get_by_label("Activity").select_option(label="Development")
     page.get_by_label("Role").select_option(label="Developer")
     page.get_by_role("button", name="Save").first.click()

@@ -58,7 +58,7 @@ def test_statuses_are_listed_before_they_are_rewritten_and_a_result_is_sent_once
         of_ticket = ticket(number, title=f"Ticket of status {number}")
         bridge.forward(task_event(of_ticket=of_ticket, of_task=task(number)), ticket_id=number)
     sign_in()
-    page.goto("/console/settings")
+    page.goto("/console/settings/status-map")
     sent: list[str] = []
     page.on("request", lambda one: sent.append(one.url) if one.method == "POST" else None)
     page.locator("select[name='status.2']").select_option(label="Feedback")

@@ -175,9 +175,9 @@ def test_after_signing_out_back_shows_nothing(page: Any, sign_in: Any) -> None:
 
 def test_of_two_tabs_the_stale_form_is_refused_and_keeps_what_was_typed(page: Any, sign_in: Any) -> None:
     sign_in()
-    page.goto("/console/settings")
+    page.goto("/console/settings/behaviour")
     other = page.context.new_page()
-    other.goto("/console/settings")
+    other.goto("/console/settings/behaviour")
     other.get_by_label("State that means Done").fill("3")
     other.get_by_role("button", name="Save").first.click()
     expect(other.get_by_text("Saved.")).to_be_visible()
@@ -194,7 +194,7 @@ def test_a_form_of_a_tab_whose_session_was_signed_out_in_another_changes_nothing
     page: Any, sign_in: Any
 ) -> None:
     sign_in()
-    page.goto("/console/settings")
+    page.goto("/console/settings/behaviour")
     other = page.context.new_page()
     other.goto("/console")
     other.get_by_role("button", name="Sign out").click()
@@ -203,7 +203,7 @@ def test_a_form_of_a_tab_whose_session_was_signed_out_in_another_changes_nothing
     page.get_by_role("button", name="Save").first.click()
     expect(page.get_by_role("heading", name="You are signed out")).to_be_visible()
     sign_in()
-    page.goto("/console/settings")
+    page.goto("/console/settings/behaviour")
     expect(page.get_by_label("State that means Done")).to_have_value("2")
 
 

@@ -188,7 +188,7 @@ def _cause(why: Notice | None) -> Notice | None:
 def authors(installation: Installation) -> Iterator[CheckResult]:
     """Nothing went out in another's name, and nobody who made something was deleted."""
     with installation.store.transaction() as tx:
-        count = tx.misattributed.count()
+        count = tx.wrong_authors.count()
     orphaned = list(_orphaned(installation))
     if count:
         yield warning("authors", WorkFinding.AUTHORS_WRONG(count=count))

@@ -27,12 +27,12 @@ from sqlalchemy import (
 from sqlalchemy.orm import Session, defer
 
 from producer.admin.records.event_subjects import EventSubjects
+from producer.admin.records.wrong_authors import wrong_authors
 from shared.notices.kinds import Kind
 from shared.notices.notice import Notice
 from shared.store.journal.causes import cause_of
 from shared.store.journal.ticket_queries import not_given, with_fields_kept
 from shared.store.ledger.ledger_queries import NOT_LINKED, undecided_count
-from shared.store.ledger.misattributed import wrong_authors
 from shared.store.ledger.transitions import FOR_A_PERSON
 from shared.store.tables.configuration import EntityLink, ProjectLink
 from shared.store.tables.explained import kept, texts_of
@@ -162,6 +162,18 @@ class EventSearch:
         if below is not None:
             statement = statement.where(JournalEvent.id < below)
         return self._session.scalars(statement.order_by(JournalEvent.id.desc()).limit(limit)).all()
+
+    def ids(self, wanted: Wanted) -> Sequence[int]:
+        """Return the ids of the newest, at most MOST_COUNTED."""
+        statement = select(JournalEvent.id).where(*self._where(wanted))
+        return self._session.scalars(statement.order_by(JournalEvent.id.desc()).limit(MOST_COUNTED)).all()
+
+    def of_ids(self, ids: Collection[int]) -> Sequence[JournalEvent]:
+        """Return some events, newest first."""
+        statement = select(JournalEvent).options(defer(JournalEvent.payload, raiseload=True))
+        return self._session.scalars(
+            statement.where(JournalEvent.id.in_(ids)).order_by(JournalEvent.id.desc())
+        ).all()
 
     def count(self, wanted: Wanted) -> int:
         """Return how many there are, at most MOST_COUNTED."""

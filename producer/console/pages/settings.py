@@ -18,6 +18,7 @@ from producer.console.auth.once import Secret, forget, hand_over, handed_over
 from producer.console.auth.visitors import Fields
 from producer.console.pages.parts import Form, go, go_back, page_router, show
 from producer.console.rendering.addresses import way_back
+from producer.console.rendering.setting_pages import PARTS, PATH, REDMINE, page_of
 from producer.console.rendering.words import HELPDESK_STATUSES
 from shared.errors import SettingsError
 from shared.events.config import PluginConfig
@@ -28,7 +29,6 @@ from shared.store.configuration.metadata import MetadataKind
 from shared.values.ids import read_id
 
 router = page_router()
-PATH = "/console/settings"
 WARNINGS = "warnings"
 SHOWN = 50
 """So many issues are listed before their status is changed."""
@@ -54,10 +54,18 @@ def settings(request: Request, services: WithServices) -> Response:
     return response
 
 
+@router.get("/settings/defaults")
+@router.get("/settings/status-map")
+@router.get("/settings/behaviour")
+def further_settings(request: Request, services: WithServices) -> Response:
+    """Show another page of the settings."""
+    return settings(request, services)
+
+
 @router.post("/settings")
 def save(request: Request, services: WithServices, form: Form) -> Response:
     """Save what was changed; a wrong form keeps every value."""
-    before = configuration.current(services.store)
+    before, path = configuration.current(services.store), page_of(_part(request, form))
     typed = _typed(form, before)
     key = form.text("api_key") or _tested_key(services, form)
     if form.text("seen") != _seen(before):
@@ -66,7 +74,7 @@ def save(request: Request, services: WithServices, form: Form) -> Response:
     changed = {name: text for name, text in typed.items() if text != _as_typed(before, name)}
     try:
         if not changed and not key:
-            return go_back(request, PATH, "unchanged")
+            return go_back(request, path, "unchanged")
         done = configuration.save(services, changed, api_key=key or None, moved=form.has("moved"))
     except SettingsError as wrong:
         sealed = _sealed(services, typed["base_url"], key)
@@ -74,7 +82,7 @@ def save(request: Request, services: WithServices, form: Form) -> Response:
     if done.owed:
         response = go(f"{PATH}/statuses", "saved", back=way_back(request.query_params.get("back")))
     else:
-        response = go(PATH, "saved") if done.warnings else go_back(request, PATH, "saved")
+        response = go(path, "saved") if done.warnings else go_back(request, path, "saved")
     if done.warnings:
         text = json.dumps([sentence(one) for one in done.warnings])
         hand_over(request, response, Secret(WARNINGS, "", text), PATH)
@@ -156,6 +164,7 @@ def _show(
         request,
         "settings",
         status=status,
+        part=_part(request, form),
         config=config,
         values=values,
         has_key=choices.has_key,
@@ -178,6 +187,12 @@ def _show(
     )
 
 
+def _part(request: Request, form: Fields | None) -> str:
+    """Return which page of the settings is shown: the one that the form is of, else the one that is asked for."""
+    named = form.text("part") if form else request.url.path.removeprefix(f"{PATH}/")
+    return named if named in PARTS else REDMINE
+
+
 def _sealed(services: WithServices, base_url: str | None, key: str) -> str:
     """Return a typed key as the page holds it until it is saved; empty where there is none, or no way to seal it."""
     try:
@@ -193,7 +208,7 @@ def _tested_key(services: WithServices, form: Fields) -> str:
 
 
 def _typed(form: Fields, before: PluginConfig) -> dict[str, str]:
-    """Return the form's values as they would be typed at the command line."""
+    """Return the form's values as they would be typed at the command line; a page's form changes what it has only."""
     typed = {name: form.text(name) for name in PLAIN if form.has(name)}
     typed |= {name: json.dumps(form.has(name)) for name in BOXES}
     typed["default_watcher_ids"] = json.dumps(_watchers(form))
@@ -201,6 +216,8 @@ def _typed(form: Fields, before: PluginConfig) -> dict[str, str]:
     mapped = {read_id(name): read_id(values[-1]) for name, values in form.under("status.").items()}
     known = sorted((name, value) for name, value in mapped.items() if name is not None and value is not None)
     typed["status_map"] = json.dumps(dict(known))
+    if form.text("part") in PARTS:
+        typed = {name: text for name, text in typed.items() if name in PARTS[form.text("part")]}
     return {**{name: _as_typed(before, name) for name in PluginConfig.model_fields}, **typed}
 
 

@@ -139,7 +139,7 @@ def test_a_failure_says_its_cause_and_what_fixes_it_and_is_replayed_there(
     page = visitor.open("/console/tickets/4711")
     assert "1 time entry is missing in Redmine" in page
     assert "422" in page
-    assert "/console/settings?back=%2Fconsole%2Ftickets%2F4711#default_activity_id" in visitor.page
+    assert "/console/settings/defaults?back=%2Fconsole%2Ftickets%2F4711#default_activity_id" in visitor.page
     visitor.open("/console/events")
     assert 'href="/console/knowledge/KB-HINT-002"' in visitor.page
     bridge.configure(default_activity_id=9)

@@ -59,7 +59,7 @@ def test_a_cause_leads_to_the_thing_with_the_way_back() -> None:
     }
     status = fix(Reason.STATUS_NOT_MAPPED(status=7))
     assert status
-    assert status.address == f"/console/settings{BACK}#status_map", "before the fragment"
+    assert status.address == f"/console/settings/status-map{BACK}#status_map", "before the fragment"
 
 
 def test_a_sentence_loses_the_command_that_a_page_does() -> None:

@@ -121,7 +121,7 @@ def test_an_administrator_allows_it_in_the_settings(
 ) -> None:
     console.do("PATCH", "/api/config", {"correct_authors": True})
     administrator = come_in(Right.ADMINISTRATOR, "ada")
-    administrator.open("/console/settings")
+    administrator.open("/console/settings/behaviour")
     assert 'name="correct_authors" checked' in administrator.page
 
 
