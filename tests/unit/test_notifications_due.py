@@ -151,7 +151,7 @@ def test_nothing_is_reported_if_all_is_well_or_nothing_was_set_up_yet() -> None:
 
 
 def test_a_message_says_what_fails_in_general_and_holds_nothing_of_a_ticket() -> None:
-    assert in_general(REFUSED) == "the tracker refused the call"
+    assert in_general(REFUSED) == "Redmine rejected the call"
     hint = Detail.EXPLAINED_BY(problem=Hint.ACTIVITY_NOT_USABLE_NOW(project_name="Secret"), record="KB")
     hinted = Fault.TRACKER_REJECTED(method="POST", path="/time_entries.json", hints=[hint])
     assert "cannot be used in tracker project" in in_general(hinted)
