@@ -1,1 +1,1 @@
-"""The state of everything, for monitoring."""
+"""How everything stands, for whoever monitors."""

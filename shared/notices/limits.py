@@ -12,22 +12,17 @@ class CallLimitBy(Code, article="KB-TRACKER-008"):
 
     OPENING = Message(
         "limited_while_opening",
-        "response times have hardly grown under load, so the worker will make more calls when needed",
+        "they take hardly longer than without load, so more are made as soon as they are wanted",
     )
     """Calls take hardly longer than without load: more are made as soon as they are wanted."""
     QUEUEING = Message(
         "limited_by_queueing",
-        (
-            "responses take {ratio:.1f} times as long as without load, so more calls would only wait inside "
-            "Redmine"
-        ),
+        "they take {ratio:.1f} times as long as without load, so more would only wait within the tracker",
     )
     """Calls take longer than without load: more would only wait in the tracker."""
-    ERRORS = Message(
-        "limited_by_errors", "some calls got no answer, or Redmine rejected them because of load"
-    )
+    ERRORS = Message("limited_by_errors", "some got no answer, or were refused because of load")
     """Calls got no answer, or were refused because of load."""
-    BOUND = Message("limited_by_workers", "this is the worker's maximum (--concurrency)")
+    BOUND = Message("limited_by_workers", "that is all that the worker can make (--concurrency)")
     """All that the worker can make are made."""
 
 

@@ -1,1 +1,0 @@
-"""One module for each noun that commands are about; each command registers itself."""
