@@ -112,7 +112,7 @@ class Crowd:
         return max(0, sum(not one.is_proxy for one in neighbours) - MOST_OF_ONE_ADDRESS)
 
     def _cut(self, count: int, among: Iterable[GuardedProtocol], begun: float) -> None:
-        """Cut those whose turn it is; whoever has begun later keeps its turn, so that nobody is cut in its place."""
+        """Cut the first `count` by turn. A connection that began later is spared, and no other is cut instead."""
         if count > 0:
             waiting = [one for one in among if not one.is_served]
             for one in sorted(waiting, key=self._turn)[:count]:

@@ -245,21 +245,9 @@ def test_whoever_is_being_served_is_not_cut_for_a_newcomer(run: Run, monkeypatch
 
 
 @pytest.mark.promise("SEC-18")
-def test_those_whom_the_application_knows_make_room_last(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(connections, "MOST_OF_ONE_ADDRESS", 3)
-    application, clients = run()
-    application.patience = 60
-    known = clients.open(ASK)
-    assert known.recv(65536)
-    crowd = [clients.open() for _ in range(6)]
-    assert all(is_cut(one) for one in crowd[:4])
-    known.sendall(LAST)
-    assert b"HTTP/1.1 200 " in rest(known)
-
-
-@pytest.mark.promise("SEC-18")
-def test_those_whom_the_application_knows_are_not_cut_in_place_of_newcomers(
-    run: Run, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("seconds", [0.0, 0.5], ids=["at once", "in two waves"])
+def test_those_whom_the_application_knows_make_room_last(
+    run: Run, monkeypatch: pytest.MonkeyPatch, seconds: float
 ) -> None:
     monkeypatch.setattr(connections, "MOST_OF_ONE_ADDRESS", 3)
     monkeypatch.setattr(connections, "GRACE_S", 1.0)
@@ -268,7 +256,7 @@ def test_those_whom_the_application_knows_are_not_cut_in_place_of_newcomers(
     known = clients.open(ASK)
     assert known.recv(65536)
     crowd = [clients.open() for _ in range(3)]
-    time.sleep(0.5)
+    time.sleep(seconds)
     crowd += [clients.open() for _ in range(3)]
     assert all(is_cut(one) for one in crowd[:4])
     known.sendall(LAST)
