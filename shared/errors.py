@@ -152,7 +152,7 @@ class TrackerOutage(TrackerError):
 
 
 def creates(method: str, path: str) -> bool:
-    """Tell whether a call makes another object each time; a membership asked for twice is one."""
+    """Return whether a call makes another object each time; a membership asked for twice is one."""
     return method == "POST" and not path.endswith("/memberships.json")
 
 

@@ -38,7 +38,9 @@ search.register_profile("patient", search(), deadline=None, suppress_health_chec
 search.load_profile("patient")
 """A busy machine may take longer than hypothesis expects of an example, here as in CI."""
 
-pytest_plugins = [f"tests.support.{name}" for name in ("databases", "made_codes", "quick_tls", "servers")]
+pytest_plugins = [
+    f"tests.support.{name}" for name in ("databases", "made_codes", "quick_tls", "receiver", "servers")
+]
 
 
 @pytest.hookimpl(trylast=True)

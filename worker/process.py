@@ -17,6 +17,7 @@ from shared.errors import BridgeError, SettingsError
 from shared.monitoring.clocks import OwnClock
 from shared.monitoring.standing import StandingCollector
 from shared.notices.refusals import Refusal
+from shared.notifications.notifier import CHECKED_EVERY_S
 from shared.process.itself import Process
 from shared.process.settings import Settings
 from shared.queue.celery_app import drop_strange_keys
@@ -36,6 +37,7 @@ from worker.dry_runs import clean_dry_runs
 from worker.health import Health
 from worker.maintenance import do_maintenance
 from worker.monitor import Looks, monitored
+from worker.notifications import notify_people
 from worker.periodic import PeriodicJob
 
 WITHOUT_BEAT = 3
@@ -86,6 +88,7 @@ def work(settings: Settings, concurrency: int) -> int:
     register(worker.app, worker, jobs)
     worker.scheduler.start()
     PeriodicJob("calls", partial(report_calls, worker), CALLS_REPORTED_EVERY_S, worker.stopping).start()
+    PeriodicJob("notifications", partial(notify_people, worker), CHECKED_EVERY_S, worker.stopping).start()
     health.look = worker.progress.look
     # what Celery prints when it is told to stop
     celery.apps.worker.safe_say = lambda text, *_: log.info(str(text).strip())

@@ -54,7 +54,7 @@ def run_as(account: Account | None, argv: list[str | Path]) -> subprocess.Comple
 
 
 def can_enter(account: Account | None, directory: Path) -> bool:
-    """Tell whether `account` can enter `directory`, all the directories above it included."""
+    """Return whether `account` can enter `directory`, all the directories above it included."""
     # Asked of the system rather than read from the modes, which do not tell everything (ACLs, root-squash).
     return run_as(account, ["/bin/sh", "-c", 'cd -- "$0"', directory]).returncode == 0
 

@@ -147,12 +147,12 @@ class Administration:
         return {row.id: JournalEntry(row.id, row.ticket_id, row.state, row.reason or "") for row in rows}
 
     def has_begun(self, ticket_id: int) -> bool:
-        """Tell whether the creation of a ticket's issue was begun."""
+        """Return whether the creation of a ticket's issue was begun."""
         with self._store.transaction() as tx:
             return tx.issues.get(ticket_id) is not None
 
     def owes_status(self, ticket_ids: Iterable[int]) -> bool:
-        """Tell whether the tracker still has to be given the status of one of these tickets' issues."""
+        """Return whether the tracker still has to be given the status of one of these tickets' issues."""
         with self._store.transaction() as tx:
             for ticket_id in ticket_ids:
                 state, issue = tx.statuses.get(ticket_id), tx.issues.get(ticket_id)

@@ -177,7 +177,7 @@ class Child:
             self.wait(STOP_TIMEOUT)
 
     def restart(self, timeout: float = STOP_TIMEOUT) -> None:
-        """Stop the process and start it anew."""
+        """Restart the process."""
         self.stop(timeout)
         self.start()
 
@@ -201,7 +201,7 @@ class Child:
 
 
 def _has_ended(pid: int) -> bool:
-    """Tell whether our child has ended, without reaping it."""
+    """Return whether our child has ended, without reaping it."""
     if sys.platform != "linux":
         return False
     try:

@@ -117,7 +117,7 @@ class Tracker:
         return int(self._control("POST", "/faults", wanted)["id"])
 
     def has_struck(self, fault_id: int) -> bool:
-        """Tell whether a fault has hit a request."""
+        """Return whether a fault has hit a request."""
         faults = self._control("GET", "/faults")["faults"]
         return any(fault["id"] == fault_id and fault["hits"] for fault in faults)
 

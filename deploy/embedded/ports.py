@@ -14,7 +14,7 @@ _TRIES = 200
 
 
 def is_free(port: int) -> bool:
-    """Tell whether a server could listen on `port` of 127.0.0.1 now."""
+    """Return whether a server could listen on `port` of 127.0.0.1 now."""
     with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as probe:
         # As servers do: connections left in TIME_WAIT by the last server do not block the port.
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)

@@ -108,7 +108,7 @@ def _show_where(stack: Stack, screen: Screen) -> None:
         "Stand-in tracker": f"{stack.tracker_url} (what it holds: /_control/state)",
         "Data, logs, secrets": str(stack.workplace.directory),
     }
-    commands = [f". {env_file}", f"{command} events", f"{command} trace 4711"]
+    commands = [f". {env_file}", f"{command} event list", f"{command} ticket history 4711"]
     screen.where(addresses, commands)
 
 

@@ -111,7 +111,7 @@ class Server(ABC):
 
     @abstractmethod
     def _answers(self, child: Child) -> bool:
-        """Tell whether this very server (not another on the same port) answers."""
+        """Return whether this very server (not another on the same port) answers."""
 
     def stop(self, timeout: float = STOP_TIMEOUT) -> None:
         """Stop the server in an orderly way, and after `timeout` seconds with SIGKILL."""

@@ -101,7 +101,7 @@ class Stack:
         self._start("beat", _command("beat"))
 
     def start_console(self) -> None:
-        """Start the console's API, for whoever stays.
+        """Start the console's API and keep it running.
 
         Raises:
             EmbeddedError: it did not start.

@@ -39,7 +39,7 @@ def commands() -> str:
 
 
 def _examples(found: re.Match[str]) -> str:
-    lines = "\n".join(re.findall(r"\[cyan\](.+?)\[/cyan\]", found[1]))
+    lines = "\n".join(re.findall(r"\[cyan\](.+?)\[/cyan\]", found[1])).replace("\\[", "[")
     return f"**Examples**:\n\n```sh\n{unescape(lines)}\n```\n"
 
 

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
 
     from producer.admin.access.accounts import AccountStore
     from producer.admin.dryrun.run import DryRuns
+    from producer.admin.naming.names import Names
     from producer.admin.projects.projects import ProjectForms
     from producer.admin.records.transaction import Store
     from producer.admin.templates.templates import TemplateStore
@@ -91,6 +92,13 @@ class Services:
 
         connect, settling = self.connector.connect, self.settings.settling_time
         return ProjectForms(self.store, self.locks, connect, settling, self.notify)
+
+    @cached_property
+    def names(self) -> Names:
+        """The names of what has a number in GLPI or Redmine."""
+        from producer.admin.naming.names import Names
+
+        return Names(self.store)
 
     @property
     def accounts(self) -> AccountStore:

@@ -22,6 +22,6 @@ def pairs(given: Sequence[str], form: str, command: str) -> dict[str, str]:
     for one in given:
         name, equals, value = one.partition("=")
         if not equals:
-            raise WrongUsage(f"expected {form}, got `{name}`: see `deskbridge {command} --help`")
+            raise WrongUsage(f"`{name}` is not of the form {form}: see `deskbridge {command} --help`")
         split[name.strip()] = value
     return split

@@ -1,4 +1,4 @@
-"""The command line's entry: the list of commands, and the one place where every failure ends."""
+"""The command line's entry, and the one place where every failure ends."""
 
 from __future__ import annotations
 
@@ -10,43 +10,19 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from producer.cli import (
-    account,
-    backfill,
-    changes,
-    config,
-    doctor,
-    events,
-    forget,
-    forget_link,
-    held,
-    knowledge,
-    links,
-    people,
-    processes,
-    projects,
-    reconcile,
-    recover,
-    send,
-    setup,
-    template,
-    trace,
-    units,
-)
 from producer.cli.failures import explain
 from producer.cli.output import complain, print_json
+from producer.cli.register import Panel, add_commands
 from shared.notices.notice import notice_json
 from shared.notices.render import sentence
 from shared.process.dumps import guard_memory
 from shared.process.loading import look_seldom
 
-SUMMARY = """Forwards helpdesk tickets and ticket tasks to a project tracker: exactly once, by the right person.
+SUMMARY = """Sync GLPI tickets and tasks to Redmine, exactly once and under the right user.
 
-Settings come from the environment (DESKBRIDGE_…); what an administrator sets is kept in the database (`config`).
-Exit codes: 0 done, 1 the thing asked for failed, 2 wrong usage."""
+Environment variables (DESKBRIDGE_…) hold the environment settings. The database holds the Redmine settings (`config`).
 
-RUN, SET_UP, LOOK, DECIDE = "Run", "Set up", "Look", "Send and decide"
-
+Exit codes: 0 success, 1 failure, 2 wrong usage."""
 
 AS_JSON = f"{__name__}.json"
 
@@ -56,6 +32,14 @@ class Commands(TyperGroup):
 
     It becomes an exit code and one line on standard error, or with --json one document on standard output.
     """
+
+    def list_commands(self, _ctx: Any) -> list[str]:
+        """Return the names of the commands by task."""
+        order = list(Panel)
+        return sorted(
+            (name for name, one in self.commands.items() if not one.hidden),
+            key=lambda name: order.index(Panel(self.commands[name].rich_help_panel)),  # type: ignore[attr-defined]
+        )
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Remember whether JSON is wanted, before anything can fail."""
@@ -76,7 +60,7 @@ class Commands(TyperGroup):
             raise self._told(ctx, error) from None
 
     def _told(self, ctx: Any, error: BaseException) -> BaseException:
-        """Tell of a failure, once; return what ends the process."""
+        """Report a failure once; return what ends the process."""
         if isinstance(error, typer.Exit):
             return error
         notice, code = explain(error)
@@ -111,33 +95,13 @@ app = typer.Typer(
 def _options(
     _version: Annotated[
         bool,
-        typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version and end."),
+        typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version and exit."),
     ] = False,
 ) -> None:
     """Take the options that belong to no command."""
 
 
-setup.register(app, SET_UP)
-app.add_typer(config.app, name="config", rich_help_panel=SET_UP)
-app.add_typer(account.app, name="account", rich_help_panel=SET_UP)
-links.register(app, SET_UP)
-backfill.register(app, SET_UP)
-projects.register(app, SET_UP)
-people.register(app, SET_UP)
-app.add_typer(template.app, name="template", rich_help_panel=SET_UP)
-processes.register(app, RUN)
-units.register(app, RUN)
-events.register(app, LOOK, DECIDE)
-trace.register(app, LOOK)
-doctor.register(app, LOOK)
-app.add_typer(knowledge.app, name="knowledge", rich_help_panel=LOOK)
-changes.register(app, LOOK)
-held.register(app, LOOK, DECIDE)
-send.register(app, DECIDE)
-recover.register(app, DECIDE)
-reconcile.register(app, DECIDE)
-forget_link.register(app, DECIDE)
-forget.register(app, DECIDE)
+add_commands(app, "producer.cli.commands")
 
 
 def run() -> None:

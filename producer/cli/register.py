@@ -1,38 +1,155 @@
-"""How commands are added: with help that reads well, examples, and ids that fit the database."""
+"""How commands are declared: each registers itself, with its group, its examples and its old name."""
 
 from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
+from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Annotated, Any
+from enum import StrEnum
+from importlib import import_module
+from pkgutil import iter_modules
+from typing import Annotated, Any, TypeVar
 
 import typer
 
 from producer.cli.failures import WrongUsage
 from shared.values.ids import LARGEST
 
+Function = TypeVar("Function", bound=Callable[..., Any])
 
-def add(
-    app: typer.Typer, function: Callable[..., Any], panel: str | None, *lines: str, name: str | None = None
-) -> None:
-    """Add a command.
+
+class Panel(StrEnum):
+    """A task, under which `deskbridge --help` lists groups and commands."""
+
+    SET_UP = "Set up"
+    RUN = "Run"
+    WATCH = "Watch"
+    FIX = "Fix"
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """Commands about one noun.
+
+    Attributes:
+        name: the noun.
+        panel: the task under which `deskbridge --help` lists it.
+        help: what its commands are for.
+    """
+
+    name: str
+    panel: Panel
+    help: str
+
+
+CONFIG = Group("config", Panel.SET_UP, "Show or change the Redmine settings.")
+SECRET = Group("secret", Panel.SET_UP, "Generate keys, secrets and tokens.")
+NOTIFICATION = Group("notification", Panel.SET_UP, "Notify people by mail, chat or webhook.")
+ACCOUNT = Group("account", Panel.SET_UP, "Manage console accounts and API tokens.")
+MAPPING = Group("mapping", Panel.SET_UP, "Map GLPI entities and projects to Redmine projects.")
+PROJECT = Group("project", Panel.SET_UP, "Create Redmine projects.")
+USER = Group("user", Panel.SET_UP, "Map GLPI users to Redmine users, or erase a person.")
+METADATA = Group("metadata", Panel.SET_UP, "Refresh the cached Redmine metadata.")
+TEMPLATE = Group("template", Panel.SET_UP, "Manage templates, which replace the standard requests.")
+SYSTEMD = Group("systemd", Panel.SET_UP, "Install systemd units.")
+EVENT = Group("event", Panel.WATCH, "List, replay or send events.")
+TICKET = Group("ticket", Panel.WATCH, "Show the history of a ticket, or forget its link.")
+ARTICLE = Group("article", Panel.WATCH, "Show or check knowledge articles.")
+AUDIT = Group("audit", Panel.WATCH, "Show what people changed.")
+HOLD = Group("hold", Panel.FIX, "List and resolve creations on hold.")
+AUTHOR = Group("author", Panel.FIX, "List and correct wrong authors.")
+RESTORE = Group("restore", Panel.FIX, "Continue after a backup was restored.")
+
+GROUPS = (
+    CONFIG,
+    SECRET,
+    NOTIFICATION,
+    ACCOUNT,
+    MAPPING,
+    PROJECT,
+    USER,
+    METADATA,
+    TEMPLATE,
+    SYSTEMD,
+    EVENT,
+    TICKET,
+    ARTICLE,
+    AUDIT,
+    HOLD,
+    AUTHOR,
+    RESTORE,
+)
+"""In the order of `deskbridge --help`."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Command:
+    place: Group | Panel
+    name: str
+    function: Callable[..., Any]
+    examples: tuple[str, ...]
+    was: str | None
+    hidden: bool
+
+
+_declared: list[_Command] = []
+
+
+def command(
+    place: Group | Panel, name: str, *examples: str, was: str | None = None, hidden: bool = False
+) -> Callable[[Function], Function]:
+    """Declare a command; its docstring is its help.
 
     Args:
-        app: where to.
-        function: the command; its docstring is its help.
-        panel: the group under which the list of commands shows it.
-        lines: examples of what to type.
-        name: its name, the function's by default.
+        place: its group, or its panel if it belongs to none.
+        name: its name in the group.
+        examples: lines to type, each safe to paste.
+        was: its name in the previous release, which still works but is not listed.
+        hidden: whether it is not listed.
     """
-    paragraphs = inspect.cleandoc(function.__doc__ or "").split("\n\n")
-    shown = "\n\n".join(f"[cyan]{line}[/cyan]" for line in lines)
-    app.command(
-        name or function.__name__.replace("_", "-"),
+
+    def declare(function: Function) -> Function:
+        _declared.append(_Command(place, name, function, examples, was, hidden))
+        return function
+
+    return declare
+
+
+def add_commands(app: typer.Typer, package: str) -> None:
+    """Import every module of a package, and add the commands and groups that they declare.
+
+    Args:
+        app: the program.
+        package: the name of the package. Its modules need this one, so they are found by name.
+    """
+    for module in iter_modules(import_module(package).__path__):
+        import_module(f"{package}.{module.name}")
+    groups = {group.name: typer.Typer(help=group.help, no_args_is_help=True) for group in GROUPS}
+    for group in GROUPS:
+        app.add_typer(groups[group.name], name=group.name, rich_help_panel=group.panel)
+    for one in sorted(_declared, key=lambda one: one.name != "list"):  # it comes first in its group
+        panel = one.place if isinstance(one.place, Panel) else None
+        _add(app if isinstance(one.place, Panel) else groups[one.place.name], one.name, one, panel)
+        if one.was:
+            *old_group, old_name = one.was.split()
+            for name in old_group:
+                if name not in groups:
+                    groups[name] = typer.Typer(no_args_is_help=True)
+                    app.add_typer(groups[name], name=name, hidden=True)
+            _add(groups[old_group[0]] if old_group else app, old_name, one, panel, hidden=True)
+
+
+def _add(parent: typer.Typer, name: str, one: _Command, panel: Panel | None, *, hidden: bool = False) -> None:
+    paragraphs = inspect.cleandoc(one.function.__doc__ or "").split("\n\n")
+    examples = "\n\n".join(f"[cyan]{line.replace('[', chr(92) + '[')}[/cyan]" for line in one.examples)
+    parent.command(
+        name,
         rich_help_panel=panel,
         help="\n\n".join(paragraph.replace("\n", " ") for paragraph in paragraphs),
-        epilog=f"[bold]Examples[/bold]\n\n{shown}",
-    )(function)
+        epilog=f"[bold]Examples[/bold]\n\n{examples}" if examples else None,
+        hidden=hidden or one.hidden,
+    )(one.function)
 
 
 def fits(value: int | None) -> int | None:
@@ -59,7 +176,7 @@ def zoned(text: str | None, option: str = "--since") -> datetime | None:
     try:
         moment = datetime.fromisoformat(text)
     except ValueError:
-        raise WrongUsage(f"{option} {text}: expected a time such as 2026-11-20T03:00:00Z") from None
+        raise WrongUsage(f"{option} {text} is not a time: write it as 2026-11-20T03:00:00Z") from None
     if moment.tzinfo is None:
-        raise WrongUsage(f"{option} {text}: name its zone, such as {text}Z or {text}+01:00")
+        raise WrongUsage(f"{option} {text} has no time zone: write {text}Z or {text}+01:00")
     return moment.astimezone(UTC)

@@ -1,4 +1,4 @@
-"""A test event, sent as the helpdesk's are, looked at, and removed again."""
+"""Sends a test event, shows the result, and removes it again."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def send_sample(
     seconds: float,
     as_json: bool,
 ) -> None:
-    """Send a sample, wait for it, show what became of it, and remove it, together with what earlier ones have left.
+    """Send a sample, wait for it, show the result, and remove it and the remains of earlier ones.
 
     Args:
         url: the producer's address for events.
@@ -49,7 +49,7 @@ def send_sample(
     from producer.admin.samples.outcome import outcome_json, wait_for
 
     if email is not None and "@" not in email:
-        raise WrongUsage(f"--email {email}: that is no address")
+        raise WrongUsage(f"--email {email} is not an e-mail address")
     with open_services() as services:
         secret = secret_of(services.settings)
         before, kept = removal.remove_left_over(services)
@@ -83,7 +83,7 @@ def send_sample(
 
 
 def clean_up(*, as_json: bool) -> None:
-    """Remove what earlier samples have left; exit code 1 where something is left still.
+    """Remove the remains of earlier samples; exit with 1 if some remain.
 
     Args:
         as_json: whether one JSON document is shown.
@@ -104,7 +104,7 @@ def clean_up(*, as_json: bool) -> None:
         for one in removed:
             _tell_removed(one)
         if not removed and not failed:
-            say("No sample has left anything.")
+            say("Nothing to clean up: no test event left anything.")
         for failure in failed:
             complain(str(failure))
     if failed:
@@ -117,7 +117,7 @@ def _post(url: str, secret: SecretStr | None, sample: Sample) -> int:
     Raises:
         NotSent: the producer cannot be reached, or refused it.
     """
-    from producer.cli.sending import ProducerClient, ready_event
+    from producer.http.sending import ProducerClient, ready_event
 
     sender = ProducerClient(url, secret)
     try:
@@ -148,20 +148,22 @@ def _tell(sample: Sample, found: Outcome) -> None:
             say(f"  - {step.what}{f' ({step.why})' if step.why else ''}")
     if found.is_as_expected and link:
         status = found.tracker_status_id
-        given = f"status {status}" if status else "the tracker's own status: nothing is in status_map"
+        given = f"status {status}" if status else "Redmine's default status, because status_map is empty"
         say(
-            f"As expected: issue #{link.tracker_issue_id} by {link.author or 'the administrator'} with {given}, "
-            f"and its time entry #{found.trace.ticket_tasks[0].time_entry_id}."
+            f"As expected: issue #{link.tracker_issue_id} by {link.author or 'the API user'} with {given}, "
+            f"and time entry #{found.trace.ticket_tasks[0].time_entry_id}."
         )
     elif not found.waits:
-        complain(f"the sample did not end as expected: it is {found.state}: {sentence(found.because)}")
+        complain(f"the test failed: the event is {found.state}, because {sentence(found.because)}")
 
 
 def _tell_removed(one: Removed) -> None:
     there = [f"issue #{number}" for number in one.issue_ids]
     there += [f"time entry #{number}" for number in one.time_entry_ids]
-    what = f"{' and '.join(there)} deleted on the tracker; " if there else ""
-    say(f"Sample {one.id} removed: {what}nothing of it is left in deskbridge.")
+    what = (
+        f" {' and '.join(there)} {'was' if len(there) == 1 else 'were'} deleted in Redmine." if there else ""
+    )
+    say(f"Sample {one.id} was removed from deskbridge.{what}")
 
 
 def _removed_json(one: Removed) -> dict[str, object]:

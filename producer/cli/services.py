@@ -24,8 +24,8 @@ class CommandServices(Services):
         notified = super().notify(ticket_ids)
         if not notified:
             warn(
-                f"the broker cannot be reached, so {count(len(ticket_ids), 'ticket')} could not be notified; the sweep "
-                "picks this up as soon as a worker runs"
+                f"the broker cannot be reached, so workers were not notified of {count(len(ticket_ids), 'ticket')}. "
+                "Their next sweep finds the work."
             )
         return notified
 

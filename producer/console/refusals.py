@@ -55,7 +55,7 @@ def register(app: FastAPI) -> None:
 
 
 def problem_of(error: Exception) -> Problem:
-    """Return what a failure means to whoever asked."""
+    """Return what a failure means to the client."""
     if isinstance(error, Problem):
         return error
     if isinstance(error, RequestValidationError):
@@ -72,7 +72,7 @@ def problem_of(error: Exception) -> Problem:
         return unusable(error)
     if isinstance(error, RedisError):  # where it is, is for the log, as with the database
         code = Notice(why(error).code)
-        return Problem(503, N_("Redis cannot be reached"), said(AGAIN), why=code, headers=AGAIN_S)
+        return Problem(503, N_("Cannot reach Redis"), said(AGAIN), why=code, headers=AGAIN_S)
     told_to = said("please report it; the log has the details")
     return Problem(500, N_("Internal error"), told_to, why=Refusal.UNEXPECTED_ERROR())
 
@@ -97,14 +97,14 @@ def _kind_of(error: BridgeError) -> Problem:
     if isinstance(error, NotFound):
         return Problem(404, "Not found")
     if isinstance(error, ProjectInDoubt):
-        return Problem(503, N_("No clear answer from the tracker"), headers=AGAIN_S)
+        return Problem(503, N_("No clear answer from Redmine"), headers=AGAIN_S)
     if isinstance(error, LockBusy):
         return Problem(409, N_("Conflict: another run is in progress"), headers={"Retry-After": "5"})
     if isinstance(error, TrackerError):
         faults = [("tracker", written(one)) for one in error.errors]
-        return Problem(502, N_("The tracker failed"), faults=faults)
+        return Problem(502, N_("Redmine failed"), faults=faults)
     if isinstance(error, SettingsError):
-        return Problem(409, N_("Not set up"))
+        return Problem(409, N_("Not connected"))
     return Problem(409, N_("Not possible"))
 
 

@@ -23,7 +23,7 @@ MOST_AT_ONCE = 100
 """Bodies that are read at the same time: so many MiB of memory at most."""
 
 SLOWEST = 10_000
-"""Bytes per second: whoever sends slower falls behind, whoever sends faster gets ahead."""
+"""Bytes per second: a slower sender falls behind, a faster one gets ahead."""
 
 
 @dataclass(eq=False)
@@ -116,7 +116,9 @@ class Bodies:
         while more:
             message = await receive()
             if message["type"] == "http.disconnect":
-                raise Problem(400, "The body was cut off", "send it again", why=Undelivered.BODY_CUT_OFF())
+                raise Problem(
+                    400, "The request body is incomplete", "send it again", why=Undelivered.BODY_CUT_OFF()
+                )
             content += message.get("body", b"")
             reading.size = len(content)
             if len(content) > LARGEST_BODY:
@@ -128,7 +130,9 @@ class Bodies:
 def too_large() -> Problem:
     """Refuse a body that is larger than is taken."""
     why = Undelivered.BODY_TOO_LARGE(most=LARGEST_BODY)
-    return Problem(413, "Too large", f"at most {LARGEST_BODY} bytes; send less at once", why=why)
+    return Problem(
+        413, "Too large", f"at most {LARGEST_BODY} bytes are allowed; send fewer events at once", why=why
+    )
 
 
 def _encoded(encoding: str) -> Problem:

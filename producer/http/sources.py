@@ -24,7 +24,7 @@ def source_of(client: str) -> str:
 
 
 def is_among(client: str, networks: Sequence[IPv4Network | IPv6Network]) -> bool:
-    """Tell whether an address belongs to one of the networks."""
+    """Return whether an address belongs to one of the networks."""
     try:
         address = ipaddress.ip_address(client)
     except ValueError:

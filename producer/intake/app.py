@@ -285,7 +285,7 @@ class Producer:
             raise Problem(
                 429,
                 "Too many events",
-                "this secret's limit of events per second is used up; send them again later",
+                "this secret has exceeded its events per second; send them again later",
                 why=Undelivered.EVENT_LIMIT_REACHED(),
                 headers={"Retry-After": str(math.ceil(wait))},
             )
@@ -320,7 +320,9 @@ class Producer:
     async def refuse_by_our_fault(self, request: Request, error: Exception) -> Response:
         """Answer a fault of ours without its traceback."""
         log.error("a request failed", code=str(Undelivered.PRODUCER_FAILED), exc_info=error)
-        return await self.refuse(request, Problem(500, "Internal error", "nothing was kept; report it"))
+        return await self.refuse(
+            request, Problem(500, "Internal error", "nothing was stored; please report this")
+        )
 
 
 async def read_body(request: Request, bodies: Bodies) -> str:
@@ -343,7 +345,7 @@ def append(store: Store, delivered: Sequence[Delivery], *, private_text: bool = 
 
 
 def park(store: Store, unreadable: Unreadable) -> None:
-    """Keep in the journal what cannot be read, as `failed`: shown by `events`, replayed once it can be read.
+    """Keep in the journal what cannot be read, as `failed`: shown by `event list`, replayed once it can be read.
 
     Raises:
         Problem: 503, the journal cannot be written; nothing was kept.
@@ -365,18 +367,18 @@ def _as_unwritable() -> Iterator[None]:
     try:
         yield
     except SQLAlchemyError as error:
-        log.error("the journal cannot be written", error=type(error).__name__, said=words_for_the_log(error))
+        log.error("the journal is not writable", error=type(error).__name__, said=words_for_the_log(error))
         raise _unwritable("send it again") from None
 
 
 def _unwritable(what_to_do: str) -> Problem:
     headers = {"Retry-After": str(RETRY_AFTER_S)}
     why = Undelivered.JOURNAL_DOWN()
-    return Problem(503, "The journal cannot be written", what_to_do, why=why, headers=headers)
+    return Problem(503, "The journal is not writable", what_to_do, why=why, headers=headers)
 
 
 def _was_delivery(request: Request, status: int) -> bool:
-    """Tell whether what no route of ours took may have been a delivery; else somebody has looked."""
+    """Return whether what no route of ours took may have been a delivery; else somebody has looked."""
     return status not in (404, 405) or request.method in ("POST", "PUT", "PATCH")
 
 
@@ -432,7 +434,7 @@ def _as_problem() -> Iterator[None]:
     try:
         yield
     except BadSignature as refusal:
-        raise Problem(401, "Not signed by a known secret", why=refusal.notice) from None
+        raise Problem(401, "The signature matches no known secret", why=refusal.notice) from None
 
 
 def _verify(verifier: Verifier | None, body: str, headers: Mapping[str, str]) -> int:

@@ -62,7 +62,7 @@ def _parsed(items: list[tuple[Any, str, str]], source: str) -> list[Delivery]:
         raise Problem(
             422,
             "Not a valid event",
-            "nothing was kept; fix the named fields",
+            "nothing was stored; correct the fields listed in `errors`",
             why=Undelivered.EVENT_MALFORMED(first=_first(faults)),
             faults=faults[:MOST_FAULTS],
         )

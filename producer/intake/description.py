@@ -43,11 +43,11 @@ class Readiness(BaseModel):
 
 
 SIGNED = {
-    "webhook-id": "The delivery's id: the same id with the same body again changes nothing.",
-    "webhook-timestamp": "Seconds since the epoch, at most five minutes off.",
+    "webhook-id": "The id of the delivery. A repeated delivery with the same id and body has no effect.",
+    "webhook-timestamp": "Seconds since the epoch, within five minutes of the producer's clock.",
     "webhook-signature": "v1,<base64 of the HMAC-SHA256 of id.timestamp.body> (Standard Webhooks).",
-    "deskbridge-spool": "Optional: waiting=N, parked=N, parked-tickets=N N …: how many events the sender keeps beside "
-    "these, and of which tickets some were refused.",
+    "deskbridge-spool": "Optional: waiting=N, parked=N, parked-tickets=N N …: how many events the sender "
+    "has queued, how many deskbridge rejected, and of which tickets.",
 }
 
 
@@ -56,7 +56,7 @@ DOCUMENTED: dict[str, dict[str, Any]] = {
         "status_code": 202,
         "responses": {
             202: {
-                "description": "Committed to the journal; an empty array is a test of address and secret.",
+                "description": "Committed to the journal. An empty array tests the URL and the secret.",
                 "model": AcceptedEvents,
             },
             **refusals(400, 401, 408, 413, 415, 422, 429, 503),
@@ -83,8 +83,8 @@ DOCUMENTED: dict[str, dict[str, Any]] = {
     },
     "readyz": {
         "responses": {
-            200: {"description": "The journal can be written.", "model": Readiness},
-            503: {"description": "The journal cannot be written.", "model": Readiness},
+            200: {"description": "The journal is writable.", "model": Readiness},
+            503: {"description": "The journal is not writable.", "model": Readiness},
         }
     },
     "metrics": {"response_class": PlainTextResponse},

@@ -54,7 +54,7 @@ class Refused:
                 reason.addresses.popitem(last=False)
 
     def accepted(self) -> None:
-        """Begin anew to count what was refused since a delivery was accepted."""
+        """Reset the count of deliveries rejected since the last accepted one."""
         with self._lock:
             for reason in self._reasons.values():
                 reason.since = 0

@@ -54,7 +54,7 @@ class Vault:
         return self.encrypt(self.decrypt(token))
 
     def is_current(self, token: str) -> bool:
-        """Tell whether a token was made with the first key, the one that `rotate` encrypts with."""
+        """Return whether a token was made with the first key, the one that `rotate` encrypts with."""
         try:
             self._keys()
             self._fernets[0].decrypt(token.encode())

@@ -64,7 +64,7 @@ def in_use(client: TrackerClient, row: DryRunObject, tracker_id: int) -> Notice 
 
 
 def carries(issue: dict[str, Any], mark: str) -> bool:
-    """Tell whether an issue carries a mark."""
+    """Return whether an issue carries a mark."""
     return mark in str(issue.get("subject") or "")
 
 

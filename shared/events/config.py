@@ -26,84 +26,87 @@ class PluginConfig(BaseModel):
     base_url: str | None = Field(
         default=None,
         description=(
-            "The tracker's address. Once something was created there it cannot be changed, except "
-            "(`--moved`) when the same tracker moved"
+            "Redmine's URL. After deskbridge has created something there, it can change only with `--moved`, "
+            "if the same Redmine has a new URL"
         ),
     )
     header_prefix: Literal["Tracker", "Redmine"] = Field(
         default="Redmine",
-        description="Header dialect: `X-Redmine-API-Key` or `X-Tracker-API-Key`, and the Switch-User header alike",
+        description="Prefix of the API headers: `X-Redmine-API-Key` or `X-Tracker-API-Key`, and `…-Switch-User`",
     )
     default_tracker_id: Id | None = Field(
-        default=None, description="Issue type of new issues; none: the tracker project's own default"
+        default=None, description="Issue type of new issues; none: the Redmine project's default"
     )
     default_priority_id: Id | None = Field(default=None, description="Priority of new issues")
     default_activity_id: Id | None = Field(
-        default=None, description="Activity of time entries; it must be enabled in the tracker project"
+        default=None, description="Activity of time entries; it must be enabled in the Redmine project"
     )
     default_role_id: Id | None = Field(
         default=None,
-        description="Role that a technician is given in the tracker project; none: nobody is made a member",
+        description="Role of the technicians that deskbridge adds to a Redmine project; none: it adds no members",
     )
     membership_for: Literal["matched", "confirmed", "nobody"] = Field(
         default="matched",
         description=(
-            "Who is made a member of the tracker project: `matched`, everybody who is matched, by e-mail "
-            "too; `confirmed`, whom a person has mapped or confirmed (`deskbridge users --confirm`); "
-            "`nobody`. A tracker administrator never is"
+            "Users that deskbridge adds to a Redmine project: `matched`, every user with a mapping or an e-mail match; "
+            "`confirmed`, only mapped or confirmed users (`deskbridge user list --confirm`); `nobody`, no user. "
+            "deskbridge never adds Redmine administrators"
         ),
     )
     template_role_ids: tuple[Id, ...] = Field(
         default=(),
-        description="Roles that a membership template may give beside default_role_id, a JSON list",
+        description="Roles that a membership template can assign besides default_role_id, a JSON list",
     )
     match_administrators: bool = Field(
         default=True,
-        description="Match the tracker's administrators by e-mail, too; an override names them in any case",
+        description="Also match Redmine administrators by e-mail; a user mapping applies in any case",
     )
     default_watcher_ids: tuple[Id, ...] = Field(default=(), description="Watchers of new issues, a JSON list")
     status_map: dict[int, Id] = Field(
         default_factory=dict,
         description=(
-            "Helpdesk ticket status to tracker status id, a JSON object; a status that is not in it is "
-            "not sent"
+            "GLPI ticket status to Redmine status id, a JSON object; unmapped statuses are not sent"
         ),
     )
     done_state: int = Field(default=2, description="The ticket-task state that means Done")
     private_tasks: Literal["hours_only", "send", "skip"] = Field(
         default="hours_only",
         description=(
-            "Private ticket tasks: `hours_only` logs the hours with the comment of a task without text, `send` sends "
-            "the text too, `skip` logs nothing. Unless it is `send`, the text is not even stored"
+            "Private ticket tasks: `hours_only` logs the hours without the text, `send` also sends the text, "
+            "`skip` logs nothing. The text is stored only with `send`"
         ),
     )
     in_doubt_policy: Literal["lookup", "hold"] = Field(
         default="lookup",
-        description="After a lost answer: `lookup` asks the tracker, `hold` leaves it to a person",
+        description="After a lost answer: `lookup` looks in Redmine, `hold` puts the creation on hold",
     )
     spent_on: Literal["task_date", "omit"] = Field(
         default="task_date",
         description=(
-            "The day of a time entry: `task_date`, that of the work (`task.date`), where the event says it; "
-            "`omit`, the day on which it is sent"
+            "The day of a time entry: `task_date`, the day of the work (`task.date`), if the event contains it; "
+            "`omit`, the day it is sent"
         ),
     )
     text_formatting: Formatting | None = Field(
         default=None,
         description=(
-            'How the tracker renders descriptions (its setting "Text formatting"): `textile`, `markdown`, '
-            "`common_mark`, or `plain` to send texts as they are. Texts that it would change are sent in a fence. "
-            "None: as `plain`, and the doctor asks"
+            'Redmine\'s setting "Text formatting": `textile`, `markdown`, `common_mark`, or `plain` to send texts '
+            "unchanged. Texts that Redmine would change are sent as a code block. None: as `plain`, with a warning "
+            "of the doctor"
+        ),
+    )
+    correct_authors: bool = Field(
+        default=False,
+        description=(
+            "Let operators give time entries that were logged under another name to the right person (page *Wrong "
+            "authors*, `deskbridge author correct`)"
         ),
     )
     project_activities: bool = Field(
         default=False,
-        description=(
-            "Metadata also says which activities each tracker project has of its own "
-            "(`include=time_entry_activities`)"
-        ),
+        description=("Also read the activities of each Redmine project (`include=time_entry_activities`)"),
     )
-    verify_tls: bool = Field(default=True, description="Check the tracker's certificate")
+    verify_tls: bool = Field(default=True, description="Check Redmine's TLS certificate")
 
     @property
     def sends_private_text(self) -> bool:

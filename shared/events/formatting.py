@@ -78,7 +78,7 @@ def formatted(text: str, formatting: Formatting) -> str:
 
 
 def is_changed(text: str, formatting: Formatting) -> bool:
-    """Tell whether a formatter might show anything of a text other than it is written."""
+    """Return whether a formatter might show anything of a text other than it is written."""
     if formatting == "plain":
         return False
     if _CHANGED_EVERYWHERE.search(text):

@@ -21,12 +21,12 @@ HANDED_DOWN = {f"{holder}.{name}" for holder in HOLDERS for name in TextHolder.m
 
 
 def may_have_surrogates(source: str) -> bool:
-    """Tell whether a JSON text may hold lone surrogates; if not, its decoded data need not be searched for them."""
+    """Return whether a JSON text may hold lone surrogates; if not, its decoded data need not be searched for them."""
     return ESCAPED_SURROGATE.search(source) is not None
 
 
 def may_be_deep(source: str) -> bool:
-    """Tell whether a JSON text may be nested too deep: it has more brackets than the levels that are accepted."""
+    """Return whether a JSON text may be nested too deep: it has more brackets than the levels that are accepted."""
     return source.count("{") + source.count("[") > DEEPEST
 
 
@@ -80,7 +80,7 @@ def parse_event(data: object, *, clean: bool = False, flat: bool = False) -> Eve
 
 
 def _is_deeper(value: dict[str, Any], levels: int) -> bool:
-    """Tell whether a value is nested deeper than some levels; look no deeper."""
+    """Return whether a value is nested deeper than some levels; look no deeper."""
     level: list[Any] = [value]
     for _ in range(levels):
         if not level:

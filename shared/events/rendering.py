@@ -212,7 +212,7 @@ def _with_address(match: re.Match[str]) -> str:
 
 
 def _names(label: str, address: str) -> bool:
-    """Tell whether the text of a link ends in its address, give or take the scheme and a last slash."""
+    """Return whether the text of a link ends in its address, apart from the scheme and a last slash."""
     last_word = label.split()[-1:]
     return [_bare(word) for word in last_word] == [_bare(address)]
 

@@ -129,7 +129,7 @@ class Ticket(TextHolder):
     groups: list[Named] | None = Field(default=None, description="Groups that are assigned")
     location: Named | None = Field(default=None, description="The ticket's location")
     time_to_resolve: Annotated[str | None, BeforeValidator(_moment)] = Field(
-        default=None, description="By when it is to be solved, RFC 3339 with an offset"
+        default=None, description="Due date, RFC 3339 with an offset"
     )
     external_id: str | None = Field(default=None, description="Its number elsewhere")
 

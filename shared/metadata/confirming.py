@@ -121,6 +121,6 @@ def some_of(choices: Sequence[object], most: int = MOST_NAMED) -> dict[str, Any]
 
 
 def _is_of_a_project(tx: Transaction, activity_id: int) -> bool:
-    """Tell whether a tracker project has an activity of its own with this id (where that was read)."""
+    """Return whether a tracker project has an activity of its own with this id (where that was read)."""
     projects = tx.metadata.of_kind(MetadataKind.PROJECT)
     return any(activity_id in one.details.get("activity_ids", ()) for one in projects)

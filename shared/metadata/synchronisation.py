@@ -107,7 +107,7 @@ class MetadataResult:
 
 
 def is_due(store: Store, interval: float) -> bool:
-    """Tell whether the last successful run is older than the interval (s), and the last failure not quite new.
+    """Return whether the last successful run is older than the interval (s), and the last failure not quite new.
 
     Without a tracker that is set up nothing is ever due.
     """

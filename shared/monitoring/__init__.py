@@ -1,1 +1,1 @@
-"""How everything stands, for whoever monitors."""
+"""The state of everything, for monitoring."""

@@ -10,37 +10,45 @@ class Misattribution(Code, article="KB-WORK-005"):
 
     NOBODY_NAMED = Message(
         "author_not_named",
-        "sent as the administrator: the helpdesk names nobody",
-        why="assign the ticket, and each of its tasks, to somebody in GLPI; what was sent stays",
+        "sent as the API user, because GLPI names no technician",
+        why=(
+            "assign a technician to the ticket and to each of its tasks in GLPI; objects that were already "
+            "sent do not change"
+        ),
     )
     NOT_MATCHED = Message(
         "author_not_matched",
-        "sent as the administrator: {match}",
-        why="say who it is with `deskbridge map-user`",
+        "sent as the API user: {match}",
+        why="map the GLPI user with `deskbridge user map`",
     )
     PERSON_REFUSED = Message(
         "person_was_refused",
-        "sent as the administrator, since {login} was refused: {because}",
-        why="[give {login} a role in tracker project {tracker_project_id} that may do it]"
-        "[role {roles} lacks the right *{right}*: allow it (Administration, Roles and permissions)]",
+        "sent as the API user, because Redmine rejected {login}: {because}",
+        why=(
+            "[give {login} a role with this right in Redmine project {tracker_project_id}][role {roles} "
+            "lacks the right *{right}*: allow it (Administration, Roles and permissions)]"
+        ),
     )
     PERSON_NOT_ACTIVE = Message(
         "author_not_active",
-        "sent as the administrator, since {login} is no active user: {because}",
-        why="unlock {login} on the tracker, or say who it is with `deskbridge map-user`",
+        "sent as the API user, because {login} is not an active Redmine user: {because}",
+        why=(
+            "unlock {login} in Redmine, or map the GLPI user to another Redmine user with `deskbridge "
+            "user map`"
+        ),
     )
     PERSON_DELETED = Message(
         "author_deleted",
-        "sent as the administrator, since {login} was deleted on the tracker: {because}",
-        why="say who it is with `deskbridge map-user`",
+        "sent as the API user, because {login} was deleted in Redmine: {because}",
+        why="map the GLPI user to another Redmine user with `deskbridge user map`",
     )
     SWITCH_IGNORED = Message(
         "switch_was_ignored",
-        "the tracker ignored that {login} was named",
-        why="store an administrator's API key: `deskbridge config set-api-key`",
+        "Redmine did not act as {login}, although the request named this user",
+        why="store the API key of a Redmine administrator: `deskbridge config set-api-key`",
     )
     FOUND_AS_ANOTHERS = Message(
         "found_as_anothers",
-        "found after a lost answer, and not {login}'s",
-        why="see why {login} was refused then: `deskbridge trace`",
+        "found after Redmine's response was lost, with another author than {login}",
+        why="`deskbridge ticket history` shows why {login} was rejected",
     )

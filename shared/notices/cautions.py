@@ -8,51 +8,60 @@ from shared.notices.notice import WRONG_ASKED, Code, Message, Plural
 class Caution(Code, article=WRONG_ASKED):
     """What could not be checked, is to be looked at, or was done otherwise than asked."""
 
-    KEY_NOT_USABLE = Message(
-        "key_not_usable", "the API key is stored, but nothing can be sent with it yet: {problem}"
-    )
+    KEY_NOT_USABLE = Message("key_not_usable", "the API key is stored, but it cannot be used yet: {problem}")
     IDS_NOT_CONFIRMED = Message(
-        "ids_not_confirmed", "accepted without a check, since no metadata of the tracker confirms it: {keys}"
+        "ids_not_confirmed", "accepted without a check, because Redmine's metadata has not been read: {keys}"
     )
     DRY_RUN_LEFT_BEHIND = Message(
         "dry_run_left_behind",
-        "a dry run left {kind:word}[ #{tracker_id}] “{mark}” on {base_url}: delete it there",
+        ("a dry run did not delete {kind:word}[ #{tracker_id}] “{mark}” on {base_url}: delete it in Redmine"),
         article="KB-TEMPLATE-002",
     )
     LINKS_OF_OTHER_TRACKER = Message(
         "links_of_other_tracker",
         Plural(
-            "{count} link (`deskbridge links`) holds ids of the tracker at {base_url}: check it, or create it again",
-            "{count} links (`deskbridge links`) hold ids of the tracker at {base_url}: check each, or create it again",
+            (
+                "{count} mapping (`deskbridge mapping list`) has ids of the Redmine at {base_url}: check it, or create "
+                "it again"
+            ),
+            (
+                "{count} mappings (`deskbridge mapping list`) have ids of the Redmine at {base_url}: check each, or "
+                "create it again"
+            ),
         ),
     )
     OVERRIDES_OF_OTHER_TRACKER = Message(
         "overrides_of_other_tracker",
         Plural(
-            "{count} user override (`deskbridge users`) holds an id of the tracker at {base_url}: "
-            "check it, or create it again",
-            "{count} user overrides (`deskbridge users`) hold ids of the tracker at {base_url}: "
-            "check each, or create it again",
+            (
+                "{count} user mapping (`deskbridge user list`) has an id of the Redmine at {base_url}: check it, or "
+                "create it again"
+            ),
+            (
+                "{count} user mappings (`deskbridge user list`) have ids of the Redmine at {base_url}: check each, "
+                "or create it again"
+            ),
         ),
     )
-    LINKED_WITHOUT_CATEGORY = Message("linked_without_category", "linked without a category: {problem}")
+    LINKED_WITHOUT_CATEGORY = Message("linked_without_category", "mapped without a category: {problem}")
     FORM_SENT_AS_IT_IS = Message(
-        "form_sent_as_it_is", "{template} failed, so the form was sent as it is: {problem}"
+        "form_sent_as_it_is", "{template} failed, so deskbridge sent the form unchanged: {problem}"
     )
     ROLES_NOT_ALLOWED = Message(
         "roles_not_allowed",
-        "role {roles} is neither default_role_id nor in template_role_ids: the standard body will be sent",
+        "role {roles} is not in default_role_id or template_role_ids, so the standard body will be sent",
     )
     IDENTIFIER_NOT_ASKED = Message(
         "identifier_not_asked",
-        "project.identifier was replaced by a mark, so the tracker was not asked about it",
+        "the dry run used a test mark as project.identifier, so Redmine has not checked yours",
     )
     MEMBERSHIP_NOT_ASKED = Message(
         "membership_not_asked",
-        "the membership was tried in a temporary project: whether they are a member already was not asked",
+        "the dry run used a temporary project, so it does not show whether the user is already a member",
     )
     STILL_A_WATCHER = Message(
-        "still_a_watcher", "default_watcher_ids still has {users}: `deskbridge config set`"
+        "still_a_watcher",
+        "default_watcher_ids still contains {users}: change it with `deskbridge config set`",
     )
 
 

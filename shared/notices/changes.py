@@ -9,57 +9,72 @@ class Did(Code):
     """What somebody did, by page, API or command line."""
 
     CONFIG_CHANGED = Message("config_changed", "changed the settings: {keys}")
-    KEY_STORED = Message("key_stored", "stored the tracker's API key")
-    KEY_ROTATED = Message("key_rotated", "encrypted the tracker's API key again")
-    METADATA_READ = Message("metadata_read", "read the tracker's metadata")
-    LINK_CHANGED = Message("link_changed", "linked {kind} {id} to tracker project {tracker_project_id}")
-    LINK_REMOVED = Message("link_removed", "unlinked {kind} {id}")
-    LINKS_IMPORTED = Message("links_imported", Plural("imported {count} link", "imported {count} links"))
-    PROJECT_CREATED = Message("project_created", "created the tracker project “{name}”")
-    PERSON_MAPPED = Message(
-        "person_mapped", "said that helpdesk user {helpdesk_user_id} is tracker user {tracker_user_id}"
+    KEY_STORED = Message("key_stored", "stored the Redmine API key")
+    KEY_ROTATED = Message("key_rotated", "encrypted the Redmine API key again")
+    NOTIFICATIONS_SET = Message("notifications_set", "chose where notifications go: {services}")
+    NOTIFICATIONS_REMOVED = Message("notifications_removed", "stopped notifications")
+    METADATA_READ = Message("metadata_read", "read Redmine's metadata")
+    LINK_CHANGED = Message("link_changed", "mapped {kind:word} {id} to Redmine project {tracker_project_id}")
+    LINK_REMOVED = Message("link_removed", "removed the mapping of {kind:word} {id}")
+    LINKS_IMPORTED = Message(
+        "links_imported",
+        Plural(
+            "imported {count} mapping",
+            "imported {count} mappings",
+        ),
     )
-    PERSON_UNMAPPED = Message("person_unmapped", "took back who helpdesk user {helpdesk_user_id} is")
+    PROJECT_CREATED = Message("project_created", "created the Redmine project “{name}”")
+    PERSON_MAPPED = Message(
+        "person_mapped", "mapped GLPI user {helpdesk_user_id} to Redmine user {tracker_user_id}"
+    )
+    PERSON_UNMAPPED = Message("person_unmapped", "removed the mapping of GLPI user {helpdesk_user_id}")
     MATCHES_CONFIRMED = Message(
         "matches_confirmed",
         Plural(
-            "confirmed who helpdesk user {people} is", "confirmed who {count} helpdesk users are: {people}"
+            "confirmed the e-mail match of GLPI user {people}",
+            "confirmed the e-mail matches of {count} GLPI users: {people}",
         ),
     )
-    PERSON_FORGOTTEN = Message("person_forgotten", "had a person forgotten")
-    HELD_RESOLVED = Message("held_resolved", "decided on {kind} {id}: {verdict}")
+    PERSON_FORGOTTEN = Message("person_forgotten", "erased a person's data")
+    HELD_RESOLVED = Message("held_resolved", "resolved {kind:word} {id}: {verdict}")
     ADOPTION_TAKEN_BACK = Message(
-        "adoption_taken_back", "took back that {kind} {id} is {kind:noun} #{tracker_id}"
+        "adoption_taken_back", "undid the adoption of {kind:noun} #{tracker_id} by {kind:word} {id}"
     )
     LINK_FORGOTTEN = Message(
-        "link_forgotten", "had deskbridge forget that {kind} {id} is linked to {kind:noun} #{tracker_id}"
+        "link_forgotten", "removed the link between {kind:word} {id} and {kind:noun} #{tracker_id}"
     )
     SAMPLE_SENT = Message("sample_sent", "sent sample {id}")
     SAMPLE_REMOVED = Message(
         "sample_removed",
         "removed sample {id}[, with issue #{issue_ids:, #}][, with time entry #{time_entry_ids:, #}]",
     )
-    AUTHOR_CORRECTED = Message("author_corrected", "gave time entry #{time_entry_id} to {login}")
+    AUTHOR_CORRECTED = Message("author_corrected", "assigned time entry #{time_entry_id} to {login}")
     EVENTS_REPLAYED = Message(
         "events_replayed", Plural("replayed {count} event[: {which}]", "replayed {count} events[: {which}]")
     )
     TEMPLATE_SAVED = Message("template_saved", "saved version {version} of template “{name}”")
-    TEMPLATE_ACTIVATED = Message("template_activated", "put version {version} of template “{name}” in force")
-    TEMPLATE_DEACTIVATED = Message("template_deactivated", "took template “{name}” out of force")
+    TEMPLATE_ACTIVATED = Message("template_activated", "activated version {version} of template “{name}”")
+    TEMPLATE_DEACTIVATED = Message("template_deactivated", "deactivated template “{name}”")
     TEMPLATE_ROLLED_BACK = Message(
-        "template_rolled_back", "put version {version} of template “{name}” in force again"
+        "template_rolled_back", "reactivated version {version} of template “{name}”"
     )
     TEMPLATE_DELETED = Message("template_deleted", "deleted template “{name}”")
-    DRY_RUN_MADE = Message("dry_run_made", "made a dry run of a template for {operation}")
-    RECOVERY_BEGUN = Message("recovery_begun", "began to ask the tracker before each creation")
-    RECOVERY_ENDED = Message("recovery_ended", "ended asking the tracker before each creation")
-    ACCOUNT_ADDED = Message("account_added", "added the account {account} ({right})")
-    ACCOUNT_DISABLED = Message("account_disabled", "disabled the account {account}")
-    ACCOUNT_ENABLED = Message("account_enabled", "enabled the account {account} again")
-    RIGHT_CHANGED = Message("right_changed", "changed the account {account} from {before} to {after}")
+    DRY_RUN_MADE = Message(
+        "dry_run_made", "dry-ran a template for {operation}, which creates and deletes a test object"
+    )
+    RECOVERY_BEGUN = Message(
+        "recovery_begun", "turned on recovery mode: deskbridge looks in Redmine before each creation"
+    )
+    RECOVERY_ENDED = Message("recovery_ended", "turned off recovery mode")
+    ACCOUNT_ADDED = Message("account_added", "added account {account} ({right:word})")
+    ACCOUNT_DISABLED = Message("account_disabled", "disabled account {account}")
+    ACCOUNT_ENABLED = Message("account_enabled", "enabled account {account} again")
+    RIGHT_CHANGED = Message(
+        "right_changed", "changed the role of {account} from {before:word} to {after:word}"
+    )
     PASSWORD_CHANGED = Message("password_changed", "changed the password of {account}")
     SIGNED_IN = Message("signed_in", "signed in")
-    SIGNED_OUT = Message("signed_out", "ended every session of {account}")
-    TOKEN_ADDED = Message("token_added", "made the API token {token} ({right})")
-    TOKEN_ROTATED = Message("token_rotated", "replaced the API token {token}")
-    TOKEN_REVOKED = Message("token_revoked", "revoked the API token {token}")
+    SIGNED_OUT = Message("signed_out", "ended all sessions of {account}")
+    TOKEN_ADDED = Message("token_added", "created API token {token} ({right:word})")
+    TOKEN_ROTATED = Message("token_rotated", "replaced API token {token}")
+    TOKEN_REVOKED = Message("token_revoked", "revoked API token {token}")

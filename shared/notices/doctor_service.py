@@ -5,11 +5,14 @@ from __future__ import annotations
 from shared.notices.notice import Code, Message, Plural
 
 NO_EVICTION = (
-    "`CONFIG SET maxmemory-policy noeviction` in Redis, and in redis.conf; nothing has to be restarted"
+    "run `CONFIG SET maxmemory-policy noeviction` in Redis, and set it in redis.conf; no restart is needed"
 )
 ALIVE = Plural(
-    "alive {seconds:.0f} s ago (on {host}, version {version}, since {since})",
-    "{count} are alive, the last seen {seconds:.0f} s ago (on {host}, version {version}, since {since})",
+    "last heartbeat {seconds:.0f} s ago (on {host}, version {version}, since {since})",
+    (
+        "{count} are running, the last heartbeat was {seconds:.0f} s ago (on {host}, version {version}, "
+        "since {since})"
+    ),
 )
 
 
@@ -19,48 +22,53 @@ class ServiceFinding(Code):
     DATABASE_ANSWERS = Message("database_answers", "{kind} answers ({name})", article="KB-SERVICE-001")
     DATABASE_OF_DEFAULT = Message(
         "database_of_default",
-        "DESKBRIDGE_DATABASE_URL is not set: this is the database of the default, {file}",
-        why="load the environment of the installation, if it has another database",
+        "DESKBRIDGE_DATABASE_URL is not set, so the default database {file} is used",
+        why="if the installation has another database, load its environment file",
         article="KB-SERVICE-001",
     )
     NO_DATABASE = Message(
         "no_database",
         "{problem}",
-        why="load the environment of the installation, or set DESKBRIDGE_DATABASE_URL",
+        why="load the installation's environment file, or set DESKBRIDGE_DATABASE_URL",
         article="KB-SERVICE-001",
     )
     DATABASE_UNREACHABLE = Message(
         "database_unreachable",
         "cannot be used: {error}",
-        why="check that it runs and has connections to spare, and DESKBRIDGE_DATABASE_URL",
+        why=(
+            "check that the database is running and accepts more connections, and check "
+            "DESKBRIDGE_DATABASE_URL"
+        ),
         article="KB-SERVICE-001",
     )
     DATABASE_READ_ONLY = Message(
         "database_read_only",
-        "{name} was set to read only, so that no event is kept: {error}",
-        why="set default_transaction_read_only to off on the database, its role or the server (`SHOW "
-        "default_transaction_read_only`), then restart every process",
+        "{name} is set to read-only, so no event can be stored: {error}",
+        why=(
+            "set default_transaction_read_only to off (`SHOW default_transaction_read_only` displays it), "
+            "then restart every process"
+        ),
         article="KB-SERVICE-001",
     )
     DATABASE_STANDBY = Message(
         "database_standby",
-        "{name} is on a standby, which takes no writes, so that no event is kept: {error}",
-        why="set DESKBRIDGE_DATABASE_URL to the server that takes writes, in every process",
+        "{name} is on a read-only standby server, so no event can be stored: {error}",
+        why="set DESKBRIDGE_DATABASE_URL to the primary server in every process",
         article="KB-SERVICE-001",
     )
     DATABASE_FILE_READ_ONLY = Message(
         "database_file_read_only",
-        "{name} cannot be written, so that no event is kept: {error}",
+        "{name} is not writable, so no event can be stored: {error}",
         why=(
-            "let the account that runs the processes write this file and its directory; the helpdesk sends "
-            "again what it was refused"
+            "give the account that runs the processes write access to this file and its directory; GLPI "
+            "sends rejected events again"
         ),
         article="KB-SERVICE-001",
     )
     DATABASE_FULL = Message(
         "database_full",
-        "{name} keeps nothing more: {error}",
-        why="make room on the disk of its server; the helpdesk sends again what it was refused",
+        "{name} has no space left: {error}",
+        why="free disk space on the database server; GLPI sends rejected events again",
         article="KB-SERVICE-001",
     )
     MIGRATIONS_CURRENT = Message("migrations_current", "revision {revision}", article="KB-SERVICE-002")
@@ -70,76 +78,85 @@ class ServiceFinding(Code):
     REDIS_ANSWERS = Message("redis_answers", "answers", article="KB-SERVICE-003")
     REDIS_UNREACHABLE = Message(
         "redis_unreachable",
-        "cannot be reached ({error}): no worker can acquire a lock",
-        why="check that it runs, and DESKBRIDGE_REDIS_URL",
+        "cannot be reached, so no worker can acquire a lock ({error})",
+        why="check that Redis is running, and check DESKBRIDGE_REDIS_URL",
         article="KB-SERVICE-003",
     )
     REDIS_REFUSES = Message(
         "redis_refuses",
-        "answers, but refuses the user or password of DESKBRIDGE_REDIS_URL, or the user may not write ({error})",
+        (
+            "answers, but rejects the user or password of DESKBRIDGE_REDIS_URL, or this user cannot write "
+            "({error})"
+        ),
         why=(
-            "set DESKBRIDGE_REDIS_URL with the right user and password in every process; the user must be "
-            "allowed to write"
+            "correct the user and password in DESKBRIDGE_REDIS_URL in every process, and allow this user to "
+            "write"
         ),
         article="KB-SERVICE-003",
     )
     REDIS_FULL = Message(
         "redis_full",
-        "its memory is full ({error}; maxmemory {most:.0f} MiB): nothing can be locked, so nothing is sent; of {keys} "
-        "keys looked at, deskbridge's take {ours:.1f} MiB and others' {others:.1f} MiB",
+        (
+            "out of memory, so nothing can be sent ({error}; maxmemory {most:.0f} MiB). Of {keys} sampled "
+            "keys, deskbridge uses {ours:.1f} MiB and others use {others:.1f} MiB"
+        ),
         why=(
-            "raise `maxmemory` of Redis (`CONFIG SET maxmemory …` and redis.conf), or give deskbridge a Redis "
-            "of its own (DESKBRIDGE_REDIS_URL)"
+            "raise `maxmemory` (`CONFIG SET maxmemory …` and redis.conf), or give deskbridge its own Redis "
+            "(DESKBRIDGE_REDIS_URL)"
         ),
         article="KB-SERVICE-003",
     )
     REDIS_READ_ONLY = Message(
         "redis_read_only",
-        "is a replica ({error}): nothing can be locked, so nothing is sent",
-        why="set DESKBRIDGE_REDIS_URL to the server that takes writes (or to the Sentinels) in every process; "
-        "if this one is to take them, `REPLICAOF NO ONE`",
+        "is a read-only replica, so nothing can be locked or sent ({error})",
+        why=(
+            "set DESKBRIDGE_REDIS_URL to the primary or the Sentinels in every process; to make this server "
+            "the primary, run `REPLICAOF NO ONE`"
+        ),
         article="KB-SERVICE-003",
     )
     REDIS_CANNOT_SAVE = Message(
         "redis_cannot_save",
-        "cannot save to its disk ({error}): nothing can be locked, so nothing is sent",
-        why="make room on the disk of Redis, and check its log; it takes writes once it can save",
+        "cannot save to disk, so nothing can be locked or sent ({error})",
+        why="free space on Redis' disk, and check its log; Redis accepts writes again as soon as it can save",
         article="KB-SERVICE-003",
     )
     REDIS_LACKS_REPLICAS = Message(
         "redis_lacks_replicas",
-        "has fewer replicas than it must have ({error}): nothing can be locked, so nothing is sent",
-        why="start the replicas of Redis, or lower its `min-replicas-to-write`",
+        "has fewer replicas than required, so nothing can be locked or sent ({error})",
+        why="start Redis' replicas, or lower `min-replicas-to-write`",
         article="KB-SERVICE-003",
     )
     REDIS_LOADING = Message(
         "redis_loading",
-        "has been started and still loads what it saved ({error}): nothing is sent until then",
-        why="wait; if it takes long, look at the log of Redis",
+        "is still loading its data after a restart, so nothing is sent yet ({error})",
+        why="wait; if it takes long, check Redis' log",
         article="KB-SERVICE-003",
     )
     REDIS_CROWDED = Message(
         "redis_crowded",
-        "takes no further connection ({error}): nothing can be locked, so nothing is sent",
-        why="raise `maxclients` of Redis, or end what holds so many connections (`CLIENT LIST`)",
+        "has no free connections, so nothing can be locked or sent ({error})",
+        why="raise `maxclients`, or close the clients that use so many connections (`CLIENT LIST`)",
         article="KB-SERVICE-003",
     )
     REDIS_NOT_WRITABLE = Message(
         "redis_not_writable",
-        "answers, but takes nothing ({error}): nothing can be locked, so nothing is sent",
-        why="correct what Redis says, or check DESKBRIDGE_REDIS_URL",
+        "answers, but rejects writes, so nothing can be locked or sent ({error})",
+        why="fix what Redis reports, or check DESKBRIDGE_REDIS_URL",
         article="KB-SERVICE-003",
     )
     SIGNS_EVICTED = Message(
         "signs_evicted",
-        "Redis evicts keys ({count} since it was started; maxmemory-policy is {policy}): locks and signs of life may "
-        "be lost, so nobody can tell whether a worker runs",
+        (
+            "Redis has evicted {count} keys since it started (maxmemory-policy is {policy}). Locks and "
+            "heartbeats can get lost, so the state of workers is unknown"
+        ),
         why=NO_EVICTION,
         article="KB-SERVICE-003",
     )
     REDIS_MAY_EVICT = Message(
         "redis_may_evict",
-        "maxmemory-policy is {policy}: locks may be evicted",
+        "maxmemory-policy is {policy}, so Redis can evict locks",
         why=NO_EVICTION,
         article="KB-SERVICE-003",
     )
@@ -150,123 +167,153 @@ class ServiceFinding(Code):
         "others_in_redis",
         Plural(
             (
-                "another deskbridge uses the same Redis database: {others}; this one is {installation}, and "
-                "neither takes the other's keys"
+                "another deskbridge uses this Redis database: {others}. This one is {installation}, and their "
+                "keys do not conflict"
             ),
             (
-                "{count} others use the same Redis database: {others}; this one is {installation}, and none takes "
-                "another's keys"
+                "{count} other installations use this Redis database: {others}. This one is {installation}, and "
+                "their keys do not conflict"
             ),
         ),
         why=(
-            "give each a Redis database of its own (DESKBRIDGE_REDIS_URL ends with its number), so that "
-            "neither fills the other's memory"
+            "give each installation its own Redis database (the number at the end of DESKBRIDGE_REDIS_URL), "
+            "so that none fills another's memory"
         ),
         article="KB-SERVICE-003",
     )
     BROKER_ANSWERS = Message("broker_answers", "answers", article="KB-SERVICE-004")
     BROKER_UNREACHABLE = Message(
         "broker_unreachable",
-        "cannot be used: no event is processed",
-        why="check that it runs, and DESKBRIDGE_BROKER_URL",
+        "cannot be reached, so workers start events only at the next sweep",
+        why="check that the broker is running, and check DESKBRIDGE_BROKER_URL",
         article="KB-SERVICE-004",
     )
     WORKER_ALIVE = Message("worker_alive", ALIVE, article="KB-SERVICE-005")
     NO_WORKER = Message(
         "no_worker",
-        "no sign of life[ for {seconds:.0f} s]: nothing is sent",
+        "no heartbeat[ for {seconds:.0f} s], so no events are sent",
         why="start `deskbridge worker`",
         article="KB-SERVICE-005",
     )
     WORKER_CANNOT_OPEN_KEY = Message(
         "worker_cannot_open_key",
-        "a worker on {host} (process {pid}) cannot open the stored API key with its DESKBRIDGE_SECRET_KEYS, and takes "
-        "no tickets",
-        why="restart it with the DESKBRIDGE_SECRET_KEYS of the others and of this command",
+        (
+            "a worker on {host} (process {pid}) cannot decrypt the stored API key with its "
+            "DESKBRIDGE_SECRET_KEYS, so it processes no tickets"
+        ),
+        why="restart it with the same DESKBRIDGE_SECRET_KEYS as the other processes",
         article="KB-SERVICE-005",
     )
     BEAT_ALIVE = Message("beat_alive", ALIVE, article="KB-SERVICE-006")
     NO_BEAT = Message(
         "no_beat",
-        "no heartbeat[ for {seconds:.0f} s]: workers do its work themselves, but three times as rarely",
-        why="start `deskbridge beat` (it needs DESKBRIDGE_REDIS_URL, too)",
+        ("no heartbeat[ for {seconds:.0f} s], so workers run the periodic jobs themselves, a third as often"),
+        why="start `deskbridge beat` (it also needs DESKBRIDGE_REDIS_URL)",
         article="KB-SERVICE-006",
     )
     PRODUCER_ALIVE = Message("producer_alive", ALIVE, article="KB-SERVICE-008")
     NO_PRODUCER = Message(
         "no_producer",
-        "no sign of life[ for {seconds:.0f} s]: no event is taken in",
-        why="start `deskbridge producer`; where it runs, look at its log, and run what `deskbridge grants` prints",
+        "no heartbeat[ for {seconds:.0f} s], so no events are received",
+        why=(
+            "start `deskbridge producer`; if it is running, check its log and run what `deskbridge grants` "
+            "prints"
+        ),
         article="KB-SERVICE-008",
     )
     CONSOLE_ALIVE = Message("console_alive", ALIVE, article="KB-SERVICE-009")
     NO_CONSOLE = Message(
         "no_console",
-        "no sign of life for {seconds:.0f} s: its pages and API do not answer",
-        why="start `deskbridge console` (it needs DESKBRIDGE_REDIS_URL, too)",
+        "no heartbeat for {seconds:.0f} s, so its pages and API do not respond",
+        why="start `deskbridge console` (it also needs DESKBRIDGE_REDIS_URL)",
         article="KB-SERVICE-009",
     )
     CONSOLE_NOT_USED = Message(
-        "console_not_used", "not used: none was seen within a week", article="KB-SERVICE-009"
+        "console_not_used", "not used: no heartbeat within a week", article="KB-SERVICE-009"
+    )
+    NOBODY_NOTIFIED = Message(
+        "nobody_notified", "no one is notified: no address is stored", article="KB-SERVICE-012"
+    )
+    NOTIFICATIONS_WORK = Message(
+        "notifications_work",
+        Plural("{count} address, by {services}", "{count} addresses, by {services}"),
+        article="KB-SERVICE-012",
+    )
+    NOTIFICATIONS_NOT_INSTALLED = Message(
+        "notifications_not_installed",
+        "addresses are stored, but {package} is not installed for this process, so it cannot send",
+        why="add the extra {extra} to the lock file and install deskbridge again",
+        article="KB-SERVICE-012",
+    )
+    NOTIFICATION_NOT_TAKEN = Message(
+        "notification_not_taken",
+        "the last sending failed at {at}: {problem}",
+        why="run `deskbridge notification test`, and correct the addresses with `deskbridge notification set`",
+        article="KB-SERVICE-012",
     )
     CLOCKS_AGREE = Message("clocks_agree", "within {seconds:g} s of {machines}", article="KB-SERVICE-007")
     CLOCKS_DIFFER = Message(
         "clocks_differ",
-        "the clocks of this machine and {machine} differ by {seconds:.0f} s",
-        why="synchronise the clock of every machine (NTP)",
+        "the clocks of this machine and of {machine} differ by {seconds:.0f} s",
+        why="synchronise the clocks of all machines (NTP)",
         article="KB-SERVICE-007",
     )
     WORKER_CLOCK_AHEAD = Message(
         "worker_clock_ahead",
-        "the clock of {host}, where a worker runs, is {seconds:.0f} s ahead of the database's",
-        why="let NTP set the clock of {host}; nothing has to be restarted",
+        "the clock of {host}, which runs a worker, is {seconds:.0f} s ahead of the database's clock",
+        why="set the clock of {host} with NTP; no restart is needed",
         article="KB-SERVICE-007",
     )
     WORKER_CLOCK_BEHIND = Message(
         "worker_clock_behind",
-        "the clock of {host}, where a worker runs, is {seconds:.0f} s behind the database's",
-        why="let NTP set the clock of {host}; nothing has to be restarted",
+        "the clock of {host}, which runs a worker, is {seconds:.0f} s behind the database's clock",
+        why="set the clock of {host} with NTP; no restart is needed",
         article="KB-SERVICE-007",
     )
     CALLS_SLOW = Message(
         "calls_slow",
-        "a call to the tracker took {seconds:.1f} s on average within the last two minutes; after 5 s it is given up",
-        why="look for what slows the tracker down: its processors, its memory, its database",
+        "calls to Redmine took {seconds:.1f} s on average in the last two minutes; the timeout is 5 s",
+        why="check the CPU, memory and database of the Redmine server",
         article="KB-TRACKER-001",
     )
     TRACKER_NOT_USABLE = Message(
         "tracker_not_usable",
         "{problem}",
-        why="check that it runs, and `deskbridge config show`",
+        why="check that Redmine is running, and check `deskbridge config show`",
         article="KB-TRACKER-001",
     )
     CALLS_AT_ONCE = Message(
         "calls_at_once",
-        "a worker on {host} (process {pid}) makes {count} at once: {because}",
+        "a worker on {host} (process {pid}) makes {count} calls at once: {because}",
         article="KB-TRACKER-008",
     )
     NO_CALLS_LATELY = Message(
-        "no_calls_lately", "no worker says how many it makes at once", article="KB-TRACKER-008"
+        "no_calls_lately", "no worker has reported its number of concurrent calls", article="KB-TRACKER-008"
     )
-    NO_RATE_LIMIT = Message("no_rate_limit", "none is set", article="KB-TRACKER-008")
+    NO_RATE_LIMIT = Message("no_rate_limit", "no limit is set", article="KB-TRACKER-008")
     RATE_LIMIT_KEPT = Message(
         "rate_limit_kept", "{rate:g} calls a second over all workers", article="KB-TRACKER-008"
     )
     RATE_LIMIT_LOW = Message(
         "rate_limit_low",
-        "RATE_LIMIT allows {rate:g} calls a second, which is {hourly:.0f} an hour"
-        "[; the next call waits {seconds:.0f} s for its turn]",
-        why="set DESKBRIDGE_RATE_LIMIT to 1 or more, or to 0 for no limit, in every process, and restart the workers",
+        (
+            "RATE_LIMIT allows {rate:g} calls per second, or {hourly:.0f} per hour[; the next call has to "
+            "wait {seconds:.0f} s]"
+        ),
+        why=(
+            "set DESKBRIDGE_RATE_LIMIT to 1 or more, or to 0 for no limit, in every process; then restart "
+            "the workers"
+        ),
         article="KB-TRACKER-008",
     )
     NOT_LOOKED_AT = Message(
         "not_looked_at",
-        "not looked at: what it needs is not there",
-        why="fix what fails, then run `deskbridge doctor` again",
+        "not checked: a prerequisite is missing",
+        why="fix the failures, then run `deskbridge doctor` again",
     )
     NOT_REACHED_IN_TIME = Message(
         "not_reached_in_time",
-        "not reached: the tracker's answers took longer than {seconds:g} s in all",
-        why="`deskbridge doctor --all` looks at each, however long the tracker takes",
+        "not checked: Redmine's answers took longer than {seconds:g} s in total",
+        why="run `deskbridge doctor --all`, which has no time limit",
         article="KB-TRACKER-001",
     )

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from shared.notices.notice import Code, Message, Plural
 
-SYNC = "run `deskbridge sync-metadata`"
-MAP = "`deskbridge map-user HELPDESK_USER_ID TRACKER_USER_ID`"
+SYNC = "run `deskbridge metadata sync`"
+MAP = "run `deskbridge user map GLPI_USER_ID REDMINE_USER_ID`"
 
 
 class SetupFinding(Code):
@@ -13,7 +13,7 @@ class SetupFinding(Code):
 
     API_KEY_STORED = Message(
         "api_key_stored",
-        "stored, and encrypted with the first of DESKBRIDGE_SECRET_KEYS",
+        "stored and encrypted with the first key in DESKBRIDGE_SECRET_KEYS",
         article="KB-SETUP-001",
     )
     API_KEY_MISSING = Message(
@@ -25,7 +25,7 @@ class SetupFinding(Code):
     API_KEY_UNREADABLE = Message(
         "api_key_unreadable",
         "{problem}",
-        why="set DESKBRIDGE_SECRET_KEYS as it was, or store the API key again",
+        why="restore the previous DESKBRIDGE_SECRET_KEYS, or store the API key again",
         article="KB-SETUP-001",
     )
     API_KEY_OLD_ENCRYPTION = Message(
@@ -34,91 +34,101 @@ class SetupFinding(Code):
         why="run `deskbridge config rotate-keys`",
         article="KB-SETUP-001",
     )
-    METADATA_CURRENT = Message("metadata_current", "synchronised at {at}", article="KB-SETUP-005")
+    METADATA_CURRENT = Message("metadata_current", "read at {at}", article="KB-SETUP-005")
     METADATA_EMPTY = Message(
         "metadata_empty",
-        "no metadata of the tracker is cached, so no id can be checked",
+        "Redmine's metadata has not been read, so no id can be checked",
         why=SYNC,
         article="KB-SETUP-005",
     )
     METADATA_OLD = Message(
         "metadata_old",
-        "{hours:.1f} hours old[; the last synchronisation failed: {error}]",
+        "read {hours:.1f} hours ago[; the last attempt failed: {error}]",
         why=f"start a worker, or {SYNC}",
         article="KB-SETUP-005",
     )
     METADATA_NOT_READ = Message(
         "metadata_not_read",
-        "the last synchronisation failed: {error}",
-        why="correct what the tracker fails on (its log names it), then run `deskbridge sync-metadata`",
+        "the last attempt to read it failed: {error}",
+        why="fix the cause (see Redmine's log), then run `deskbridge metadata sync`",
         article="KB-SETUP-005",
     )
     CONFIG_ID_UNKNOWN = Message(
         "config_id_unknown",
         "{name}: {problem}",
-        why="`deskbridge config set {name}=…`",
+        why="run `deskbridge config set {name}=…`",
         article="KB-SETUP-007",
     )
     CONFIG_IDS_KNOWN = Message(
         "config_ids_known",
-        "every other id of the configuration exists on the tracker",
+        "all other ids in the Redmine settings exist",
         article="KB-SETUP-007",
     )
-    ROLE_KNOWN = Message("role_known", "technicians are given role {role_id}", article="KB-SETUP-003")
+    ROLE_KNOWN = Message("role_known", "deskbridge gives technicians role {role_id}", article="KB-SETUP-003")
     ROLE_NOT_SET = Message(
         "role_not_set",
-        "default_role_id is empty: no memberships are created; the administrator acts for non-members",
-        why="`deskbridge config set default_role_id=…`",
+        (
+            "default_role_id is empty, so deskbridge creates no memberships and sends the work of "
+            "non-members as the API user"
+        ),
+        why="run `deskbridge config set default_role_id=…`",
         article="KB-SETUP-003",
     )
     ACTIVITY_KNOWN = Message("activity_known", "activity {activity_id} exists", article="KB-TRACKER-006")
     ACTIVITY_NOT_SET = Message(
         "activity_not_set",
-        "default_activity_id is empty: the tracker uses its own default, if it has one",
-        why="`deskbridge config set default_activity_id=…`",
+        "default_activity_id is empty, so Redmine uses its own default activity, if it has one",
+        why="run `deskbridge config set default_activity_id=…`",
         article="KB-TRACKER-006",
     )
     STATUSES_MAPPED = Message(
-        "statuses_mapped", "{mapped} mapped; every status seen in events is", article="KB-SETUP-004"
+        "statuses_mapped",
+        "{mapped} statuses are mapped, including every status in events",
+        article="KB-SETUP-004",
     )
     STATUSES_NOT_MAPPED = Message(
         "statuses_not_mapped",
-        "helpdesk statuses that are not mapped, so never sent: {statuses}",
-        why="`deskbridge config set 'status_map=…'`",
+        "these GLPI statuses have no mapping and are never sent: {statuses}",
+        why="run `deskbridge config set 'status_map=…'`",
         article="KB-SETUP-004",
     )
     STATUS_MAP_WRONG = Message(
         "status_map_wrong",
         "status_map: {problem}",
-        why="`deskbridge config set 'status_map=…'`",
+        why="run `deskbridge config set 'status_map=…'`",
         article="KB-SETUP-004",
     )
     PEOPLE_KNOWN = Message(
         "people_known",
-        "helpdesk users seen in events: {total}, each known on the tracker",
+        "all {total} GLPI users in events have a Redmine user",
         article="KB-SETUP-006",
     )
     PEOPLE_UNKNOWN = Message(
         "people_unknown",
-        "{unknown} of {total} helpdesk users are matched with no active tracker user, by the main e-mail or by "
-        "`map-user`: {people}; the administrator acts for them",
+        (
+            "{unknown} of {total} GLPI users have no active Redmine user by e-mail or mapping: {people}. "
+            "Their work is sent as the API user"
+        ),
         why=MAP,
         article="KB-SETUP-006",
     )
     PEOPLE_LOCKED = Message(
         "people_locked",
         Plural(
-            "a helpdesk user is locked on the tracker: {people}; the administrator acts for them",
-            "{count} helpdesk users are locked on the tracker: {people}; the administrator acts for them",
+            "a GLPI user is locked in Redmine, so the work is sent as the API user: {people}",
+            "{count} GLPI users are locked in Redmine, so their work is sent as the API user: {people}",
         ),
-        why="unlock them on the tracker, or say who does their work now with `deskbridge map-user`",
+        why="unlock these users in Redmine, or map them to other Redmine users with `deskbridge user map`",
         article="KB-SETUP-006",
     )
     PEOPLE_DELETED = Message(
         "people_deleted",
         Plural(
-            "the tracker user of a helpdesk user was deleted: {people}; the administrator acts for them",
-            "the tracker users of {count} helpdesk users were deleted: {people}; the administrator acts for them",
+            "the Redmine user of a GLPI user was deleted, so the work is sent as the API user: {people}",
+            (
+                "the Redmine users of {count} GLPI users were deleted, so their work is sent as the API user: "
+                "{people}"
+            ),
         ),
         why=MAP,
         article="KB-SETUP-006",
@@ -126,8 +136,14 @@ class SetupFinding(Code):
     PEOPLE_AMBIGUOUS = Message(
         "people_ambiguous",
         Plural(
-            "the administrator acts for a helpdesk user whose e-mail several tracker users have: {people}",
-            "the administrator acts for {count} helpdesk users whose e-mail several tracker users have: {people}",
+            (
+                "several Redmine users have the e-mail address of a GLPI user, whose work is sent as the API "
+                "user: {people}"
+            ),
+            (
+                "several Redmine users have the e-mail address of {count} GLPI users, whose work is sent as the "
+                "API user: {people}"
+            ),
         ),
         why=MAP,
         article="KB-SETUP-006",
@@ -135,15 +151,21 @@ class SetupFinding(Code):
     MATCHES_NEW = Message(
         "matches_new",
         Plural(
-            "a helpdesk user was matched by e-mail, and nobody has confirmed it: {people}",
-            "{count} helpdesk users were matched by e-mail, and nobody has confirmed it: {people}",
+            "a GLPI user was matched by e-mail and is not confirmed yet: {people}",
+            "{count} GLPI users were matched by e-mail and are not confirmed yet: {people}",
         ),
-        why="`deskbridge users`, then `users --confirm`, or `map-user` where one is wrong",
+        why=(
+            "run `deskbridge user list`, then confirm correct matches with `user list --confirm`, and change wrong "
+            "ones with `user map`"
+        ),
         article="KB-SETUP-006",
     )
     MATCHES_WAIT = Message(
         "matches_wait",
-        Plural("a match waits for a person: {people}", "{count} matches wait for a person: {people}"),
+        Plural(
+            "a match needs your decision: {people}",
+            "{count} matches need your decision: {people}",
+        ),
         why=MAP,
         article="KB-SETUP-006",
     )
@@ -151,20 +173,28 @@ class SetupFinding(Code):
         "membership_by_email",
         Plural(
             (
-                "whoever gets a technician's e-mail address on the tracker becomes a member of a private project: "
+                "anyone who sets a technician's e-mail address in Redmine becomes a member of a private project: "
                 "{projects}"
             ),
-            "whoever gets a technician's e-mail address on the tracker becomes a member of {count} private projects: "
-            "{projects}",
+            (
+                "anyone who sets a technician's e-mail address in Redmine becomes a member of {count} private "
+                "projects: {projects}"
+            ),
         ),
-        why="`deskbridge config set membership_for=confirmed`, then `deskbridge users --confirm-all`",
+        why="run `deskbridge config set membership_for=confirmed`, then `deskbridge user list --confirm-all`",
         article="KB-SETUP-003",
     )
     FORMATTING_KNOWN = Message("formatting_known", "text_formatting is {formatting}", article="KB-SETUP-008")
     FORMATTING_NOT_SET = Message(
         "formatting_not_set",
-        "text_formatting is not set: Redmine may turn plain text into lists, links and mentions, which mail people",
-        why="`deskbridge config set text_formatting=…` as in Redmine under Administration, Settings, Text formatting",
+        (
+            "text_formatting is not set, so Redmine can turn plain text into lists, links and mentions, "
+            "which send e-mail"
+        ),
+        why=(
+            "run `deskbridge config set text_formatting=…` with the value from Redmine (Administration, "
+            "Settings, Text formatting)"
+        ),
         article="KB-SETUP-008",
     )
 
@@ -187,7 +217,7 @@ class Named(Code):
     )
     PERSON_FOUND_BY_EMAIL = Message(
         "person_found_by_email",
-        "{helpdesk_user_id} ({email}; the tracker finds {candidates} by it)",
+        "{helpdesk_user_id} ({email}; Redmine finds {candidates} by this address)",
         article="KB-SETUP-006",
     )
     TEMPLATE_IN_FORCE = Message("template_in_force", "{operation} ({name})", article="KB-TEMPLATE-001")
@@ -197,7 +227,7 @@ class Named(Code):
     )
     LEFT_WITHOUT_NUMBER = Message(
         "left_without_number",
-        "{kind:word} whose number is not known with “{mark}” ({because})",
+        "{kind:word} of unknown id with “{mark}” ({because})",
         article="KB-TEMPLATE-002",
     )
     NOT_DELETED_YET = Message("not_deleted_yet", "not deleted yet", article="KB-TEMPLATE-002")
@@ -207,4 +237,4 @@ class Named(Code):
         article="KB-SERVICE-003",
     )
     THE_DATABASE = Message("the_database", "the database", article="KB-SERVICE-007")
-    THE_TRACKER = Message("the_tracker", "the tracker", article="KB-SERVICE-007")
+    THE_TRACKER = Message("the_tracker", "Redmine", article="KB-SERVICE-007")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from shared.notices.notice import Code, Message, Plural
 
-SET_UP_FIRST = "set up the tracker first"
+SET_UP_FIRST = "connect Redmine first"
 
 
 class TrackerFinding(Code):
@@ -12,54 +12,71 @@ class TrackerFinding(Code):
 
     LINKS_USABLE = Message(
         "links_usable",
-        Plural("{count} link, to an active project", "{count} links, all to active projects"),
+        Plural(
+            "{count} mapping, to an active project",
+            "{count} mappings, all to active projects",
+        ),
         article="KB-SETUP-002",
     )
     LINKS_NOT_ALL_READ = Message(
         "links_not_all_read",
-        "{read} of {count} linked tracker projects were looked at within {seconds:g} s, "
-        "those of the newest tickets first",
-        why="`deskbridge doctor --all` looks at each, however long the tracker takes",
+        (
+            "{read} of {count} mapped Redmine projects were checked within {seconds:g} s, those of the "
+            "newest tickets first"
+        ),
+        why="run `deskbridge doctor --all`, which has no time limit",
         article="KB-SETUP-002",
     )
     NOTHING_LINKED = Message(
         "nothing_linked",
-        "nothing is linked, so nothing is sent",
-        why="`deskbridge link entity ID TRACKER_PROJECT_ID`",
+        "no GLPI entity or project is mapped, so nothing is sent",
+        why="run `deskbridge mapping add entity ID REDMINE_PROJECT_ID`",
         article="KB-SETUP-002",
     )
     CATEGORY_GONE = Message(
         "category_gone",
-        "{link}: tracker project {project_id}[ ({project_name})] has no issue category {category_id}"
-        "[; it has: {choices}]",
-        why="`deskbridge link {kind} {id} {project_id} --category …`, or `--no-category`",
+        (
+            "{link}: Redmine project {project_id}[ ({project_name})] has no issue category {category_id}[; "
+            "it has: {choices}]"
+        ),
+        why="run `deskbridge mapping add {kind} {id} {project_id} --category …`, or with `--no-category`",
         article="KB-SETUP-002",
     )
     CATEGORY_ASSIGNEE_LOCKED = Message(
         "linked_category_assignee_locked",
-        "{link}: issue category {category_id} ({category}) of tracker project {project_id} assigns its issues to "
-        "user {user_id}[ ({user})], who is locked, so the tracker refuses each of them",
-        why="give the category another assignee on the tracker, or unlock the user, then `deskbridge sync-metadata`",
+        (
+            "{link}: issue category {category_id} ({category}) of Redmine project {project_id} assigns "
+            "issues to user {user_id}[ ({user})], who is locked. Redmine rejects every issue in this category"
+        ),
+        why=(
+            "give the category another assignee in Redmine, or unlock the user, then run `deskbridge "
+            "metadata sync`"
+        ),
         article="KB-SETUP-002",
     )
     ISSUE_TYPE_NOT_USABLE = Message(
         "issue_type_not_usable",
-        "issue type {issue_type_id} is not switched on in tracker project {project_id}[ ({project_name})], "
-        "so another one is taken[; usable: {choices}]",
-        why="switch it on in the project's settings, or change default_tracker_id",
+        (
+            "issue type {issue_type_id} is not enabled in Redmine project {project_id}[ ({project_name})], "
+            "so Redmine uses another one[; enabled: {choices}]"
+        ),
+        why="enable it in the project's settings, or change default_tracker_id",
         article="KB-SETUP-007",
     )
     ACTIVITY_NOT_USABLE = Message(
         "activity_not_usable",
-        "activity {activity_id} cannot be used in tracker project {project_id}[ ({project_name})][; usable: {choices}]",
+        (
+            "activity {activity_id} is not enabled in Redmine project {project_id}[ ({project_name})][; "
+            "enabled: {choices}]"
+        ),
         why="enable it in the project's settings, or change default_activity_id",
         article="KB-TRACKER-006",
     )
     TRACKER_ANSWERS = Message("tracker_answers", "{base_url} answers", article="KB-TRACKER-001")
     TRACKER_SLOW = Message(
         "tracker_slow",
-        "{base_url} took {seconds:.1f} s for an answer; after 5 s a call is given up",
-        why="look for what slows the tracker down: its processors, its memory, its database",
+        "{base_url} took {seconds:.1f} s to answer; the timeout is 5 s",
+        why="check the CPU, memory and database of the Redmine server",
         article="KB-TRACKER-001",
     )
     TRACKER_NOT_SET_UP = Message(
@@ -67,87 +84,88 @@ class TrackerFinding(Code):
     )
     NOT_A_TRACKER = Message(
         "not_a_tracker",
-        "what answers at {base_url} is not the tracker's API: GET /users.json answered {status}",
-        why="`deskbridge config set base_url=… --moved`, with the path that the tracker is under",
+        "the server at {base_url} is not the Redmine API: GET /users.json answered {status}",
+        why="run `deskbridge config set base_url=… --moved` with Redmine's full URL, including its path",
         article="KB-TRACKER-001",
     )
     TRACKER_NOT_REACHED = Message("tracker_not_reached", "{problem}", article="KB-TRACKER-001")
     KEY_OF_ADMINISTRATOR = Message(
         "key_of_administrator",
-        "the API key is an administrator's, and the REST API is on",
+        "the API key belongs to a Redmine administrator, and the REST API is enabled",
         article="KB-TRACKER-002",
     )
     KEY_NOT_KNOWN = Message(
         "key_not_known",
-        "the tracker does not know the API key: it was changed, or its owner is locked, which are answered alike",
-        why="store another with `deskbridge config set-api-key`",
+        "Redmine rejects the API key: it was changed, or its owner is locked",
+        why="store another key with `deskbridge config set-api-key`",
         article="KB-TRACKER-002",
     )
     KEY_NOT_ADMINISTRATOR = Message(
         "key_not_administrator",
-        "the API key is {login}'s, who is no administrator of the tracker",
-        why="store an administrator's with `deskbridge config set-api-key`",
+        "the API key belongs to {login}, who is not a Redmine administrator",
+        why="store an administrator's key with `deskbridge config set-api-key`",
         article="KB-TRACKER-002",
     )
     REST_API_OFF = Message(
         "rest_api_off",
-        "the tracker's REST API is switched off",
-        why="switch it on in the tracker's settings (Administration, Settings, API)",
+        "Redmine's REST API is disabled",
+        why="enable it in Redmine (Administration, Settings, API)",
         article="KB-TRACKER-002",
     )
     TRACKER_REFUSES = Message(
         "tracker_refuses", "{problem}", why="run `deskbridge doctor` again", article="KB-TRACKER-002"
     )
-    IMPERSONATION_WORKS = Message(
-        "impersonation_works", "the tracker respects {header}", article="KB-TRACKER-004"
-    )
+    IMPERSONATION_WORKS = Message("impersonation_works", "Redmine accepts {header}", article="KB-TRACKER-004")
     IMPERSONATION_IGNORED = Message(
         "impersonation_ignored",
-        "the tracker ignores {header}: everything would be attributed to the administrator",
-        why="check header_prefix (`deskbridge config show`) and the proxies in between",
+        "Redmine ignores {header}, so everything would have the API user as its author",
+        why="check header_prefix (`deskbridge config show`) and the proxies on the way",
         article="KB-TRACKER-004",
     )
     IMPERSONATION_UNEXPECTED = Message(
         "impersonation_unexpected",
-        "the tracker answered {status} to {header}",
-        why="check header_prefix (`deskbridge config show`) and the proxies in between",
+        "Redmine answered {status} to {header}",
+        why="check header_prefix (`deskbridge config show`) and the proxies on the way",
         article="KB-TRACKER-004",
     )
     IMPERSONATION_UNKNOWN = Message(
         "impersonation_unknown",
         "{problem}",
-        why="check header_prefix (`deskbridge config show`) and the proxies in between",
+        why="check header_prefix (`deskbridge config show`) and the proxies on the way",
         article="KB-TRACKER-004",
     )
     MODULES_ENABLED = Message(
         "modules_enabled",
         Plural(
-            "{count} linked tracker project has what is needed",
-            "all {count} linked tracker projects have what is needed",
+            "{count} mapped Redmine project has the required modules",
+            "all {count} mapped Redmine projects have the required modules",
         ),
         article="KB-TRACKER-005",
     )
     MODULES_MISSING = Message(
         "modules_missing",
-        "tracker project {project_id}[ ({project_name})] lacks {modules}",
-        why="enable them in the project's settings",
+        "Redmine project {project_id}[ ({project_name})] lacks {modules}",
+        why="enable the modules in the project's settings",
         article="KB-TRACKER-005",
     )
     LINKED_PROJECT_CLOSED = Message(
         "linked_project_closed",
-        "tracker project {project_id}[ ({project_name})] ({link}) is closed",
-        why="reopen it on the tracker, or `deskbridge link {kind} {id} …` to another one",
+        "Redmine project {project_id}[ ({project_name})] ({link}) is closed",
+        why="reopen it in Redmine, or map to another project with `deskbridge mapping add {kind} {id} …`",
         article="KB-SETUP-002",
     )
     LINKED_PROJECT_ARCHIVED = Message(
         "linked_project_archived",
-        "tracker project {project_id}[ ({project_name})] ({link}) is archived",
-        why="unarchive it on the tracker, or `deskbridge link {kind} {id} …` to another one",
+        "Redmine project {project_id}[ ({project_name})] ({link}) is archived",
+        why="unarchive it in Redmine, or map to another project with `deskbridge mapping add {kind} {id} …`",
         article="KB-SETUP-002",
     )
     LINKED_PROJECT_GONE = Message(
         "linked_project_gone",
-        "tracker project {project_id}[ ({project_name})] ({link}) does not exist: it was deleted",
-        why="`deskbridge link {kind} {id} …` to another one, or `deskbridge unlink {kind} {id}`",
+        "Redmine project {project_id}[ ({project_name})] ({link}) was deleted",
+        why=(
+            "map to another project with `deskbridge mapping add {kind} {id} …`, or remove the mapping with "
+            "`deskbridge mapping remove {kind} {id}`"
+        ),
         article="KB-SETUP-002",
     )

@@ -12,17 +12,22 @@ class CallLimitBy(Code, article="KB-TRACKER-008"):
 
     OPENING = Message(
         "limited_while_opening",
-        "they take hardly longer than without load, so more are made as soon as they are wanted",
+        "response times have hardly grown under load, so the worker will make more calls when needed",
     )
     """Calls take hardly longer than without load: more are made as soon as they are wanted."""
     QUEUEING = Message(
         "limited_by_queueing",
-        "they take {ratio:.1f} times as long as without load, so more would only wait within the tracker",
+        (
+            "responses take {ratio:.1f} times as long as without load, so more calls would only wait inside "
+            "Redmine"
+        ),
     )
     """Calls take longer than without load: more would only wait in the tracker."""
-    ERRORS = Message("limited_by_errors", "some got no answer, or were refused because of load")
+    ERRORS = Message(
+        "limited_by_errors", "some calls got no answer, or Redmine rejected them because of load"
+    )
     """Calls got no answer, or were refused because of load."""
-    BOUND = Message("limited_by_workers", "that is all that the worker can make (--concurrency)")
+    BOUND = Message("limited_by_workers", "this is the worker's maximum (--concurrency)")
     """All that the worker can make are made."""
 
 

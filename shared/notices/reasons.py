@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from shared.notices.notice import NOTHING_WRONG, Code, Message, Plural
 
-KEPT = "[; the tracker has the issue with other values of {fields} than were sent]"
+KEPT = "[; in Redmine the issue has other values of {fields} than deskbridge sent]"
 
 
 class Reason(Code, article=NOTHING_WRONG):
@@ -13,35 +13,40 @@ class Reason(Code, article=NOTHING_WRONG):
     # an event needs nothing, or nothing more
     NO_LINK = Message(
         "no_link",
-        "neither the ticket's helpdesk project nor its entity is linked to a tracker project "
-        "(link one with `deskbridge link`, then replay)",
+        (
+            "neither the ticket's GLPI project nor its entity has a mapping (add one with `deskbridge mapping add`, "
+            "then replay)"
+        ),
         article="KB-HELPDESK-006",
     )
     NOT_DONE = Message("not_done", "the ticket task is not Done (state {state}, Done is {done_state})")
     NO_TIME = Message("no_time", "the ticket task has no time (actiontime is 0)")
     PRIVATE_TASK = Message(
         "private_task",
-        "the ticket task is private, and private_tasks is skip (to log its hours after all, change that and "
-        "`deskbridge replay --state skipped --code private_task`)",
+        (
+            "the ticket task is private, and private_tasks is skip (to log it, change the setting and run "
+            "`deskbridge event replay --state skipped --code private_task`)"
+        ),
     )
     COPY_OF_ANOTHER = Message(
         "copy_of_another",
-        "GLPI made the ticket task as a copy (copy_of {original}): its time belongs to the original, "
-        "whether or not that was logged",
+        "the ticket task is GLPI's copy of task {original}, and only the original's time is logged",
     )
     COPIED_FROM_TICKET = Message(
         "copied_from_ticket",
-        "GLPI copied the ticket task from ticket {ticket}: its time belongs to the original there, "
-        "whether or not that was logged",
+        (
+            "the ticket task is GLPI's copy of a task of ticket {ticket}, and only the original's time is "
+            "logged"
+        ),
     )
-    DELETED_THERE = Message("deleted_there", "deleted in GLPI; what was sent before stays")
+    DELETED_THERE = Message("deleted_there", "deleted in GLPI; the objects in Redmine stay")
     TICKET_DELETED = Message(
         "ticket_deleted",
-        "the ticket is deleted in GLPI (in its bin, or for good); should it be restored, this is looked at again",
+        "the ticket is deleted in GLPI; if someone restores it, deskbridge processes this event again",
     )
-    NO_ISSUE = Message("no_issue", "the ticket has no issue; its newest status is taken when one is created")
+    NO_ISSUE = Message("no_issue", "the ticket has no issue yet; a new issue gets the newest status")
     LOGGED_BEFORE = Message(
-        "logged_before", "logged before as time entry #{time_entry_id}; edits are not sent"
+        "logged_before", "already logged as time entry #{time_entry_id}; later edits are not sent"
     )
     LOGGED_BY_EVENT = Message("logged_by_event", "logged by event {event_id}")
     NEWER_TASK_EVENT = Message("newer_task_event", "event {event_id} of the same ticket task is newer")
@@ -51,12 +56,12 @@ class Reason(Code, article=NOTHING_WRONG):
     TIME_LOGGED = Message("time_logged", f"time entry #{{time_entry_id}} on issue #{{issue_id}}{KEPT}")
     TIME_LOGGED_AS_ANOTHER = Message(
         "time_logged_as_another",
-        f"time entry #{{time_entry_id}} on issue #{{issue_id}}; not by whom it should be: {{because}}{KEPT}",
+        f"time entry #{{time_entry_id}} on issue #{{issue_id}}, under the wrong user: {{because}}{KEPT}",
         article="KB-WORK-005",
     )
-    STATUS_SET = Message("status_set", "issue #{issue_id} set to tracker status {tracker_status_id}")
+    STATUS_SET = Message("status_set", "issue #{issue_id} set to Redmine status {tracker_status_id}")
     ISSUE_UPDATED = Message("issue_updated", "issue #{issue_id} updated")
-    STATUS_AS_IT_IS = Message("status_as_it_is", "issue #{issue_id} has this status already")
+    STATUS_AS_IT_IS = Message("status_as_it_is", "issue #{issue_id} already has this status")
 
     # it cannot be done
     STATUS_NOT_MAPPED = Message(
@@ -64,10 +69,12 @@ class Reason(Code, article=NOTHING_WRONG):
     )
     STATUS_NOT_IN_TEMPLATE = Message(
         "status_not_in_template",
-        "ticket status {status} gives nothing in the template in force",
+        "the active template produces no status for ticket status {status}",
         article="KB-SETUP-004",
     )
-    STATUS_REFUSED = Message("status_refused", "the status was not given: {because}", article="KB-SETUP-004")
+    STATUS_REFUSED = Message(
+        "status_refused", "Redmine did not accept the status: {because}", article="KB-SETUP-004"
+    )
     GAVE_UP = Message(
         "gave_up",
         Plural(
@@ -78,235 +85,258 @@ class Reason(Code, article=NOTHING_WRONG):
     )
     EVENT_UNREADABLE = Message(
         "event_unreadable",
-        "the journal's row cannot be read, or is about something else than its event: no producer of ours wrote it",
+        ("the row in the journal cannot be read or does not match its event, so deskbridge did not write it"),
         article="KB-HELPDESK-002",
     )
     DELIVERY_UNREADABLE = Message(
         "delivery_unreadable",
-        "a delivery[ to {source}] that cannot be read: {faults:; }",
+        "unreadable delivery[ to {source}]: {faults:; }",
         article="KB-HELPDESK-002",
     )
 
     # it waits
-    STATUS_WAITS = Message("status_waits", "the status waits", article="KB-WORK-001")
+    STATUS_WAITS = Message("status_waits", "the status is waiting", article="KB-WORK-001")
     BEING_CREATED = Message(
         "being_created", "another worker is creating the {kind:noun}", article="KB-WORK-001"
     )
     BEING_WORKED_ON = Message(
-        "being_worked_on", "{kind} {key} is being worked on by others", article="KB-WORK-001"
+        "being_worked_on", "another worker is processing {kind:word} {key}", article="KB-WORK-001"
     )
-    BEGUN_ANEW = Message("begun_anew", "{kind} {key} was started again", article="KB-WORK-001")
-    ROW_CHANGED = Message("row_changed", "its ledger row changed meanwhile", article="KB-WORK-001")
+    BEGUN_ANEW = Message("begun_anew", "{kind:word} {key} was started again", article="KB-WORK-001")
+    ROW_CHANGED = Message("row_changed", "its ledger row changed in the meantime", article="KB-WORK-001")
     EQUAL_SETTLED_FIRST = Message(
-        "equal_settled_first", "an equal {kind:noun} is being settled first", article="KB-WORK-001"
+        "equal_settled_first", "an identical {kind:noun} is being resolved first", article="KB-WORK-001"
     )
     LINKED_ELSEWHERE = Message(
         "linked_elsewhere",
-        "{kind:noun} #{tracker_id} was linked to something else just now",
+        "{kind:noun} #{tracker_id} was just linked to another ticket or task",
         article="KB-WORK-001",
     )
     CREATION_IN_DOUBT = Message(
-        "creation_in_doubt", "in doubt whether the {kind:noun} was created: {because}", article="KB-WORK-001"
+        "creation_in_doubt",
+        "deskbridge does not know yet if the {kind:noun} was created: {because}",
+        article="KB-WORK-001",
     )
     WAITS_FOR_PERSON = Message(
-        "waits_for_person", "{kind} {key} waits for a person: {because}", article="KB-WORK-002"
+        "waits_for_person",
+        "{kind:word} {key} is on hold and needs your decision: {because}",
+        article="KB-WORK-002",
     )
 
     HELPDESK_AWAITED = Message(
         "helpdesk_awaited",
-        "the helpdesk is to say what the event lacks: {because}",
+        "waiting for missing data from GLPI: {because}",
         article="KB-HELPDESK-003",
     )
     WORKER_AWAITED = Message(
         "worker_awaited",
-        "no worker has given a sign of life[ for {seconds:.0f} s]; start `deskbridge worker`",
+        "no worker is running[, the last heartbeat was {seconds:.0f} s ago]; start `deskbridge worker`",
         article="KB-SERVICE-005",
     )
     TURN_AWAITED = Message(
         "turn_awaited",
-        "calls to the tracker wait for their turn: RATE_LIMIT allows {rate:g} a second, and the next turn is free in "
-        "{seconds:.0f} s",
+        (
+            "calls to Redmine are waiting: RATE_LIMIT allows {rate:g} per second, and the next call can "
+            "start in {seconds:.0f} s"
+        ),
         article="KB-TRACKER-008",
     )
 
     # a sample waits
-    NO_WORKER_TOOK_IT = Message("no_worker_took_it", "no worker has taken it", article="KB-WORK-001")
+    NO_WORKER_TOOK_IT = Message("no_worker_took_it", "no worker has processed it yet", article="KB-WORK-001")
 
     # an event goes without something
     HELPDESK_NOT_ASKED = Message(
         "helpdesk_not_asked",
-        "let deskbridge ask the helpdesk's API (DESKBRIDGE_GLPI_API_URL), or install the helpdesk's plugin, which "
-        "sends it; people can be mapped with `deskbridge map-user`",
+        (
+            "set DESKBRIDGE_GLPI_API_URL, or install the GLPI plugin, which sends this data; users can be "
+            "mapped with `deskbridge user map`"
+        ),
         article="KB-HELPDESK-003",
     )
     HELPDESK_SILENT_ON_IT = Message(
         "helpdesk_silent_on_it",
-        "the helpdesk's API does not tell it; the helpdesk's plugin sends it",
+        "GLPI's API does not provide this data; the GLPI plugin sends it",
         article="KB-HELPDESK-003",
     )
 
     # a ledger row is linked
     CREATED_BY_EVENT = Message("created_by_event", "created by event {event_id}")
-    FOUND_ON_TRACKER = Message("found_on_tracker", "found on the tracker as #{tracker_id}")
-    FOUND_AFTER_RESTORE = Message(
-        "found_after_restore", "found on the tracker as #{tracker_id} after a restore"
-    )
-    TAKEN_OVER = Message("taken_over", "taken over from another installation")
+    FOUND_ON_TRACKER = Message("found_on_tracker", "found in Redmine as #{tracker_id}")
+    FOUND_AFTER_RESTORE = Message("found_after_restore", "found in Redmine as #{tracker_id} after a restore")
+    TAKEN_OVER = Message("taken_over", "imported from another installation")
 
     # it is in doubt
     CAUSE_NOT_KNOWN = Message("cause_not_known", "unknown", article="KB-WORK-002")
     NEVER_TOLD = Message(
-        "never_told", "the worker that claimed it never told what came of it", article="KB-WORK-001"
+        "never_told", "the worker that claimed it did not report a result", article="KB-WORK-001"
     )
     ASKED_AFTER_RESTORE = Message(
         "asked_after_restore",
-        "a backup was restored, so the tracker is asked before anything is created (`deskbridge recover`)",
+        (
+            "a backup was restored, so deskbridge looks in Redmine before it creates anything (`deskbridge "
+            "restore begin`)"
+        ),
         article="KB-WORK-001",
     )
     EQUAL_UNDER_WAY = Message(
-        "equal_under_way", "another of the same text is under way", article="KB-WORK-001"
+        "equal_under_way", "another one with the same text is being created", article="KB-WORK-001"
     )
     OWNED_BY_ANOTHER = Message(
-        "owned_by_another", "#{tracker_id} turned out to belong to {kind} {key}", article="KB-WORK-002"
+        "owned_by_another", "#{tracker_id} belongs to {kind:word} {key}", article="KB-WORK-002"
     )
 
     # it is free
-    ABSENT_ON_TRACKER = Message(
-        "absent_on_tracker", "the tracker does not have it[, so it is sent again: {because}]"
-    )
-    ALIKE_ARE_OTHERS = Message("alike_are_others", "what was alike on the tracker belongs to others")
+    ABSENT_ON_TRACKER = Message("absent_on_tracker", "not found in Redmine[, so it is sent again: {because}]")
+    ALIKE_ARE_OTHERS = Message("alike_are_others", "similar objects in Redmine belong to other tickets")
     WENT_WITH_ISSUE = Message(
         "went_with_issue",
-        "time entry #{time_entry_id} went away with issue #{issue_id}",
+        "time entry #{time_entry_id} was deleted together with issue #{issue_id}",
         article="KB-WORK-002",
     )
-    LINK_FORGOTTEN = Message(
-        "forgotten_by_a_person", "a person had deskbridge forget that it is linked to #{tracker_id}"
-    )
+    LINK_FORGOTTEN = Message("forgotten_by_a_person", "an operator removed the link to #{tracker_id}")
 
     # it waits for a person
     POSSIBLY_TWICE = Message(
         "possibly_twice",
-        "possibly created twice[: #{tracker_ids:, #}; keep one, delete the others on the tracker]",
+        "possibly created twice[: #{tracker_ids:, #}; keep one, and delete the others in Redmine]",
         article="KB-WORK-002",
     )
     STAYS_UNDECIDED = Message("stays_undecided", "{before} ({because})", article="KB-WORK-002")
-    POLICY_IS_HOLD = Message("policy_is_hold", "the policy is hold", article="KB-WORK-002")
+    POLICY_IS_HOLD = Message("policy_is_hold", "in_doubt_policy is hold", article="KB-WORK-002")
     UNEXPECTED_AUTHOR = Message(
         "unexpected_author",
-        "the tracker has one with the same text, but by an author who is not expected",
+        "Redmine has one with the same text, but with an unexpected author",
         article="KB-WORK-002",
     )
     NO_VERDICT = Message(
         "no_verdict",
         Plural(
-            "{count} round without a verdict: {because}",
-            "{count} rounds without a verdict, the last: {because}",
+            "still unclear after {count} lookup: {because}",
+            "still unclear after {count} lookups; the last result: {because}",
         ),
         article="KB-WORK-002",
     )
     NEVER_CLEAR = Message(
         "never_clear",
         Plural(
-            "{count} attempt got no clear answer, and the tracker has nothing of it; look there before you have it "
-            "created again",
-            "{count} attempts got no clear answer, and the tracker has none of them; look there before you have it "
-            "created again",
+            (
+                "{count} attempt got no clear answer, and Redmine does not have it; check Redmine before you "
+                "create it again"
+            ),
+            (
+                "{count} attempts got no clear answer, and Redmine does not have it; check Redmine before you "
+                "create it again"
+            ),
         ),
         article="KB-WORK-002",
     )
     ALIKE_AFTER_RESTORE = Message(
         "alike_after_restore",
-        "a backup was restored, and the tracker has one made since that is alike in part: "
-        "it may be this one, edited, or another's that was not sent again yet",
+        (
+            "a backup was restored, and Redmine has a similar object that was created since; it may be this "
+            "one, edited, or another one not sent again yet"
+        ),
         article="KB-WORK-002",
     )
     ADOPTION_TAKEN_BACK = Message(
-        "taken_back_by_a_person", "a person took back that it is #{tracker_id}", article="KB-WORK-002"
+        "taken_back_by_a_person", "an operator undid the adoption of #{tracker_id}", article="KB-WORK-002"
     )
-    ISSUE_GONE = Message(
-        "issue_gone", "issue #{issue_id} no longer exists on the tracker", article="KB-WORK-002"
-    )
+    ISSUE_GONE = Message("issue_gone", "issue #{issue_id} was deleted in Redmine", article="KB-WORK-002")
     ISSUE_GIVEN_UP = Message(
         "issue_given_up",
-        "logged on issue #{issue_id}, which was given up for issue #{adopted_id}",
+        "logged on issue #{issue_id}, which was replaced by issue #{adopted_id}",
         article="KB-WORK-002",
     )
     ISSUE_IS_ANOTHERS = Message(
         "issue_is_anothers",
-        "logged on issue #{issue_id}, which turned out to belong to ticket {ticket_id}",
+        "logged on issue #{issue_id}, which belongs to ticket {ticket_id}",
         article="KB-WORK-002",
     )
     ID_GIVEN_AWAY = Message(
-        "id_given_away", "the tracker gave #{tracker_id} to {kind} {key}", article="KB-WORK-002"
+        "id_given_away", "Redmine reused #{tracker_id} for {kind:word} {key}", article="KB-WORK-002"
     )
 
     # an event goes on
-    ANSWERED_AFTER_ALL = Message("answered_after_all", "what it waited for was answered after all")
-    WAS_NOT_ITS_OWN = Message("was_not_its_own", "what it had been linked to was not its own")
-    ADOPTED_ANOTHERS = Message("adopted_anothers", "what was adopted belongs to another")
-    PERSON_DECIDED = Message("person_decided", "a person decided: {verdict}")
-    PERSON_REPLAYED = Message("person_replayed", "replayed by a person")
-    LINK_WAS_MADE = Message("link_was_made", "replayed: a link was made")
-    MAP_WAS_CHANGED = Message("map_was_changed", "replayed: status_map was changed")
+    ANSWERED_AFTER_ALL = Message("answered_after_all", "the outstanding answer arrived")
+    WAS_NOT_ITS_OWN = Message("was_not_its_own", "it had been linked to an object of another ticket")
+    ADOPTED_ANOTHERS = Message("adopted_anothers", "the adopted object belongs to another ticket")
+    PERSON_DECIDED = Message("person_decided", "an operator decided: {verdict}")
+    PERSON_REPLAYED = Message("person_replayed", "replayed by an operator")
+    LINK_WAS_MADE = Message("link_was_made", "replayed because a mapping was added")
+    MAP_WAS_CHANGED = Message("map_was_changed", "replayed because status_map was changed")
     TICKET_RESTORED = Message("ticket_restored", "the ticket was restored in GLPI")
 
     # a dry run has left something
     CREATION_UNKNOWN = Message(
-        "creation_unknown", "whether it was created is not known[: {because}]", article="KB-TEMPLATE-002"
-    )
-    NO_ID_IN_ANSWER = Message("no_id_in_answer", "the answer names no id", article="KB-TEMPLATE-002")
-    IN_USE = Message(
-        "in_use",
-        "{because}: delete it by hand, with what is below it, or move that away",
+        "creation_unknown",
+        "deskbridge does not know if it was created[: {because}]",
         article="KB-TEMPLATE-002",
     )
-    PROJECT_BELOW = Message("project_below", "a project was created below it", article="KB-TEMPLATE-002")
-    ISSUE_BELOW = Message("issue_below", "an issue was created below it", article="KB-TEMPLATE-002")
-    ISSUES_WITHIN = Message("issues_within", "issues were created in it", article="KB-TEMPLATE-002")
+    NO_ID_IN_ANSWER = Message("no_id_in_answer", "the response contains no id", article="KB-TEMPLATE-002")
+    IN_USE = Message(
+        "in_use",
+        "{because}: delete it in Redmine with everything below it, or move that to another place",
+        article="KB-TEMPLATE-002",
+    )
+    PROJECT_BELOW = Message("project_below", "it contains a subproject", article="KB-TEMPLATE-002")
+    ISSUE_BELOW = Message("issue_below", "it has a subtask", article="KB-TEMPLATE-002")
+    ISSUES_WITHIN = Message("issues_within", "it contains issues", article="KB-TEMPLATE-002")
 
 
 class Verdict(Code, article="KB-WORK-002"):
     """What a person decided about an issue or a time entry."""
 
-    ADOPT = Message("adopt_it", "adopted {kind:noun} #{tracker_id}")
-    CREATE_AGAIN = Message("create_it_again", "have the {kind:noun} created again")
+    ADOPT = Message("adopt_it", "adopt {kind:noun} #{tracker_id}")
+    CREATE_AGAIN = Message("create_it_again", "create the {kind:noun} again")
 
 
 class Matching(Code, article="KB-SETUP-006"):
     """Who a helpdesk user is on the tracker, and why."""
 
-    NOBODY_NAMED = Message("nobody_named", "the helpdesk names nobody")
+    NOBODY_NAMED = Message("nobody_named", "GLPI names no technician")
     OVERRIDE_NOT_CACHED = Message(
         "override_not_cached",
-        "helpdesk user {helpdesk_user_id} is mapped to tracker user {tracker_user_id}, whom the cache of active "
-        "tracker users does not hold (locked or deleted, or `deskbridge sync-metadata` is due)",
+        (
+            "GLPI user {helpdesk_user_id} is mapped to Redmine user {tracker_user_id}, who is locked or "
+            "deleted (or new: run `deskbridge metadata sync`)"
+        ),
     )
-    BY_OVERRIDE = Message("by_override", "override: helpdesk user {helpdesk_user_id} is {login}")
-    BY_EMAIL = Message("by_email", "e-mail: helpdesk user {helpdesk_user_id} is {login}")
-    NO_EMAIL = Message("no_email", "helpdesk user {helpdesk_user_id} has no override and no e-mail")
+    BY_OVERRIDE = Message("by_override", "mapped: GLPI user {helpdesk_user_id} is {login}")
+    BY_EMAIL = Message("by_email", "e-mail: GLPI user {helpdesk_user_id} is {login}")
+    NO_EMAIL = Message("no_email", "GLPI user {helpdesk_user_id} has no mapping and no e-mail address")
     EMAIL_UNKNOWN = Message(
         "email_unknown",
-        "helpdesk user {helpdesk_user_id} has no override, and no active tracker user (one that is locked is not) has "
-        "the same main e-mail: say who it is with `deskbridge map-user`",
+        (
+            "GLPI user {helpdesk_user_id} has no mapping, and no active Redmine user has this e-mail "
+            "address: map the user with `deskbridge user map`"
+        ),
     )
     EMAIL_AMBIGUOUS = Message(
         "email_ambiguous",
-        "several tracker users have the e-mail of helpdesk user {helpdesk_user_id}[: {candidates}]; say who it is with "
-        "`deskbridge map-user`",
+        (
+            "several Redmine users have the e-mail address of GLPI user {helpdesk_user_id}[: {candidates}]; "
+            "map the user with `deskbridge user map`"
+        ),
     )
     EMAIL_CHANGED = Message(
         "email_changed",
-        "helpdesk user {helpdesk_user_id} was tracker user {tracker_user_id} by e-mail, and the e-mail is {login}'s "
-        "now: say who it is with `deskbridge map-user`",
+        (
+            "the e-mail address that matched GLPI user {helpdesk_user_id} to Redmine user {tracker_user_id} "
+            "now belongs to {login}: map the user with `deskbridge user map`"
+        ),
     )
     EMAIL_TAKEN = Message(
         "email_taken",
-        "helpdesk user {helpdesk_user_id} has the e-mail of {login}, who is helpdesk user {other_id} already: "
-        "say who it is with `deskbridge map-user`",
+        (
+            "GLPI user {helpdesk_user_id} has the e-mail address of {login}, who already matches GLPI user "
+            "{other_id}: map the user with `deskbridge user map`"
+        ),
     )
     NO_ADMINISTRATORS = Message(
         "no_administrators",
-        "helpdesk user {helpdesk_user_id} has the e-mail of {login}, an administrator of the tracker, and those are "
-        "not matched by e-mail (match_administrators)",
+        (
+            "GLPI user {helpdesk_user_id} has the e-mail address of {login}, a Redmine administrator, and "
+            "match_administrators is off"
+        ),
     )

@@ -14,107 +14,126 @@ class Refusal(Code, article=WRONG_ASKED):
     FILE_NOT_USABLE = Message("file_not_usable", "[{file}: ]{error}")
     UNEXPECTED_ERROR = Message(
         "unexpected_error",
-        "a fault in deskbridge itself, please report it[: {type}: {error}][ at {place}]",
+        "internal error, please report it[: {type}: {error}][ at {place}]",
         article="KB-COMMAND-003",
     )
     ENVIRONMENT_NOT_VALID = Message("environment_not_valid", "{faults:; }")
     VARIABLES_UNKNOWN = Message(
         "variables_unknown",
         Plural(
-            "deskbridge has no setting {variables}: correct the name of the variable, or remove it",
-            "deskbridge has no settings {variables}: correct the names of the variables, or remove them",
+            "unknown setting {variables}: correct the name of the variable, or remove it",
+            "unknown settings {variables}: correct the names of the variables, or remove them",
         ),
     )
     VARIABLE_NOT_READ = Message("variable_not_read", "{variable}: the file cannot be read ({error})")
     EXTRA_NOT_INSTALLED = Message(
         "extra_not_installed",
-        "{variable} is set, but {package} is not installed: add the extra {extra} to the lock file and install "
-        "deskbridge again",
+        (
+            "{variable} is set, but {package} is not installed: add the extra {extra} to the lock file, then "
+            "install deskbridge again"
+        ),
     )
-    SENTRY_DSN_MALFORMED = Message(
-        "sentry_dsn_malformed", "DESKBRIDGE_SENTRY_DSN is no DSN of a Sentry project"
-    )
+    SENTRY_DSN_MALFORMED = Message("sentry_dsn_malformed", "DESKBRIDGE_SENTRY_DSN is not a valid Sentry DSN")
     MONITOR_NOT_BOUND = Message(
-        "monitor_not_bound", "DESKBRIDGE_MONITOR_LISTEN: {address} cannot be bound ({error})"
+        "monitor_not_bound", "DESKBRIDGE_MONITOR_LISTEN: cannot listen on {address} ({error})"
     )
     SECRET_KEYS_NOT_SET = Message(
         "secret_keys_not_set",
-        "DESKBRIDGE_SECRET_KEYS is not set: make a key with `deskbridge make-key`",
+        "DESKBRIDGE_SECRET_KEYS is not set: create a key with `deskbridge secret key`",
         article="KB-SETUP-001",
     )
     WEBHOOK_SECRETS_NOT_SET = Message(
         "webhook_secrets_not_set",
-        "DESKBRIDGE_WEBHOOK_SECRETS is not set: make a secret with `deskbridge make-secret` and give it "
-        "to the helpdesk, too (or DESKBRIDGE_ALLOW_UNSIGNED=1 for a first try on this machine)",
+        (
+            "DESKBRIDGE_WEBHOOK_SECRETS is not set: create a secret with `deskbridge secret webhook`, and enter "
+            "it in GLPI too (for a first try on this machine, set DESKBRIDGE_ALLOW_UNSIGNED=1)"
+        ),
     )
     WEBHOOK_SECRET_MALFORMED = Message(
         "webhook_secret_malformed",
-        "DESKBRIDGE_WEBHOOK_SECRETS: each must have the form {prefix}<base64> (make one: `deskbridge "
-        "make-secret`)",
+        (
+            "DESKBRIDGE_WEBHOOK_SECRETS: each secret must have the form {prefix}<base64> (create one with "
+            "`deskbridge secret webhook`)"
+        ),
     )
     WEBHOOK_SECRET_NOT_ENCODED = Message(
         "webhook_secret_not_encoded",
-        "DESKBRIDGE_WEBHOOK_SECRETS: what follows {prefix} must be base64 (make one: `deskbridge "
-        "make-secret`)",
+        (
+            "DESKBRIDGE_WEBHOOK_SECRETS: the part after {prefix} must be base64 (create a secret with "
+            "`deskbridge secret webhook`)"
+        ),
     )
     WEBHOOK_SECRET_TOO_SHORT = Message(
         "webhook_secret_too_short",
-        "DESKBRIDGE_WEBHOOK_SECRETS: a secret has fewer than {least} bytes and could be guessed (make "
-        "one: `deskbridge make-secret`)",
+        (
+            "DESKBRIDGE_WEBHOOK_SECRETS: a secret must have at least {least} bytes, because a shorter one "
+            "can be guessed (create one with `deskbridge secret webhook`)"
+        ),
     )
     GLPI_SECRET_TOO_SHORT = Message(
         "glpi_secret_too_short",
-        "DESKBRIDGE_GLPI_WEBHOOK_SECRETS: a secret has fewer than {least} bytes and could be guessed (make "
-        "one: `deskbridge make-token`, and type it into GLPI's webhooks)",
+        (
+            "DESKBRIDGE_GLPI_WEBHOOK_SECRETS: a secret must have at least {least} bytes (create one with "
+            "`deskbridge secret token`, and enter it in GLPI's webhooks)"
+        ),
     )
     UNSIGNED_NOT_ON_LOOPBACK = Message(
-        "unsigned_not_on_loopback", "DESKBRIDGE_ALLOW_UNSIGNED=1 is only accepted on a loopback address"
+        "unsigned_not_on_loopback", "DESKBRIDGE_ALLOW_UNSIGNED=1 is only allowed on a loopback address"
     )
     SIGN_ON_WITHOUT_KEYS = Message(
-        "sign_on_without_keys", "OIDC_ISSUER needs DESKBRIDGE_SECRET_KEYS (make one: `deskbridge make-key`)"
+        "sign_on_without_keys",
+        "OIDC_ISSUER requires DESKBRIDGE_SECRET_KEYS (create a key with `deskbridge secret key`)",
     )
     HELPDESK_API_NOT_SET = Message(
         "helpdesk_api_not_set",
-        "GLPI cannot be asked, since DESKBRIDGE_GLPI_API_URL is not set: set it "
-        "(`deskbridge knowledge show KB-HELPDESK-003` explains how)",
+        (
+            "deskbridge cannot query GLPI, because DESKBRIDGE_GLPI_API_URL is not set (see `deskbridge "
+            "article show KB-HELPDESK-003`)"
+        ),
         article="KB-HELPDESK-003",
     )
-    UNITS_NO_VENV = Message("units_no_venv", "{venv} is no venv with deskbridge that a unit can name")
-    UNITS_NOT_SEEN = Message("units_not_seen", "units do not see {venv}: set deskbridge up in {place}")
+    UNITS_NO_VENV = Message(
+        "units_no_venv", "{venv} is not a virtual environment with deskbridge that systemd units can use"
+    )
+    UNITS_NOT_SEEN = Message(
+        "units_not_seen", "systemd units cannot access {venv}: install deskbridge in {place}"
+    )
     UNITS_ARE_PACKAGED = Message(
-        "units_are_packaged", "the package deskbridge is installed, and has brought the units"
+        "units_are_packaged", "the deskbridge package is installed, and already contains the units"
     )
     UNITS_NEED_ROOT = Message(
-        "units_need_root", "only root can install units; --dry-run shows them to anybody"
+        "units_need_root", "installing units requires root; use --dry-run to preview them"
     )
     UNITS_NEED_SYSTEMD = Message(
-        "units_need_systemd", "systemd does not run this machine; --dry-run shows what would be written"
+        "units_need_systemd", "systemd is not running on this machine; use --dry-run to preview the units"
     )
     UNITS_COMMAND_FAILED = Message("units_command_failed", "{command}: {error}")
 
     # the database and Redis
     ENVIRONMENT_NOT_LOADED = Message(
         "environment_not_loaded",
-        "the environment of the installation is not loaded: no DESKBRIDGE_ variable is set, and the database of the "
-        "default, {file}, does not exist; load the environment, or begin a new installation with `deskbridge migrate`",
+        (
+            "no DESKBRIDGE_ variable is set, and the default database {file} does not exist. Load your "
+            "environment file, or create a new database with `deskbridge migrate`"
+        ),
         article="KB-SERVICE-001",
     )
     DATABASE_MISSING = Message(
         "database_missing",
         (
-            "the SQLite database {file} does not exist: check DESKBRIDGE_DATABASE_URL, or make it with "
+            "the SQLite database {file} does not exist: check DESKBRIDGE_DATABASE_URL, or create it with "
             "`deskbridge migrate`"
         ),
         article="KB-SERVICE-001",
     )
     DATABASE_CONFLICT = Message(
         "database_conflict",
-        "the same data was changed at the same time; try again[ ({error})]",
+        "another process changed the same data at the same time: try again[ ({error})]",
         article="KB-COMMAND-002",
     )
     DATABASE_NOT_MIGRATED = Message(
         "database_not_migrated",
-        "the database's tables are not those of this version: run `deskbridge migrate`[ ({error})]",
+        "the database schema does not match this version: run `deskbridge migrate`[ ({error})]",
         article="KB-SERVICE-002",
     )
     DATABASE_WITHOUT_TABLES = Message(
@@ -124,184 +143,210 @@ class Refusal(Code, article=WRONG_ASKED):
     )
     DATABASE_TOO_OLD = Message(
         "database_too_old",
-        "the database is at revision {found}, not at {newest}: run `deskbridge migrate`",
+        "the database is at revision {found}, but this version needs {newest}: run `deskbridge migrate`",
         article="KB-SERVICE-002",
     )
     DATABASE_TOO_NEW = Message(
         "database_too_new",
-        "the database is at revision {found}, newer than this version of deskbridge ({newest}): update "
-        "deskbridge",
+        "the database is at revision {found}, and this version only knows {newest}: upgrade deskbridge",
         article="KB-SERVICE-002",
     )
     TABLE_LOCKED = Message(
         "table_locked",
-        "a table is locked (by a running backup?): nothing was changed; try again when it is done",
+        "nothing was changed, because a table is locked, for example by a running backup: try again later",
         article="KB-SERVICE-002",
     )
     DATABASE_DOWN = Message(
         "database_down",
-        "the database cannot be used[: {error}]: check that it runs and has connections to spare, and "
-        "DESKBRIDGE_DATABASE_URL",
+        (
+            "cannot use the database[: {error}]: check that it is running and accepts more connections, and "
+            "check DESKBRIDGE_DATABASE_URL"
+        ),
         article="KB-SERVICE-001",
     )
     DATABASE_HELD = Message(
         "database_held",
-        "another process holds what this command needs in the database: try again in a minute[ ({error})]",
+        "another process has locked data that this command needs: try again in a minute[ ({error})]",
         article="KB-COMMAND-002",
     )
-    DATABASE_FAILED = Message("database_failed", "the database failed[: {error}]", article="KB-COMMAND-003")
+    DATABASE_FAILED = Message("database_failed", "database error[: {error}]", article="KB-COMMAND-003")
     REDIS_DOWN = Message(
         "redis_down",
-        "Redis cannot be reached: check that it runs, and DESKBRIDGE_REDIS_URL[ ({error})]",
+        "cannot reach Redis: check that it is running, and check DESKBRIDGE_REDIS_URL[ ({error})]",
         article="KB-SERVICE-003",
     )
 
     # the tracker's settings
     TRACKER_NOT_CONFIGURED = Message(
         "tracker_not_configured",
-        "no tracker is configured: `deskbridge config set base_url=https://…`",
+        "Redmine is not configured: run `deskbridge config set base_url=https://…`",
         article="KB-TRACKER-001",
     )
     API_KEY_NOT_STORED = Message(
-        "api_key_not_stored", "no API key is stored: `deskbridge config set-api-key`", article="KB-SETUP-001"
+        "api_key_not_stored",
+        "no API key is stored: run `deskbridge config set-api-key`",
+        article="KB-SETUP-001",
     )
     API_KEY_NOT_OPENED = Message(
         "api_key_not_opened",
-        "the stored API key cannot be opened with DESKBRIDGE_SECRET_KEYS[ of the worker on {host}]: add the key that "
-        "it was stored with[, and restart the worker on {host}]",
+        (
+            "cannot decrypt the stored API key with DESKBRIDGE_SECRET_KEYS[ of the worker on {host}]: add "
+            "the key that encrypted it[, and restart the worker on {host}]"
+        ),
         article="KB-SETUP-001",
     )
     API_KEY_EMPTY = Message("api_key_empty", "the API key is empty", article="KB-SETUP-001")
     API_KEY_MALFORMED = Message(
         "api_key_malformed",
-        "the API key must be one line of printable ASCII characters without blanks",
+        "the API key must be one line of printable ASCII characters without spaces",
         article="KB-SETUP-001",
     )
     CONFIG_NOT_VALID = Message("config_not_valid", "{faults:; }")
-    CONFIG_KEY_UNKNOWN = Message(
-        "config_key_unknown", "no such configuration key: {keys} (there are: {known})"
-    )
+    CONFIG_KEY_UNKNOWN = Message("config_key_unknown", "unknown setting {keys} (known: {known})")
     ADDRESS_NOT_EMPTIED = Message(
         "address_not_emptied",
-        "base_url cannot be emptied: {issues} and {entries} were created at {before}; to stop sending, "
-        "stop the workers",
+        (
+            "base_url cannot be empty, because {issues} and {entries} were created at {before}. To stop the "
+            "sync, stop the workers"
+        ),
     )
     ADDRESS_IN_USE = Message(
         "address_in_use",
-        "base_url stays {before}: {issues} and {entries} were created at {before}, and their numbers "
-        "mean something else at {base_url}. Is it the same tracker under a new address? Then add "
-        "--moved. Another tracker needs an installation and a database of its own",
+        (
+            "base_url stays {before}, because {issues} and {entries} were created at {before}, and "
+            "{base_url} uses other ids. If it is the same Redmine with a new URL, add --moved. Another "
+            "Redmine needs its own installation and database"
+        ),
     )
     METADATA_BUSY = Message(
-        "metadata_busy", "another metadata synchronisation is under way", article="KB-COMMAND-002"
+        "metadata_busy", "another metadata sync is already running", article="KB-COMMAND-002"
     )
     METADATA_PART_UNKNOWN = Message(
-        "metadata_part_unknown", "no such part of the metadata: {part} (there are: {parts})"
+        "metadata_part_unknown", "unknown part of the metadata: {part} (valid: {parts})"
     )
     ID_NOT_ON_TRACKER = Message(
         "id_not_on_tracker",
-        "the tracker has no {kind:word} {id}; there are: {choices}[ and {more} more] (new ones are known "
-        "after `deskbridge sync-metadata`)",
+        (
+            "Redmine has no {kind:word} {id}; valid: {choices}[ and {more} more] (for new ones, run "
+            "`deskbridge metadata sync` first)"
+        ),
         article="KB-SETUP-007",
     )
     ID_SWITCHED_OFF = Message(
         "id_switched_off",
-        "{id} ({name}) is switched off on the tracker; there are: {choices}[ and {more} more] (new ones "
-        "are known after `deskbridge sync-metadata`)",
+        (
+            "{id} ({name}) is disabled in Redmine; valid: {choices}[ and {more} more] (for new ones, run "
+            "`deskbridge metadata sync` first)"
+        ),
         article="KB-SETUP-007",
     )
     CATEGORY_NOT_OF_PROJECT = Message(
         "category_not_of_project",
-        "tracker project {project_id} has no issue category {category_id}; it has: {choices}[ and {more} "
-        "more] (new ones are known after `deskbridge sync-metadata`)",
+        (
+            "Redmine project {project_id} has no issue category {category_id}; valid: {choices}[ and {more} "
+            "more] (for new ones, run `deskbridge metadata sync` first)"
+        ),
         article="KB-SETUP-002",
     )
     PROJECT_WITHOUT_CATEGORIES = Message(
         "project_without_categories",
-        "tracker project {project_id} has no issue category {category_id}; it has none (new ones are "
-        "known after `deskbridge sync-metadata`)",
+        (
+            "Redmine project {project_id} has no issue categories, so {category_id} is not valid (for new "
+            "ones, run `deskbridge metadata sync` first)"
+        ),
         article="KB-SETUP-002",
     )
     TRACKER_USERS_UNKNOWN = Message(
         "tracker_users_unknown",
-        "the tracker has no active user {users}; there are: {choices}[ and {more} more] (new ones are "
-        "known after `deskbridge sync-metadata`)",
+        (
+            "Redmine has no active user {users}; valid: {choices}[ and {more} more] (for new ones, run "
+            "`deskbridge metadata sync` first)"
+        ),
         article="KB-SETUP-007",
     )
 
     # what is named and is not there
-    EVENTS_UNKNOWN = Message("events_unknown", "no such event: {events} (see `deskbridge events`)")
-    EVENT_UNKNOWN = Message("event_unknown", "there is no event {event_id} (`deskbridge events`)")
+    EVENTS_UNKNOWN = Message("events_unknown", "unknown event {events} (see `deskbridge event list`)")
+    EVENT_UNKNOWN = Message("event_unknown", "unknown event {event_id} (see `deskbridge event list`)")
     TICKET_UNKNOWN = Message(
-        "ticket_unknown", "nothing was ever heard of ticket {ticket_id} (see `deskbridge events`)"
+        "ticket_unknown",
+        "ticket {ticket_id} is unknown: no event for it has been received (see `deskbridge event list`)",
     )
-    LINK_UNKNOWN = Message("link_unknown", "{kind:word} {id} is not linked (see `deskbridge links`)")
-    RECORD_UNKNOWN = Message("record_unknown", "there is no knowledge record {record}")
-    OPERATION_UNKNOWN = Message(
-        "operation_unknown", "no such operation: {operation} (there are: {operations})"
-    )
+    LINK_UNKNOWN = Message("link_unknown", "{kind:word} {id} has no mapping (see `deskbridge mapping list`)")
+    RECORD_UNKNOWN = Message("record_unknown", "there is no article {record}")
+    OPERATION_UNKNOWN = Message("operation_unknown", "unknown operation {operation} (valid: {operations})")
     TEMPLATE_UNKNOWN = Message(
-        "template_unknown", "there is no template {template_id} (`deskbridge template list`)"
+        "template_unknown", "there is no template {template_id} (see `deskbridge template list`)"
     )
     TEMPLATE_VERSION_UNKNOWN = Message(
-        "template_version_unknown", "template {template_id} has no version {version}: its newest is {newest}"
+        "template_version_unknown", "template {template_id} has no version {version} (newest: {newest})"
     )
     NO_VERSION_BEFORE = Message(
-        "no_version_before", "no other version of template {template_id} was in force before"
+        "no_version_before", "template {template_id} has no previously active version"
     )
-    ACCOUNT_UNKNOWN = Message("account_unknown", "there is no account {name} (`deskbridge account list`)")
+    ACCOUNT_UNKNOWN = Message("account_unknown", "there is no account {name} (see `deskbridge account list`)")
     TOKEN_UNKNOWN = Message("token_unknown", "there is no API token {name}")
     OVERRIDE_UNKNOWN = Message(
-        "override_unknown", "helpdesk user {helpdesk_user_id} has no override (see `deskbridge users`)"
+        "override_unknown", "GLPI user {helpdesk_user_id} has no mapping (see `deskbridge user list`)"
     )
     NO_MATCH_TO_CONFIRM = Message(
         "no_match_to_confirm",
-        "no match by e-mail to be confirmed: {people} (see `deskbridge users`; `map-user` decides)",
+        (
+            "these GLPI users have no e-mail match to confirm: {people} (see `deskbridge user list`, or map them "
+            "with `user map`)"
+        ),
     )
-    PERSON_UNKNOWN = Message("person_unknown", "nothing that is kept names this person")
+    PERSON_UNKNOWN = Message("person_unknown", "deskbridge has no data about this person")
     NOT_ON_TRACKER = Message(
         "not_on_tracker",
-        "the tracker has no {kind:noun} #{tracker_id}[ on issue #{issue_id}]: check the number",
+        "Redmine has no {kind:noun} #{tracker_id}[ on issue #{issue_id}]: check the number",
         article="KB-SETUP-007",
     )
-    CHANGE_UNKNOWN = Message("change_unknown", "there is no change {change_id}")
-    HELPDESK_PROJECT_ZERO = Message("helpdesk_project_zero", "a helpdesk project's id is 1 or more")
+    CHANGE_UNKNOWN = Message("change_unknown", "there is no entry {change_id} in the audit log")
+    HELPDESK_PROJECT_ZERO = Message("helpdesk_project_zero", "the id of a GLPI project must be 1 or more")
 
     # links and projects
     PROJECT_CLOSED_NOW = Message(
         "project_closed_now",
-        "tracker project {project_id}[ ({project_name})] is closed: reopen it on the tracker, then link it",
+        "Redmine project {project_id}[ ({project_name})] is closed: reopen it in Redmine, then map it",
         article="KB-SETUP-002",
     )
     PROJECT_ARCHIVED_NOW = Message(
         "project_archived_now",
-        "tracker project {project_id}[ ({project_name})] is archived: unarchive it on the tracker, then "
-        "link it",
+        ("Redmine project {project_id}[ ({project_name})] is archived: unarchive it in Redmine, then map it"),
         article="KB-SETUP-002",
     )
     PROJECT_NOT_READ_YET = Message(
         "project_not_read_yet",
-        "tracker project {project_id}[ ({project_name})] was not there at the last metadata "
-        "synchronisation: run `deskbridge sync-metadata`, then link it",
+        (
+            "Redmine project {project_id}[ ({project_name})] was not found in the last metadata sync: run "
+            "`deskbridge metadata sync`, then map it"
+        ),
         article="KB-SETUP-002",
     )
     CATEGORY_NOT_READ_YET = Message(
         "category_not_read_yet",
-        "issue category {category_id} of tracker project {project_id}[ ({project_name})] was not there at "
-        "the last metadata synchronisation: run `deskbridge sync-metadata`, then link it",
+        (
+            "issue category {category_id} of Redmine project {project_id}[ ({project_name})] was not found "
+            "in the last metadata sync: run `deskbridge metadata sync`, then map it"
+        ),
         article="KB-SETUP-002",
     )
     FORM_NOT_VALID = Message("form_not_valid", "{faults:; }")
     PROJECT_IN_DOUBT = Message(
         "project_in_doubt",
-        "whether the tracker project {identifier} was created is not known ({problem}): send the same "
-        "form again in a moment; it is looked up before anything is sent",
+        (
+            "deskbridge does not know if Redmine project {identifier} was created ({problem}): send the form "
+            "again in a moment; deskbridge looks for the project first"
+        ),
         article="KB-TRACKER-007",
     )
     PROJECT_JUST_ASKED_FOR = Message(
         "project_just_asked_for",
-        "a form asked for the tracker project {identifier} a moment ago, and it is not known yet whether "
-        "it was created: send the form again in {seconds:g} seconds",
+        (
+            "another form just requested Redmine project {identifier}, and the result is not known yet: send "
+            "the form again in {seconds:g} seconds"
+        ),
         article="KB-TRACKER-007",
     )
     LINKS_NOT_IMPORTED = Message("links_not_imported", "nothing was imported: {faults:; }[; and {more} more]")
@@ -309,167 +354,195 @@ class Refusal(Code, article=WRONG_ASKED):
     # what waits for a person, and what was done for another
     NOT_HELD_BUT = Message(
         "not_held_but",
-        "{kind:word} {id} does not wait for a person: it is {state:word} (see `deskbridge held`)",
+        "{kind:word} {id} is not on hold: it is {state:word} (see `deskbridge hold list`)",
         article="KB-WORK-002",
     )
     NOT_HELD_NOR_KNOWN = Message(
         "not_held_nor_known",
-        "{kind:word} {id} does not wait for a person: it is not known (see `deskbridge held`)",
+        "{kind:word} {id} is not on hold: deskbridge does not know it (see `deskbridge hold list`)",
         article="KB-WORK-002",
     )
     EVENTS_PAST_RETENTION = Message(
         "events_past_retention",
-        "nothing would have the time logged again: the events of ticket task {task_id} are past their "
-        "retention; have the helpdesk send it again, then resolve it",
+        (
+            "cannot log the time again, because the events of ticket task {task_id} were pruned: re-send the "
+            "task from GLPI, then resolve it"
+        ),
         article="KB-WORK-002",
     )
     LINKED_MEANWHILE = Message(
         "linked_meanwhile",
-        "{kind:noun} #{number} was linked to something else just now",
+        "{kind:noun} #{number} was just linked to another ticket or task",
         article="KB-WORK-002",
     )
     LINKED_ALREADY = Message(
         "linked_already",
-        "{kind:noun} #{number} belongs to {kind:word} {id} already; adopt another one",
+        "{kind:noun} #{number} already belongs to {kind:word} {id}: adopt another one",
         article="KB-WORK-002",
     )
-    NOT_LINKED_TO_ANY = Message(
-        "not_linked_to_any", "{kind:word} {id} is not linked, so there is nothing to forget"
-    )
+    NOT_LINKED_TO_ANY = Message("not_linked_to_any", "{kind:word} {id} has no link to remove")
     ADOPTION_NOT_A_PERSONS = Message(
         "adoption_not_a_persons",
-        "no person linked {kind:word} {id}, so there is nothing to take back",
+        "there is no adoption of {kind:word} {id} to undo",
         article="KB-WORK-002",
     )
     SENT_SINCE_ADOPTION = Message(
         "sent_since_adoption",
-        "something was sent to {kind:noun} #{tracker_id} since it was adopted, so that is not taken back: put it right "
-        "on the tracker, then have the link forgotten (`deskbridge forget-link`)",
+        (
+            "deskbridge has sent data to {kind:noun} #{tracker_id} since the adoption, so it cannot be "
+            "undone: correct it in Redmine, then remove the link (`deskbridge ticket forget`)"
+        ),
         article="KB-WORK-002",
     )
     ADOPTION_IN_USE = Message(
-        "adoption_in_use", "a worker is at ticket {ticket_id}; try again in a moment", article="KB-WORK-002"
+        "adoption_in_use",
+        "a worker is processing ticket {ticket_id}: try again in a moment",
+        article="KB-WORK-002",
     )
     OLDER_THAN_SENT = Message(
         "older_than_sent",
-        "{kind:noun} #{number} was created before anything was sent for {kind:word} {id}: say that it is this one all "
-        "the same, or choose another",
+        (
+            "{kind:noun} #{number} was created before deskbridge sent anything for {kind:word} {id}: confirm "
+            "that it is the right one, or choose another"
+        ),
         article="KB-WORK-002",
     )
     LINK_IN_FLIGHT = Message(
         "link_in_flight",
-        "{kind:word} {id} is under way ({state:word}), and what is under way is not forgotten; try again once it has "
-        "ended (see `deskbridge trace`)",
+        (
+            "{kind:word} {id} is being processed ({state:word}), so its link cannot be removed now: try "
+            "again later (see `deskbridge ticket history`)"
+        ),
         article="KB-WORK-002",
     )
     LINK_FOR_A_PERSON = Message(
         "link_for_a_person",
-        "{kind:word} {id} waits for a person; decide on it with `deskbridge resolve` (see `deskbridge held`)",
+        "{kind:word} {id} is on hold: resolve it with `deskbridge hold resolve` (see `deskbridge hold list`)",
         article="KB-WORK-002",
     )
     TIME_ENTRY_UNKNOWN = Message(
         "time_entry_unknown",
-        "ticket task {task_id} has no time entry (see `deskbridge misattributed`)",
+        "ticket task {task_id} has no time entry (see `deskbridge author list`)",
         article="KB-WORK-005",
     )
     LOGGING_EVENT_PRUNED = Message(
         "logging_event_pruned",
-        "the event that logged ticket task {task_id} is past its retention: correct it on the tracker",
+        "the event that logged ticket task {task_id} was pruned: correct the time entry in Redmine",
         article="KB-WORK-005",
     )
-    HOURS_OF_NOBODY = Message(
-        "hours_of_nobody", "the ticket task names nobody whose hours these are", article="KB-WORK-005"
-    )
+    HOURS_OF_NOBODY = Message("hours_of_nobody", "the ticket task names no technician", article="KB-WORK-005")
     HOURS_OF_SOMEBODY_UNKNOWN = Message(
         "hours_of_somebody_unknown",
-        "the hours are those of helpdesk user {helpdesk_user_id}, who is nobody on the tracker yet: say "
-        "who they are (`deskbridge map-user`), then try again",
+        (
+            "GLPI user {helpdesk_user_id} did the work, but has no Redmine user: map the user (`deskbridge "
+            "user map`), then try again"
+        ),
         article="KB-WORK-005",
     )
     AUTHOR_REFUSED = Message(
         "author_refused",
-        "the tracker refused {login} ({problem}); only a member of the issue's project can have hours there",
+        (
+            "Redmine rejected {login} ({problem}): only members of the issue's project can have time entries "
+            "there"
+        ),
         article="KB-WORK-005",
     )
     AUTHOR_IGNORED = Message(
         "author_ignored",
-        "the tracker did not give time entry #{time_entry_id} to {login}",
+        "Redmine did not assign time entry #{time_entry_id} to {login}",
         article="KB-WORK-005",
     )
     DATA_STILL_NEEDED = Message(
         "data_still_needed",
-        "what names this person is not done yet in {tickets} of the tickets ({examples}): wait until "
-        "`deskbridge events --state pending` and `deskbridge held` show them no more, then forget",
+        (
+            "deskbridge still needs this person's data, because tickets have pending events ({tickets}: "
+            "{examples}): wait until `deskbridge event list --state pending` and `deskbridge hold list` no longer "
+            "list them"
+        ),
         article="KB-COMMAND-004",
     )
     RESTORED_IN_FUTURE = Message(
-        "restored_in_future", "--since {since} lies in the future: name when the backup was made"
+        "restored_in_future", "--since {since} is in the future: enter the time of the backup"
     )
 
     # events that are sent or asked for
     EVENT_NOT_VALID = Message("event_not_valid", "{faults:; }", article="KB-HELPDESK-005")
-    EVENT_FILE_NOT_TEXT = Message("event_file_not_text", "line {line}: not UTF-8", article="KB-HELPDESK-005")
+    EVENT_FILE_NOT_TEXT = Message(
+        "event_file_not_text", "line {line} is not valid UTF-8", article="KB-HELPDESK-005"
+    )
     EVENTS_NOT_SENT = Message(
         "events_not_sent", "nothing was sent:\n{faults:\n}[\n… and {more} more]", article="KB-HELPDESK-005"
     )
     EVENTS_SENT_IN_PART = Message(
         "events_sent_in_part",
         Plural(
-            "{problem} ({count} event was taken before it)",
-            "{problem} ({count} events were taken before it)",
+            "{problem} ({count} event was accepted before that)",
+            "{problem} ({count} events were accepted before that)",
         ),
         article="KB-HELPDESK-005",
     )
     PRODUCER_UNREACHABLE = Message(
         "producer_unreachable",
-        "{url} cannot be reached: is `deskbridge producer` running? ({error})",
+        "cannot reach {url} ({error}): check that `deskbridge producer` is running",
         article="KB-HELPDESK-005",
     )
     PRODUCER_UNLIKE_ONE = Message(
-        "producer_unlike_one", "{url} does not answer as a producer does", article="KB-HELPDESK-005"
+        "producer_unlike_one", "the server at {url} is not a deskbridge producer", article="KB-HELPDESK-005"
     )
     PRODUCER_REFUSED = Message(
         "producer_refused",
-        "the producer refused with {status}: {errors:; }[; try again in {wait} s]",
+        "the producer rejected the request with {status}: {errors:; }[; try again in {wait} s]",
         article="KB-HELPDESK-005",
     )
     HELPDESK_UNANSWERED = Message(
         "helpdesk_unanswered",
-        "the helpdesk's API gave no usable answer: {problem}",
+        "GLPI's API gave no usable answer: {problem}",
         article="KB-HELPDESK-003",
     )
     SAMPLE_NOT_LINKED = Message(
         "sample_not_linked",
-        "entity {entity_id} is not linked, so a sample of it would not be sent: "
-        "`deskbridge link entity {entity_id} TRACKER_PROJECT_ID`",
+        (
+            "entity {entity_id} has no mapping, so a sample would not be sent: run `deskbridge mapping add entity "
+            "{entity_id} REDMINE_PROJECT_ID`"
+        ),
     )
     SAMPLE_WAITS = Message(
         "sample_waits",
-        "the sample is not done after {seconds:g} s: {because}; see `deskbridge doctor`, then remove the sample with "
-        "`deskbridge send --sample --clean-up`",
+        (
+            "the sample is not done after {seconds:g} s: {because}. Run `deskbridge doctor`, then remove the "
+            "sample with `deskbridge event send --sample --clean-up`"
+        ),
         article="KB-WORK-001",
     )
     SAMPLE_UNDER_WAY = Message(
         "sample_under_way",
-        "sample {id} is not removed yet, since whether its {kind:noun} exists is not known; repeat "
-        "`deskbridge send --sample --clean-up` in a minute",
+        (
+            "sample {id} is not removed yet, because deskbridge does not know if its {kind:noun} exists; run "
+            "`deskbridge event send --sample --clean-up` again in a minute"
+        ),
         article="KB-WORK-001",
     )
     SAMPLE_AT_WORK = Message(
         "sample_at_work",
-        "sample {id} is not removed yet, since a worker or another command works on it; repeat "
-        "`deskbridge send --sample --clean-up` in a minute",
+        (
+            "sample {id} is not removed yet, because a worker or another command is processing it; run "
+            "`deskbridge event send --sample --clean-up` again in a minute"
+        ),
         article="KB-WORK-001",
     )
     SAMPLE_UNMARKED = Message(
         "sample_unmarked",
-        "issue #{issue_id} of sample {id} is not deleted, since neither its subject nor its description says "
-        "“{mark}”; look at it, delete it on the tracker, then repeat `deskbridge send --sample --clean-up`",
+        (
+            "issue #{issue_id} of sample {id} is not deleted, because its subject and description lack "
+            "“{mark}”. Check it, delete it in Redmine, then run `deskbridge event send --sample --clean-up` again"
+        ),
     )
     SAMPLE_IN_USE = Message(
         "sample_in_use",
-        "issue #{issue_id} of sample {id} is not deleted, since there is time of other people on it, or an issue below "
-        "it; move that away, then repeat `deskbridge send --sample --clean-up`",
+        (
+            "issue #{issue_id} of sample {id} is not deleted, because it has other users' time or a subtask. "
+            "Move that to another issue, then run `deskbridge event send --sample --clean-up` again"
+        ),
     )
 
 

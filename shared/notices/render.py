@@ -1,4 +1,4 @@
-"""Says what a code means, in English or the language of whoever reads it.
+"""Renders notices as sentences, in English or the language of the reader.
 
 Nothing that is stored, compared or counted may depend on what comes out.
 """
@@ -20,12 +20,14 @@ from shared.notices import (  # noqa: F401 (a stored code may be any of theirs)
     hints,
     invalid,
     limits,
+    notifications,
     reasons,
     refusals,
     steps,
     templates,
 )
 from shared.notices.language import counted, said
+from shared.notices.naming import named
 from shared.notices.notice import CODES, Notice, Plural, Sentence, to_json
 from shared.notices.template import PLACEHOLDER, fill
 
@@ -60,7 +62,7 @@ def _gaps(template: Sentence) -> str:
 
 def _said(template: Sentence, notice: Notice) -> str | None:
     try:
-        return fill(_translated(template, notice), notice.params, sentence)
+        return fill(_translated(template, notice), named(notice.params), sentence)
     except (LookupError, TypeError, ValueError):  # parameters of another version
         return None
 

@@ -23,7 +23,7 @@ class What(Code):
     )
     WAITED_FOR_CALL = Message(
         "waited_for_call",
-        "Waited {seconds:.1f} s for one of {count} calls at once: {because}",
+        "Waited {seconds:.1f} s, because the worker already made {count} calls at once: {because}",
         article="KB-TRACKER-008",
     )
 
@@ -33,103 +33,117 @@ class What(Code):
     )
     GOES_WITHOUT = Message(
         "goes_without",
-        "Event {event_id} goes without {facts:, }: the helpdesk did not send it",
+        "Event {event_id} is processed without {facts:, }, because GLPI did not send it",
         why="{because}",
     )
     PERSON_REPLAYS = Message(
-        "person_replays", "A person replayed events of this ticket", why="[{command}][{which}]"
+        "person_replays", "An operator replayed events of this ticket", why="[{command}][{which}]"
     )
     REPLAYED_FOR_LINK = Message(
         "replayed_for_link",
-        "What had been skipped is replayed",
-        why="{link} was linked to tracker project {tracker_project_id}",
+        "Skipped events are replayed",
+        why="{link} was mapped to Redmine project {tracker_project_id}",
     )
     STATUS_MAP_CHANGED = Message(
         "status_map_changed",
-        "The status is given again",
-        why="it was given by another status_map, or by none",
+        "Status re-sent",
+        why="the previous status_map mapped it differently, or not at all",
     )
     TICKET_IS_BACK = Message(
-        "ticket_is_back", "What had been skipped is looked at again", why="the ticket was restored in GLPI"
+        "ticket_is_back", "Skipped events are processed again", why="the ticket was restored in GLPI"
     )
 
     # on whose behalf
     SENT_AS_ADMINISTRATOR = Message(
-        "sent_as_administrator", "Sent as the administrator", why="{match}", article="KB-SETUP-006"
+        "sent_as_administrator", "Sent as the API user", why="{match}", article="KB-SETUP-006"
     )
     PERSON_NOT_ACTIVE = Message(
         "person_not_active",
-        "{login} is no active user of the tracker; asked as the administrator",
-        why="{because}. Unlock {login} on the tracker, or say who it is with `deskbridge map-user`.",
+        "{login} is not an active Redmine user; sent as the API user",
+        why=(
+            "{because}. Unlock {login} in Redmine, or map the GLPI user to another Redmine user with "
+            "`deskbridge user map`"
+        ),
         article="KB-SETUP-006",
     )
     PERSON_DELETED = Message(
         "person_deleted",
-        "{login} was deleted on the tracker; asked as the administrator",
-        why="{because}. Say who it is with `deskbridge map-user`.",
+        "{login} was deleted in Redmine; sent as the API user",
+        why="{because}. Map the GLPI user to another Redmine user with `deskbridge user map`",
         article="KB-SETUP-006",
     )
     REFUSED_TO_ANYBODY = Message(
         "refused_to_anybody",
-        "The tracker refused it to {login} and to the administrator alike",
-        why="{because}. The rights of {login} are not the cause.",
+        "Redmine rejected it for {login} and for the API user",
+        why="{because}. The rights of {login} are not the cause",
         article="KB-WORK-003",
     )
     REFUSED_FOR_CONTENT = Message(
         "refused_for_content",
-        "The tracker refused what was sent as {login}",
-        why="{because}. {login} has the right to create it, so it is not repeated in another name.",
+        "Redmine rejected the request of {login}",
+        why="{because}. {login} has the right to create it, so deskbridge does not repeat it as another user",
         article="KB-WORK-003",
     )
     BOOKED_TO_PERSON = Message(
         "booked_to_person",
-        "Sent as the administrator, to be booked to {login}",
-        why="{because}. {login} may log time in the project, and does not see the issue.",
+        "Sent as the API user, and booked to {login}",
+        why="{because}. {login} may log time in the project, but cannot see the issue",
     )
     REPEATED_AS_ADMINISTRATOR = Message(
         "repeated_as_administrator",
-        "The tracker refused to let {login} do it; repeated as the administrator",
-        why="{because}[. Give {login} a role in tracker project {tracker_project_id} that may do it]"
-        "[. Role {roles} lacks the right *{right}*: allow it (Administration, Roles and permissions)]",
+        "Redmine rejected the request of {login}; repeated as the API user",
+        why=(
+            "{because}[. Give {login} a role with this right in Redmine project {tracker_project_id}][. Role "
+            "{roles} lacks the right *{right}*: allow it (Administration, Roles and permissions)]"
+        ),
         article="KB-WORK-005",
     )
     ISSUE_MOVED = Message(
         "issue_moved",
-        "Issue #{issue_id} is in tracker project {tracker_project_id} now",
-        why="a person moved it; whoever logs time on it is made a member there",
+        "Issue #{issue_id} is now in Redmine project {tracker_project_id}",
+        why=(
+            "someone moved it in Redmine; deskbridge adds technicians who log time on it as members of that "
+            "project"
+        ),
     )
     LOGIN_CHANGED = Message(
-        "login_changed", "{before} is {login} now", why="the tracker did not know the login any more"
+        "login_changed", "{before} now has the login {login}", why="Redmine no longer knew the old login"
     )
     MADE_MEMBER = Message(
         "made_member",
-        "{login} was made a member of tracker project {tracker_project_id}",
-        why="the tracker lets only members work in a private project",
+        "{login} became a member of Redmine project {tracker_project_id}",
+        why="only members can work in a private project",
     )
     NOT_MADE_MEMBER = Message(
-        "not_made_member", "{login} could not be made a member", why="{because}", article="KB-HINT-008"
+        "not_made_member",
+        "deskbridge could not add {login} as a member",
+        why="{because}",
+        article="KB-HINT-008",
     )
     MEMBERSHIP_UNCLEAR = Message(
         "membership_unclear",
-        "Whether {login} was made a member is not known",
+        "deskbridge does not know if {login} became a member",
         why="{because}",
         article="KB-HINT-008",
     )
     MEMBERSHIP_WITHHELD = Message(
         "membership_withheld",
-        "{login} was not made a member",
-        why="only people whom somebody has confirmed are made members (membership_for): `deskbridge users --confirm`",
+        "{login} did not become a member",
+        why=(
+            "only users with a confirmed match become members (membership_for): run `deskbridge user list "
+            "--confirm`"
+        ),
         article="KB-SETUP-003",
     )
     TEMPLATE_ROLES_REFUSED = Message(
         "template_roles_refused",
-        "The membership template's roles were left out; the standard body is sent",
-        why="neither default_role_id nor template_role_ids has {roles}",
+        "deskbridge left out the membership template's roles and sent the standard body",
+        why="{roles} is not in default_role_id or template_role_ids",
         article="KB-SETUP-003",
     )
     AUTHOR_DIFFERS = Message(
         "author_differs",
-        "The {kind:noun} belongs to somebody else than was meant",
+        "The {kind:noun} has another author than intended",
         why="[{because}]",
         article="KB-WORK-005",
     )
@@ -137,7 +151,7 @@ class What(Code):
     # bodies
     TEMPLATE_FAILED = Message(
         "template_failed",
-        "Template for {operation} failed; the standard body is sent",
+        "Template for {operation} failed; deskbridge sent the standard body",
         why="{template}: {because}",
         article="KB-TEMPLATE-001",
     )
@@ -148,8 +162,8 @@ class What(Code):
     # issues, time entries, statuses
     ISSUE_CREATED = Message(
         "issue_created",
-        "Issue #{issue_id} created in tracker project {tracker_project_id}",
-        why="first finished ticket task of a ticket linked by {link}; {match}",
+        "Issue #{issue_id} created in Redmine project {tracker_project_id}",
+        why="first finished task of a ticket with the mapping {link}; {match}",
     )
     HOURS_LOGGED = Message(
         "hours_logged",
@@ -158,7 +172,7 @@ class What(Code):
     )
     STATUS_GIVEN = Message(
         "status_given",
-        "Issue #{issue_id} set to tracker status {tracker_status_id}",
+        "Issue #{issue_id} set to Redmine status {tracker_status_id}",
         why="the ticket's newest status is {status} (event {event_id})",
     )
     UPDATE_GIVEN = Message(
@@ -171,18 +185,18 @@ class What(Code):
     )
     FIELDS_GIVEN = Message(
         "fields_given",
-        "Issue #{issue_id} was given {fields} as the administrator",
-        why="the tracker had not taken them when the issue was created",
+        "deskbridge set {fields} of issue #{issue_id} as the API user",
+        why="Redmine did not accept these values when the issue was created",
     )
     FIELDS_KEPT = Message(
         "fields_kept",
-        "Issue #{issue_id} has other values of {fields} than were sent",
-        why="the tracker took them from nobody[: {because}]",
+        "Issue #{issue_id} has other values of {fields} than deskbridge sent",
+        why="Redmine did not accept them from any user[: {because}]",
         article="KB-WORK-007",
     )
     PERHAPS_REFUSED_FOR = Message(
         "perhaps_refused_for",
-        "Why it may have been refused: [{field}: ]{problem}",
+        "Possible cause of the rejection: [{field}: ]{problem}",
         why="{record}",
         article="KB-WORK-003",
     )
@@ -190,59 +204,62 @@ class What(Code):
     # in doubt
     DOUBT_BEGAN = Message(
         "doubt_began",
-        "In doubt whether the {kind:noun} was created",
-        why="{because}. The tracker is asked after {settling:g} s.",
+        "In doubt: deskbridge does not know if the {kind:noun} was created",
+        why="{because}. deskbridge looks in Redmine after {settling:g} s",
         article="KB-WORK-001",
     )
     DOUBT_HELD = Message(
         "doubt_held",
-        "In doubt whether the {kind:noun} was created",
-        why="{because}. The policy is hold: a person decides (`deskbridge held`).",
+        "In doubt: deskbridge does not know if the {kind:noun} was created",
+        why="{because}. in_doubt_policy is hold, so it needs your decision (`deskbridge hold list`)",
         article="KB-WORK-002",
     )
     CREATION_FOUND = Message(
         "creation_found",
         "The {kind:noun} had been created: #{tracker_id}",
-        why="the tracker was asked and has one with the same text, author and time that nothing else is linked to",
+        why=(
+            "deskbridge found it in Redmine with the same text, author and time, and nothing else is linked "
+            "to it"
+        ),
     )
     CREATION_ABSENT = Message(
         "creation_absent",
-        "The {kind:noun} was not created after all",
-        why="the tracker was asked and does not have it",
+        "The {kind:noun} had not been created",
+        why="deskbridge looked in Redmine and did not find it",
     )
     FOR_PERSON_TO_SAY = Message(
         "for_person_to_say",
-        "Whether the {kind:noun} was created is for a person to say",
+        "Needs your decision: was the {kind:noun} created?",
         why="{because}",
         article="KB-WORK-002",
     )
     LATE_AND_EXCHANGED = Message(
         "late_and_exchanged",
-        "{kind:noun} #{tracker_id} came late",
-        why="it was taken for another's that is just the same",
+        "{kind:noun} #{tracker_id} was confirmed late",
+        why="it had been mistaken for an identical one of another ticket",
     )
     LATE_AND_TWICE = Message(
         "late_and_twice",
-        "{kind:noun} #{tracker_id} came late: possibly created twice",
-        why="`deskbridge held`",
+        "{kind:noun} #{tracker_id} was confirmed late: possibly created twice",
+        why="run `deskbridge hold list`",
         article="KB-WORK-002",
     )
     OWNER_ANSWERED = Message(
         "owner_answered",
-        "The {kind:noun} #{tracker_id} belongs to {kind} {key}",
-        why="its own answer from the tracker came in; what was adopted is settled again",
+        "The {kind:noun} #{tracker_id} belongs to {kind:word} {key}",
+        why="Redmine's own answer for it arrived, so the adoption is resolved again",
     )
     ISSUE_WENT_AWAY = Message(
         "issue_went_away",
-        "Issue #{issue_id} is gone",
-        why="it was deleted on the tracker; a person decides: `deskbridge held`",
+        "Issue #{issue_id} was deleted in Redmine",
+        why="it needs your decision: run `deskbridge hold list`",
         article="KB-WORK-002",
     )
 
     # after a restore
     NOT_THERE_YET = Message(
         "not_there_yet",
-        "The tracker does not have the {kind:noun} yet",
+        "Redmine does not have the {kind:noun} yet",
         why=AFTER_RESTORE,
         article="KB-WORK-004",
     )
@@ -251,35 +268,37 @@ class What(Code):
     )
     PERHAPS_CREATED_BEFORE = Message(
         "perhaps_created_before",
-        "Whether the {kind:noun} was created before is for a person to say: #{candidates:, #}",
+        "Needs your decision: was the {kind:noun} already created as #{candidates:, #}?",
         why=Reason.ALIKE_AFTER_RESTORE.text,
         article="KB-WORK-004",
     )
 
     # a person decided
     PERSON_DECIDES = Message(
-        "person_decides", "A person decided on {kind} {key}: {verdict}", why="it had waited because: {before}"
+        "person_decides",
+        "An operator resolved {kind:word} {key}: {verdict}",
+        why="it was on hold because: {before}",
     )
     ADOPTION_TAKEN_BACK = Message(
         "adoption_taken_back_by_person",
-        "A person took back that it is {kind:noun} #{tracker_id}",
-        why="nothing had been sent to it; it waits for a decision again",
+        "An operator undid the adoption of {kind:noun} #{tracker_id}",
+        why="nothing had been sent to it, so it needs a decision again",
     )
     LINK_FORGOTTEN = Message(
         "person_forgets_link",
-        "A person had deskbridge forget the link to {kind:noun} #{tracker_id}",
-        why="the {kind:noun} stays on the tracker; the next event creates another one",
+        "An operator removed the link to {kind:noun} #{tracker_id}",
+        why="the {kind:noun} stays in Redmine, and the next event creates a new one",
     )
     ENTRY_GIVEN_TO = Message(
         "entry_given_to",
-        "Time entry #{time_entry_id} was given to {login}",
-        why="a person corrected its author",
+        "Time entry #{time_entry_id} was assigned to {login}",
+        why="an operator corrected its author",
     )
-    TIME_FOR_PERSON = Message("time_for_person", "Its time is for a person to decide on", why="{because}")
+    TIME_FOR_PERSON = Message("time_for_person", "Its time needs your decision", why="{because}")
     TIME_AGAIN = Message("time_again", "Its time is logged again", why="{because}")
     TIME_AGAIN_LATER = Message(
         "time_again_later",
-        "Its time is logged again once the helpdesk sends the ticket task again: its event was pruned",
+        "Its time will be logged when GLPI sends the ticket task again, because its event was pruned",
         why="{because}",
     )
 
@@ -288,24 +307,29 @@ class Arrival(Code):
     """That an event came in, as the trace tells it from the journal."""
 
     TICKET_CAME_IN = Message(
-        "ticket_came_in", "Event {event_id} came in: ticket {verb}, ticket status {status}[ ({lateness})]"
+        "ticket_came_in",
+        "Event {event_id} arrived: ticket {verb:word}, ticket status {status}[ ({lateness})]",
     )
     DONE_TASK_CAME_IN = Message(
         "done_task_came_in",
-        "Event {event_id} came in: ticket task {task_id} {verb}, Done, {hours:.4g} h, "
-        "ticket status {status}[ ({lateness})]",
+        (
+            "Event {event_id} arrived: ticket task {task_id} {verb:word}, Done, {hours:.4g} h, ticket status "
+            "{status}[ ({lateness})]"
+        ),
     )
     OPEN_TASK_CAME_IN = Message(
         "open_task_came_in",
-        "Event {event_id} came in: ticket task {task_id} {verb}, not Done (state {state}), {hours:.4g} h, "
-        "ticket status {status}[ ({lateness})]",
+        (
+            "Event {event_id} arrived: ticket task {task_id} {verb:word}, not Done (state {state}), {hours:.4g} "
+            "h, ticket status {status}[ ({lateness})]"
+        ),
     )
     DELETION_CAME_IN = Message(
-        "deletion_came_in", "Event {event_id} came in: ticket[ task {task_id}] {verb}[ ({lateness})]"
+        "deletion_came_in", "Event {event_id} arrived: ticket[ task {task_id}] {verb:word}[ ({lateness})]"
     )
     FROM_THE_FUTURE = Message(
         "from_the_future",
-        "its time lay in the future and was set back: the helpdesk's clock is wrong",
+        "its time was in the future and was corrected: GLPI's clock is wrong",
         article="KB-SERVICE-007",
     )
     CAME_LATE = Message("came_late", "it happened at {occurred_at} UTC")
@@ -315,18 +339,20 @@ class Actor(Code):
     """On whose behalf a call was made."""
 
     AS_PERSON = Message("as_person", "as {login}")
-    AS_ADMINISTRATOR = Message("as_administrator", "as the administrator")
+    AS_ADMINISTRATOR = Message("as_administrator", "as the API user")
 
 
 class Which(Code):
     """What a person replayed, or what was linked: within a step or a change."""
 
-    EVENTS_NAMED = Message("events_named", "`deskbridge replay {events: }`[ and {more} more]")
-    EVENTS_OF_STATE = Message("events_of_state", "`deskbridge replay --state {state}`")
-    EVENTS_OF_CODE = Message("events_of_code", "`deskbridge replay --state {state} --code {code}`")
+    EVENTS_NAMED = Message("events_named", "`deskbridge event replay {events: }`[ and {more} more]")
+    EVENTS_OF_STATE = Message("events_of_state", "`deskbridge event replay --state {state}`")
+    EVENTS_OF_CODE = Message("events_of_code", "`deskbridge event replay --state {state} --code {code}`")
     EVENTS_MATCHING = Message(
         "events_matching",
-        "every {state:word} event that matches[, {kind}][, ticket {ticket_id}][, {code}][, {cause}]"
-        "[, of {person}][, in {place}][, since {since}][, until {until}][, up to event {upto}]",
+        (
+            "every {state:word} event that matches[, {kind}][, ticket {ticket_id}][, {code}][, {cause}][, of "
+            "{person}][, in {place}][, since {since}][, until {until}][, up to event {upto}]"
+        ),
     )
     LINK_OF = Message("link_of", "{kind:word} {id}")

@@ -9,53 +9,49 @@ class TemplateProblem(Code, article="KB-TEMPLATE-001"):
     """What is wrong with a template, or does not fit what it is rendered from; never holds text of a ticket."""
 
     # the template as a whole
-    TEMPLATE_NO_TEXT = Message("template_no_text", "a template is a text")
+    TEMPLATE_NO_TEXT = Message("template_no_text", "a template must be a text")
     TEMPLATE_TOO_LARGE = Message("template_too_large", "the template is larger than {most} KiB")
-    TOP_KEY_MISSING = Message("top_key_missing", 'the template must be an object with "{name}" in it')
+    TOP_KEY_MISSING = Message("top_key_missing", 'the template must be an object that contains "{name}"')
     TOP_KEY_NO_OBJECT = Message("top_key_no_object", '"{name}" must be an object')
     NOT_COMPILED_AT_ALL = Message("not_compiled_at_all", "the template could not be compiled ({error})")
     NOT_RENDERED_AT_ALL = Message("not_rendered_at_all", "the template could not be rendered ({error})")
 
     # its JSON
     JSON_SYNTAX_WRONG = Message("json_syntax_wrong", "not JSON: expected {wanted}")
-    TAG_NOT_QUOTED = Message(
-        "tag_not_quoted", "a tag stands outside a text: put quotes around it, as in {example}"
-    )
-    TAG_OUTSIDE_TEXT = Message(
-        "tag_outside_text", "a tag stands outside a text: only values in quotes hold tags"
-    )
+    TAG_NOT_QUOTED = Message("tag_not_quoted", "put quotes around this tag, as in {example}")
+    TAG_OUTSIDE_TEXT = Message("tag_outside_text", "a tag is only allowed in a quoted value")
     TEXT_ENDS_IN_TAG = Message(
-        "text_ends_in_tag", "the text ends inside a tag: within a tag, write texts in single quotes"
+        "text_ends_in_tag", "the text ends inside a tag: use single quotes for texts in a tag"
     )
     TEXT_NOT_CLOSED = Message("text_not_closed", "this text is not closed")
-    TAG_IN_NAME = Message("tag_in_name", "a tag cannot stand in a name, only in a value")
-    CONTROL_IN_NAME = Message("control_in_name", "a control character cannot stand in a name")
+    TAG_IN_NAME = Message("tag_in_name", "a tag is only allowed in a value, not in a name")
+    CONTROL_IN_NAME = Message("control_in_name", "a name must not contain control characters")
     CONTROL_IN_TEXT = Message(
-        "control_in_text", "a line break or control character in a text: write \\n, \\t, …"
+        "control_in_text", "the text contains a line break or control character: write \\n, \\t, …"
     )
-    NAME_STANDS_TWICE = Message("name_stands_twice", "this name stands twice in the same object")
+    NAME_STANDS_TWICE = Message("name_stands_twice", "this name occurs twice in the same object")
     NESTED_DEEPER = Message("nested_deeper", "nested more than {most} levels deep")
     NUMBER_BEYOND_RANGE = Message("number_beyond_range", "this number is out of range")
     WORD_NOT_JSON = Message("word_not_json", "{word} is not JSON")
-    HALF_A_CHARACTER = Message("half_a_character", "this text holds half a character (a lone surrogate)")
+    HALF_A_CHARACTER = Message("half_a_character", "this text contains half a character (a lone surrogate)")
     BRACES_NOT_ESCAPED = Message(
-        "braces_not_escaped", "for a literal {braces} write two backslashes before it, as in {example}"
+        "braces_not_escaped", "to write {braces} literally, put two backslashes before it, as in {example}"
     )
-    ESCAPE_NOT_KNOWN = Message(
-        "escape_not_known", "not JSON: no such escape; a backslash itself is written \\\\"
-    )
+    ESCAPE_NOT_KNOWN = Message("escape_not_known", "not JSON: unknown escape; write \\\\ for a backslash")
     HEX_DIGITS_NEEDED = Message("hex_digits_needed", "not JSON: \\u needs four hexadecimal digits")
 
     # its tags
-    TAG_NOT_CLOSED = Message("tag_not_closed", "this tag is not closed: {end} is missing")
+    TAG_NOT_CLOSED = Message("tag_not_closed", "this tag is not closed: add {end}")
     TAG_SYNTAX_WRONG = Message("tag_syntax_wrong", "expected {wanted}")
     TAG_IS_EMPTY = Message("tag_is_empty", "this tag is empty")
     TAG_WITHIN_TAG = Message("tag_within_tag", "a tag inside a tag: close the first one with {end}")
-    TRIPLE_NOT_CLOSED = Message("triple_not_closed", "a tag that opens with {start} closes with {end}")
-    TRIPLE_BEFORE_SIGN = Message("triple_before_sign", "{braces} cannot stand before {sign}: write {example}")
+    TRIPLE_NOT_CLOSED = Message("triple_not_closed", "close a tag that starts with {start} with {end}")
+    TRIPLE_BEFORE_SIGN = Message(
+        "triple_before_sign", "{braces} is not allowed before {sign}: write {example}"
+    )
     FOUR_BRACES = Message(
         "four_braces",
-        "four braces have no meaning: a literal {braces} is written {example} (in JSON {in_json})",
+        "four braces are not allowed: write {example} for a literal {braces} (in JSON {in_json})",
     )
     COMMENT_NOT_CLOSED = Message(
         "comment_not_closed", "this comment is not closed: it starts with {start} and ends with {end}"
@@ -64,42 +60,43 @@ class TemplateProblem(Code, article="KB-TEMPLATE-001"):
     FILTERS_TOO_MANY = Message("filters_too_many", "more than {most} filters in one tag")
     BLOCKS_TOO_DEEP = Message("blocks_too_deep", "blocks nested more than {most} deep")
     PARENTHESES_TOO_DEEP = Message("parentheses_too_deep", "parentheses nested more than {most} deep")
-    BLOCK_NOT_CLOSED = Message("block_not_closed", "{start} is not closed: {end} is missing")
+    BLOCK_NOT_CLOSED = Message("block_not_closed", "{start} is not closed: add {end}")
     BLOCK_NOT_OPENED = Message("block_not_opened", "this closes a block that was not opened")
-    BLOCK_NOT_KNOWN = Message("block_not_known", "there is no such block; there are #if, #unless and #each")
-    ELSE_OUTSIDE_BLOCK = Message("else_outside_block", "{tag} stands outside a block")
-    ELSE_STANDS_TWICE = Message("else_stands_twice", "a second {tag} in the same block")
+    BLOCK_NOT_KNOWN = Message("block_not_known", "unknown block (valid: #if, #unless and #each)")
+    ELSE_OUTSIDE_BLOCK = Message("else_outside_block", "{tag} is outside a block")
+    ELSE_STANDS_TWICE = Message("else_stands_twice", "a block can contain only one {tag}")
     ELSE_IF_WRITTEN = Message(
-        "else_if_written", "instead of {written}, put an {inner} between {start} and {end}"
+        "else_if_written", "{written} is not allowed: put an {inner} between {start} and {end}"
     )
 
     # what other languages have
-    NO_PARTIALS_HERE = Message("no_partials_here", "partials are not part of the language")
-    NOTHING_IS_ESCAPED = Message("nothing_is_escaped", "nothing is escaped here: write {example} without &")
+    NO_PARTIALS_HERE = Message("no_partials_here", "partials are not supported")
+    NOTHING_IS_ESCAPED = Message("nothing_is_escaped", "values are never escaped: write {example} without &")
     NO_INVERSE_HERE = Message("no_inverse_here", "write {one} or {other}")
-    NO_BLANK_CONTROL = Message(
-        "no_blank_control", "the language has no ~: blanks around tags are kept as typed"
-    )
-    NO_OTHER_DELIMITERS = Message("no_other_delimiters", "other delimiters are not part of the language")
-    NO_WITH_HERE = Message("no_with_here", "#with is not part of the language: write whole paths")
-    NO_LOOKUP_HERE = Message("no_lookup_here", "lookup is not part of the language: write a path")
+    NO_BLANK_CONTROL = Message("no_blank_control", "~ is not supported: spaces around tags stay as typed")
+    NO_OTHER_DELIMITERS = Message("no_other_delimiters", "other delimiters are not supported")
+    NO_WITH_HERE = Message("no_with_here", "#with is not supported: write full paths")
+    NO_LOOKUP_HERE = Message("no_lookup_here", "lookup is not supported: write a path")
     NO_BRACKETS_HERE = Message(
-        "no_brackets_here", "brackets are not part of the language: write a path such as ticket.title"
+        "no_brackets_here", "brackets are not supported: write a path such as ticket.title"
     )
     NO_PARENT_PATHS = Message(
-        "no_parent_paths", "a path is names joined by single points, as in ticket.title; there is no “..”"
+        "no_parent_paths",
+        "“..” is not supported: write a path of names and single points, as in ticket.title",
     )
-    NO_AT_VARIABLES = Message("no_at_variables", "@ variables are not part of the language")
-    NO_NAMED_ARGUMENTS = Message("no_named_arguments", "arguments have no names here: write truncate: 200")
-    NO_TILDE_HERE = Message("no_tilde_here", "the language has no ~")
-    CHARACTER_MEANS_NOTHING = Message("character_means_nothing", "this character has no meaning inside a tag")
+    NO_AT_VARIABLES = Message("no_at_variables", "@ variables are not supported")
+    NO_NAMED_ARGUMENTS = Message("no_named_arguments", "arguments have no names: write truncate: 200")
+    NO_TILDE_HERE = Message("no_tilde_here", "~ is not supported")
+    CHARACTER_MEANS_NOTHING = Message("character_means_nothing", "this character is not allowed in a tag")
 
     # variables and filters
-    VARIABLE_NOT_KNOWN = Message("variable_not_known", "there is no such variable[; did you mean {nearest}?]")
-    VARIABLE_WITHOUT_PARTS = Message("variable_without_parts", "{name} is {kind} and has no such part")
-    VARIABLE_HOLDS = Message("variable_holds", "{name} holds {what}")
-    THIS_OUTSIDE_EACH = Message("this_outside_each", "there is “this” only inside #each")
-    FILTER_NOT_KNOWN = Message("filter_not_known", "there is no such filter; there are: {filters}")
+    VARIABLE_NOT_KNOWN = Message("variable_not_known", "unknown variable[; did you mean {nearest}?]")
+    VARIABLE_WITHOUT_PARTS = Message(
+        "variable_without_parts", "{name} is {kind} and has no field with this name"
+    )
+    VARIABLE_HOLDS = Message("variable_holds", "{name} is {what}")
+    THIS_OUTSIDE_EACH = Message("this_outside_each", "“this” is only allowed inside #each")
+    FILTER_NOT_KNOWN = Message("filter_not_known", "unknown filter (valid: {filters})")
     FILTER_NEEDS_VALUE = Message("filter_needs_value", "{name} needs a value: {example}")
     FILTER_FAILS = Message("filter_fails", "{name}: {problem}")
     NO_ARGUMENTS_TAKEN = Message(
@@ -116,55 +113,53 @@ class TemplateProblem(Code, article="KB-TEMPLATE-001"):
             "{name} was given {count} arguments; it takes: {takes}",
         ),
     )
-    TEXT_IS_NEEDED = Message("text_is_needed", "a text is needed, not {got}")
-    NUMBER_IS_NEEDED = Message("number_is_needed", "a number is needed, not {got}")
-    LIST_IS_NEEDED = Message("list_is_needed", "a list is needed, not {got}")
-    TEXT_OR_NUMBER_NEEDED = Message("text_or_number_needed", "a text or a number is needed, not {got}")
-    TEXT_IS_NO_NUMBER = Message("text_is_no_number", "a number is needed, and this text is none")
-    TEXT_IS_NO_TRUTH = Message("text_is_no_truth", "the texts are true, yes, on, 1 and false, no, off, 0")
-    NUMBERS_ARE_COMPARED = Message("numbers_are_compared", "numbers are compared")
+    TEXT_IS_NEEDED = Message("text_is_needed", "must be a text, not {got}")
+    NUMBER_IS_NEEDED = Message("number_is_needed", "must be a number, not {got}")
+    LIST_IS_NEEDED = Message("list_is_needed", "must be a list, not {got}")
+    TEXT_OR_NUMBER_NEEDED = Message("text_or_number_needed", "must be a text or a number, not {got}")
+    TEXT_IS_NO_NUMBER = Message("text_is_no_number", "must be a number, and this text is not one")
+    TEXT_IS_NO_TRUTH = Message("text_is_no_truth", "must be one of true, yes, on, 1, false, no, off, 0")
+    NUMBERS_ARE_COMPARED = Message("numbers_are_compared", "both sides must be numbers")
     LENGTH_BELOW_ZERO = Message("length_below_zero", "the length must be 0 or more")
-    SOUGHT_TEXT_EMPTY = Message("sought_text_empty", "the text to look for is empty")
+    SOUGHT_TEXT_EMPTY = Message("sought_text_empty", "the text to search for is empty")
     SEPARATOR_IS_EMPTY = Message("separator_is_empty", "the separator is empty")
-    DIGITS_OUT_OF_RANGE = Message("digits_out_of_range", "the digits must be 0 to 10")
-    ROUNDED_TOO_LARGE = Message("rounded_too_large", "this number is too large to be rounded")
-    WORD_NOT_OFFERED = Message("word_not_offered", "one of {words} is needed")
-    DATE_IS_NEEDED = Message("date_is_needed", "a date is needed, such as 2026-11-21 or 2026-11-21T09:30:00Z")
+    DIGITS_OUT_OF_RANGE = Message("digits_out_of_range", "the number of digits must be 0 to 10")
+    ROUNDED_TOO_LARGE = Message("rounded_too_large", "this number is too large to round")
+    WORD_NOT_OFFERED = Message("word_not_offered", "must be one of {words}")
+    DATE_IS_NEEDED = Message("date_is_needed", "must be a date such as 2026-11-21 or 2026-11-21T09:30:00Z")
     DATE_BEYOND_RANGE = Message("date_beyond_range", "this date is out of range")
-    DATE_FORMAT_WRONG = Message("date_format_wrong", "a date format is made of {letters: }, as in {example}")
-    TIME_ZONE_UNKNOWN = Message(
-        "time_zone_unknown", "there is no such time zone; they are written as in Europe/Paris"
-    )
+    DATE_FORMAT_WRONG = Message("date_format_wrong", "a date format consists of {letters: }, as in {example}")
+    TIME_ZONE_UNKNOWN = Message("time_zone_unknown", "unknown time zone; use a name such as Europe/Paris")
 
     # what it is rendered from, and what comes out
-    TEXT_TOO_LARGE = Message("text_too_large", "a text of more than 1 MiB")
-    DATA_TOO_DEEP = Message("data_too_deep", "data nested more than {most} levels deep")
-    DATA_NOT_PLAIN = Message("data_not_plain", "a value that is not plain JSON data")
-    NUMBER_NOT_FINITE = Message("number_not_finite", "a number that is infinite or none at all")
-    INTEGER_TOO_LARGE = Message("integer_too_large", "an integer beyond 64 bits")
+    TEXT_TOO_LARGE = Message("text_too_large", "the text is longer than 1 MiB")
+    DATA_TOO_DEEP = Message("data_too_deep", "the data is nested more than {most} levels deep")
+    DATA_NOT_PLAIN = Message("data_not_plain", "the value cannot be written as JSON")
+    NUMBER_NOT_FINITE = Message("number_not_finite", "the number is infinite or not a number")
+    INTEGER_TOO_LARGE = Message("integer_too_large", "the integer needs more than 64 bits")
     TEXT_WOULD_GROW = Message("text_would_grow", "the text would become longer than 1 MiB")
     RESULT_TOO_LARGE = Message("result_too_large", "the result is larger than 1 MiB")
-    RENDERING_TOO_SLOW = Message("rendering_too_slow", "rendering took longer than {seconds} s")
-    EACH_NEEDS_LIST = Message("each_needs_list", "#each needs a list, not {got}")
-    EACH_TOO_LONG = Message("each_too_long", "#each over more than {most} items")
+    RENDERING_TOO_SLOW = Message("rendering_too_slow", "the template took longer than {seconds} s")
+    EACH_NEEDS_LIST = Message("each_needs_list", "#each requires a list, not {got}")
+    EACH_TOO_LONG = Message("each_too_long", "#each has more than {most} items")
     FIELD_IS_UNFIT = Message("field_is_unfit", "{field} must be {wanted}, not {got}")
     FIELD_TOO_SMALL = Message("field_too_small", "{field} must be {least:g} or more")
     FIELD_TOO_LARGE = Message("field_too_large", "{field} must be {most:g} or less")
     CUSTOM_FIELDS_UNFIT = Message(
         "custom_fields_unfit", "custom_fields must be a list of objects with id and value"
     )
-    ISSUE_IS_ANOTHER = Message("issue_is_another", "issue_id is another issue than the ticket's")
-    PERSON_IS_ANOTHER = Message("person_is_another", "user_id is not the person that this membership is for")
-    PROJECT_IS_ANOTHER = Message("project_is_another", "project_id is another project than the issue's")
+    ISSUE_IS_ANOTHER = Message("issue_is_another", "issue_id must be the ticket's issue")
+    PERSON_IS_ANOTHER = Message("person_is_another", "user_id must be the user of this membership")
+    PROJECT_IS_ANOTHER = Message("project_is_another", "project_id must be the issue's project")
 
 
 class TemplateWarning(Code, article="KB-TEMPLATE-001"):
     """What a person should know of a payload that a template gave; it is sent all the same."""
 
-    STANDS_BESIDE = Message("stands_beside", "{name} stands beside {top} and is left out")
-    FIELD_NOT_SENT = Message("field_not_sent", "{field} is missing; the tracker needs it")
-    FIELD_WAS_CUT = Message("field_was_cut", "{field} was cut to {most} characters")
-    PROJECT_NOT_LINKED = Message("project_not_linked", "issue.project_id is another project than the link's")
+    STANDS_BESIDE = Message("stands_beside", "{name} is outside {top}, so it is not sent")
+    FIELD_NOT_SENT = Message("field_not_sent", "{field} is missing, and Redmine requires it")
+    FIELD_WAS_CUT = Message("field_was_cut", "{field} was shortened to {most} characters")
+    PROJECT_NOT_LINKED = Message("project_not_linked", "issue.project_id differs from the mapped project")
     VALUE_IS_ABSENT = Message("value_is_absent", "{name} has no value here")
 
 
@@ -210,46 +205,55 @@ class TemplateRefusal(Code, article=WRONG_ASKED):
     )
     TEMPLATE_ACTIVATED_MEANWHILE = Message(
         "template_activated_meanwhile",
-        "another template was activated at the same moment; try again",
+        "another template was activated at the same time: try again",
         article="KB-COMMAND-002",
     )
     TEMPLATE_CONFLICT = Message(
         "template_conflict",
-        "template {template_id} is at version {version}, not {based_on}: look at what changed, and edit "
-        "that version",
+        (
+            "template {template_id} is now at version {version}, and you edited version {based_on}: check "
+            "the changes, and edit the new version"
+        ),
         article="KB-COMMAND-002",
     )
     FORM_IS_NO_EVENT = Message(
         "form_is_no_event",
-        "{operation} starts from a form: preview it with the sample or a context of your own",
+        "{operation} starts from a form: preview it with the sample or your own context",
     )
     NOTHING_LINKED_YET = Message(
         "nothing_linked_yet",
-        "nothing is linked yet, so no tracker project is known: `deskbridge link`, or name an event",
+        (
+            "there is no mapping yet, so the Redmine project is not known: add one (`deskbridge mapping add`), or "
+            "specify an event"
+        ),
     )
     EVENT_WITHOUT_TASK = Message(
-        "event_without_task", "event {event_id} is about no ticket task, so no time is logged for it"
+        "event_without_task", "event {event_id} has no ticket task, so no time is logged for it"
     )
     EVENT_OF_DELETION = Message(
-        "event_of_deletion", "event {event_id} is about a deletion, so nothing is sent for it"
+        "event_of_deletion", "event {event_id} is a deletion, so nothing is sent for it"
     )
     EVENT_NOT_LINKED = Message(
-        "event_not_linked", "the ticket of event {event_id} has no project or entity link, so nothing is sent"
+        "event_not_linked", "the ticket of event {event_id} has no mapping, so nothing is sent"
     )
     NO_PROJECT_FOR_DRY_RUN = Message(
         "no_project_for_dry_run",
-        "no tracker project is known for this context: link the project or entity of its ticket, or name one",
+        "the Redmine project is not known: map the project or entity of the ticket, or specify a project",
         article="KB-TEMPLATE-002",
     )
     TEMPORARY_NOT_FILLED = Message(
         "temporary_not_filled",
-        "the dry run needs a temporary {kind:word}, and the tracker requires the custom field {name} of "
-        "it, which deskbridge cannot fill ({format}): give the field a default value on the tracker",
+        (
+            "the dry run needs a temporary {kind:word}, but Redmine requires its custom field {name} "
+            "({format}), which deskbridge cannot fill: set a default value in Redmine"
+        ),
         article="KB-TEMPLATE-002",
     )
     TEMPORARY_REFUSED = Message(
         "temporary_refused",
-        "the dry run needs a temporary {kind:word}, and the tracker refused it: {status}[, {errors:; "
-        "}][; {hints:; }]",
+        (
+            "the dry run needs a temporary {kind:word}, but Redmine rejected it: {status}[, {errors:; }][; "
+            "{hints:; }]"
+        ),
         article="KB-TEMPLATE-002",
     )

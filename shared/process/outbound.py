@@ -98,7 +98,7 @@ DIRECT = Outbound()
 
 
 def _has_authorities() -> bool:
-    """Tell whether this machine has a list of authorities, or SSL_CERT_FILE or SSL_CERT_DIR names one."""
+    """Return whether this machine has a list of authorities, or SSL_CERT_FILE or SSL_CERT_DIR names one."""
     paths = ssl.get_default_verify_paths()
     directory = Path(paths.capath) if paths.capath else None
     return bool(paths.cafile) or (directory is not None and directory.is_dir() and any(directory.iterdir()))

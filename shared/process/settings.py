@@ -56,226 +56,219 @@ class Settings(BaseSettings):
         default=SecretStr("redis://127.0.0.1:6379/0"),
         description=(
             "Locks, pauses, limits, heartbeats, and the queue unless BROKER_URL is set. Run Redis with "
-            "`appendonly yes` and `maxmemory-policy noeviction`. Where Sentinels say which server is the "
-            "master: `redis+sentinel://HOST:26379,HOST:26379/0?master=NAME` (docs/how-to/high-availability.md)"
+            "`appendonly yes` and `maxmemory-policy noeviction`. For Redis Sentinel, use "
+            "`redis+sentinel://HOST:26379,HOST:26379/0?master=NAME` (docs/how-to/high-availability.md)"
         ),
     )
     broker_url: SecretStr | None = Field(
         default=None,
         description=(
-            "Another broker than REDIS_URL: RabbitMQ (`amqp://…`, docs/how-to/high-availability.md), or any that "
-            "Celery supports"
+            "A broker other than REDIS_URL: RabbitMQ (`amqp://…`, docs/how-to/high-availability.md), or "
+            "another one that Celery supports"
         ),
     )
     secret_keys: SecretList = Field(
         default=(),
         description=(
-            "Comma-separated Fernet keys: the first encrypts, all decrypt. Needed by workers and by "
-            "commands that touch the API key; the producer does without, and drops it"
+            "Comma-separated Fernet keys: the first encrypts, all decrypt. Required by workers and by "
+            "commands that use the API key; the producer does not need them and discards them"
         ),
     )
     webhook_secrets: SecretList = Field(
         default=(),
         description=(
-            "Comma-separated signing secrets, `whsec_<base64>`; several while you rotate them. Without "
-            "one the producer refuses to start"
+            "Comma-separated signing secrets, `whsec_<base64>`; use several during a rotation. The producer "
+            "does not start without one"
         ),
     )
     allow_unsigned: bool = Field(
-        default=False, description="Accept unsigned events; only on a loopback address, for a first try"
+        default=False,
+        description="Accept unsigned events; only allowed on a loopback address, for a first try",
     )
     event_limit: float = Field(
         default=200,
         ge=0,
         description=(
-            "Events per second that a producer takes of one signing secret (also one of GLPI's), ten "
-            "seconds' worth at once; one that is larger than 16 KiB counts as several. Beyond, 429 with "
-            "Retry-After. Each producer process counts for itself. 0: no limit"
+            "Events per second that a producer process accepts for one signing secret (also one of GLPI's), "
+            "with bursts of ten seconds' worth. An event larger than 16 KiB counts as several. Above the limit "
+            "the producer answers 429 with Retry-After. 0: no limit"
         ),
     )
     glpi_webhook_secrets: SecretList = Field(
         default=(),
         description=(
-            "Secrets of GLPI's own webhooks as they are typed there, without commas (`deskbridge make-token`); "
-            "each of 16 bytes at least; several while one is rotated. None: their addresses answer 404"
+            "Secrets of GLPI's own webhooks as entered in GLPI, comma-separated (`deskbridge secret token`); at "
+            "least 16 bytes each; use several during a rotation. None: the webhook URLs answer 404"
         ),
     )
     glpi_api_url: str | None = Field(
         default=None,
         description=(
-            "GLPI's own address, such as https://glpi.example.org. Set: workers ask its API for what its "
-            "webhooks leave out, and once a day for what they missed; `deskbridge reconcile` and "
-            "`deskbridge doctor --helpdesk` ask it, too"
+            "GLPI's URL, such as https://glpi.example.org. If set, workers query its API for data that its "
+            "webhooks leave out, and once a day for missed events. `deskbridge reconcile` and "
+            "`deskbridge doctor --helpdesk` query it too"
         ),
     )
     glpi_api_client_id: str | None = Field(
-        default=None, description="An OAuth client of GLPI with the grant *password* and the scope *api*"
+        default=None, description="Id of a GLPI OAuth client with the grant *password* and the scope *api*"
     )
     glpi_api_client_secret: SecretStr | None = Field(default=None, description="That client's secret")
     glpi_api_user: str | None = Field(
-        default=None, description="A GLPI user who may read the tickets, tasks and users of every entity"
+        default=None,
+        description="A GLPI user with read access to the tickets, tasks and users of every entity",
     )
     glpi_api_password: SecretStr | None = Field(default=None, description="That user's password")
     helpdesk_wait: float = Field(
         default=3600,
         ge=0,
         description=(
-            "Seconds that an event waits for a helpdesk that cannot be asked, before it goes without what "
-            "it lacks"
+            "Seconds that an event waits if GLPI's API cannot be reached; after that it is processed without "
+            "the missing data"
         ),
     )
     console_tokens: SecretList = Field(
         default=(),
         description=(
-            "Comma-separated bearer tokens of the console's API that may do everything (`deskbridge "
-            "make-token`); several while you rotate them; each of 16 bytes at least. Beside them are "
-            "those that are kept in the database, with a name and less rights (`deskbridge account "
-            "token`)"
+            "Comma-separated bearer tokens of the console's API with all rights (`deskbridge secret token`); at "
+            "least 16 bytes each; use several during a rotation. Named tokens with fewer rights are in the "
+            "database (`deskbridge account token`)"
         ),
     )
     console_url: str | None = Field(
         default=None,
         description=(
-            "Where browsers reach the console, such as `https://deskbridge.example.org`: for sign-in "
-            "links, and where a proxy changes the Host header"
+            "The console's URL in browsers, such as `https://deskbridge.example.org`: for sign-in "
+            "links, and if a proxy changes the Host header"
         ),
     )
     oidc_issuer: str | None = Field(
         default=None,
         description=(
-            "Address of an OpenID provider that signs people in to the pages (docs/how-to/console-accounts.md), "
-            "exactly as it calls itself; needs the extra `sso`, CONSOLE_URL and SECRET_KEYS"
+            "Issuer URL of an OpenID provider for sign-in to the console (docs/how-to/console-accounts.md), "
+            "exactly as the provider states it; requires the extra `sso`, CONSOLE_URL and SECRET_KEYS"
         ),
     )
-    oidc_client_id: str | None = Field(
-        default=None, description="Client that the provider knows deskbridge by"
-    )
+    oidc_client_id: str | None = Field(default=None, description="deskbridge's client id at the provider")
     oidc_client_secret: SecretStr | None = Field(
         default=None, description="Its secret; none for a public client"
     )
-    oidc_scopes: str = Field(default="openid profile email", description="What the provider is asked for")
+    oidc_scopes: str = Field(default="openid profile email", description="Scopes that deskbridge requests")
     oidc_name_claim: str = Field(
         default="preferred_username",
         description=(
-            "Claim of the ID token that is the account's name. Take one that people cannot change themselves"
+            "Claim of the ID token that contains the account's name. Choose one that users cannot change themselves"
         ),
     )
-    oidc_roles_claim: str = Field(default="groups", description="Claim with somebody's groups")
+    oidc_roles_claim: str = Field(default="groups", description="Claim that contains the user's groups")
     oidc_roles: Annotated[dict[str, Literal["viewer", "operator", "administrator"]], NoDecode] = Field(
         default={},
         description=(
-            "JSON object, group to role (viewer, operator, administrator): the highest counts at each "
-            "sign-in, and whoever has none is refused. Empty: accounts keep their role"
+            "JSON object, group to role (viewer, operator, administrator). Each sign-in gives the highest "
+            "role; users without one are rejected. Empty: accounts keep their role"
         ),
     )
     oidc_makes_accounts: bool = Field(
         default=False,
         description=(
-            "Make an account for whom the provider signs in and who has none: a viewer, unless OIDC_ROLES "
-            "says more"
+            "Create an account for users without one when the provider signs them in: as viewer, unless "
+            "OIDC_ROLES gives another role"
         ),
     )
     trusted_proxies: Annotated[tuple[IPv4Network | IPv6Network, ...], NoDecode] = Field(
         default=(),
         description=(
             "Comma-separated addresses or networks of your own reverse proxies, such as "
-            "`10.0.0.5,fd00:1::/64`: the client's address is taken from their X-Forwarded-For, and they "
-            "may have any number of connections. From anybody else that header means nothing. Name only "
-            "hosts that replace the header or append to it"
+            "`10.0.0.5,fd00:1::/64`. The client's address is read from their X-Forwarded-For header, and they "
+            "can open any number of connections. The header of other clients is ignored. List only "
+            "proxies that replace the header or append to it"
         ),
     )
     quiet_hours: float = Field(
         default=24,
         gt=0,
         description=(
-            "Hours without any event after which doctor, console and an alert ask whether the helpdesk still "
-            "sends; set more if its weekends are quiet"
+            "Hours without any event after which the doctor, the console and an alert warn that GLPI may not "
+            "be sending; increase it if weekends are quiet"
         ),
     )
     sweep_interval: float = Field(
         default=10,
         gt=0,
-        description="Seconds between two sweeps: how late an event is at most if its queue message is lost",
+        description="Seconds between two sweeps, which is an event's maximum delay if its queue message is lost",
     )
     lock_lease: float = Field(
         default=60,
         gt=0,
-        description="Seconds until a dead worker's lock on a ticket ends; not shorter than CLAIM_LEASE",
+        description="Seconds until a dead worker's lock on a ticket expires; not shorter than CLAIM_LEASE",
     )
     claim_lease: float = Field(
-        default=20, gt=0, description="Seconds in which a claim may send: four calls of 5 s"
+        default=20, gt=0, description="Seconds in which a worker may send after a claim: four calls of 5 s"
     )
     settling_time: float = Field(
         default=15,
         ge=0,
-        description="Seconds after a lost answer before the tracker is asked; keep it above the 5 s of a call",
+        description="Seconds between a lost answer and the search in Redmine; keep it above the timeout of 5 s",
     )
     metadata_interval: float = Field(
         default=3600,
         gt=0,
-        description="Age of the last successful metadata synchronisation at which the next is due, seconds",
+        description="Seconds between two successful readings of Redmine's metadata",
     )
     retention_days: float = Field(
-        default=90, gt=0, description="Days that ended events and the trace are kept; links are kept for ever"
+        default=90,
+        gt=0,
+        description="Days to keep finished events and ticket histories; links are kept permanently",
     )
-    changes_days: float = Field(
-        default=730, gt=0, description="Days that the record of who changed what is kept"
-    )
+    changes_days: float = Field(default=730, gt=0, description="Days to keep the audit log")
     rate_limit: float = Field(
         default=0,
         ge=0,
         description=(
-            "Calls per second to the tracker over all workers, one turn after the other; 0: no limit. "
-            "Calls wait for their turn with their tickets locked: more of them at once only wait for each "
-            "other"
+            "Maximum calls to Redmine per second over all workers, evenly spaced; 0: no limit. "
+            "Tickets stay locked while their calls wait"
         ),
     )
     ca_file: str | None = Field(
         default=None,
         description=(
-            "File with certificates (PEM) of authorities of your own, trusted beside the system's list for the "
-            "tracker, GLPI and the OpenID provider. SSL_CERT_FILE, as OpenSSL has it, replaces the system's list"
+            "File with certificates (PEM) of your own authorities, trusted in addition to the system's list "
+            "for Redmine, GLPI and the OpenID provider. OpenSSL's SSL_CERT_FILE replaces the system's list"
         ),
     )
     proxy_url: SecretStr | None = Field(
         default=None,
         description=(
-            "HTTP proxy through which the tracker, GLPI and the OpenID provider are called, such as "
-            "`http://proxy.example.org:3128` or `http://USER:PASSWORD@proxy.example.org:3128`. HTTPS_PROXY and its "
-            "like in the environment are not used"
+            "HTTP proxy for calls to Redmine, GLPI and the OpenID provider, such as "
+            "`http://proxy.example.org:3128` or `http://USER:PASSWORD@proxy.example.org:3128`. HTTPS_PROXY and "
+            "similar variables are not used"
         ),
     )
     no_proxy: Annotated[tuple[str, ...], NoDecode] = Field(
         default=(),
         description=(
-            "Comma-separated hosts that are called without PROXY_URL; `.example.org` stands for every host below it"
+            "Comma-separated hosts to call without PROXY_URL; `.example.org` covers all hosts below it"
         ),
     )
     allow_link_local: bool = Field(
         default=False,
         description=(
-            "Let base_url lead to a link-local address or a cloud's metadata service. Loopback and "
-            "private networks are always allowed"
+            "Allow base_url to lead to a link-local address or a cloud provider's metadata service. Loopback "
+            "and private networks are always allowed"
         ),
     )
     monitor_listen: str | None = Field(
         default=None,
         description=(
-            "HOST:PORT at which a worker or beat answers /livez, /readyz and /metrics, such as "
-            "127.0.0.1:9101; one for each process on a machine. None: it has no port. Producer and "
-            "console answer them on their own port"
+            "HOST:PORT on which a worker or beat serves /livez, /readyz and /metrics, such as "
+            "127.0.0.1:9101; a different port for each process on a machine. None: no port. Producer and "
+            "console serve them on their own port"
         ),
     )
     heartbeat_path: str | None = Field(
         default=None,
         description=(
-            "File that a worker or beat touches every 5 s while it lives: a health check asks for its "
-            "age, whether or not the broker is up"
+            "File that a worker or beat touches every 5 s: a health check can read its age without the broker"
         ),
-    )
-    correct_authors: bool = Field(
-        default=False,
-        description="Let `deskbridge correct-author` change whose a time entry is that was logged before",
     )
     log_format: Literal["console", "json"] | None = Field(
         default=None, description="`console` or `json`; console on a terminal, else JSON"
@@ -283,15 +276,15 @@ class Settings(BaseSettings):
     sentry_dsn: SecretStr | None = Field(
         default=None,
         description=(
-            "DSN of a Sentry project: errors are reported to it, without texts of tickets, persons and secrets "
-            "(extra `sentry`). None: nothing is reported"
+            "DSN of a Sentry project for error reports, which contain no ticket texts, users or secrets "
+            "(extra `sentry`). None: no reports"
         ),
     )
     otlp_endpoint: str | None = Field(
         default=None,
         description=(
-            "Address of an OpenTelemetry collector, such as `http://127.0.0.1:4318`: producer and worker send it their "
-            "traces by OTLP over HTTP (extra `otel`). None: there are no traces"
+            "URL of an OpenTelemetry collector, such as `http://127.0.0.1:4318`: producer and worker send "
+            "their traces by OTLP over HTTP (extra `otel`). None: no traces"
         ),
     )
 

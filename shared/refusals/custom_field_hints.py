@@ -57,7 +57,7 @@ def fields_of(known: Known, customized_type: str, issue_type_id: int | None) -> 
 
 
 def is_missing(field: Entry) -> bool:
-    """Tell whether the tracker refuses an object that does not mention the field."""
+    """Return whether the tracker refuses an object that does not mention the field."""
     return bool(field.details["is_required"]) and field.details["default_value"] is None
 
 

@@ -35,12 +35,12 @@ def number(value: Any) -> float | None:
 
 
 def blank(value: Any) -> bool:
-    """Tell whether the tracker takes a value for none."""
+    """Return whether the tracker takes a value for none."""
     return value is None or value == [] or (isinstance(value, str) and not value.strip())
 
 
 def is_date(value: Any) -> bool:
-    """Tell whether a value is a day as the tracker takes it."""
+    """Return whether a value is a day as the tracker takes it."""
     if not isinstance(value, str) or not DAY.fullmatch(value.strip()):
         return False
     try:
@@ -50,7 +50,7 @@ def is_date(value: Any) -> bool:
 
 
 def unknown(fields: Fields, name: str, choices: Entries) -> bool:
-    """Tell whether a field is sent and is none of the choices; an empty cache denies nothing."""
+    """Return whether a field is sent and is none of the choices; an empty cache denies nothing."""
     return bool(choices) and not blank(fields.get(name)) and whole(fields[name]) not in choices
 
 

@@ -48,65 +48,70 @@ OTHER = "other"
 SECONDS = (0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5)
 
 ACCEPTED = Counter("deskbridge_events_accepted_total", "Events committed to the journal", registry=None)
-DUPLICATES = Counter("deskbridge_events_duplicate_total", "Events that had come before", registry=None)
+DUPLICATES = Counter(
+    "deskbridge_events_duplicate_total", "Events that had already been received", registry=None
+)
 UNREADABLE = Counter(
     "deskbridge_deliveries_unreadable_total",
-    "Deliveries that were accepted and are unreadable",
+    "Accepted deliveries that are unreadable",
     ["source"],
     registry=None,
 )
-REFUSED = Counter("deskbridge_requests_refused_total", "Requests refused", ["status"], registry=None)
+REFUSED = Counter("deskbridge_requests_refused_total", "Rejected requests", ["status"], registry=None)
 MISSED = Gauge(
     "deskbridge_events_missed",
-    "Events that the last comparison with the helpdesk found missing",
+    "Missing events found by the last comparison with GLPI",
     registry=None,
 )
 RECONCILED = Gauge(
     "deskbridge_reconciled_timestamp_seconds",
-    "When the helpdesk was compared with the journal, 0 = never",
+    "Time of the last comparison with GLPI, 0 = never",
     registry=None,
 )
 SPOOL = Gauge(
     "deskbridge_helpdesk_spool_events",
-    "Events that the helpdesk kept as it sent last, beside those that it sent; `parked`: refused and set aside",
+    "Events in the queue of GLPI's plugin at its last delivery; `parked`: rejected and set aside",
     ["secret", "state"],
     registry=None,
 )
 SPOOL_TOLD = Gauge(
     "deskbridge_helpdesk_spool_told_timestamp_seconds",
-    "When it told that",
+    "Time of that delivery",
     ["secret"],
     registry=None,
 )
 
 ENDED = Counter(
     "deskbridge_events_ended_total",
-    "Events that ended, failed or were held",
+    "Events that ended, failed or were put on hold",
     ["outcome", "code"],
     registry=None,
 )
 CALLS = Counter(
     "deskbridge_tracker_calls_total",
-    "Calls to the tracker; status is its answer's, `lost` (sent, no whole answer) or `unsent`",
+    "Calls to Redmine; status of its answer, `lost` (sent, no complete answer) or `unsent`",
     ["operation", "status"],
     registry=None,
 )
 CALL_SECONDS = Histogram(
     "deskbridge_tracker_call_seconds",
-    "How long calls to the tracker took",
+    "Duration of calls to Redmine",
     ["operation"],
     registry=None,
     buckets=SECONDS,
 )
 FIELDS_KEPT = Counter(
     "deskbridge_issue_fields_kept_total",
-    "Fields of new issues that the tracker has otherwise than they were sent, by field",
+    "Fields of new issues with other values in Redmine than deskbridge sent, by field",
     ["field"],
     registry=None,
 )
+NOT_NOTIFIED = Counter(
+    "deskbridge_notifications_failed_total", "Notifications that a service did not take", registry=None
+)
 AS_ADMINISTRATOR = Counter(
     "deskbridge_sent_as_administrator_total",
-    "Sendings as the administrator for want of a person, by why",
+    "Objects sent as the API user because no user matched, by reason",
     ["code"],
     registry=None,
 )
@@ -121,7 +126,14 @@ INBOUND: tuple[MetricWrapperBase, ...] = (
     SPOOL,
     SPOOL_TOLD,
 )
-WORK: tuple[MetricWrapperBase, ...] = (ENDED, CALLS, CALL_SECONDS, AS_ADMINISTRATOR, FIELDS_KEPT)
+WORK: tuple[MetricWrapperBase, ...] = (
+    ENDED,
+    CALLS,
+    CALL_SECONDS,
+    AS_ADMINISTRATOR,
+    FIELDS_KEPT,
+    NOT_NOTIFIED,
+)
 BY_PROCESS: Mapping[str, tuple[MetricWrapperBase, ...]] = {
     "producer": INBOUND,
     "worker": WORK,
@@ -132,7 +144,7 @@ BY_PROCESS: Mapping[str, tuple[MetricWrapperBase, ...]] = {
 
 @dataclass(frozen=True, slots=True)
 class Looked:
-    """A gauge that is looked up when it is asked for."""
+    """A gauge whose value is read at each scrape."""
 
     name: str
     documentation: str
@@ -143,78 +155,82 @@ class Looked:
         return GaugeMetricFamily(self.name, self.documentation, labels=self.labels)
 
 
-BUILD = Looked("deskbridge_build_info", "Always 1; what runs", ("process", "version", "python"))
+BUILD = Looked("deskbridge_build_info", "Always 1; the running version", ("process", "version", "python"))
 REACHABLE = Looked(
     "deskbridge_reachable",
-    "1 if a service answers this process, and the database commits; else 0",
+    "1 if this process can reach the service (for the database: can commit); else 0",
     ("service",),
 )
-PENDING = Looked("deskbridge_events_pending", "Events that wait")
+PENDING = Looked("deskbridge_events_pending", "Pending events")
 OLDEST_PENDING = Looked(
-    "deskbridge_oldest_pending_age_seconds", "How long the oldest of them has waited, 0 = none waits"
+    "deskbridge_oldest_pending_age_seconds", "Age of the oldest pending event, 0 = no pending events"
 )
-LAST_EVENT = Looked("deskbridge_last_event_age_seconds", "Since an event came in last; none has: left out")
-QUIET = Looked("deskbridge_quiet_limit_seconds", "QUIET_HOURS: after so long without an event an alert fires")
-INSTALLATIONS = Looked(
-    "deskbridge_installations", "Installations that were seen in this Redis database within a week"
+LAST_EVENT = Looked(
+    "deskbridge_last_event_age_seconds", "Time since the last event; absent before the first one"
 )
+QUIET = Looked(
+    "deskbridge_quiet_limit_seconds", "QUIET_HOURS: time without events after which an alert fires"
+)
+INSTALLATIONS = Looked("deskbridge_installations", "Installations seen in this Redis database within a week")
 OLDEST_DUE = Looked(
     "deskbridge_oldest_due_age_seconds",
-    "How long the oldest has waited for a worker, 0 while paused",
+    "Time that the oldest due event has waited for a worker, 0 while paused",
 )
-FAILED = Looked("deskbridge_events_failed", "Events that failed and were not replayed, by why", ("code",))
+FAILED = Looked("deskbridge_events_failed", "Failed events that were not replayed, by reason", ("code",))
 UNREADABLE_DELIVERIES = Looked("deskbridge_deliveries_unreadable", "Accepted deliveries that are unreadable")
-HELD = Looked("deskbridge_held", "Issues and time entries that wait for a person's decision")
+HELD = Looked("deskbridge_held", "Issues and time entries on hold, which need a decision")
 DELIVERIES_REFUSED = Looked(
-    "deskbridge_deliveries_refused", "Deliveries that producers have refused since they accepted one last"
+    "deskbridge_deliveries_refused", "Deliveries rejected since the last accepted one"
 )
 STATUSES_NOT_TAKEN = Looked(
     "deskbridge_statuses_not_taken",
-    "Issues that have another status, since the tracker did not take the ticket's",
+    "Issues whose status differs because Redmine did not accept the ticket's status",
 )
 DEFAULTS_NOT_USABLE = Looked(
     "deskbridge_defaults_not_usable",
-    "Defaults of the configuration that the tracker no longer has or has switched off, as its metadata was read last",
+    "Defaults that Redmine has deleted or disabled, as of the last reading of its metadata",
 )
 PARTS_FAILING = Looked(
     "deskbridge_parts_failing",
-    "Parts that the doctor found not to work when it looked last, within a quarter of an hour; it did not: left out",
+    "Failed checks in the doctor's last run; absent if it has not run within 15 minutes",
 )
-WRONG_AUTHORS = Looked(
-    "deskbridge_misattributed", "Issues and time entries with another author than was meant"
-)
+WRONG_AUTHORS = Looked("deskbridge_misattributed", "Issues and time entries with the wrong author")
 PAUSED = Looked(
-    "deskbridge_paused", "1 while nothing is sent, by why; without a pause 0 with an empty code", ("code",)
+    "deskbridge_paused",
+    "1 while all calls are paused, by reason; without a pause 0 with an empty code",
+    ("code",),
 )
 SYNCHRONISED = Looked(
     "deskbridge_metadata_synchronised_timestamp_seconds",
-    "When the tracker's metadata was read last, 0 = never",
+    "Time of the last reading of Redmine's metadata, 0 = never",
 )
-RINGS = Looked("deskbridge_rings_waiting", "Rings in the broker's queue")
+RINGS = Looked("deskbridge_rings_waiting", "Messages in the broker's queue")
 RATE_WAIT = Looked(
     "deskbridge_rate_limit_wait_seconds",
-    "How long the next call to the tracker waits for its turn at RATE_LIMIT; 0 = it does not",
+    "Time that the next call to Redmine has to wait because of RATE_LIMIT; 0 = no wait",
 )
 SECONDS_PER_CALL = Looked(
     "deskbridge_tracker_seconds_per_call",
-    "What a call to the tracker took on average, over all workers, within two minutes; there was none: left out",
+    "Average duration of calls to Redmine over all workers in the last two minutes; absent without calls",
 )
 CALL_LIMIT = Looked(
     "deskbridge_tracker_call_limit",
-    "Calls that a worker makes to the tracker at once, by what limits them",
+    "Maximum concurrent calls of a worker to Redmine, by limiting reason",
     ("worker", "why"),
 )
 CALL_RATIO = Looked(
     "deskbridge_tracker_call_latency_ratio",
-    "How many times as long as without load a worker's calls took; 1 = none waits in the tracker",
+    "Duration of a worker's calls relative to calls without load; 1 = no call waits in Redmine",
     ("worker",),
 )
 CLOCK_OFF = Looked(
     "deskbridge_worker_clock_offset_seconds",
-    "How far the clock of a worker's machine is off the database's, of the one that is furthest off",
+    "Largest difference between a worker's clock and the database's clock",
 )
 LAST_SEEN = Looked(
-    "deskbridge_last_seen_age_seconds", "Since any process of the kind gave a sign of life", ("process",)
+    "deskbridge_last_seen_age_seconds",
+    "Time since the last heartbeat of any process of this kind",
+    ("process",),
 )
 LOOKED_UP = (
     REACHABLE,

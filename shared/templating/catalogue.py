@@ -40,7 +40,7 @@ class Part(BaseModel):
 class HelpdeskPerson(Part):
     """A person as the helpdesk knows them."""
 
-    id: Annotated[int, _about("Helpdesk user id", 7)]
+    id: Annotated[int, _about("Id of the GLPI user", 7)]
     email: Annotated[str | None, _about("E-mail address", "alice@example.org")] = None
     name: Annotated[str | None, _about("Name as people are shown it", "Alice Archer")] = None
 
@@ -48,7 +48,7 @@ class HelpdeskPerson(Part):
 class NamedPart(Part):
     """Something else of the helpdesk."""
 
-    id: Annotated[int, _about("The helpdesk's number of it", 12)]
+    id: Annotated[int, _about("Its id in GLPI", 12)]
     name: Annotated[str | None, _about("What it is called", "Printers")] = None
 
 
@@ -56,32 +56,26 @@ class TicketPart(Part):
     """The ticket, in its newest snapshot."""
 
     id: Annotated[int, _about("Ticket number", 4711)]
-    title: Annotated[
-        str, _about("Title as the helpdesk sent it; may hold markup", "Printer on the 2nd floor")
-    ]
+    title: Annotated[str, _about("Title as GLPI sent it; may contain markup", "Printer on the 2nd floor")]
     content: Annotated[
         str | None,
-        _about("Description as the helpdesk sent it, mostly HTML", "<p>It <b>does not</b> print.</p>"),
+        _about("Description as GLPI sent it, usually HTML", "<p>It <b>does not</b> print.</p>"),
     ] = None
     content_format: Annotated[
         str | None, _about("`html` or `plain`: what the description is; null: not known", "html")
     ] = None
-    helpdesk_url: Annotated[str | None, _about("The helpdesk's address", "https://glpi.example.org")] = None
-    status: Annotated[int, _about("Helpdesk status number", 2)]
-    is_deleted: Annotated[bool | None, _about("Whether it is in the helpdesk's bin", False)] = None
-    entity_id: Annotated[int, _about("Helpdesk entity", 3)]
+    helpdesk_url: Annotated[str | None, _about("GLPI's URL", "https://glpi.example.org")] = None
+    status: Annotated[int, _about("GLPI status number", 2)]
+    is_deleted: Annotated[bool | None, _about("Whether it is in GLPI's bin", False)] = None
+    entity_id: Annotated[int, _about("GLPI entity", 3)]
     entity_name: Annotated[str | None, _about("Name of the entity", "Acme > North")] = None
-    project_id: Annotated[int | None, _about("Helpdesk project, where the ticket is linked to one", 40)] = (
-        None
-    )
-    other_project_ids: Annotated[list[int] | None, _about("Further helpdesk projects", [41])] = None
-    project_name: Annotated[str | None, _about("Name of the helpdesk project", "Move to the new office")] = (
-        None
-    )
+    project_id: Annotated[int | None, _about("GLPI project, if the ticket has one", 40)] = None
+    other_project_ids: Annotated[list[int] | None, _about("Further GLPI projects", [41])] = None
+    project_name: Annotated[str | None, _about("Name of the GLPI project", "Move to the new office")] = None
     technician: Annotated[HelpdeskPerson | None, Field(description="Technician assigned")] = None
     url: Annotated[
         str | None,
-        _about("The ticket's page in the helpdesk", "https://glpi.example.org/front/ticket.form.php?id=4711"),
+        _about("The ticket's page in GLPI", "https://glpi.example.org/front/ticket.form.php?id=4711"),
     ] = None
     urgency: Annotated[int | None, _about("Urgency, 1 to 5", 4)] = None
     impact: Annotated[int | None, _about("Impact, 1 to 5", 3)] = None
@@ -95,7 +89,7 @@ class TicketPart(Part):
     ] = None
     location: Annotated[NamedPart | None, Field(description="The ticket's location")] = None
     time_to_resolve: Annotated[
-        str | None, _about("By when it is to be solved, for the filter date", "2026-11-24T17:00:00+00:00")
+        str | None, _about("Due date, for the filter date", "2026-11-24T17:00:00+00:00")
     ] = None
     external_id: Annotated[str | None, _about("Its number elsewhere", "ACME-77")] = None
 
@@ -107,14 +101,14 @@ class TaskPart(Part):
     content: Annotated[
         str | None,
         _about(
-            "Text as the helpdesk sent it, mostly HTML; null if it is private (private_tasks)",
+            "Text as GLPI sent it, usually HTML; null if the task is private (private_tasks)",
             "<p>Replaced the toner</p>",
         ),
     ] = None
     content_format: Annotated[
         str | None, _about("`html` or `plain`: what the text is; null: not known", "html")
     ] = None
-    helpdesk_url: Annotated[str | None, _about("The helpdesk's address", "https://glpi.example.org")] = None
+    helpdesk_url: Annotated[str | None, _about("GLPI's URL", "https://glpi.example.org")] = None
     is_private: Annotated[bool | None, _about("Whether its text is private", False)] = None
     copy_of: Annotated[int | None, _about("Of a copy: its original; a copy is never logged", 511)] = None
     copied_from_ticket: Annotated[
@@ -129,35 +123,35 @@ class TaskPart(Part):
 class ProjectPart(Part):
     """Where the link of the project or entity leads."""
 
-    tracker_project_id: Annotated[int, _about("Tracker project that the link names", 11)]
+    tracker_project_id: Annotated[int, _about("Mapped Redmine project", 11)]
     default_category_id: Annotated[int | None, _about("Default category of the link", 5)] = None
-    name: Annotated[str | None, _about("Name of the tracker project", "Support")] = None
+    name: Annotated[str | None, _about("Name of the Redmine project", "Support")] = None
 
 
 class IssuePart(Part):
     """The issue that the ticket is linked to."""
 
-    id: Annotated[int | None, _about("Tracker issue; none while it is being created", 1042)] = None
+    id: Annotated[int | None, _about("Redmine issue; none while it is being created", 1042)] = None
 
 
 class StatusPart(Part):
     """What status_map makes of the ticket's status."""
 
-    mapped_id: Annotated[int | None, _about("Tracker status for the ticket's status", 4)] = None
+    mapped_id: Annotated[int | None, _about("Redmine status for the ticket's status", 4)] = None
 
 
 class PersonPart(Part):
     """On whose behalf the tracker is called."""
 
-    tracker_user_id: Annotated[int | None, _about("Tracker user", 21)] = None
-    login: Annotated[str | None, _about("Tracker login", "alice")] = None
+    tracker_user_id: Annotated[int | None, _about("Redmine user", 21)] = None
+    login: Annotated[str | None, _about("Redmine login", "alice")] = None
 
 
 class EventPart(Part):
     """What started this."""
 
     name: Annotated[str | None, _about("Name of the event", "ticket_task.added")] = None
-    occurred_at: Annotated[str, _about("When, by the helpdesk's clock, in UTC", "2026-11-21T09:30:00Z")]
+    occurred_at: Annotated[str, _about("Time by GLPI's clock, in UTC", "2026-11-21T09:30:00Z")]
 
 
 class ConfigPart(Part):
@@ -169,10 +163,10 @@ class ConfigPart(Part):
     default_role_id: Annotated[int | None, _about("Role given to new members", 4)] = None
     default_watcher_ids: Annotated[list[int], _about("Watchers of new issues", [5, 6])] = []
     status_map: Annotated[
-        dict[str, int], _about("Ticket status to tracker status, as in config.status_map.5", {"2": 4, "5": 3})
+        dict[str, int], _about("Ticket status to Redmine status, as in config.status_map.5", {"2": 4, "5": 3})
     ] = {}
     done_state: Annotated[int, _about("The ticket-task state that means Done", 2)] = 2
-    text_formatting: Annotated[str | None, _about("Text formatting of the tracker", "common_mark")] = None
+    text_formatting: Annotated[str | None, _about("Redmine's text formatting", "common_mark")] = None
     spent_on: Annotated[
         str, _about("Whether time entries get the day of the work: task_date or omit", "task_date")
     ] = "task_date"
@@ -183,12 +177,12 @@ class FormPart(Part):
 
     name: Annotated[str, _about("Name of the new project", "Support North")]
     description: Annotated[str | None, _about("Description", "Tickets of the north")] = None
-    is_public: Annotated[bool, _about("Whether everybody sees it", False)] = False
+    is_public: Annotated[bool, _about("Whether the project is public", False)] = False
     identifier: Annotated[str, _about("Identifier as typed", "Support-North")]
-    parent_id: Annotated[int | None, _about("Parent project on the tracker", 11)] = None
+    parent_id: Annotated[int | None, _about("Parent project in Redmine", 11)] = None
     enabled_module_names: Annotated[
         list[str] | None,
-        _about("Modules; null leaves the choice to the tracker", ["issue_tracking", "time_tracking"]),
+        _about("Modules; null means Redmine's defaults", ["issue_tracking", "time_tracking"]),
     ] = None
     custom_field_values: Annotated[
         dict[str, str], _about("Custom fields by id, as in form.custom_field_values.7", {"7": "North"})

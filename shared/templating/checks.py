@@ -208,7 +208,7 @@ class Checks:
 
 
 def _is_date(value: Json) -> bool:
-    """Tell whether a value is a day as the tracker takes it; an empty text takes a date away."""
+    """Return whether a value is a day as the tracker takes it; an empty text takes a date away."""
     if value == "":
         return True
     try:

@@ -99,12 +99,12 @@ _MORE = Parameter("other", repeated=True)
 
 
 def is_true(value: Json) -> bool:
-    """Tell whether a condition holds: null, false, 0 and empty texts, lists and objects are false."""
+    """Return whether a condition holds: null, false, 0 and empty texts, lists and objects are false."""
     return bool(value)
 
 
 def equal(value: Json, other: Json) -> bool:
-    """Tell whether two values are the same; a number equals its text."""
+    """Return whether two values are the same; a number equals its text."""
     if isinstance(value, bool) or isinstance(other, bool):
         return value is other
     if isinstance(value, str) and isinstance(other, (int, float)):

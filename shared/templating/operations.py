@@ -59,7 +59,7 @@ class CustomField:
     default_value: str | None = None
 
     def belongs_to(self, operation: Operation) -> bool:
-        """Tell whether the operation's object has this field."""
+        """Return whether the operation's object has this field."""
         creates = operation is not Operation.ISSUE_UPDATE_STATUS
         return creates and self.customized_type == operation.top_key
 
@@ -96,7 +96,7 @@ class Field:
 _NOTES = Field("notes", "text", "Comment on the issue")
 FIELDS: dict[Operation, tuple[Field, ...]] = {
     Operation.ISSUE_CREATE: (
-        Field("project_id", "integer", "Tracker project", required=True, filled_in=True),
+        Field("project_id", "integer", "Redmine project", required=True, filled_in=True),
         Field("subject", "text", "Subject", required=True, filled_in=True, longest=LONGEST_SUBJECT),
         Field("description", "text", "Description"),
         Field("tracker_id", "integer", "Issue type"),
@@ -123,24 +123,30 @@ FIELDS: dict[Operation, tuple[Field, ...]] = {
     Operation.TIME_ENTRY_CREATE: (
         Field("issue_id", "integer", "Issue; only the ticket's own", required=True, filled_in=True),
         Field("hours", "number", "Decimal hours", required=True, filled_in=True, least=0),
-        Field("comments", "text", "Comment; the tracker may require one", longest=LONGEST_COMMENT),
+        Field("comments", "text", "Comment; Redmine may require one", longest=LONGEST_COMMENT),
         Field("activity_id", "integer", "Activity; it must be enabled in the project"),
         Field("spent_on", "date", "Day; today where it is left out"),
-        Field("user_id", "integer", "Tracker user; only the person's own"),
+        Field("user_id", "integer", "Redmine user; only the user of the membership"),
         Field("custom_fields", "list", "Custom fields, as objects with id and value"),
     ),
     Operation.PROJECT_CREATE: (
         Field("name", "text", "Name", required=True, longest=255),
         Field("identifier", "text", "Lowercase letters, digits and dashes", required=True),
         Field("description", "text", "Description"),
-        Field("is_public", "boolean", "Whether everybody sees it"),
+        Field("is_public", "boolean", "Whether the project is public"),
         Field("parent_id", "integer", "Parent project"),
         Field("enabled_module_names", "list", "Modules"),
         Field("inherit_members", "boolean", "Whether the parent's members are members"),
         Field("custom_field_values", "map", "Custom fields, id to value"),
     ),
     Operation.MEMBERSHIP_CREATE: (
-        Field("user_id", "integer", "Tracker user; only the person's own", required=True, filled_in=True),
+        Field(
+            "user_id",
+            "integer",
+            "Redmine user; only the user of the membership",
+            required=True,
+            filled_in=True,
+        ),
         Field("role_ids", "list", "Roles", required=True, filled_in=True),
     ),
 }

@@ -111,7 +111,7 @@ _JSON_TYPES: dict[type, JsonType] = {
 
 
 def is_empty(value: Json) -> bool:
-    """Tell whether there is nothing in it: null, or an empty text, list or object. 0 and false are something."""
+    """Return whether there is nothing in it: null, or an empty text, list or object. 0 and false are something."""
     return value is None or value == "" or value == [] or value == {}
 
 

@@ -8,12 +8,12 @@ from typing import TypeGuard
 LARGEST = 2**63 - 1
 """The largest integer that the database keeps (BIGINT); JSON and Python know larger ones."""
 SAMPLES = 2**48
-"""How many of the largest ids are reserved for `deskbridge send --sample`: no helpdesk gives one of them."""
+"""How many of the largest ids are reserved for `deskbridge event send --sample`: no helpdesk gives one of them."""
 MOST_DIGITS = len(str(LARGEST))
 
 
 def is_id(value: object) -> TypeGuard[int]:
-    """Tell whether a value of somebody's JSON is an id."""
+    """Return whether a value of somebody's JSON is an id."""
     return type(value) is int and 0 < value <= LARGEST
 
 
@@ -30,7 +30,7 @@ def read_id(text: str) -> int | None:
 
 
 def is_sample(number: int) -> bool:
-    """Tell whether an id is one of those that only `deskbridge send --sample` gives."""
+    """Return whether an id is one of those that only `deskbridge event send --sample` gives."""
     return LARGEST - SAMPLES < number <= LARGEST
 
 

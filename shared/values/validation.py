@@ -92,12 +92,12 @@ def expected(fault: Mapping[str, Any]) -> Notice:
 
 
 def is_in_seconds(digits: str) -> bool:
-    """Tell whether a number counts the seconds since 1970, of a moment from 2001 to 2286."""
+    """Return whether a number counts the seconds since 1970, of a moment from 2001 to 2286."""
     return re.fullmatch(r"[0-9]{10}", digits) is not None
 
 
 def is_in_milliseconds(digits: str) -> bool:
-    """Tell whether a number counts the milliseconds since 1970, of a moment from 2001 to 2286."""
+    """Return whether a number counts the milliseconds since 1970, of a moment from 2001 to 2286."""
     return re.fullmatch(r"[0-9]{13}", digits) is not None
 
 

@@ -91,7 +91,7 @@ def test_yesterday_s_backup_is_restored_and_everything_sent_again_without_a_dupl
     postgres_server.drop_database(name)
     postgres_server.create_database(name)
     postgres("pg_restore", "--exit-on-error", "--no-owner", f"--dbname={address(postgres_url)}", backup)
-    recovered = fleet.run("recover")
+    recovered = fleet.run("restore", "begin")
     assert recovered.returncode == 0, recovered.stderr
 
     fleet.start(workers=1, threads=8)
@@ -104,5 +104,5 @@ def test_yesterday_s_backup_is_restored_and_everything_sent_again_without_a_dupl
     } == {STATUS_MAP[6]}
     assert sum(one["subject"] == "Ticket 99 day" for one in issues) == 3
     assert set(fleet.states()) <= {"done", "skipped", "superseded"}, fleet.states()
-    ended = fleet.run("recover", "--end")
+    ended = fleet.run("restore", "end")
     assert (ended.returncode, ended.stderr) == (0, "")

@@ -163,7 +163,7 @@ def test_by_hand_from_nothing_to_a_synced_ticket_and_on(installed: Reader) -> No
         )
     )
     assert "As expected: issue #" in said
-    assert installed.types("deskbridge events --json").strip() == "[]", "the sample leaves nothing"
+    assert installed.types("deskbridge event list --json").strip() == "[]", "the sample leaves nothing"
     now = installed.stand_in.state()
     assert (len(now["issues"]), now["time_entries"]) == (len(held["issues"]), [])
     (installed.directory / "event.json").write_text(example_event(), encoding="utf-8")
@@ -173,12 +173,15 @@ def test_by_hand_from_nothing_to_a_synced_ticket_and_on(installed: Reader) -> No
     assert "202 Accepted" in installed.types(signed)
 
     def states() -> list[str]:
-        return [one["state"] for one in json.loads(installed.types("deskbridge events --json"))]
+        return [one["state"] for one in json.loads(installed.types("deskbridge event list --json"))]
 
     until(
-        lambda: states() == ["done"], lambda: installed.types("deskbridge trace 4711"), PATIENCE_S, every=0.5
+        lambda: states() == ["done"],
+        lambda: installed.types("deskbridge ticket history 4711"),
+        PATIENCE_S,
+        every=0.5,
     )
-    event_id = json.loads(installed.types("deskbridge events --json"))[0]["id"]
+    event_id = json.loads(installed.types("deskbridge event list --json"))[0]["id"]
     held = installed.stand_in.state()
     assert [entry["hours"] for entry in held["time_entries"]] == [1.5]
 
@@ -207,15 +210,15 @@ def with_tables(reader: Reader) -> Reader:
 
 def test_a_backup_is_restored(with_tables: Reader) -> None:
     reader, address = with_tables, ("postgresql://deskbridge@db/deskbridge", with_tables.database_address)
-    reader.types("deskbridge link entity 9 1")
+    reader.types("deskbridge mapping add entity 9 1")
     reader.types(instead(documented("how-to/backup.md#back-up"), address))
-    reader.types("deskbridge unlink entity 9")
+    reader.types("deskbridge mapping remove entity 9")
     named = (
         "dropdb deskbridge && createdb deskbridge",
         f"dropdb {reader.database} && createdb {reader.database}",
     )
     reader.types(instead(documented("how-to/backup.md#restore"), named, address))
-    assert [link["id"] for link in json.loads(reader.types("deskbridge links --json"))] == [9]
+    assert [link["id"] for link in json.loads(reader.types("deskbridge mapping list --json"))] == [9]
 
 
 def test_the_producer_gets_a_role_of_its_own(with_tables: Reader) -> None:
@@ -244,5 +247,5 @@ def test_tables_of_the_plugin_before_are_imported(with_tables: Reader) -> None:
     }.items():
         (reader.directory / f"{name}.csv").write_text(text, encoding="utf-8")
     reader.types(documented("how-to/import-history.md#take-over-the-tables-of-plugin-1x"))
-    links = json.loads(reader.types("deskbridge links --json"))
+    links = json.loads(reader.types("deskbridge mapping list --json"))
     assert len(links) == 2

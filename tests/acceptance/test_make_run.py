@@ -123,7 +123,7 @@ def test_another_start_at_once_says_that_one_is_running(up: Start, starts: list[
 
 
 def test_the_env_file_makes_the_command_line_work(up: Start) -> None:
-    command = '. "$0" && exec "$1" -m producer.cli.main events --json'
+    command = '. "$0" && exec "$1" -m producer.cli.main event list --json'
     shown = subprocess.run(
         ["/bin/sh", "-c", command, up.directory / "env", sys.executable],
         capture_output=True,

@@ -31,7 +31,7 @@ def environ(tmp_path: Path) -> dict[str, str]:
     ("command", "more"),
     [
         (["nonsense"], {}),
-        (["events", "--json"], {}),
+        (["event", "list", "--json"], {}),
         (["worker"], {"DESKBRIDGE_SWEEP_INTERVAL": "never"}),
         (["producer"], {"DESKBRIDGE_SECRET_KEYS": "secret"}),
     ],

@@ -53,7 +53,10 @@ def test_the_version_before_works_on_through_a_migration_and_refuses_to_start_af
     differences = workload.differences(state["issues"], state["time_entries"], STATUS_MAP)
     assert not differences, "\n".join([*differences, str(fleet.states()), fleet.logs()])
     assert set(fleet.states()) <= {"done", "skipped", "superseded"}, fleet.states()
-    for command in (("worker",), ("producer", "--port", "0"), ("events",)):
+    for command in (("worker",), ("producer", "--port", "0"), ("event", "list")):
         ended = fleet.run(*command)
         assert ended.returncode == 1, ended
-        assert f"revision {NEXT}, newer than this version of deskbridge ({HEAD})" in ended.stderr
+        assert (
+            f"the database is at revision {NEXT}, and this version only knows {HEAD}): upgrade deskbridge"
+            in ended.stderr
+        )

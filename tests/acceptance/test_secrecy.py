@@ -44,15 +44,15 @@ COMMANDS = [
     ["config", "show", "--json"],
     ["config", "set", f"api_key={CANARY}"],
     ["config", "set", "done_state=x"],
-    ["sync-metadata"],
+    ["metadata", "sync"],
     ["doctor", "--json", "--all"],
     ["doctor"],
-    ["events", "--json"],
-    ["trace", "1"],
-    ["trace", "1", "--json"],
-    ["held", "--json"],
-    ["users", "--json"],
-    ["links", "--json"],
+    ["event", "list", "--json"],
+    ["ticket", "history", "1"],
+    ["ticket", "history", "1", "--json"],
+    ["hold", "list", "--json"],
+    ["user", "list", "--json"],
+    ["mapping", "list", "--json"],
     ["config", "rotate-keys"],
 ]
 PATHS = [
@@ -237,7 +237,7 @@ def test_the_api_key_shows_nowhere(fleet: Fleet, redis_url: str) -> None:
     for number, (kind, options) in enumerate(FAULTS, 2):
         fleet.stand_in.fault(kind, count=3, **options)
         fleet.send([(f"f-{number}", task_event(of_ticket=ticket(number), of_task=task(number)))])
-        said.append(command(fleet, "sync-metadata"))
+        said.append(command(fleet, "metadata", "sync"))
         fleet.stand_in.clear_faults()
     fleet.send([("last", ticket_event(of_ticket=ticket(1, status=5)))])
     said += [command(fleet, *arguments) for arguments in COMMANDS]

@@ -51,7 +51,7 @@ def test_a_failure_is_found_and_replayed_with_the_keyboard_alone(
     expect(page.get_by_role("button", name="Replay 1 event")).to_be_focused()
     page.keyboard.press("Enter")
     page.get_by_role("dialog").get_by_role("button", name="Replay 1 event").press("Enter")
-    expect(page.get_by_text("It is being worked on again.")).to_be_visible()
+    expect(page.get_by_text("deskbridge is processing it again.")).to_be_visible()
 
 
 def test_tab_leaves_the_editor_of_templates(page: Any, sign_in: Any) -> None:

@@ -33,15 +33,15 @@ def test_events_are_found_chosen_and_opened_in_their_row(page: Any, sign_in: Any
     page.goto("/console/events")
     expect(page.locator("table.dense tbody tr")).to_have_count(16)
     assert page.evaluate(VISIBLE_ROWS) >= 15
-    page.get_by_text("Entity and project not linked").click()
-    expect(page.get_by_text("Neither the ticket's helpdesk project nor its entity")).to_be_visible()
-    page.get_by_role("link", name="Link it").click()
+    page.get_by_text("Entity and project not mapped").click()
+    expect(page.get_by_text("Neither the ticket's GLPI project nor its entity")).to_be_visible()
+    page.get_by_role("link", name="Add mapping").click()
     expect(page).to_have_url(re.compile(r"/console/links/entity/77\?back=%2Fconsole%2Fevents$"))
     page.get_by_role("link", name="Back").click()
     page.get_by_label("Choose event 16").check()
-    page.get_by_role("button", name="Replay the chosen events").click()
-    page.get_by_role("dialog").get_by_role("button", name="Replay the chosen events").click()
-    expect(page.get_by_text("It is being worked on again.")).to_be_visible()
+    page.get_by_role("button", name="Replay selected events").click()
+    page.get_by_role("dialog").get_by_role("button", name="Replay selected events").click()
+    expect(page.get_by_text("deskbridge is processing it again.")).to_be_visible()
     assert bridge.event(16).state == "pending"
     assert bridge.event(15).state == "done"
     page.get_by_label("Person").fill("claire")

@@ -38,10 +38,10 @@ def test_from_the_first_sign_in_to_a_ticket_that_broke_and_was_fixed(
     page.goto(f"/console/sign-in?code={AccountStore(bridge.store).link_for('administrator')}")
     page.get_by_role("button", name="Go on").click()
     expect(
-        page.get_by_role("heading", name="Nothing is forwarded yet: no tracker is set up.")
+        page.get_by_role("heading", name="No events are forwarded yet, because Redmine is not connected.")
     ).to_be_visible()
     page.get_by_role("link", name="See what is missing").click()
-    page.get_by_role("link", name="Look at the tracker's settings").first.click()
+    page.get_by_role("link", name="Check the Redmine settings").first.click()
 
     page.get_by_role("textbox", name="Address").fill(stand_in.base_url)
     page.get_by_label("API key").fill(stand_in.api_key)
@@ -53,24 +53,25 @@ def test_from_the_first_sign_in_to_a_ticket_that_broke_and_was_fixed(
     expect(page).to_have_url(re.compile("/console/doctor"))  # where the way to the settings began
     page.get_by_role("navigation", name="Pages").get_by_role("link", name="Settings").click()
     page.get_by_role("button", name="Read now").click()
-    expect(page.get_by_text("The metadata was read.")).to_be_visible(timeout=SLOW_MS)
+    expect(page.get_by_text("Metadata read.")).to_be_visible(timeout=SLOW_MS)
+    page.get_by_role("link", name="Defaults of new issues and time entries").click()
     page.get_by_label("Activity").select_option(label="Development")
     page.get_by_label("Role").select_option(label="Developer")
     page.get_by_role("button", name="Save").first.click()
     expect(page.get_by_text("Saved.")).to_be_visible()
 
     page.get_by_role("navigation", name="Pages").get_by_role("link", name="Links").click()
-    page.get_by_label("Number of the entity on the helpdesk").fill("3")
-    page.get_by_role("button", name="Link it").click()
-    page.get_by_role("combobox", name="Tracker project").fill("Support")
+    page.get_by_label("Id of the GLPI entity").fill("3")
+    page.get_by_role("button", name="Add mapping").click()
+    page.get_by_role("combobox", name="Redmine project").fill("Support")
     page.get_by_role("option").first.click()
-    page.get_by_role("button", name="Save the link").click()
+    page.get_by_role("button", name="Save mapping").click()
     expect(page.get_by_role("rowheader", name="entity 3")).to_be_visible(timeout=SLOW_MS)
 
     assert bridge.forward(task_event()) == ["done"]
     page.get_by_role("link", name="Events", exact=True).click()
     page.get_by_role("link", name="#4711").click()
-    expect(page.get_by_role("heading", name="It is on the tracker, without its status")).to_be_visible()
+    expect(page.get_by_role("heading", name="In Redmine, without its status")).to_be_visible()
     page.get_by_text("POST /issues.json").first.click()
     expect(page.get_by_text('"subject"').first).to_be_visible()
 
@@ -79,21 +80,17 @@ def test_from_the_first_sign_in_to_a_ticket_that_broke_and_was_fixed(
     later["ticket"]["id"], later["task"]["id"] = 4712, 600
     assert bridge.forward(later, ticket_id=4712) == ["failed"]
     page.goto("/console")
-    expect(
-        page.get_by_role("heading", name="Something keeps deskbridge from working as it should.")
-    ).to_be_visible()
-    page.get_by_role("link", name="Ticket 4712 says why").first.click()
-    expect(page.get_by_role("heading", name="1 time entry is missing on the tracker")).to_be_visible()
+    expect(page.get_by_role("heading", name="deskbridge does not work correctly.")).to_be_visible()
+    page.get_by_role("link", name="See ticket 4712 for details").first.click()
+    expect(page.get_by_role("heading", name="1 time entry is missing in Redmine")).to_be_visible()
     page.get_by_role("link", name="Choose another activity").first.click()
     page.get_by_label("Activity").select_option(label="Design")
     page.get_by_role("button", name="Save").first.click()
     expect(page.get_by_text("Saved.")).to_be_visible()
     page.goto("/console/tickets/4712")
     page.get_by_role("button", name="Replay 1 event").click()
-    expect(page.get_by_text("It is being worked on again.")).to_be_visible()
+    expect(page.get_by_text("deskbridge is processing it again.")).to_be_visible()
     bridge.sync(4712)
-    expect(page.get_by_role("heading", name="It is on the tracker, without its status")).to_be_visible(
-        timeout=SLOW_MS
-    )
+    expect(page.get_by_role("heading", name="In Redmine, without its status")).to_be_visible(timeout=SLOW_MS)
     page.goto("/console/events?state=failed")
     expect(page.get_by_role("heading", name="Nothing matches")).to_be_visible()

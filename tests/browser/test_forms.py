@@ -40,7 +40,7 @@ def test_a_faulty_template_is_red_and_is_not_put_in_force_unawares(
     expect(page.get_by_text("Saved.")).to_be_visible()
     body.fill(good.replace("ticket.title", "ticket.titel"))
     expect(page.locator("#told .fault")).to_have_css("color", RED)
-    page.get_by_role("button", name="Save, and put in force").click()
+    page.get_by_role("button", name="Save and activate").click()
     alert = page.get_by_role("alert").first
     expect(alert).to_contain_text("ticket")
     expect(alert).to_have_css("color", RED)
@@ -58,19 +58,19 @@ def test_statuses_are_listed_before_they_are_rewritten_and_a_result_is_sent_once
         of_ticket = ticket(number, title=f"Ticket of status {number}")
         bridge.forward(task_event(of_ticket=of_ticket, of_task=task(number)), ticket_id=number)
     sign_in()
-    page.goto("/console/settings")
+    page.goto("/console/settings/status-map")
     sent: list[str] = []
     page.on("request", lambda one: sent.append(one.url) if one.method == "POST" else None)
     page.locator("select[name='status.2']").select_option(label="Feedback")
     page.get_by_role("button", name="Save").first.click()
-    expect(page.get_by_text("2 issues have another status than the map says now.")).to_be_visible()
+    expect(page.get_by_text("The statuses of 2 issues differ from the new status map.")).to_be_visible()
     expect(page.get_by_role("row", name="Ticket of status 4711")).to_be_visible()
     expect(page.get_by_role("row", name="Ticket of status 4712")).to_be_visible()
     page.reload()
-    expect(page.get_by_text("2 issues have another status than the map says now.")).to_be_visible()
+    expect(page.get_by_text("The statuses of 2 issues differ from the new status map.")).to_be_visible()
     assert len(sent) == 1, "a reload sends no form again"
-    page.get_by_role("button", name="Give 2 issues the new status").click()
-    expect(page.get_by_role("dialog")).to_contain_text("Redmine may mail")
+    page.get_by_role("button", name="Update 2 issues").click()
+    expect(page.get_by_role("dialog")).to_contain_text("Redmine may send e-mail")
     page.get_by_role("dialog").get_by_role("button", name="Cancel").click()
     assert len(sent) == 1, "it asks first"
 
@@ -85,11 +85,11 @@ def test_what_was_typed_is_not_lost_and_an_exact_name_is_taken(
     page.goto("/console/links/entity/9")
     assert left_with_a_question(page, "/console") == [], "nothing was typed"
     page.goto("/console/links/entity/9?back=/console/events")
-    page.get_by_role("combobox", name="Tracker project").fill("support")
+    page.get_by_role("combobox", name="Redmine project").fill("support")
     assert left_with_a_question(page, "/console/links/entity/9?back=/console/events") == ["beforeunload"]
-    page.get_by_role("combobox", name="Tracker project").fill("support")
-    page.get_by_role("button", name="Save the link").click()
-    expect(page.get_by_text("Linked.")).to_be_visible(timeout=SLOW_MS)
+    page.get_by_role("combobox", name="Redmine project").fill("support")
+    page.get_by_role("button", name="Save mapping").click()
+    expect(page.get_by_text("Mapping saved.")).to_be_visible(timeout=SLOW_MS)
     expect(page.get_by_role("heading", name="Events", level=1)).to_be_visible()
     with bridge.store.transaction() as tx:
         assert any(link.helpdesk_id == 9 for link in tx.links.all())

@@ -22,15 +22,15 @@ def test_an_entity_is_linked_by_searching_for_the_project_with_the_keyboard_alon
 ) -> None:
     sign_in()
     page.goto("/console/links/entity/9")
-    field = page.get_by_role("combobox", name="Tracker project")
+    field = page.get_by_role("combobox", name="Redmine project")
     field.focus()
     page.keyboard.type("Support")
     page.get_by_role("option").first.wait_for()
     page.keyboard.press("ArrowDown")
     page.keyboard.press("Enter")
-    page.get_by_role("button", name="Save the link").focus()
+    page.get_by_role("button", name="Save mapping").focus()
     page.keyboard.press("Enter")
-    expect(page.get_by_text("Linked.")).to_be_visible(timeout=SLOW_MS)
+    expect(page.get_by_text("Mapping saved.")).to_be_visible(timeout=SLOW_MS)
     expect(page.get_by_role("rowheader", name="entity 9")).to_be_visible()
     with bridge.store.transaction() as tx:
         assert any(link.helpdesk_id == 9 for link in tx.links.all())
@@ -54,33 +54,33 @@ def test_a_template_is_marked_tried_put_in_force_used_and_rolled_back(
     page.get_by_label("Name").fill("Ours")
     page.get_by_role("button", name="Save version 1").click()
     expect(page.get_by_text("Saved.")).to_be_visible()
-    page.get_by_role("button", name="Put version 1 in force").click()
-    expect(page.get_by_text("It is in force now.")).to_be_visible()
+    page.get_by_role("button", name="Activate version 1").click()
+    expect(page.get_by_text("Activated.")).to_be_visible()
 
     body.fill(good.replace('"subject": "', '"subject": "Desk: '))
     expect(page.locator("#shown")).to_contain_text("Desk: ")
     page.get_by_role("button", name="Dry run").click()
     page.get_by_role("dialog").get_by_role("button", name="Dry run").click()
-    expect(page.get_by_role("heading", name="The tracker took it")).to_be_visible(timeout=SLOW_MS)
+    expect(page.get_by_role("heading", name="Redmine accepted it")).to_be_visible(timeout=SLOW_MS)
     assert [one for one in stand_in.state()["issues"] if "Desk: " in one["subject"]] == [], "deleted again"
     expect(body).to_have_value(good.replace('"subject": "', '"subject": "Desk: '))
-    page.get_by_role("button", name="Save, and put in force").click()
-    expect(page.get_by_text("version 2 is in force")).to_be_visible()
+    page.get_by_role("button", name="Save and activate").click()
+    expect(page.get_by_text("version 2 is active")).to_be_visible()
 
     bridge.forward(task_event())
     assert stand_in.state()["issues"][-1]["subject"].startswith("Desk: ")
     page.get_by_role("link", name="What changed").first.click()
     expect(page.locator("ins")).to_contain_text("Desk:")
     page.goto("/console/tickets/4711")
-    why = page.locator("section", has=page.get_by_role("heading", name="Why so"))
+    why = page.locator("section", has=page.get_by_role("heading", name="Details"))
     expect(why).to_contain_text("Ours")
     expect(why).to_contain_text("version 2")
 
     page.goto("/console/templates")
     page.get_by_role("link", name="Ours").click()
-    page.get_by_role("button", name="Go back to the version before").click()
+    page.get_by_role("button", name="Roll back").click()
     page.get_by_role("dialog").get_by_role("button", name="Go back").click()
-    expect(page.get_by_text("version 1 is in force")).to_be_visible()
+    expect(page.get_by_text("version 1 is active")).to_be_visible()
 
 
 def test_a_project_is_created_with_what_the_tracker_requires(
@@ -91,16 +91,16 @@ def test_a_project_is_created_with_what_the_tracker_requires(
     assert synchronise(desk.store, desk.locks, desk.connector.connect)
     sign_in()
     page.goto("/console/links/entity/12")
-    page.get_by_label("a new tracker project").check()
+    page.get_by_label("a new Redmine project").check()
     page.get_by_label("Name").fill("Twelve")
     page.get_by_label("Identifier").fill("Not Valid!")
     page.get_by_label("Public").check()
     page.get_by_role("combobox", name="Parent project").fill("Support")
     page.get_by_role("option").first.click()
     asked = len(stand_in.requests())
-    page.get_by_role("button", name="Save the link").click()
+    page.get_by_role("button", name="Save mapping").click()
     alert = page.get_by_role("alert").first
-    expect(alert).to_contain_text("2 things are not right yet")
+    expect(alert).to_contain_text("Correct 2 errors")
     assert not [one for one in stand_in.requests()[asked:] if one["method"] == "POST"], (
         "asked before the call"
     )
@@ -111,7 +111,7 @@ def test_a_project_is_created_with_what_the_tracker_requires(
     expect(page.get_by_label("Cost centre")).to_be_focused()
     page.get_by_label("Cost centre").fill("C-12")
     page.get_by_label("Identifier").fill("twelve")
-    page.get_by_role("button", name="Save the link").click()
+    page.get_by_role("button", name="Save mapping").click()
     expect(page.get_by_role("rowheader", name="entity 12")).to_be_visible(timeout=SLOW_MS)
     made = next(one for one in stand_in.state()["projects"] if one["identifier"] == "twelve")
     assert (made["parent_id"], made["custom_fields"]) == (1, {"2": "C-12"})
@@ -134,16 +134,16 @@ def test_a_held_issue_is_compared_and_resolved(
     expect(page.get_by_role("row", name="subject").locator("mark")).to_have_text("Something else")
     label = f"It is #{row.tracker_id}: adopt it" if verdict == "adopt" else "None: create it again"
     page.get_by_role("button", name=label).click()
-    told = "Nothing is created" if verdict == "adopt" else "It is created again on the tracker."
+    told = "Nothing is created" if verdict == "adopt" else "Creates it again in Redmine."
     expect(page.get_by_role("dialog")).to_contain_text(told)
     page.get_by_role("dialog").get_by_role("button", name=label).click()
     # the page takes its note off the address
     expect(page).to_have_url(re.compile(r"/console/tickets/4711(\?|$)"))
     bridge.sync()
-    expect(page.get_by_role("heading", name="Everything is on the tracker")).to_be_visible(timeout=SLOW_MS)
+    expect(page.get_by_role("heading", name="Everything is in Redmine")).to_be_visible(timeout=SLOW_MS)
     assert len(stand_in.state()["issues"]) == before + (verdict == "again")
     page.goto("/console/held")
-    expect(page.get_by_role("heading", name="Nothing waits for a decision")).to_be_visible()
+    expect(page.get_by_role("heading", name="Nothing is on hold")).to_be_visible()
 
 
 def test_a_viewer_finds_no_button_that_changes_anything(
@@ -175,15 +175,15 @@ def test_after_signing_out_back_shows_nothing(page: Any, sign_in: Any) -> None:
 
 def test_of_two_tabs_the_stale_form_is_refused_and_keeps_what_was_typed(page: Any, sign_in: Any) -> None:
     sign_in()
-    page.goto("/console/settings")
+    page.goto("/console/settings/behaviour")
     other = page.context.new_page()
-    other.goto("/console/settings")
+    other.goto("/console/settings/behaviour")
     other.get_by_label("State that means Done").fill("3")
     other.get_by_role("button", name="Save").first.click()
     expect(other.get_by_text("Saved.")).to_be_visible()
     page.get_by_label("State that means Done").fill("4")
     page.get_by_role("button", name="Save").first.click()
-    expect(page.get_by_text("Somebody else changed the settings meanwhile")).to_be_visible()
+    expect(page.get_by_text("Another user has changed the settings")).to_be_visible()
     expect(page.get_by_label("State that means Done")).to_have_value("4")
     page.get_by_role("button", name="Save").first.click()
     expect(page.get_by_text("Saved.")).to_be_visible()
@@ -194,7 +194,7 @@ def test_a_form_of_a_tab_whose_session_was_signed_out_in_another_changes_nothing
     page: Any, sign_in: Any
 ) -> None:
     sign_in()
-    page.goto("/console/settings")
+    page.goto("/console/settings/behaviour")
     other = page.context.new_page()
     other.goto("/console")
     other.get_by_role("button", name="Sign out").click()
@@ -203,7 +203,7 @@ def test_a_form_of_a_tab_whose_session_was_signed_out_in_another_changes_nothing
     page.get_by_role("button", name="Save").first.click()
     expect(page.get_by_role("heading", name="You are signed out")).to_be_visible()
     sign_in()
-    page.goto("/console/settings")
+    page.goto("/console/settings/behaviour")
     expect(page.get_by_label("State that means Done")).to_have_value("2")
 
 

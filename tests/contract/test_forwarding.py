@@ -227,7 +227,7 @@ def test_a_non_member_of_a_private_project_is_replaced_by_the_administrator(scen
     scene.bridge.configure(default_role_id=None)
     assert scene.forward(task_event(of_ticket=scene.ticket())) == ["done"]
     assert scene.issue()["author"]["id"] == seed.User.ADMIN
-    assert "repeated as the administrator" in scene.steps()
+    assert "repeated as the API user" in scene.steps()
 
 
 @pytest.mark.parametrize("user", [GHOST, DAVE], ids=["unknown login", "locked"])

@@ -88,7 +88,7 @@ def test_the_refusal_without_a_template_is_explained_in_the_trace(bridge: Bridge
     with required(tracker, TICKET_FIELD):
         synchronise(bridge)
         forward(bridge)
-    (told,) = [step for step in bridge.steps() if "Why it may have been refused" in step]
+    (told,) = [step for step in bridge.steps() if "Possible cause of the rejection" in step]
     assert f"issue.custom_fields[{TICKET_FIELD}]" in told
     assert "KB-HINT-003" in told
 

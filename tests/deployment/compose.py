@@ -191,5 +191,5 @@ def restarts(stack: Engine) -> dict[str, list[int]]:
 
 def waiting(stack: Engine) -> list[Any]:
     """Return the events that wait."""
-    found: list[Any] = json.loads(stack.deskbridge("events", "--state", "pending", "--json"))
+    found: list[Any] = json.loads(stack.deskbridge("event", "list", "--state", "pending", "--json"))
     return found

@@ -72,7 +72,9 @@ def stack(
 
 def send(stack: Engine, events: list[dict[str, Any]]) -> None:
     lines = "\n".join(json.dumps(event) for event in events)
-    stack.deskbridge("send", "-", "--url", "http://127.0.0.1:8080/events", given=lines, within="producer")
+    stack.deskbridge(
+        "event", "send", "-", "--url", "http://127.0.0.1:8080/events", given=lines, within="producer"
+    )
 
 
 def test_the_image_is_small_and_holds_nothing_to_build_with(stack: Engine, base: str) -> None:

@@ -136,7 +136,7 @@ class Machine:
     def send(self, *numbers: int) -> None:
         """Send the event of a finished ticket task of so many tickets."""
         events = [task_event(of_ticket=ticket(4000 + one), of_task=task(5000 + one)) for one in numbers]
-        self.sh("deskbridge send -", given="\n".join(json.dumps(one) for one in events))
+        self.sh("deskbridge event send -", given="\n".join(json.dumps(one) for one in events))
 
     def logged(self) -> int:
         """Return how many time entries the tracker has."""
@@ -349,9 +349,9 @@ def test_a_removal_keeps_the_settings_and_a_purge_the_database_alone(running: Ma
 
 def test_a_wheel_in_a_venv_is_set_up_by_a_command(running: Machine) -> None:
     running.sh(f"dpkg-deb --fsys-tarfile {PUT} | tar x -C / ./opt")
-    code, said = running.code(f"runuser -u nobody -- {PROGRAM} install-units")
+    code, said = running.code(f"runuser -u nobody -- {PROGRAM} systemd install")
     assert code == 1
-    assert "only root can install units" in said
+    assert "installing units requires root; use --dry-run to preview them" in said
     show, install = documented("how-to/install-systemd.md#by-the-wheel").splitlines()
     assert f"ExecStart={PROGRAM} worker" in running.sh(f"runuser -u nobody -- {show}")
     assert running.code("test -e /etc/systemd/system/deskbridge.target")[0] == 1

@@ -77,8 +77,8 @@ def stack(docker: dict[str, str], standin: str, image: str, tmp_path: Path) -> I
         statuses = 'status_map={"1": 1, "2": 2}'
         made.deskbridge("config", "set", "base_url=http://tracker:3000", "default_activity_id=9", statuses)
         made.deskbridge("config", "set-api-key", given=DEFAULT_KEY)
-        made.deskbridge("sync-metadata")
-        made.deskbridge("link", "entity", str(SUPPORT_ENTITY), "1")
+        made.deskbridge("metadata", "sync")
+        made.deskbridge("mapping", "add", "entity", str(SUPPORT_ENTITY), "1")
         yield made
     finally:
         made.compose("down", "-v", "--timeout", "5")

@@ -218,7 +218,7 @@ HELD = Held("ticket", 7, 7, "held", "in doubt", tracker_ids=(12,))
 @pytest.mark.parametrize(
     ("item", "is_right"),
     [
-        (Held("ticket", 7, 7, "held", "5 rounds without a verdict"), False),
+        (Held("ticket", 7, 7, "held", "still unclear after 5 lookups; the last result"), False),
         (Held("ticket", 7, 7, "held", "possibly created twice", (12, 13), duplicate=True), False),
         (HELD, True),
         (Held("ticket", 7, 7, "held", "in doubt", tracker_ids=(13,)), False),

@@ -1,1 +1,1 @@
-"""Staged failures: the cause and what fixes it, named by `doctor` or `trace` alone; repaired, it goes on."""
+"""Staged failures: the cause and what fixes it, named by `doctor` or `ticket history` alone; repaired, it goes on."""

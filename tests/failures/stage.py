@@ -173,12 +173,12 @@ class Stage:
         return Told.of([finding_json(one) for one in self.findings() if one.status != "ok"])
 
     def trace(self) -> Told:
-        """Ask `deskbridge trace 4711`."""
+        """Ask `deskbridge ticket history 4711`."""
         self._asked += 1
         return Told.of(Trace.of(trace_ticket(self.bridge.store, 4711, self.bridge.redis)).model_dump())
 
     def events(self) -> Told:
-        """Ask `deskbridge events`."""
+        """Ask `deskbridge event list`."""
         self._asked += 1
         with self.bridge.store.transaction() as tx:
             rows = tx.journal.find(limit=None)

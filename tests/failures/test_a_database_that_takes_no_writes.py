@@ -85,8 +85,8 @@ def read_only_server(bridge: Bridge) -> Heal:
 
 CASES = [
     pytest.param("bridge", read_only_file, ServiceFinding.DATABASE_FILE_READ_ONLY, "readonly database",
-                 "let the account", id="SQLite's file is read only"),
-    pytest.param("bridge", full_file, ServiceFinding.DATABASE_FULL, "is full", "make room", id="SQLite's disk is full"),
+                 "give the account that runs the processes write access to", id="SQLite's file is read only"),
+    pytest.param("bridge", full_file, ServiceFinding.DATABASE_FULL, "is full", "free disk", id="SQLite's disk is full"),
     pytest.param("bridge_on_postgresql", read_only_server, ServiceFinding.DATABASE_READ_ONLY, "read-only transaction",
                  "default_transaction_read_only to off", id="PostgreSQL was set to read only"),
 ]  # fmt: skip

@@ -96,7 +96,7 @@ def of_nobody(stage: Stage) -> None:
 
 
 def corrected(stage: Stage) -> None:
-    """Forget what was wrong, as `deskbridge correct-author` does at the end."""
+    """Forget what was wrong, as `deskbridge author correct` does at the end."""
     map_user(stage.bridge.store, 99, 6)
     with stage.bridge.store.database.transaction() as session:
         session.query(Misattributed).delete()

@@ -17,7 +17,7 @@ from tests.support.events import task, task_event
 from tests.unit.cli.conftest import Shell
 
 ALICE, BOB, OF_ALICE = 5, 6, 7
-CANNOT_BE_DONE = ("nlock alice", "ive alice a role", "All is well", "being forwarded")
+CANNOT_BE_DONE = ("nlock alice", "ive alice a role", "All systems operational", "being forwarded")
 
 
 def of(stage: Stage, *checks: str) -> list[CheckResult]:
@@ -36,17 +36,20 @@ def test_a_person_who_is_deleted_while_events_wait_is_called_deleted_and_map_use
     assert stage.goes_on()
     people, wrong, lost = of(stage, "people", "authors")
     assert people.found.code == SetupFinding.PEOPLE_DELETED
-    assert "the tracker user of a helpdesk user was deleted: 7 (alice@example.test)" in people.what
-    assert people.todo == "`deskbridge map-user HELPDESK_USER_ID TRACKER_USER_ID`", "one step"
+    assert (
+        "the Redmine user of a GLPI user was deleted, so the work is sent as the API user: 7 (alice@example.test)"
+        in people.what
+    )
+    assert people.todo == "run `deskbridge user map GLPI_USER_ID REDMINE_USER_ID`", "one step"
     assert (wrong.found.code, lost.found.code) == (WorkFinding.AUTHORS_WRONG, WorkFinding.AUTHORS_DELETED)
-    assert "(the newest: tickets 4711)" in lost.what
+    assert "(newest tickets: 4711)" in lost.what
     assert lost.todo.startswith(people.todo)
-    assert f"`deskbridge correct-author TASK_ID` for the hours (ticket tasks {older})" in lost.todo
-    (listed,) = shell.ask("misattributed")
+    assert f"`deskbridge author correct TASK_ID` for each time entry (ticket tasks {older})" in lost.todo
+    (listed,) = shell.ask("author", "list")
     assert (listed["code"], listed["id"]) == (Misattribution.PERSON_DELETED, 650)
     trace, events = stage.trace(), stage.events()
     assert What.PERSON_DELETED in trace.codes
-    assert "alice was deleted on the tracker" in events.text
+    assert "alice was deleted in Redmine" in events.text
     shown = [pages.open(page) for page in ("/console", "/console/people", "/console/tickets/4711")]
     for text in (people.todo, lost.todo, listed["todo"], trace.text, events.text, *shown):
         assert not any(word in text for word in CANNOT_BE_DONE), text
@@ -55,13 +58,14 @@ def test_a_person_who_is_deleted_while_events_wait_is_called_deleted_and_map_use
 
 def heal(stage: Stage, shell: Shell, tasks: tuple[int, ...]) -> None:
     """Say who does the work now, and give them the hours."""
-    shell.do("map-user", str(OF_ALICE), str(BOB))
+    shell.do("user", "map", str(OF_ALICE), str(BOB))
+    shell.do("config", "set", "correct_authors=true")
     connect = Connector(stage.bridge.store, Vault(stage.bridge.settings.secret_keys)).connect
     for task_id in tasks:
         assert correct_author(stage.bridge.store, connect, task_id).login == "bob"
     assert of(stage, "people", "authors") == []
     assert stage.work() == EventState.DONE
-    assert shell.ask("misattributed") == []
+    assert shell.ask("author", "list") == []
 
 
 def test_a_locked_person_is_not_called_deleted(stage: Stage) -> None:

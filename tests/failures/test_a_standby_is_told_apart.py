@@ -67,9 +67,9 @@ def test_a_standby_is_named_and_the_server_that_takes_writes_heals(
     server.follow()
     named = next(one for one in examine(installation(bridge)) if one.check == "database")
     assert (named.status, named.found.code) == ("failure", ServiceFinding.DATABASE_STANDBY)
-    assert "is on a standby, which takes no writes" in named.what
-    assert named.todo.startswith("set DESKBRIDGE_DATABASE_URL to the server that takes writes")
-    assert "was set to read only" not in named.what
+    assert "is on a read-only standby server" in named.what
+    assert named.todo.startswith("set DESKBRIDGE_DATABASE_URL to the primary server")
+    assert "is set to read-only, so no event can be stored" not in named.what
     assert [one.found.code for one in at_a_glance(installation(bridge)) if one.check == "database"] == [
         ServiceFinding.DATABASE_STANDBY
     ]

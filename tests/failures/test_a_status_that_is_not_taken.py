@@ -74,9 +74,14 @@ def test_a_status_that_no_role_may_set_is_failed_and_named_and_given_after_the_f
     assert status(stage) == IN_PROGRESS
     for told in (stage.events(), stage.trace(), stage.doctor()):
         assert Detail.STATUS_NOT_TAKEN in told.codes, told.text
-        assert "still has the status 2 (In Progress): no change from there to 3 (Resolved)" in told.text
+        assert (
+            "still has status 2 (In Progress), because no workflow allows the change to 3 (Resolved)"
+            in told.text
+        )
         assert "4 (Feedback)" in told.text
-        assert "Allow it for some role" in told.text
+        assert (
+            ". Allow it for a role (Administration, Workflow) or change status_map, then replay" in told.text
+        )
     assert What.STATUS_GIVEN not in stage.events().codes
     assert last_event(stage).code == Reason.STATUS_REFUSED
     with stage.bridge.store.transaction() as tx:
@@ -84,8 +89,8 @@ def test_a_status_that_no_role_may_set_is_failed_and_named_and_given_after_the_f
 
     assert stage.bridge.forward(ticket_event(701, of_ticket=ticket(status=5))) == [EventState.FAILED]
     stage.tracker.settings(closed_moves=[])
-    replayed = shell.do("replay", "--state", "failed", "--code", "status_not_taken")
-    assert "2 events of 1 ticket will be worked on again" in replayed
+    replayed = shell.do("event", "replay", "--state", "failed", "--code", "status_not_taken")
+    assert "2 events of 1 ticket will be processed again" in replayed
     stage.bridge.hurry()
     stage.bridge.sync()
     assert status(stage) == RESOLVED
@@ -114,11 +119,13 @@ def test_a_status_that_is_due_without_an_event_is_named_too_and_given_after_the_
     assert status(stage) == NEW
     for told in (stage.trace(), stage.doctor()):
         assert Detail.STATUS_NOT_TAKEN in told.codes, told.text
-        assert "no change from there to 2 (In Progress)" in told.text
+        assert (
+            ". Allow it for a role (Administration, Workflow) or change status_map, then replay" in told.text
+        )
     event_id = last_event(stage).id
-    assert f"deskbridge replay {event_id}" in stage.doctor().text
+    assert f"deskbridge event replay {event_id}" in stage.doctor().text
     stage.tracker.settings(closed_moves=[])
-    shell.do("replay", str(event_id))
+    shell.do("event", "replay", str(event_id))
     stage.bridge.sync()
     assert status(stage) == IN_PROGRESS
     assert stage.doctor().codes.isdisjoint({WorkFinding.STATUSES_NOT_GIVEN, Detail.STATUS_NOT_TAKEN})
@@ -131,7 +138,10 @@ def test_a_status_that_is_read_only_for_every_role_says_so(stage: Stage) -> None
     assert stage.bridge.forward(SOLVED) == [EventState.FAILED]
     told = stage.events()
     assert Detail.STATUS_TAKEN_BACK in told.codes, told.text
-    assert "the status is read-only" in told.text
+    assert (
+        "Either the field is read-only (Administration, Workflow, Fields permissions), or Redmine changed it"
+        in told.text
+    )
     for role_id in (1, 2, 3, 4, 5):
         stage.tracker.patch("roles", role_id, read_only=[])
     stage.replay(Detail.STATUS_TAKEN_BACK)
@@ -147,7 +157,7 @@ def test_an_issue_with_an_open_subtask_says_that_it_comes_first(stage: Stage) ->
     assert stage.bridge.forward(ticket_event(700, of_ticket=ticket(status=6))) == [EventState.FAILED]
     told = stage.events()
     assert Detail.STATUS_HINDERED in told.codes, told.text
-    assert f"issues that block it are closed (#{made}). Close them" in told.text
+    assert f"open subtasks or blocking issues (#{made}) prevent the change" in told.text
     assert "Workflow" not in told.text
     assert api(stage, "PUT", f"/issues/{made}.json", {"issue": {"status_id": 5}})[0] == 204
     stage.replay(Detail.STATUS_HINDERED)

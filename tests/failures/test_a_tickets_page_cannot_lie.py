@@ -7,7 +7,7 @@ import pytest
 from tests.failures.stage import Act, Stage, both, configure
 from tests.integration.console.pages import Visitor
 
-EVERYTHING = "Everything is on the tracker"
+EVERYTHING = "Everything is in Redmine"
 
 
 def worked(**of_task: object) -> Act:
@@ -20,7 +20,7 @@ def worked(**of_task: object) -> Act:
     ("act", "says"),
     [
         pytest.param(
-            worked(user={"id": 99, "email": "nobody@example.test"}), "under another name", id="of nobody"
+            worked(user={"id": 99, "email": "nobody@example.test"}), "under another user", id="of nobody"
         ),
         pytest.param(
             both(configure(status_map={}), worked()), "without its status", id="no status is mapped any more"

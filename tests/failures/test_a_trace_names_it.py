@@ -1,4 +1,4 @@
-"""What `deskbridge trace` and `events` say of a ticket that failed, waits, or was sent in another name."""
+"""What `deskbridge ticket history` and `event list` say of a ticket that failed, waits, or was sent in another name."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from tests.support.events import ticket, ticket_event
 
 LIST_TEMPLATE = '{"issue": {"project_id": "{{project.tracker_project_id}}", "subject": "{{ticket.title}}", "custom_fields": [{"id": 4, "value": "Fax"}]}}'  # noqa: E501
 WATCHED = '{"issue": {"project_id": "{{project.tracker_project_id}}", "subject": "{{ticket.title}}", "watcher_user_ids": [6]}}'  # noqa: E501
-CLOSED = ("is closed", "is archived", "does not exist", "possibly the project", "KB-HINT-001", "KB-HINT-007")
+CLOSED = ("is closed", "is archived", "does not exist", "the project may", "KB-HINT-001", "KB-HINT-007")
 RIGHTS = ("Give alice a role",)
 
 
@@ -52,7 +52,7 @@ REFUSED = [
     ),
     Failure(
         "the project was deleted",
-        lambda stage: stage.bridge.link(LinkKind.ENTITY, 3, 99), Hint.PROJECT_ABSENT, "link another one",
+        lambda stage: stage.bridge.link(LinkKind.ENTITY, 3, 99), Hint.PROJECT_ABSENT, "change the mapping",
         (*other_than("does not exist", "KB-HINT-001"), *RIGHTS), lambda stage: stage.bridge.link(LinkKind.ENTITY, 3, 1),
     ),
     Failure(
@@ -67,7 +67,7 @@ REFUSED = [
     ),
     Failure(
         "the default priority was deleted",
-        both(configure(default_priority_id=4), remove("priorities", 4)), Hint.UNKNOWN_PRIORITY, "there are:",
+        both(configure(default_priority_id=4), remove("priorities", 4)), Hint.UNKNOWN_PRIORITY, "; valid:",
         (*CLOSED, *RIGHTS), configure(default_priority_id=2),
     ),
     Failure(
@@ -82,13 +82,13 @@ REFUSED = [
             lambda stage: stage.bridge.link(LinkKind.ENTITY, 3, 1, 2),
             patch("categories", 2, assigned_to_id=6), patch("users", 6, status=3),
         ),
-        Hint.CATEGORY_ASSIGNEE_LOCKED, "2 (Software) assigns its issues to user 6 (Bob Baker)", (*CLOSED, *RIGHTS),
+        Hint.CATEGORY_ASSIGNEE_LOCKED, "2 (Software) assigns issues to user 6 (Bob Baker)", (*CLOSED, *RIGHTS),
         patch("users", 6, status=1),
     ),
     Failure(
         "a watcher of the template was locked",
         both(template("issue.create", WATCHED), patch("users", 6, status=3), patch("memberships", 1, role_ids=[3])),
-        Hint.UNKNOWN_WATCHERS, "no active tracker user", (*CLOSED, *RIGHTS), patch("users", 6, status=1),
+        Hint.UNKNOWN_WATCHERS, "these users are not active", (*CLOSED, *RIGHTS), patch("users", 6, status=1),
     ),
     Failure(
         "the activity was switched off in the project",
@@ -97,7 +97,7 @@ REFUSED = [
     ),
     Failure(
         "the project lost the module time_tracking",
-        patch("projects", 1, modules=["issue_tracking"]), Hint.NO_TIME_TRACKING, "enable it in its settings",
+        patch("projects", 1, modules=["issue_tracking"]), Hint.NO_TIME_TRACKING, "enable it in the project's settings",
         (*other_than("KB-HINT-007"), *RIGHTS), patch("projects", 1, modules=["issue_tracking", "time_tracking"]),
     ),
     Failure(
@@ -141,7 +141,7 @@ WAITING = [
     ),
     Failure(
         "the REST API was switched off",
-        settings(rest_enabled=False), Detail.REST_SWITCHED_OFF, "switch it on", ("API key",),
+        settings(rest_enabled=False), Detail.REST_SWITCHED_OFF, "enable it", ("API key",),
         settings(rest_enabled=True),
     ),
 ]  # fmt: skip
@@ -169,7 +169,7 @@ def refresh(stage: Stage) -> None:
     [
         (patch("users", 5, status=3), What.PERSON_NOT_ACTIVE, "Unlock alice", "Give alice"),
         (patch("memberships", 1, user_id=9), What.REPEATED_AS_ADMINISTRATOR, "Give alice a role", "nlock"),
-        (both(patch("users", 5, status=3), refresh), What.SENT_AS_ADMINISTRATOR, "one that is locked is not", "Give"),
+        (both(patch("users", 5, status=3), refresh), What.SENT_AS_ADMINISTRATOR, "no active Redmine", "Give"),
     ],
     ids=["locked since", "no member any more", "locked before"],
 )  # fmt: skip
@@ -190,4 +190,4 @@ def test_nothing_linked_says_how_to_link_and_replay(stage: Stage) -> None:
     assert stage.work() == EventState.SKIPPED
     told = stage.trace()
     assert Reason.NO_LINK in told.codes
-    assert "deskbridge link" in told.text
+    assert "deskbridge mapping add" in told.text

@@ -18,8 +18,8 @@ def test_a_new_key_is_tried_at_once_and_ends_the_pause(stage: Stage, shell: Shel
     assert stage.work() == EventState.PENDING
     assert CircuitBreaker(stage.bridge.redis).current() is not None
     told = shell.do("config", "set-api-key", stdin=stage.tracker.api_key)
-    assert "it is admin's, an administrator" in told
-    assert "goes on" in told
+    assert "It belongs to the administrator admin" in told
+    assert "events continue" in told
     assert CircuitBreaker(stage.bridge.redis).current() is None
     stage.replay()
     assert stage.goes_on()
@@ -28,9 +28,9 @@ def test_a_new_key_is_tried_at_once_and_ends_the_pause(stage: Stage, shell: Shel
 @pytest.mark.parametrize(
     ("key", "rest", "told"),
     [
-        ("0" * 40, True, "does not know the API key"),
-        (user_key("alice"), True, "the API key is alice's, who is no administrator"),
-        (None, False, "REST API is switched off"),
+        ("0" * 40, True, "does not accept the API key"),
+        (user_key("alice"), True, "the API key belongs to alice, who is not a Redmine administrator"),
+        (None, False, "Redmine's REST API is disabled"),
     ],
     ids=["unknown", "no administrator's", "REST off"],
 )
@@ -51,9 +51,9 @@ def test_of_two_causes_the_fixed_one_is_offered_with_its_count_and_replayed_alon
     stage.tracker.patch("activities", 9, active=False)
     stage.work()
     assert stage.offered() == "custom_field_required"
-    assert "2 events failed, and their cause is fixed" in stage.doctor().text
-    told = shell.do("replay", "--state", "failed", "--code", "custom_field_required")
-    assert "2 events of 1 ticket will be worked on again" in told
+    assert "2 events failed, but their cause is fixed" in stage.doctor().text
+    told = shell.do("event", "replay", "--state", "failed", "--code", "custom_field_required")
+    assert "2 events of 1 ticket will be processed again" in told
     with stage.bridge.store.transaction() as tx:
         assert tx.journal.count(EventState.FAILED) == 1
 

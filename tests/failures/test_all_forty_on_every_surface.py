@@ -25,7 +25,7 @@ from tests.support.bridge import Bridge
 from tests.support.events import task, task_event, ticket
 from tests.unit.cli.conftest import Shell
 
-ALL_WELL, ON_TRACKER = "All is well", "Everything is on the tracker"
+ALL_WELL, ON_TRACKER = "All systems operational", "Everything is in Redmine"
 STAND_IN_ONLY = {False: (pytest.mark.stand_in,), True: ()}
 
 

@@ -31,15 +31,15 @@ def test_an_activity_that_is_off_everywhere_has_the_one_step_that_heals(
     assert [one.found.code for one in found] == [SetupFinding.CONFIG_ID_UNKNOWN], (
         "no project is told to enable it"
     )
-    assert "9 (Development) is switched off on the tracker" in found[0].what
+    assert "9 (Development) is disabled in Redmine" in found[0].what
     assert stage.work() == EventState.FAILED
     for ask in (stage.events, stage.trace):
         assert Hint.ACTIVITY_SWITCHED_OFF in ask().codes
-        assert "activity 9 is switched off on the whole tracker" in ask().text
+        assert "activity 9 is disabled in all of Redmine" in ask().text
         assert THERE not in ask().text
     for page in ("/console", "/console/tickets/4711", "/console/events?state=failed"):
         shown = pages.open(page)
-        assert "activity 9 is switched off on the whole tracker" in shown, shown
+        assert "activity 9 is disabled in all of Redmine" in shown, shown
         assert "being forwarded" not in shown
     steps = {one.todo for one in stage.findings() if one.check == "activity"}
     assert steps == {"`deskbridge config set default_activity_id=…`"}
@@ -80,16 +80,16 @@ def test_a_changed_key_and_a_locked_owner_cannot_be_told_apart_and_one_step_heal
     assert stage.work() == EventState.PENDING
     (found,) = [one for one in stage.findings() if one.check == "administrator"]
     assert (found.status, found.found.code) == ("failure", TrackerFinding.KEY_NOT_KNOWN)
-    both_words = "its owner is locked, which are answered alike"
+    both_words = "Redmine rejects the API key: it was changed, or its owner is locked"
     assert both_words in found.what
-    assert found.todo == "store another with `deskbridge config set-api-key`"
+    assert found.todo == "store another key with `deskbridge config set-api-key`"
     for ask in (stage.events, stage.trace):
         assert Detail.KEY_IS_UNKNOWN in ask().codes
         assert both_words in ask().text
     overview = pages.open("/console")
     assert both_words in overview
-    assert "All is well" not in overview
-    assert "goes on by itself" not in overview, "it does not"
+    assert "All systems operational" not in overview
+    assert "resumes automatically" not in overview, "it does not"
     assert both_words in pages.open("/console/tickets/4711")
     told = shell.do("config", "set-api-key", stdin=stage.tracker.api_key)
     assert "an administrator" in told

@@ -63,7 +63,7 @@ def test_an_own_authority_is_trusted_once_its_file_is_named(
 ) -> None:
     found = tracker(stage)
     assert cause(found) == Detail.CERTIFICATE_OF_UNKNOWN_AUTHORITY
-    assert found.what == f"the certificate of {HOST} is of an authority that is not trusted here"
+    assert found.what == f"the certificate of {HOST} was issued by an unknown authority"
     assert "DESKBRIDGE_CA_FILE" in found.todo
     assert tracker(stage, ca_file=str(authority.file)).found.code == TrackerFinding.TRACKER_ANSWERS
     assert front.context is not None
@@ -75,8 +75,8 @@ def test_a_certificate_that_expired_is_named_with_its_date(
     front.context = authority.context(days=-3)
     found = tracker(stage, ca_file=str(authority.file))
     assert cause(found) == Detail.CERTIFICATE_EXPIRED
-    assert f"the certificate of {HOST} expired on 20" in found.what
-    assert found.todo == "renew it on that server"
+    assert f"the certificate of {HOST} has expired on 20" in found.what
+    assert found.todo == "renew the certificate on that server"
     front.context = authority.context()
     assert tracker(stage, ca_file=str(authority.file)).found.code == TrackerFinding.TRACKER_ANSWERS
 
@@ -88,7 +88,7 @@ def test_a_certificate_for_another_name_is_named_with_the_names_that_it_has(
     found = tracker(stage, ca_file=str(authority.file))
     assert cause(found) == Detail.CERTIFICATE_OF_ANOTHER
     assert "localhost, redmine.example.org" in found.what
-    assert "use a name in the address that the certificate has" in found.todo
+    assert "use a name from the certificate in the URL, or get a certificate for this name" in found.todo
     stage.bridge.configure(base_url=f"https://localhost:{front.port}")
     assert tracker(stage, ca_file=str(authority.file)).found.code == TrackerFinding.TRACKER_ANSWERS
 
@@ -145,7 +145,7 @@ def test_a_proxy_that_does_not_connect_is_named(stage: Stage, front: Relay, auth
             stage, ca_file=str(authority.file), proxy_url=SecretStr(f"http://{HOST}:{proxy.port}")
         )
     assert cause(found) == Detail.PROXY_REFUSED
-    assert f"the proxy {HOST}:{proxy.port} does not connect to {HOST}: it answered 403" in found.what
+    assert f"proxy {HOST}:{proxy.port} refused to connect to {HOST} (status 403)" in found.what
     assert "DESKBRIDGE_NO_PROXY" in found.todo
     assert front.port
 
@@ -162,7 +162,7 @@ def test_glpi_is_trusted_by_the_same_file_and_called_by_the_same_proxy(authority
             with pytest.raises(HelpdeskUnreachable) as refused:
                 now(Outbound())
             assert refused.value.problem.code == HelpdeskFault.HELPDESK_CALL_FAILED
-            assert f"the certificate of {HOST} is of an authority" in str(refused.value)
+            assert f"the certificate of {HOST} was issued by an unknown authority" in str(refused.value)
             assert now(Outbound(str(authority.file)))
             by_proxy = Outbound(str(authority.file), SecretStr(f"http://{HOST}:{proxy.port}"))
             assert now(by_proxy)
@@ -176,4 +176,4 @@ def test_an_openid_provider_whose_certificate_expired_is_named(authority: Author
             "GET",
             f"https://{HOST}:{relay.port}/.well-known/openid-configuration",
         )
-    assert f"the certificate of {HOST} expired on 20" in str(refused.value)
+    assert f"the certificate of {HOST} has expired on 20" in str(refused.value)

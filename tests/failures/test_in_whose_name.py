@@ -14,7 +14,7 @@ from tests.support.events import task, task_event, ticket
 from tests.unit.cli.conftest import Shell
 
 ALICE, DEVELOPER = 5, 4
-GIVE, UNLOCK, MAP = "ive alice a role in tracker project 1", "nlock alice", "map-user"
+GIVE, UNLOCK, MAP = "ive alice a role with this right in Redmine project 1", "nlock alice", "user map"
 RIGHT = "ole Developer lacks the right *Log spent time*"
 EVERY_STEP = (GIVE, UNLOCK, MAP, RIGHT)
 
@@ -55,7 +55,7 @@ def test_hours_in_another_name_say_which_of_the_causes_it_is(
     assert stage.work() == EventState.DONE
     told = stage.trace()
     assert trace in told.codes, told.text
-    (wrong,) = shell.ask("misattributed")
+    (wrong,) = shell.ask("author", "list")
     assert wrong["code"] == listed
     for text in (told.text, wrong["todo"]):
         assert {one for one in EVERY_STEP if one in text} == steps, text
@@ -67,6 +67,6 @@ def test_what_names_nobody_is_counted_among_what_the_api_user_has(stage: Stage, 
     assert stage.bridge.forward(event) == [EventState.DONE]
     assert WorkFinding.AUTHORS_WRONG in stage.doctor().codes
     assert Misattribution.NOBODY_NAMED in stage.events().codes
-    found = shell.ask("misattributed")
+    found = shell.ask("author", "list")
     assert {one["code"] for one in found} == {Misattribution.NOBODY_NAMED}
     assert all("in GLPI" in one["todo"] and MAP not in one["todo"] for one in found)

@@ -24,7 +24,7 @@ from tests.integration.console.pages import Visitor
 from tests.support.bridge import Bridge
 from tests.support.events import task, task_event
 
-WELL = ("All is well", "being forwarded", "within moments", "Everything is on the tracker")
+WELL = ("All systems operational", "being forwarded", "in a moment", "Everything is in Redmine")
 START, STORE = "tart `deskbridge worker`", "set-api-key"
 
 
@@ -66,8 +66,8 @@ def test_beside_evicted_signs_of_life_nobody_is_told_to_start_a_worker(
     )
     assert "CONFIG SET maxmemory-policy noeviction" in told.text
     assert "deskbridge worker" not in told.text
-    says_it(evicting, pages, "Redis evicts keys", START)
-    assert "no worker is at work" not in pages.open("/console")
+    says_it(evicting, pages, "Redis has evicted", START)
+    assert "No worker is running" not in pages.open("/console")
 
     evicting.bridge.redis.config_set("maxmemory-policy", "noeviction")
     assert ServiceFinding.NO_WORKER in evicting.doctor().codes, "from now on a missing sign of life is one"
@@ -76,7 +76,7 @@ def test_beside_evicted_signs_of_life_nobody_is_told_to_start_a_worker(
     assert {ServiceFinding.SIGNS_EVICTED, ServiceFinding.NO_WORKER}.isdisjoint(evicting.doctor().codes)
     evicting.bridge.sync()
     assert evicting.goes_on()
-    assert "All is well" in pages.open("/console")
+    assert "All systems operational" in pages.open("/console")
 
 
 @pytest.fixture
@@ -117,7 +117,7 @@ def test_a_worker_of_other_keys_is_named_by_its_host_and_the_key_stays_stored(
     stage.bridge.sync()
     assert stage.bridge.event(event_id).state == EventState.DONE
     assert ServiceFinding.WORKER_CANNOT_OPEN_KEY not in stage.doctor().codes
-    assert "All is well" in pages.open("/console")
+    assert "All systems operational" in pages.open("/console")
 
 
 ALL_LOST = {"content-type": "application/json", "user-agent": "deskbridge-glpi/1.2"}
@@ -157,19 +157,19 @@ def test_headers_that_a_proxy_took_away_are_called_that(
     keep(stage, refused)
     told, shown = stage.doctor(), pages.open("/console")
     for text in (told.text, shown):
-        assert "what is in between took it away" in text
-        assert "have the proxy between the helpdesk and the producer pass every header on" in text
+        assert "but a proxy on the way removes it" in text
+        assert "configure the proxy between GLPI and the producer to pass on every header" in text
         assert "docs/reference/events.md" not in text, "the helpdesk does send what that describes"
-    assert "All is well" not in shown
+    assert "All systems operational" not in shown
 
     refused.accepted()
     keep(stage, refused)
     assert HelpdeskFinding.DELIVERIES_REFUSED not in stage.doctor().codes
-    assert "All is well" in pages.open("/console")
+    assert "All systems operational" in pages.open("/console")
 
 
 def test_a_sender_that_never_signed_is_told_what_to_send(stage: Stage) -> None:
     keep(stage, refused_for(Verifier([]), NOBODY))
     told = stage.doctor().text
     assert "docs/reference/events.md" in told
-    assert "took it away" not in told
+    assert "removes it" not in told

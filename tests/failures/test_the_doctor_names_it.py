@@ -175,7 +175,7 @@ FAILURES = [
     ),
     Failure(
         "the REST API was switched off",
-        settings(rest_enabled=False), TrackerFinding.REST_API_OFF, "switch it on", ("key",),
+        settings(rest_enabled=False), TrackerFinding.REST_API_OFF, "enable it", ("key",),
         settings(rest_enabled=True),
     ),
     Failure(
@@ -185,17 +185,17 @@ FAILURES = [
     ),
     Failure(
         "no tracker is configured",
-        configure(base_url=None), TrackerFinding.TRACKER_NOT_SET_UP, "set up the tracker first",
+        configure(base_url=None), TrackerFinding.TRACKER_NOT_SET_UP, "connect Redmine first",
     ),
     Failure(
         "nothing listens at base_url",
         configure(base_url=f"http://127.0.0.1:{free_port()}"),
-        Detail.CONNECTION_REFUSED, "check that its web server runs", ("REST",),
+        Detail.CONNECTION_REFUSED, "check that the web server is running, and that the port is correct", ("REST",),
     ),
     Failure(
         "the tracker answers 500",
         lambda stage: stage.stand_in.fault("status_before", status=500),
-        ServiceFinding.TRACKER_NOT_USABLE, "check that it runs", ("REST",),
+        ServiceFinding.TRACKER_NOT_USABLE, "check that Redmine is running", ("REST",),
         lambda stage: stage.tracker.clear_faults(), real=False,
     ),
     Failure(
@@ -217,7 +217,7 @@ FAILURES = [
     Failure(
         "a linked project was deleted",
         lambda stage: stage.bridge.link(LinkKind.ENTITY, 9, 99), TrackerFinding.LINKED_PROJECT_GONE,
-        "deskbridge unlink entity 9", ("closed", "archived"),
+        "deskbridge mapping remove entity 9", ("closed", "archived"),
         lambda stage: stage.bridge.link(LinkKind.ENTITY, 9, 1),
     ),
     Failure(
@@ -235,12 +235,12 @@ FAILURES = [
     ),
     Failure(
         "a linked project lacks time tracking",
-        patch("projects", 1, modules=["issue_tracking"]), TrackerFinding.MODULES_MISSING, "enable them", ("closed",),
+        patch("projects", 1, modules=["issue_tracking"]), TrackerFinding.MODULES_MISSING, "enable the", ("closed",),
         patch("projects", 1, modules=["issue_tracking", "time_tracking"]),
     ),
     Failure(
         "a linked project lacks issue tracking",
-        patch("projects", 1, modules=["time_tracking"]), TrackerFinding.MODULES_MISSING, "enable them", ("closed",),
+        patch("projects", 1, modules=["time_tracking"]), TrackerFinding.MODULES_MISSING, "enable the", ("closed",),
         patch("projects", 1, modules=["issue_tracking", "time_tracking"]),
     ),
     Failure(
@@ -286,7 +286,7 @@ FAILURES = [
     ),
     Failure(
         "a custom field of issues was made required",
-        settings(required_custom_fields=[3]), WorkFinding.CUSTOM_FIELDS_NOT_SENT, "give them a default value",
+        settings(required_custom_fields=[3]), WorkFinding.CUSTOM_FIELDS_NOT_SENT, "set a default value in Redmine",
         ("closed",), settings(required_custom_fields=[]),
     ),
     Failure(
@@ -310,7 +310,7 @@ FAILURES = [
     ),
     Failure(
         "a technician was locked on the tracker",
-        seen("dave@example.test"), SetupFinding.PEOPLE_LOCKED, "unlock them", ("no active tracker user",),
+        seen("dave@example.test"), SetupFinding.PEOPLE_LOCKED, "unlock these users", ("these users are not active",),
         patch("users", 10, status=1),
     ),
     Failure(
@@ -318,38 +318,38 @@ FAILURES = [
         both(
             lambda stage: map_user(stage.bridge.store, 77, 6), patch("users", 6, status=3), seen(None),
         ),
-        SetupFinding.PEOPLE_LOCKED, "map-user", ("no active tracker user",), patch("users", 6, status=1),
+        SetupFinding.PEOPLE_LOCKED, "user map", ("these users are not active",), patch("users", 6, status=1),
     ),
     Failure(
         "a technician is nobody on the tracker",
-        seen("nobody@example.test"), SetupFinding.PEOPLE_UNKNOWN, "map-user", ("locked",),
+        seen("nobody@example.test"), SetupFinding.PEOPLE_UNKNOWN, "user map", ("locked",),
         lambda stage: map_user(stage.bridge.store, 77, 6),
     ),
     Failure(
         "the default issue type is not switched on in a linked project",
-        configure(default_tracker_id=2), TrackerFinding.ISSUE_TYPE_NOT_USABLE, "switch it on", ("does not have",),
+        configure(default_tracker_id=2), TrackerFinding.ISSUE_TYPE_NOT_USABLE, "enable it", ("does not have",),
         configure(default_tracker_id=3),
     ),
     Failure(
         "base_url leads beside the tracker",
         lambda stage: stage.bridge.configure(base_url=f"{stage.tracker.base_url}/elsewhere"),
-        TrackerFinding.NOT_A_TRACKER, "config set base_url", ("refused the call",),
+        TrackerFinding.NOT_A_TRACKER, "config set base_url", ("rejected the call",),
         lambda stage: stage.bridge.configure(base_url=stage.tracker.base_url),
     ),
     Failure(
         "a worker has another encryption key than the command line",
-        worker_of_another_key, ServiceFinding.WORKER_CANNOT_OPEN_KEY, "with the DESKBRIDGE_SECRET_KEYS of the others",
+        worker_of_another_key, ServiceFinding.WORKER_CANNOT_OPEN_KEY, "with the same DESKBRIDGE_SECRET_KEYS",
         ("keeps running", "set-api-key"), restarted,
     ),
     Failure(
         "Redis was given a password",
-        locked_redis, ServiceFinding.REDIS_REFUSES, "DESKBRIDGE_REDIS_URL", ("cannot be reached", "no sign of life"),
+        locked_redis, ServiceFinding.REDIS_REFUSES, "DESKBRIDGE_REDIS_URL", ("cannot be reached", "no heartbeat"),
         open_redis,
     ),
-    Failure("nothing is linked", nobody_linked, TrackerFinding.NOTHING_LINKED, "deskbridge link entity"),
+    Failure("nothing is linked", nobody_linked, TrackerFinding.NOTHING_LINKED, "deskbridge mapping add entity"),
     Failure(
         "the memory of Redis is full",
-        full_redis, ServiceFinding.REDIS_FULL, "raise `maxmemory`", ("no sign of life",), roomy_redis,
+        full_redis, ServiceFinding.REDIS_FULL, "raise `maxmemory`", ("no heartbeat",), roomy_redis,
     ),
     Failure(
         "the broker is down",
@@ -442,7 +442,7 @@ def test_a_beat_leaves_its_own_sign_of_life_without_any_worker(stage: Stage, red
         try:
             until = time.monotonic() + 60
             while Heartbeats(stage.bridge.redis).seconds_since(BEAT) is None:
-                assert time.monotonic() < until, "no sign of life"
+                assert time.monotonic() < until, "no heartbeat"
                 time.sleep(0.1)
             assert {ServiceFinding.NO_WORKER} == stage.doctor().codes & {
                 ServiceFinding.NO_WORKER,

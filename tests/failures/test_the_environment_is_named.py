@@ -14,13 +14,13 @@ import pytest
 from tests.support.nursery import Nursery
 
 COMMANDS = [
-    ["events"],
-    ["trace", "4711"],
-    ["held"],
-    ["links"],
+    ["event", "list"],
+    ["ticket", "history", "4711"],
+    ["hold", "list"],
+    ["mapping", "list"],
     ["config", "show"],
     ["doctor"],
-    ["replay", "--state", "failed"],
+    ["event", "replay", "--state", "failed"],
 ]
 
 
@@ -55,7 +55,7 @@ def test_without_the_environment_a_command_says_so_and_makes_no_file(
     answer = run(tmp_path, *command)
     told = answer.stdout + answer.stderr
     assert answer.returncode == 1
-    assert "the environment of the installation is not loaded" in told
+    assert "Load your environment file" in told
     assert "var/deskbridge.sqlite3" in told
     assert list(tmp_path.iterdir()) == []
 
@@ -83,4 +83,4 @@ def test_migrate_makes_the_database_and_the_doctor_says_that_it_is_the_default(
     assert (tmp_path / "var" / "deskbridge.sqlite3").exists()
     told = {one["check"]: one for one in json.loads(run(tmp_path, "doctor", "--json").stdout)}
     assert told["database"]["code"] == "database_of_default"
-    assert "load the environment" in told["database"]["todo"]
+    assert "load its environment file" in told["database"]["todo"]

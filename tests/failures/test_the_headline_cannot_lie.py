@@ -27,8 +27,8 @@ from tests.support.bridge import Bridge
 from tests.support.events import task, task_event
 
 __all__ = ["bridge_on_postgresql"]
-WELL, WORKS = "All is well", "It works, and"
-NO_SUCCESS = "Events wait, and none was forwarded for five minutes."
+WELL, WORKS = "All systems operational", "Working, with"
+NO_SUCCESS = "Events are waiting, and none has been forwarded for five minutes."
 
 
 def aged(seconds: float) -> Act:
@@ -54,12 +54,12 @@ def metadata_refused(stage: Stage) -> None:
 CASES = [
     pytest.param(calls_take(4.0), WORKS, "took 4.0 s on average", id="an answer takes four seconds"),
     pytest.param(of_nobody, WORKS, "another author", id="hours stand under another name"),
-    pytest.param(status_refused, "1 event failed", "the status was not given", id="a status was not taken"),
+    pytest.param(status_refused, "1 event failed", "Redmine did not accept the status", id="a status was not taken"),
     pytest.param(
         both(configure(default_priority_id=2), patch("priorities", 2, active=False), synchronise),
-        WORKS, "switched off", id="a default was switched off",
+        WORKS, "REST API is disabled", id="a default was switched off",
     ),
-    pytest.param(metadata_refused, WORKS, "synchronisation failed", id="the metadata could not be read"),
+    pytest.param(metadata_refused, WORKS, "the last attempt", id="the metadata could not be read"),
     pytest.param(aged(40), "Some events are not forwarded yet.", "", id="an event waits for 40 seconds"),
     pytest.param(aged(400), NO_SUCCESS, "", id="an event waits for more than five minutes"),
 ]  # fmt: skip
@@ -94,8 +94,8 @@ def test_what_keeps_everything_from_being_sent_comes_before_what_failed(stage: S
     assert "1 event failed" in pages.open("/console")
     stage.bridge.breaker.begin(Fault.TRACKER_AWAY(method="GET", path="/users.json"))
     shown = pages.open("/console")
-    assert "Everything waits for the tracker." in shown
-    assert shown.index("Everything waits") < shown.index("1 event")
+    assert "All events are waiting for Redmine." in shown
+    assert shown.index("All events are waiting") < shown.index("1 event")
     settings(closed_moves=[])(stage)
 
 

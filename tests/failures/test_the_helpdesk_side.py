@@ -33,8 +33,11 @@ def test_entities_whose_tickets_were_skipped_are_told_with_numbers_and_names(sta
         {"id": 45, "name": None, "count": 1, "tickets": [6000]},
     ]
     told = stage.doctor().text
-    assert "entity 44 (Root > Customers > Acme) is not linked: 3 tickets of the last week" in told
-    assert "`deskbridge link entity 44 TRACKER_PROJECT_ID --replay`" in told
+    assert (
+        "entity 44 (Root > Customers > Acme) has no mapping: 3 tickets of the last week were not forwarded"
+        in told
+    )
+    assert "`deskbridge mapping add entity 44 REDMINE_PROJECT_ID --replay`" in told
     assert "1 tickets" not in told
 
 
@@ -44,7 +47,7 @@ def test_linked_since_and_replayed_it_goes_on(stage: Stage) -> None:
     told = stage.doctor()
     assert HelpdeskFinding.LINKED_SINCE in told.codes
     assert HelpdeskFinding.TICKETS_UNLINKED not in told.codes
-    assert "`deskbridge replay --state skipped --code no_link`" in told.text
+    assert "`deskbridge event replay --state skipped --code no_link`" in told.text
     for ticket_id in replay_state(stage.bridge.store, EventState.SKIPPED, "no_link").tickets:
         stage.bridge.sync(ticket_id)
     assert HelpdeskFinding.LINKED_SINCE not in stage.doctor().codes

@@ -1,4 +1,4 @@
-"""`deskbridge send --sample`: a test event goes all the way, is shown, and leaves nothing, whatever fails."""
+"""`deskbridge event send --sample`: a test event goes all the way, is shown, and leaves nothing, whatever fails."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ class Setting:
 
     def type(self, *arguments: str) -> Result:
         """Type a command."""
-        return CliRunner().invoke(app, ["send", "--sample", *arguments])
+        return CliRunner().invoke(app, ["event", "send", "--sample", *arguments])
 
     def send(self, *arguments: str, code: int = 0, wait: float = 20) -> dict[str, Any]:
         """Send a sample; return the document that tells what became of it."""
@@ -161,7 +161,7 @@ def test_a_sample_goes_all_the_way_and_leaves_nothing(worker: Setting) -> None:
 def test_it_says_in_words_what_became_of_it(worker: Setting) -> None:
     ended = worker.type("--url", worker.url)
     assert ended.exit_code == 0, ended.output
-    for part in ("Issue #", "0.25 h logged on issue #", "As expected: issue #", "deleted on the tracker"):
+    for part in ("Issue #", "0.25 h logged on issue #", "As expected: issue #", "deleted in Redmine"):
         assert part in ended.stdout
 
 
@@ -232,7 +232,11 @@ def test_where_no_worker_runs_it_says_so_and_a_later_command_removes_it(setting:
     assert (found["ok"], found["state"], found["removed"]) == (False, "pending", [])
     (left,) = found["left"]
     assert left["code"] == "sample_waits"
-    for part in ("no worker has taken it", "deskbridge doctor", "deskbridge send --sample --clean-up"):
+    for part in (
+        "no worker has processed it yet",
+        "deskbridge doctor",
+        "deskbridge event send --sample --clean-up",
+    ):
         assert part in left["reason"]
     assert setting.rows() != before
     assert [one["ticket_id"] for one in setting.clean_up()["removed"]] == [found["ticket_id"]]
@@ -271,7 +275,7 @@ def test_an_issue_whose_time_is_refused_is_removed_too(worker: Setting) -> None:
 def test_it_is_not_sent_where_it_would_not_be_forwarded(worker: Setting) -> None:
     ended = worker.type("--url", worker.url, "--entity", "99")
     assert ended.exit_code == 1
-    assert "deskbridge link entity 99" in ended.stderr
+    assert "deskbridge mapping add entity 99" in ended.stderr
     assert worker.send("--entity", str(SUPPORT_ENTITY))["ok"]
 
 
@@ -281,8 +285,8 @@ def test_it_is_not_sent_where_it_would_not_be_forwarded(worker: Setting) -> None
 )
 def test_what_cannot_be_meant_is_wrong_usage(setting: Setting, arguments: tuple[str, ...]) -> None:
     assert setting.type("--url", setting.url, *arguments).exit_code == 2
-    assert CliRunner().invoke(app, ["send", "--clean-up"]).exit_code == 2
-    assert CliRunner().invoke(app, ["send"]).exit_code == 2
+    assert CliRunner().invoke(app, ["event", "send", "--clean-up"]).exit_code == 2
+    assert CliRunner().invoke(app, ["event", "send"]).exit_code == 2
 
 
 Prepare = Callable[[Setting, int, int], object]
@@ -306,9 +310,17 @@ def take_the_mark_away(setting: Setting, issue_id: int, _project: int) -> None:
 @pytest.mark.parametrize(
     ("prepare", "code", "word"),
     [
-        (log_time, "sample_in_use", "time of other people"),
-        (put_an_issue_below, "sample_in_use", "an issue below"),
-        (take_the_mark_away, "sample_unmarked", "delete it on the tracker"),
+        (
+            log_time,
+            "sample_in_use",
+            "is not deleted, because it has other users' time or a subtask. Move that to another issue, then",
+        ),
+        (
+            put_an_issue_below,
+            "sample_in_use",
+            "is not deleted, because it has other users' time or a subtask. Move that to another issue, then",
+        ),
+        (take_the_mark_away, "sample_unmarked", "delete it in Redmine"),
     ],
 )
 def test_what_others_have_put_to_it_is_never_deleted(

@@ -37,7 +37,7 @@ from tests.unit.cli.conftest import Shell
 
 COMMAND = re.compile(r"`deskbridge ([^`]+)`")
 TO_DO = "**What to do.**"
-REPLAY = "replay --state failed"
+REPLAY = "event replay --state failed"
 """The step that ends a hint's record; these tests type it with the hint's code."""
 
 
@@ -152,7 +152,7 @@ def test_what_had_been_missed_is_told_until_a_comparison_misses_nothing(
 
 def test_a_recovery_ends_when_a_person_says_so(stage: Stage, shell: Shell) -> None:
     stage.work()
-    shell.do("recover")
+    shell.do("restore", "begin")
     assert checks(shell)["recovery"] == ("warning", WorkFinding.RECOVERY_ON)
     follow(shell, WorkFinding.RECOVERY_ON)
     assert checks(shell)["recovery"] == ("ok", WorkFinding.RECOVERY_OFF)
@@ -173,13 +173,13 @@ def test_what_a_dry_run_has_left_is_deleted_by_the_sweep(stage: Stage, shell: Sh
 
 @pytest.mark.stand_in
 def test_a_project_whose_answer_was_lost_is_found_by_the_same_form(stage: Stage, shell: Shell) -> None:
-    form = ("create-project", "entity", "9", "--name", "Lab", "--identifier", "lab")
+    form = ("project", "create", "entity", "9", "--name", "Lab", "--identifier", "lab")
     stage.stand_in.fault("reset_before", method="POST", path="/projects.json", count=1)
     assert json_of(shell.type(*form, "--json").stdout)["error"]["code"] == Refusal.PROJECT_IN_DOUBT
     assert commands(article(Refusal.PROJECT_IN_DOUBT)) == []
     with stage.bridge.store.database.transaction() as session:
         session.execute(update(ProjectClaim).values(settle_after=clock(-1)))
-    assert "is linked to it" in shell.do(*form)
+    assert "is mapped to it" in shell.do(*form)
 
 
 @dataclass(frozen=True)
@@ -252,7 +252,7 @@ def test_the_steps_of_a_hint_let_the_event_go_on(stage: Stage, shell: Shell, one
     assert one.hint in stage.trace().codes, stage.trace().text
     assert set(commands(article(one.hint))) <= {REPLAY}
     one.repair(stage)
-    shell.do("replay", "--state", "failed", "--code", str(one.hint))
+    shell.do("event", "replay", "--state", "failed", "--code", str(one.hint))
     stage.replay()
     assert stage.goes_on(), stage.events().text
 
@@ -276,11 +276,11 @@ def test_a_refused_form_is_taken_once_it_is_as_its_record_says(
 ) -> None:
     def send(values: dict[str, str]) -> Result:
         typed = [word for pair in ({**FORM, **values}).items() for word in pair]
-        return shell.type("create-project", "entity", "9", *typed)
+        return shell.type("project", "create", "entity", "9", *typed)
 
     assert send(wrong).exit_code == 1
     assert commands(article(code)) == []
-    assert "is linked to it" in send(right).stdout
+    assert "is mapped to it" in send(right).stdout
 
 
 def test_a_role_that_is_gone_is_named_and_replaced_and_people_are_members_again(
@@ -298,7 +298,7 @@ def test_a_role_that_is_gone_is_named_and_replaced_and_people_are_members_again(
     follow(
         shell,
         Hint.DEFAULT_ROLE_GONE,
-        {line: ("config", "set", "default_role_id=3"), "sync-metadata": ("sync-metadata",)},
+        {line: ("config", "set", "default_role_id=3"), "metadata sync": ("metadata", "sync")},
     )
     stage.work()
     assert What.MADE_MEMBER in stage.trace().codes

@@ -26,13 +26,13 @@ from tests.support.events import task, task_event, ticket
 from tests.unit.cli.conftest import Shell
 
 WELL = (
-    "All is well",
+    "All systems operational",
     "being forwarded",
-    "within moments",
-    "Everything is on the tracker",
-    "Every part is well",
+    "in a moment",
+    "Everything is in Redmine",
+    "All checks passed",
 )
-BY_ITSELF = "goes on by itself"
+BY_ITSELF = "resumes automatically"
 COMMAND = re.compile(r"`deskbridge (.+?)`")
 
 
@@ -99,29 +99,29 @@ def moved(tracker: str) -> str:
 CASES = [
     Case(
         "the tracker has moved, and its old address redirects",
-        redirects_to, TrackerFinding.TRACKER_NOT_REACHED, Detail.ADDRESS_MOVED, "redirected to {tracker},",
+        redirects_to, TrackerFinding.TRACKER_NOT_REACHED, Detail.ADDRESS_MOVED, "every call is redirected to",
         "`deskbridge config set base_url={tracker} --moved`", moved,
     ),
     Case(
         "base_url lacks the path that the tracker is under",
         lambda _: page(404), TrackerFinding.NOT_A_TRACKER, Detail.NO_API_THERE, "answered 404",
-        "`deskbridge config set base_url=… --moved`, with the path", moved,
+        "run `deskbridge config set base_url=… --moved` with Redmine's full URL, including its path", moved,
     ),
     Case(
         "a proxy answers every call with a page for signing in",
-        lambda _: page(200), TrackerFinding.TRACKER_NOT_REACHED, Detail.A_PAGE, "it is no JSON",
-        "let calls with an API key pass without signing in",
+        lambda _: page(200), TrackerFinding.TRACKER_NOT_REACHED, Detail.A_PAGE, "the response is a web page",
+        "let calls with an API key pass the proxy without a sign-in",
     ),
     Case(
         "a proxy forbids every call with a page",
-        lambda _: page(403), TrackerFinding.TRACKER_NOT_REACHED, Detail.A_PAGE, "it is no JSON",
-        "let calls with an API key pass without signing in",
+        lambda _: page(403), TrackerFinding.TRACKER_NOT_REACHED, Detail.A_PAGE, "the response is a web page",
+        "let calls with an API key pass the proxy without a sign-in",
     ),
     Case(
         "a proxy redirects every call to a page for signing in",
         lambda tracker: lambda _method, _path: (302, {"Location": f"{tracker}/login?back=here"}, b""),
         TrackerFinding.TRACKER_NOT_REACHED, Detail.REDIRECT_NOT_FOLLOWED, "it redirects to {tracker}/login,",
-        "let calls with an API key pass without signing in",
+        "let calls with an API key pass the proxy without a sign-in",
     ),
 ]  # fmt: skip
 
@@ -130,7 +130,7 @@ CASES = [
 def test_what_answers_in_the_trackers_place_is_named_on_every_surface_and_one_step_heals(
     stage: Stage, front: Front, pages: Visitor, shell: Shell, case: Case
 ) -> None:
-    assert "All is well" in pages.open("/console")
+    assert "All systems operational" in pages.open("/console")
     at = stage.tracker.base_url
     front.rule = case.rule(at)
     words, todo = case.words.format(tracker=at), case.todo.format(tracker=at)
@@ -139,11 +139,11 @@ def test_what_answers_in_the_trackers_place_is_named_on_every_surface_and_one_st
     assert (found.status, found.found.code) == ("failure", case.finding)
     assert words in found.what
     assert todo in found.todo
-    assert "check that it runs" not in found.todo
+    assert "check that Redmine is running" not in found.todo
     for ask in (stage.events, stage.trace):
         assert {Fault.TRACKER_AWAY, case.detail} <= ask().codes
         assert words in ask().text
-        assert "refused the call" not in ask().text, "it was not the tracker"
+        assert "rejected the call" not in ask().text, "it was not the tracker"
     overview = said(pages, "/console")
     assert words in overview
     assert todo.replace("`", "") in overview
@@ -186,7 +186,7 @@ def test_what_answers_only_what_is_to_be_created_is_named_while_the_tracker_answ
     stage.bridge.forward(task_event(of_ticket=ticket(4700), of_task=task(400)), ticket_id=4700)
     confirm_matches(stage.bridge.store, None)
     front.rule = page(200, method="POST", path=path)
-    words = "something on the way to the tracker answers in its place"
+    words = "a firewall or proxy rejects the call before it reaches Redmine"
     assert stage.work() == EventState.PENDING
     for _ in range(2):  # in doubt, then known to be absent
         found = stage.findings()
@@ -194,7 +194,7 @@ def test_what_answers_only_what_is_to_be_created_is_named_while_the_tracker_answ
         named = told(found, "on the way")
         assert (named.status, named.found.code) == ("failure", WorkFinding.CREATIONS_NOT_PASSED_ON)
         assert f"1 ticket is not forwarded (4711): {words}" in named.what
-        assert "pass deskbridge's POST and PUT on" in named.todo
+        assert "accept deskbridge's POST and PUT requests" in named.todo
         assert COMMAND.findall(named.todo) == [], "it is not on deskbridge's side"
         assert named.record == "KB-TRACKER-012"
         for ask in (stage.events, stage.trace):
@@ -203,14 +203,14 @@ def test_what_answers_only_what_is_to_be_created_is_named_while_the_tracker_answ
             assert "this text" not in ask().text, "it is every text"
         for page_of in ("/console", "/console/tickets/4711", "/console/events?state=pending"):
             assert words in said(pages, page_of)
-        assert "pass deskbridge's POST and PUT on" in said(pages, "/console")
+        assert "accept deskbridge's POST and PUT requests" in said(pages, "/console")
         stage.bridge.hurry()
         stage.bridge.sync()
     assert shell.type("doctor").exit_code == 1
     front.rule = passes
     go_on(stage)
     assert told(stage.findings(), "on the way").found.code == WorkFinding.CREATIONS_ANSWERED
-    assert "All is well" in pages.open("/console")
+    assert "All systems operational" in pages.open("/console")
 
 
 def test_while_what_is_created_is_held_no_page_says_that_everything_else_is_forwarded(
@@ -225,6 +225,6 @@ def test_while_what_is_created_is_held_no_page_says_that_everything_else_is_forw
     assert "1 issue or time entry may exist already" in said(pages, "/console")
     assert told(stage.findings(), "on the way").status == "failure"
     front.rule = passes
-    shell.do("resolve", "ticket", "4711", "--create-again")
+    shell.do("hold", "resolve", "ticket", "4711", "--create-again")
     go_on(stage)
     assert told(stage.findings(), "on the way").found.code == WorkFinding.CREATIONS_ANSWERED

@@ -48,12 +48,19 @@ def old(stage: Stage, shell: Shell, monkeypatch: pytest.MonkeyPatch, tmp_path: P
 def test_migrations_that_are_behind_are_named_by_every_command_and_process_and_migrate_heals(
     stage: Stage, shell: Shell, old: Database
 ) -> None:
-    words = f"the database is at revision {TODAY}, not at {NEXT}: run `deskbridge migrate`"
+    words = f"the database is at revision {TODAY}, but this version needs {NEXT}: run `deskbridge migrate`"
     done = shell.type("doctor")
     assert done.exit_code == 1
     assert words in done.stdout
     assert "start `deskbridge" not in done.stdout.partition(words)[0], "before it nothing starts"
-    for typed in (("events",), ("trace", "4711"), ("held",), ("users",), ("config", "show"), ("replay", "1")):
+    for typed in (
+        ("event", "list"),
+        ("ticket", "history", "4711"),
+        ("hold", "list"),
+        ("user", "list"),
+        ("config", "show"),
+        ("event", "replay", "1"),
+    ):
         assert words in shell.fail(*typed)
     settings = stage.bridge.settings.model_copy(update={"database_url": SecretStr(str(old.engine.url))})
     with pytest.raises(SettingsError) as refused:
@@ -75,8 +82,8 @@ def test_a_status_that_no_issue_may_be_created_in_is_given_by_a_second_call(
     assert status(stage) == IN_PROGRESS
     assert What.STATUS_GIVEN in stage.trace().codes
     assert stage.doctor().codes - before <= {SetupFinding.MATCHES_NEW, Named.PERSON_MATCHED}
-    assert "Everything is on the tracker" in pages.open("/console/tickets/4711")
-    assert "All is well" in pages.open("/console")
+    assert "Everything is in Redmine" in pages.open("/console/tickets/4711")
+    assert "All systems operational" in pages.open("/console")
     assert api(stage, "GET", "/users/current.json")[0] == 200
 
 
@@ -96,8 +103,8 @@ def test_what_a_person_who_left_can_still_come_in_with_is_named_and_revoked(
     own = store.add_token("hugo-script", Right.VIEWER, "hugo")
     shared = store.add_token("scripts", Right.VIEWER)
     told = shell.do("account", "disable", "hugo")
-    assert "API tokens of hugo that are revoked: 1" in told
-    assert "API tokens of no account still let in whoever has them: scripts." in told
+    assert "1 API token of hugo was revoked" in told
+    assert "These API tokens belong to no account and stay valid: scripts." in told
     (step,) = [one for one in COMMAND.findall(told) if one.startswith("account token NAME")]
     assert [console_of.ask("GET", "/api/events", token=one).status_code for one in (own, shared)] == [
         401,
@@ -115,19 +122,19 @@ def test_a_project_that_the_tracker_fails_on_is_named_and_read_once_it_is_mended
     with Front(stage.tracker.base_url).running() as front:
         stage.bridge.configure(base_url=front.address)
         front.rule = page(500, path=path)
-        failed = shell.fail("sync-metadata")
+        failed = shell.fail("metadata", "sync")
         assert f"GET {path} answered 500" in failed
         (found,) = [one for one in stage.findings() if one.check == "metadata"]
         assert (found.status, found.found.code) == ("warning", SetupFinding.METADATA_NOT_READ)
         assert f"GET {path} answered 500" in found.what
-        assert found.todo.startswith("correct what the tracker fails on")
+        assert found.todo.startswith("fix the cause (see Redmine's log)")
         overview = pages.open("/console")
         assert f"GET {path} answered 500" in overview
-        assert "All is well" not in overview
+        assert "All systems operational" not in overview
         assert stage.work() == EventState.DONE, "other projects go on"
         front.rule = passes
         (step,) = COMMAND.findall(found.todo)
         shell.do(*shlex.split(step))
         (found,) = [one for one in stage.findings() if one.check == "metadata"]
         assert found.found.code == SetupFinding.METADATA_CURRENT
-        assert "All is well" in pages.open("/console")
+        assert "All systems operational" in pages.open("/console")

@@ -21,7 +21,7 @@ from tests.unit.cli.conftest import Shell
 
 ALICE, BOB, CAROL = 5, 6, 7
 MAIL = "alice@example.test"
-WELL = ("All is well", "being forwarded", "everything has the author who was meant")
+WELL = ("All systems operational", "being forwarded", "every issue and time entry has the intended author")
 
 
 def read_people(stage: Stage) -> None:
@@ -40,8 +40,8 @@ def people(stage: Stage) -> list[CheckResult]:
     [
         (
             patch("users", BOB, mail="Alice@example.test"), SetupFinding.PEOPLE_AMBIGUOUS, Matching.EMAIL_AMBIGUOUS,
-            "7 (alice@example.test; the tracker finds 5 (alice), 6 (bob) by it)",
-            "several tracker users have the e-mail of helpdesk user 7: 5 (alice), 6 (bob)",
+            "7 (alice@example.test; Redmine finds 5 (alice), 6 (bob) by this address)",
+            "several Redmine users have the e-mail address of GLPI user 7: 5 (alice), 6 (bob)",
         ),
         (
             both(
@@ -49,8 +49,8 @@ def people(stage: Stage) -> list[CheckResult]:
                 patch("users", BOB, further_mails=[MAIL]), patch("users", CAROL, further_mails=[MAIL]),
             ),
             SetupFinding.PEOPLE_UNKNOWN, Matching.EMAIL_UNKNOWN,
-            "7 (alice@example.test; the tracker finds 6 (bob), 7 (carol) by it)",
-            "no active tracker user (one that is locked is not) has the same main e-mail",
+            "7 (alice@example.test; Redmine finds 6 (bob), 7 (carol) by this address)",
+            "no active Redmine user has this e-mail address",
         ),
     ],
     ids=["as main address", "as further address"],
@@ -58,7 +58,7 @@ def people(stage: Stage) -> list[CheckResult]:
 def test_two_users_with_one_address_are_named_and_map_user_heals(
     stage: Stage, pages: Visitor, shell: Shell, act: Act, finding: Code, match: Code, named: str, words: str
 ) -> None:
-    assert "All is well" in pages.open("/console")
+    assert "All systems operational" in pages.open("/console")
     act(stage)
     read_people(stage)
     assert stage.work() == EventState.DONE
@@ -66,20 +66,20 @@ def test_two_users_with_one_address_are_named_and_map_user_heals(
     assert (found.status, found.found.code) == ("warning", finding)
     assert named in found.what
     assert "have no active tracker user" not in found.what
-    assert found.todo == "`deskbridge map-user HELPDESK_USER_ID TRACKER_USER_ID`", "one step"
+    assert found.todo == "`deskbridge user map GLPI_USER_ID REDMINE_USER_ID`", "one step"
     for ask in (stage.events, stage.trace):
         assert match in ask().codes
         assert words in ask().text
-        assert "`deskbridge map-user`" in ask().text
-    wrong = shell.ask("misattributed")
+        assert "`deskbridge user map`" in ask().text
+    wrong = shell.ask("author", "list")
     assert {one["code"] for one in wrong} == {Misattribution.NOT_MATCHED}
-    assert all(words in one["reason"] and "`deskbridge map-user`" in one["todo"] for one in wrong), wrong
-    (user,) = [one for one in shell.ask("users") if one["helpdesk_user_id"] == 7]
+    assert all(words in one["reason"] and "`deskbridge user map`" in one["todo"] for one in wrong), wrong
+    (user,) = [one for one in shell.ask("user", "list") if one["helpdesk_user_id"] == 7]
     assert words in user["why"]
     for page in ("/console/tickets/4711", "/console/people"):
         assert words.casefold() in pages.open(page).casefold()
     shown = pages.open("/console")
-    assert "2 issues or time entries have another author than was meant" in shown
+    assert "2 issues or time entries have the wrong author" in shown
     assert not any(word in shown for word in WELL), shown
     heal(stage, shell, found.todo)
 
@@ -87,9 +87,9 @@ def test_two_users_with_one_address_are_named_and_map_user_heals(
 def heal(stage: Stage, shell: Shell, todo: str) -> None:
     """Say who it is, and see that hours are in that name, and that what went out before can be given to them."""
     (command,) = re.findall(r"`deskbridge (.+?)`", todo)
-    typed = command.replace("HELPDESK_USER_ID", "7").replace("TRACKER_USER_ID", str(BOB))
+    typed = command.replace("GLPI_USER_ID", "7").replace("REDMINE_USER_ID", str(BOB))
     shell.do(*shlex.split(typed))
     assert [one.found.code for one in people(stage)] == [SetupFinding.PEOPLE_KNOWN]
-    before = len(shell.ask("misattributed"))
+    before = len(shell.ask("author", "list"))
     assert stage.work() == EventState.DONE
-    assert len(shell.ask("misattributed")) == before, "nothing more in another name"
+    assert len(shell.ask("author", "list")) == before, "nothing more in another name"

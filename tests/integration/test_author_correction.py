@@ -26,7 +26,8 @@ STRANGER = {"id": STRANGER_ID, "email": "nobody@example.test"}
 
 @pytest.fixture
 def strangers_hours(bridge: Bridge) -> Bridge:
-    """A bridge that has logged the hours of somebody whom the tracker does not know."""
+    """A bridge that may correct authors and has logged the hours of somebody whom the tracker does not know."""
+    bridge.configure(correct_authors=True)
     assert bridge.forward(task_event(of_task=task(user=STRANGER))) == ["done"]
     return bridge
 
@@ -48,7 +49,7 @@ def test_they_are_theirs_on_the_tracker_and_off_the_list(strangers_hours: Bridge
     assert [one["user_id"] for one in entries(stand_in)] == [5]
     assert misattributed(strangers_hours.store) == []
     assert row(strangers_hours, Kind.TICKET_TASK, 512).author_id == 5
-    assert strangers_hours.steps()[-1].startswith("Time entry #1 was given to alice")
+    assert strangers_hours.steps()[-1].startswith("Time entry #1 was assigned to alice")
 
 
 def test_it_can_be_asked_for_again(strangers_hours: Bridge, stand_in: StandIn) -> None:
@@ -97,5 +98,6 @@ def test_without_a_clear_answer_nothing_is_claimed(strangers_hours: Bridge, stan
 
 
 def test_a_ticket_task_without_a_time_entry_is_named(bridge: Bridge) -> None:
+    bridge.configure(correct_authors=True)
     with pytest.raises(NotFound, check=says(Refusal.TIME_ENTRY_UNKNOWN, task_id=512)):
         correct(bridge)

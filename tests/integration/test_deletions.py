@@ -171,10 +171,10 @@ def test_the_trace_tells_of_deletions(bridge: Bridge) -> None:
     bridge.forward(deletion(3, "ticket.restored"))
     told = [step.what for step in trace_ticket(bridge.store, 4711).steps]
     for expected in (
-        "Event 2 came in: ticket task 512 deleted",
+        "Event 2 arrived: ticket task 512 deleted",
         "Event 2: skipped",
-        "Event 3 came in: ticket deleted",
+        "Event 3 arrived: ticket deleted",
         "Event 4: done",
-        "What had been skipped is looked at again",
+        "Skipped events are processed again",
     ):
         assert any(one.startswith(expected) for one in told), (expected, told)

@@ -376,10 +376,10 @@ def test_a_database_that_cannot_be_used_is_told_with_the_drivers_own_cause(
         "missing": postgres_server.database_url("nowhere"),
         "crowded": postgres_url.replace("//postgres@", "//crowded@"),
         "down": f"postgresql+psycopg2://postgres@127.0.0.1:{free_port()}/x",
-        "read only": postgres_url,
+        "is set to read-only, so no event can be stored": postgres_url,
     }.items():
         store = Store(Database(url))
-        if name == "read only":
+        if name == "is set to read-only, so no event can be stored":
             make_tables(store.database)
             with store.database.engine.begin() as connection:
                 database = connection.engine.url.database
@@ -394,9 +394,11 @@ def test_a_database_that_cannot_be_used_is_told_with_the_drivers_own_cause(
     assert {one.status for one in told.values()} == {Status.FAILURE}
     assert 'database "nowhere" does not exist' in told["missing"].what
     assert "too many connections" in told["crowded"].what
-    assert "connections to spare" in told["crowded"].todo
+    assert "accepts more connections" in told["crowded"].todo
     assert "refused" in told["down"].what
-    assert told["read only"].found.code == ServiceFinding.DATABASE_READ_ONLY
+    assert (
+        told["is set to read-only, so no event can be stored"].found.code == ServiceFinding.DATABASE_READ_ONLY
+    )
     assert not any("OperationalError" in one.what or "cannot be reached" in one.what for one in told.values())
 
 

@@ -39,13 +39,13 @@ CASES = [
         ReadOnly,
         ServiceFinding.REDIS_READ_ONLY,
         "READONLY You can't write against a read only replica",
-        "takes writes",
+        "to the primary",
     ),
     (
         DiskFull,
         ServiceFinding.REDIS_CANNOT_SAVE,
         "MISCONF Redis is configured to save",
-        "make room on the disk",
+        "free space on Redis' disk",
     ),
     (
         NoReplicas,
@@ -53,20 +53,25 @@ CASES = [
         "NOREPLICAS Not enough good replicas",
         "min-replicas-to-write",
     ),
-    (NoPassword, ServiceFinding.REDIS_REFUSES, "NOAUTH Authentication required", "right user and password"),
+    (
+        NoPassword,
+        ServiceFinding.REDIS_REFUSES,
+        "NOAUTH Authentication required",
+        "correct the user and password",
+    ),
     (Loading, ServiceFinding.REDIS_LOADING, "LOADING Redis is loading the dataset in memory", "wait"),
     (TooManyClients, ServiceFinding.REDIS_CROWDED, "max number of clients reached", "maxclients"),
     (
         Busy,
         ServiceFinding.REDIS_NOT_WRITABLE,
         "BUSY Redis is busy running a script",
-        "correct what Redis says",
+        "fix what Redis reports",
     ),
     (
         ForbidsCommands,
         ServiceFinding.REDIS_REFUSES,
         "NOPERM this user has no permissions",
-        "allowed to write",
+        "correct the user and password in DESKBRIDGE_REDIS_URL in every process, and allow this user to write",
     ),
 ]
 

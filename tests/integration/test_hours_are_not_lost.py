@@ -87,8 +87,16 @@ def sibling_is_answered(bridge: Bridge, entry_id: int, event_id: int) -> None:
         attempt = tx.times.claim(Claim(999, 4711, event_id, 1, 6, body, [], "other"), 20)
         assert attempt == 1
         assert tx.times.take_from_sibling(999, entry_id) is not None
-        tx.times.link(999, attempt, entry_id, 5, written("its own answer"))
-        tx.journal.reopen(JournalEvent.id == event_id, written("what was adopted belongs to another"))
+        tx.times.link(
+            999,
+            attempt,
+            entry_id,
+            5,
+            written("Redmine's own answer for it arrived, so the adoption is resolved again"),
+        )
+        tx.journal.reopen(
+            JournalEvent.id == event_id, written("the adopted object belongs to another ticket")
+        )
 
 
 def test_a_late_answer_to_a_held_creation_lets_those_go_on_that_were_held_for_it(

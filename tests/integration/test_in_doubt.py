@@ -395,7 +395,7 @@ def test_after_many_rounds_without_a_verdict_a_person_decides(
     bridge.hurry()
     bridge.service.sync(4711)
     assert row(bridge, Kind.TICKET, 4711).state == LedgerState.HELD
-    assert "rounds without a verdict" in (row(bridge, Kind.TICKET, 4711).reason or "")
+    assert "lookups; the last result" in (row(bridge, Kind.TICKET, 4711).reason or "")
 
 
 def test_what_a_person_has_refused_is_not_taken_by_a_later_lookup(bridge: Bridge, stand_in: StandIn) -> None:

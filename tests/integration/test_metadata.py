@@ -223,7 +223,7 @@ def test_lists_that_answer_an_invalid_key_do_not_deceive(desk: Bridge, large: St
     since = len(large.requests())
     result = sync(desk)
     assert not result
-    assert "refuses every call" in (result.error or "")
+    assert "Redmine rejects every call" in (result.error or "")
     which_of_the_two = ["/users/current.json"] if wrong != "key" else []
     assert [call["path"] for call in large.requests()[since:]] == ["/users.json", *which_of_the_two]
     assert whole_cache(desk) == before
@@ -244,7 +244,7 @@ def test_a_key_that_is_revoked_in_the_middle_is_noticed(desk: Bridge, large: Sta
 def test_one_kind_is_read_afresh_and_nothing_else(bridge: Bridge, stand_in: StandIn) -> None:
     sync(bridge)
     before = whole_cache(bridge)
-    closed, gone = (MetadataKind.STATUS, 5), Entry(MetadataKind.STATUS, 99, "Deleted on the tracker")
+    closed, gone = (MetadataKind.STATUS, 5), Entry(MetadataKind.STATUS, 99, "deleted on the tracker")
     with bridge.store.transaction() as tx:
         tx.metadata.remove([closed])
         tx.metadata.put([gone, Entry(MetadataKind.ROLE, 99, "Another kind")])
@@ -296,7 +296,7 @@ def test_a_list_that_never_holds_still_is_given_up(
 
     result = sync(desk, change)
     assert not result
-    assert "changed while it was read" in (result.error or "")
+    assert "the list changed while deskbridge was reading it" in (result.error or "")
     assert whole_cache(desk) == before
 
 

@@ -53,7 +53,7 @@ def test_who_may_not_become_a_member_leaves_the_right_advice(bridge: Bridge, sta
     bridge.configure(default_role_id=None)
     stand_in.patch("issues", 6, project_id=OTHER)
     assert bridge.forward(task_event(1, of_task=task(513))) == ["done"]
-    assert any(f"a role in tracker project {OTHER}" in step for step in bridge.steps())
+    assert any(f"a role with this right in Redmine project {OTHER}" in step for step in bridge.steps())
 
 
 def test_while_the_project_is_not_known_the_administrator_does_not_step_in(

@@ -213,7 +213,7 @@ def test_a_text_that_is_refused_on_the_way_is_called_that_and_other_tickets_go_t
     assert event.state == "held"
     assert event.reason is not None
     assert step in event.reason
-    assert "other tickets go through (3 since the first attempt)" in event.reason
+    assert "other tickets succeed (3 since the first attempt)" in event.reason
     assert "base_url" not in event.reason
     assert bridge.breaker.current() is None
     assert leads_to(event.notice, detail)

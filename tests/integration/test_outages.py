@@ -200,7 +200,7 @@ def test_the_doctor_says_that_everything_waits(bridge: Bridge, stand_in: StandIn
     (found,) = pending(installation)
     (why,) = [found.found.params["why"]]
     assert why.code == WorkFinding.EVERYTHING_PAUSED
-    assert "the tracker gives no clear answer" in sentence(found.found)
+    assert "Redmine gave no clear answer for several tickets in a row" in sentence(found.found)
     assert "answered 502" in sentence(found.found)
 
 

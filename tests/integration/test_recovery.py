@@ -1,4 +1,4 @@
-"""Yesterday's backup is restored while the tracker has gone on: nothing is created twice (`deskbridge recover`)."""
+"""Yesterday's backup is restored while the tracker has gone on: nothing is created twice (`restore begin`)."""
 
 from __future__ import annotations
 
@@ -120,7 +120,7 @@ def test_without_recover_it_would_be_created_again(bridge: Bridge, stand_in: Sta
     assert bridge.forward(task_event()) == ["done"]
     saved.restore(recover=False)
     assert bridge.forward(task_event()) == ["done"]
-    assert len(ours(stand_in)) == 2, "this is what `recover` is for"
+    assert len(ours(stand_in)) == 2, "this is what `restore begin` is for"
 
 
 def test_what_was_edited_since_is_found_by_the_snapshot_it_was_made_from(

@@ -54,7 +54,7 @@ def test_what_stands_beside_the_top_key_reaches_no_tracker(bridge: Bridge, stand
     bridge.forward(task_event())
     (sent,) = [one["body"] for one in stand_in.requests() if one["path"] == "/issues.json"]
     assert sent == {"issue": {"subject": "a", "project_id": 1}}
-    assert any("key stands beside issue and is left out" in step for step in bridge.steps())
+    assert any("key is outside issue, so it is not sent" in step for step in bridge.steps())
 
 
 def test_a_role_that_the_tracker_does_not_take_leaves_the_right_person(

@@ -83,9 +83,9 @@ def test_a_template_that_fails_is_told_and_the_standard_body_is_sent(
     (body,) = sent(stand_in, "POST", "/issues.json")
     assert body["issue"]["subject"] == "Printer 4711 on fire"
     assert sent(stand_in, "POST", "/time_entries.json")[0]["time_entry"]["issue_id"] == 6
-    told = [step for step in bridge.steps() if "failed; the standard body is sent" in step]
+    told = [step for step in bridge.steps() if "failed; deskbridge sent the standard body" in step]
     assert "priority_id must be an integer" in told[0]
-    assert "another issue than the ticket's" in told[1]
+    assert "issue_id must be the ticket's issue" in told[1]
     assert "Printer" not in told[0]
 
 
@@ -179,7 +179,7 @@ def test_a_refusal_is_explained_in_words_that_do_not_depend_on_the_trackers_lang
     forms_of(bridge)  # the cache is filled
     activate(bridge, "time_entry.create", activity_id=999)
     assert bridge.forward(task_event()) == ["failed"]
-    (told,) = [step for step in bridge.steps() if "Why it may have been refused" in step]
+    (told,) = [step for step in bridge.steps() if "Possible cause of the rejection" in step]
     assert "time_entry.activity_id" in told
     assert "KB-HINT-002" in told
 

@@ -104,7 +104,7 @@ def test_a_call_that_is_not_to_be_made_any_more_is_none_that_got_no_answer(
     server: WireServer, why: type[BridgeError]
 ) -> None:
     def stop() -> None:
-        raise why(written("changed meanwhile"))
+        raise why(written("changed in the meantime"))
 
     client, seen = client_of(server.url), list[CallRecord]()
     with pytest.raises(why):

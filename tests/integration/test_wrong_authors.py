@@ -54,7 +54,7 @@ def test_hours_of_somebody_whom_the_tracker_does_not_know_are_listed_with_what_w
     assert found == Reason.TIME_LOGGED_AS_ANOTHER(time_entry_id=1, issue_id=6, because=because)
     (wrong,) = misattributed(bridge.store)
     assert (wrong.kind, wrong.key, wrong.tracker_id, wrong.author_id) == (Kind.TICKET_TASK, 512, 1, 1)
-    assert "map-user" in wrong.todo
+    assert "user map" in wrong.todo
 
 
 def test_what_names_nobody_is_listed_as_sent_in_the_administrators_name(bridge: Bridge) -> None:

@@ -64,7 +64,7 @@ def make_tables(database: Database) -> None:
 
 
 def make_file(url: str | URL, content: Callable[[], bytes]) -> bool:
-    """Make the file of a database, if it is one of SQLite's and has none yet; tell whether that was so."""
+    """Make the file of a database, if it is one of SQLite's and has none yet; return whether that was so."""
     url = make_url(url)
     if url.get_backend_name() != "sqlite" or not url.database or Path(url.database).exists():
         return False

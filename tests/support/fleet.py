@@ -247,7 +247,7 @@ class Fleet:
         return Child(name, [*self._program, *command], log=log, env=env, cwd=self._cwd)
 
     def is_ready(self) -> bool:
-        """Tell whether the producer answers."""
+        """Return whether the producer answers."""
         try:
             return requests.get(f"http://{HOST}:{self.port}/healthz", timeout=1).status_code == 200
         except requests.RequestException:  # also one that takes its time

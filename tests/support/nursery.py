@@ -211,7 +211,7 @@ sys.exit(int(door.recv(16) or 70))
 
 
 def can_be_forked(env: Mapping[str, str]) -> bool:
-    """Tell whether nothing in an environment is for what only happens at a start from nothing."""
+    """Return whether nothing in an environment is for what only happens at a start from nothing."""
     return not any(name.startswith(("PYTHON", "LD_")) for name in env)
 
 

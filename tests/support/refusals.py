@@ -37,7 +37,7 @@ def _within(value: Any) -> Iterator[Notice]:
 
 
 def _fits(found: Notice, wanted: Notice) -> bool:
-    """Tell whether a Notice has the wanted code, and among its parameters the wanted ones."""
+    """Return whether a Notice has the wanted code, and among its parameters the wanted ones."""
     shown = to_json(found.params)
     return found.code == wanted.code and all(
         shown.get(name) == value for name, value in to_json(wanted.params).items()

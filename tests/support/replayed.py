@@ -40,7 +40,7 @@ def replay_behind_a_backlog(fleet: Fleet) -> float:
     called, logged = calls(fleet), calls(fleet, comments)
     until(lambda: calls(fleet) > called + 4, fleet.logs, STARTED_WITHIN_S)
     time.sleep(3)  # the worker has taken all for which it has room
-    replayed = fleet.run("replay", str(event_id))
+    replayed = fleet.run("event", "replay", str(event_id))
     assert replayed.returncode == 0, replayed.stderr
     began = time.monotonic()
     until(lambda: calls(fleet, comments) > logged, fleet.logs, 60)

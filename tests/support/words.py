@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from deploy.site.reference import PART
+from tests.support.catalogue import texts
 
 ROOT = Path(__file__).resolve().parents[2]
 CODE = (
@@ -74,6 +75,15 @@ FOR_ADMINISTRATORS = IN_DOCUMENTS | {
     r"\b(helpdesks?|plugin config|the tracker)\b(?!\.)": "GLPI; Redmine settings; Redmine",
 }
 """Engineers call the two sides by the names of their ports."""
+IN_MESSAGES = {
+    r"\b([Tt]rackers?|[Hh]elpdesks?)\b": "Redmine; GLPI",
+    r"\b(as|by) the administrator\b|\badministrator acts\b": "the API user",
+    r"\b([Ww]hoever|[Ss]omebody|[Ee]verybody|[Nn]obody|[Aa]nybody)\b": "a user, no one",
+    r"\b(in force|anew|for want of|meanwhile|once more|parked|signs? of life)\b": "active, again, rejected",
+    r"\b(told|is to be|are to be|be asked|taken back|looked at|put right)\b": "name who acts",
+    r"\bwaits? for a person\b|\bis (not )?linked to a Redmine\b|\boverrides?\b": "needs a decision; mapped",
+}
+"""The same of what deskbridge shows: messages, pages, descriptions."""
 
 
 def found() -> Iterator[str]:
@@ -85,6 +95,9 @@ def found() -> Iterator[str]:
         if not file.startswith(NOT_YET):
             words = IN_DOCUMENTS if "/contributing/" in file else FOR_ADMINISTRATORS
             yield from _matches(file, _prose((ROOT / file).read_text(encoding="utf-8")), words)
+    for text in sorted(str(one) for one in texts()):
+        shown = re.sub(r"`[^`]+`|\*+[^*]+\*+|[%{][^})]*[})]|^(helpdesk|tracker)( \w+)?$", "", text)
+        yield from _matches(repr(text), shown, IN_MESSAGES)
 
 
 def _files(*places: str) -> list[str]:

@@ -57,17 +57,17 @@ async def going_on(workflow: Workflow[Any], result: Any) -> None:
 
 
 def is_start(step: Step[Any]) -> bool:
-    """Tell whether a step starts something, which a process that stops, or an outage, does not."""
+    """Return whether a step starts something, which a process that stops, or an outage, does not."""
     return isinstance(step, Starting)
 
 
 def is_admission(step: Step[Any]) -> bool:
-    """Tell whether a step asks to work on a ticket."""
+    """Return whether a step asks to work on a ticket."""
     return isinstance(step, Admission)
 
 
 def is_creation(step: Step[Any]) -> bool:
-    """Tell whether a step sends what was claimed."""
+    """Return whether a step sends what was claimed."""
     return isinstance(step, TrackerCall) and step.request.method == "POST" and step.request.path in CREATIONS
 
 

@@ -30,8 +30,8 @@ ANOTHER_PROGRAMS = {
     "cannot be blank", "too many clients", "too many connections",
 }  # fmt: skip
 """What Redmine, GLPI or PostgreSQL shows."""
-OUR_OWN = {"Back up and restore", "Recovering"}
-"""A guide, and what `deskbridge events` prints."""
+OUR_OWN = {"Back up and restore", "Recovery mode is on"}
+"""A guide, and what `deskbridge event list` prints."""
 LONGEST = 25
 """Words of a sentence; what it quotes counts as one."""
 

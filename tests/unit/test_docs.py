@@ -17,6 +17,7 @@ from producer.cli.main import app
 from shared.events.config import PluginConfig
 from shared.events.event import Event
 from shared.events.snapshots import HelpdeskUser, Ticket, TicketTask
+from shared.notices.notice import CODES, Plural
 from shared.process.settings import Settings
 from tests.support import documents, promises
 from tests.support.documents import PAGES, ROOT, blocks, documented, headings, page_name
@@ -57,9 +58,9 @@ def test_every_field_says_what_it_means_since_the_reference_is_made_of_it(model:
         ("conditions", "| `eq other` | "),
         ("variables of a ticket", "| `ticket.title` | text | "),
         ("variables of the form", "| `form.parent_id` | integer or null | "),
-        ("commands", "deskbridge link [OPTIONS] {KIND} {ID} {TRACKER_PROJECT_ID}"),
-        ("commands", "* `--replay`: Send now what had been skipped for want of this link."),
-        ("commands", "deskbridge link project 12 4 --category 7"),
+        ("commands", "deskbridge mapping add [OPTIONS] {KIND} {ID} {REDMINE_PROJECT_ID}"),
+        ("commands", "* `--replay`: Also process events that were skipped because this mapping was missing."),
+        ("commands", "deskbridge mapping add project 12 4 --category 7"),
         ("commands", "### template rollback"),
         ("producer", "| `POST /events` | "),
         ("console", "| `GET /api/links` | "),
@@ -74,7 +75,7 @@ def test_the_reference_says_what_the_code_knows(name: str, row: str) -> None:
 def test_the_reference_has_no_markup_of_the_terminal_and_no_command_without_its_help() -> None:
     said = reference.PARTS["commands"]()
     assert not re.search(r"\[/?(bold|cyan)|&#x27;|\*\*Commands", said)
-    for name in COMMAND.commands:
+    for name in COMMAND.list_commands(None):
         assert re.search(rf"^## {name}\n\n\w", said, re.MULTILINE), name
 
 
@@ -124,17 +125,32 @@ def test_the_example_environment_lists_every_setting() -> None:
     }
 
 
+def listed(group: Any) -> set[str]:
+    """Return the commands of a group without the hidden ones, which are names of the previous release."""
+    return {name for name, command in group.commands.items() if not command.hidden}
+
+
 def test_every_command_and_option_that_a_page_names_exists() -> None:
     for page, line in ((page_name(one), line) for one in PAGES for line in _commands(one)):
         words = shlex.split(re.split(r" [<>|] ", line)[0], comments=True)
         command = COMMAND
         while hasattr(command, "commands") and words and not words[0].startswith("-"):
-            assert words[0] in command.commands or words[0].isupper(), (page, line)
+            assert words[0] in listed(command) or words[0].isupper(), (page, line)
             command = command.commands.get(words.pop(0), command)
             if not hasattr(command, "commands"):
                 break
         known = {option for one in command.params for option in one.opts} | {"--help", "--version"}
         assert {word for word in words if word.startswith("--")} <= known, (page, line)
+
+
+def test_every_command_that_a_message_names_exists() -> None:
+    for notice in CODES.values():
+        texts = (notice.text.one, notice.text.many) if isinstance(notice.text, Plural) else (notice.text,)
+        for line in re.findall(r"`deskbridge ([^`]+)`", " ".join(map(str, (*texts, notice.why or "")))):
+            first, *rest = line.split()
+            assert first in listed(COMMAND), (notice, line)
+            command = COMMAND.commands[first]
+            assert not hasattr(command, "commands") or not rest or rest[0] in listed(command), (notice, line)
 
 
 def _commands(page: Path) -> list[str]:

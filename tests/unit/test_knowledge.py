@@ -189,7 +189,7 @@ def test_records_must_not_share_an_id_and_name_only_records_that_exist() -> None
 
 
 def test_our_own_records_are_well_formed() -> None:
-    result = CliRunner().invoke(app, ["knowledge", "validate", str(OURS)])
+    result = CliRunner().invoke(app, ["article", "check", str(OURS)])
     assert result.exit_code == 0, result.output
 
 
@@ -259,7 +259,7 @@ def test_every_code_has_a_record_or_only_tells_what_was_done() -> None:
             assert code.name in Reason.__members__ or record != NOTHING_WRONG, code
             if record in shown_articles:
                 continue
-        shown = CliRunner().invoke(app, ["knowledge", "show", str(code)])
+        shown = CliRunner().invoke(app, ["article", "show", str(code)])
         assert shown.exit_code == 0, f"{code}: {shown.output}"
         if record:
             assert f"\n{record} · " in shown.stdout, code
@@ -275,11 +275,11 @@ def test_no_two_codes_are_the_same_text() -> None:
 
 
 def test_a_code_without_a_record_is_told_as_json_too() -> None:
-    shown = CliRunner().invoke(app, ["knowledge", "show", "not_looked_at", "--json"])
+    shown = CliRunner().invoke(app, ["article", "show", "not_looked_at", "--json"])
     assert json.loads(shown.stdout) == {
         "code": "not_looked_at",
-        "what": "not looked at: what it needs is not there",
-        "why": "fix what fails, then run `deskbridge doctor` again",
+        "what": "not checked: a prerequisite is missing",
+        "why": "fix the failures, then run `deskbridge doctor` again",
     }
 
 
@@ -290,7 +290,7 @@ def test_what_stops_or_changes_an_event_is_not_called_the_normal_course() -> Non
 
 def test_a_record_is_shown_by_its_id_and_by_a_code() -> None:
     for wanted in ("KB-HELPDESK-006", "kb-helpdesk-006", "no_link"):
-        shown = CliRunner().invoke(app, ["knowledge", "show", wanted])
+        shown = CliRunner().invoke(app, ["article", "show", wanted])
         assert shown.exit_code == 0
         assert "Tickets of an entity without a mapping were not forwarded" in shown.stdout
 
@@ -314,29 +314,29 @@ def test_validate_names_each_faulty_file_and_exits_with_1(tmp_path: Path) -> Non
     )
     (tmp_path / "latin.md").write_bytes(b"---\nid: \xff\n---\n")
     (tmp_path / "README.md").write_text("no record")
-    result = CliRunner().invoke(app, ["knowledge", "validate", str(tmp_path)])
+    result = CliRunner().invoke(app, ["article", "check", str(tmp_path)])
     assert result.exit_code == 1
     assert "sub/bad.md: status: expected one of active, deprecated, draft" in result.stderr
     assert "latin.md: not UTF-8" in result.stderr
     assert "fine.md" not in result.stderr
-    as_json = CliRunner().invoke(app, ["knowledge", "validate", str(tmp_path), "--json"])
+    as_json = CliRunner().invoke(app, ["article", "check", str(tmp_path), "--json"])
     assert as_json.exit_code == 1
     assert '"records": 3' in as_json.stdout
 
 
 def test_validate_of_nothing_is_wrong(tmp_path: Path) -> None:
-    assert CliRunner().invoke(app, ["knowledge", "validate", str(tmp_path)]).exit_code == 1
-    assert CliRunner().invoke(app, ["knowledge", "validate", str(tmp_path / "x")]).exit_code == 2
+    assert CliRunner().invoke(app, ["article", "check", str(tmp_path)]).exit_code == 1
+    assert CliRunner().invoke(app, ["article", "check", str(tmp_path / "x")]).exit_code == 2
 
 
 def test_show_prints_a_record_that_ships_wherever_it_is_called(tmp_path: Path, monkeypatch: Any) -> None:
     monkeypatch.chdir(tmp_path)
-    shown = CliRunner().invoke(app, ["knowledge", "show", "KB-HINT-001"])
+    shown = CliRunner().invoke(app, ["article", "show", "KB-HINT-001"])
     assert shown.exit_code == 0, shown.output
     assert "Redmine rejects issues in this project" in shown.stdout
     assert "**" not in shown.stdout
     assert "See also KB-SETUP-002: A mapping points to a project" in shown.stdout
-    as_json = CliRunner().invoke(app, ["knowledge", "show", "kb-hint-001", "--json"])
+    as_json = CliRunner().invoke(app, ["article", "show", "kb-hint-001", "--json"])
     record = json.loads(as_json.stdout)
     assert faults_of(record) == []
     assert record["id"] == "KB-HINT-001"
@@ -345,7 +345,7 @@ def test_show_prints_a_record_that_ships_wherever_it_is_called(tmp_path: Path, m
 
 @pytest.mark.parametrize("record_id", ["KB-HINT-999", "README", "../record", ""])
 def test_show_of_what_is_no_record_fails(record_id: str) -> None:
-    assert CliRunner().invoke(app, ["knowledge", "show", record_id]).exit_code == 1
+    assert CliRunner().invoke(app, ["article", "show", record_id]).exit_code == 1
 
 
 def test_the_records_go_into_the_wheel() -> None:

@@ -76,7 +76,7 @@ def test_a_producer_that_begins_anew_without_a_secret_has_loaded_no_settings_bef
         text=True,
         check=False,
     )
-    assert "the environment of the installation is not loaded" in ended.stderr, "the second one found nothing"
+    assert "Load your environment file" in ended.stderr, "the second one found nothing"
     loaded = {
         line.rpartition("|")[2].strip()
         for line in ended.stderr.splitlines()

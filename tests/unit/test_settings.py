@@ -152,7 +152,7 @@ def test_every_variable_can_come_from_a_file(name: str, tmp_path: Path) -> None:
               "ALLOW_UNSIGNED": "1", "EVENT_LIMIT": "50", "CA_FILE": certifi.where(),
               "PROXY_URL": "http://me:hidden-word@proxy:3128", "NO_PROXY": "tracker,.internal",
               "ALLOW_LINK_LOCAL": "1", "HELPDESK_WAIT": "9",
-              "MONITOR_LISTEN": "127.0.0.1:9101", "HEARTBEAT_PATH": "/run/beat", "CORRECT_AUTHORS": "1",
+              "MONITOR_LISTEN": "127.0.0.1:9101", "HEARTBEAT_PATH": "/run/beat",
               "OTLP_ENDPOINT": "http://127.0.0.1:4318", "SENTRY_DSN": "https://hidden-word@sentry.example.org/1",
               **GLPI_API, **OIDC}  # fmt: skip
     file = tmp_path / name

@@ -43,7 +43,7 @@ class Waiting:
         reason: what it waits for.
         until: when to look again (database clock); None: when whatever it waits for happens.
         attempt: whether an attempt was used up.
-        held: the issue or time entry that a person is to decide on (`deskbridge held`): its kind and key.
+        held: the issue or time entry that a person is to decide on (`deskbridge hold list`): its kind and key.
     """
 
     reason: Notice

@@ -2,7 +2,7 @@
 
 Five files of data lie beside this one:
 
-- `events.jsonl`: one event a line, as `deskbridge send` takes them; a line that is there twice is delivered twice.
+- `events.jsonl`: one event a line, as `deskbridge event send` takes them; a repeated line is delivered twice.
 - `glpi.jsonl`: bodies of GLPI's own webhooks, one a line, each with the address it is sent to; they come last.
 - `expectations.jsonl`: line N says what event N shows and how it must end.
 - `tracker.json`: by ticket, what the tracker must hold in the end: its issue and its time entries by ticket task.

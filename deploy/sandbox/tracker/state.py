@@ -72,7 +72,7 @@ class Tracker:
         return time.time() + self.settings.clock_offset
 
     def reindex(self) -> None:
-        """Build the indexes anew from the rows."""
+        """Rebuild the indexes from the rows."""
         self.by_login = {user.login.lower(): user for user in self.users.values() if user.login}
         self.by_key = {user.api_key: user for user in self.users.values() if user.api_key}
         self.members = {(row.project_id, row.user_id): row for row in self.memberships.values()}

@@ -202,12 +202,12 @@ class AccountStore:
         return None if account is None else self._begin(account)
 
     def has_password(self, name: str) -> bool:
-        """Tell whether an account has a password; one that a link or a provider signs in has none."""
+        """Return whether an account has a password; one that a link or a provider signs in has none."""
         with self._store.transaction() as tx:
             return _found(tx, name).password_hash is not None
 
     def proves(self, name: str, password: str) -> bool:
-        """Tell whether a name and a password belong together.
+        """Return whether a name and a password belong together.
 
         Raises:
             TooBusy: too many sign in at this moment.

@@ -78,6 +78,6 @@ def end(store: Store) -> Recovering | None:
 
 
 def is_recovering(store: Store) -> bool:
-    """Tell whether the tracker is asked before each creation."""
+    """Return whether the tracker is asked before each creation."""
     with store.transaction() as tx:
         return tx.recovery.get() is not None

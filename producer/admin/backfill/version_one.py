@@ -1,4 +1,4 @@
-"""The link tables of plugin 1.x, as its database exports them, in the form that `import-links` reads.
+"""The link tables of plugin 1.x, as its database exports them, in the form that `mapping import` reads.
 
 SPEC 2.2 names the tables and not their columns, so whoever imports them says which column is what.
 """

@@ -345,16 +345,23 @@ def ask_whose_key(connect: Connect) -> str:
 
 
 def rotate_keys(store: Store, vault: Vault) -> bool:
-    """Encrypt the stored API key with the first of the secret keys; False where none is stored.
+    """Encrypt the stored API key, and the addresses of notifications, with the first of the secret keys.
+
+    Returns:
+        False if neither is stored.
 
     Raises:
         SettingsError: there is no secret key, or none of them opens it.
     """
     with store.transaction() as tx:
         _, encrypted = tx.configs.get()
-        if encrypted is None:
+        notified = tx.notifications.get()
+        if encrypted is None and notified is None:
             return False
-        tx.configs.put_api_key(vault.rotate(encrypted), is_another=False)
+        if encrypted is not None:
+            tx.configs.put_api_key(vault.rotate(encrypted), is_another=False)
+        if notified is not None:
+            tx.notifications.put_rotated(vault.rotate(notified.urls_encrypted))
         tx.changes.note(Did.KEY_ROTATED())
     return True
 

@@ -128,5 +128,5 @@ def parts() -> list[str]:
 
 
 def is_fresher(part: str, code: str) -> bool:
-    """Tell whether the first page finds something itself."""
+    """Return whether the first page finds something itself."""
     return any(one.glance and (code in one.only if one.only else part in one.parts) for one in _REGISTERED)

@@ -14,6 +14,7 @@ from sqlalchemy.exc import SQLAlchemyError
 from producer.admin.doctor import (
     helpdesk,  # noqa: F401 (each of these registers its checks)
     live,
+    notifications,  # noqa: F401
     services,
     setup,
     templates,  # noqa: F401

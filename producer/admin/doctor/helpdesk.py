@@ -110,7 +110,7 @@ def queue(installation: Installation) -> Iterator[CheckResult]:
 
 @check(Group.HELPDESK, {"skipped": "KB-HELPDESK-006"})
 def skipped(installation: Installation) -> Iterator[CheckResult]:
-    """No ticket was left out for want of a link."""
+    """No ticket was skipped because its mapping was missing."""
     with installation.store.transaction() as tx:
         unlinked = tx.journal.unlinked(WEEK_S)
         resolved = [tx.links.resolve(one.project_id, one.entity_id) for one in unlinked]

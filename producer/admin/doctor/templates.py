@@ -75,7 +75,7 @@ def up_to_date(installation: Installation) -> Iterator[CheckResult]:
 
 
 def _is_literal(template: ActiveTemplate, payload: dict[str, Any], hint: Explanation) -> bool:
-    """Tell whether a custom field's value stands in the template itself, and so is the same for every ticket."""
+    """Return whether a custom field's value stands in the template itself, and so is the same for every ticket."""
     value = given_values(payload[Operation(template.operation).top_key]).get(hint.why.params["field_id"])
     return json.dumps(value, ensure_ascii=False) in template.body
 
@@ -118,7 +118,7 @@ def left_by_dry_runs(installation: Installation) -> Iterator[CheckResult]:
 
 
 def _is_required(tx: Transaction, field: CustomField, config: PluginConfig) -> bool:
-    """Tell whether something must be sent for a field; one of other issue types than ours is left out."""
+    """Return whether something must be sent for a field; one of other issue types than ours is left out."""
     if not field.required or field.default_value is not None:
         return False
     entry = tx.metadata.get(MetadataKind.CUSTOM_FIELD, field.id)

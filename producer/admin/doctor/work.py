@@ -157,7 +157,7 @@ def failed(installation: Installation) -> Iterator[CheckResult]:
 
 
 def _is_fixed(cause: Notice, installation: Installation) -> bool:
-    """Tell whether the checks that would find a cause find all well: none looks at unlinked projects."""
+    """Return whether the checks that would find a cause find all well: none looks at unlinked projects."""
     checks = FIXED_WHERE.get(cause.code, ())
     linked = installation.projects or ()
     if cause.code in WHERE_THE_ISSUE_IS and _project_of(cause) not in linked:
@@ -188,7 +188,7 @@ def _cause(why: Notice | None) -> Notice | None:
 def authors(installation: Installation) -> Iterator[CheckResult]:
     """Nothing went out in another's name, and nobody who made something was deleted."""
     with installation.store.transaction() as tx:
-        count = tx.misattributed.count()
+        count = tx.wrong_authors.count()
     orphaned = list(_orphaned(installation))
     if count:
         yield warning("authors", WorkFinding.AUTHORS_WRONG(count=count))

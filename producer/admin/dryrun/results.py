@@ -19,7 +19,7 @@ class DryRunRefused(BridgeError):
 
 
 class Hint(Reasoned):
-    """What may explain a refusal; `record` is a knowledge record (`deskbridge knowledge show`)."""
+    """What may explain a refusal; `record` is a knowledge record (`deskbridge article show`)."""
 
     field: str
     problem: str

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import dataclass
 
+from producer.admin.people.misattributed import entries_of
 from producer.admin.records.transaction import Store, Transaction
-from shared.errors import BridgeError, NotFound, TrackerRejected
+from shared.errors import BridgeError, NotFound, TrackerError, TrackerRejected
 from shared.events.config import PluginConfig
 from shared.metadata.synchronisation import Connect
+from shared.notices.access import AccessRefusal
 from shared.notices.changes import Did
 from shared.notices.kinds import Kind
+from shared.notices.notice import Notice
 from shared.notices.refusals import Refusal
 from shared.notices.steps import What
 from shared.store.configuration.matching import TrackerPerson
@@ -20,9 +24,16 @@ from shared.tracker.client import TrackerClient
 from shared.tracker.lists import TrackerLists
 from shared.values.ids import id_in
 
+AT_ONCE_S, MOST_AT_ONCE = 20.0, 500
+"""So long, and so many, time entries are given away for one request."""
+
 
 class NotCorrected(BridgeError):
     """The time entry has the author that it had."""
+
+
+class CorrectionOff(NotCorrected):
+    """The settings do not allow that authors are corrected."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +43,21 @@ class Corrected:
     ticket_id: int
     time_entry_id: int
     login: str
+
+
+@dataclass(frozen=True, slots=True)
+class Given:
+    """What became of the time entries that were meant for one person.
+
+    Attributes:
+        given: those that are theirs now.
+        refused: ticket tasks whose time entries are not, and why.
+        left: how many were not tried.
+    """
+
+    given: list[Corrected]
+    refused: list[tuple[int, Notice]]
+    left: int
 
 
 def correct_author(store: Store, connect: Connect, task_id: int) -> Corrected:
@@ -46,10 +72,13 @@ def correct_author(store: Store, connect: Connect, task_id: int) -> Corrected:
 
     Raises:
         NotFound: the ticket task has no time entry.
+        CorrectionOff: the settings do not allow it.
         NotCorrected: nobody is known who it could be, or the tracker refused or ignored it.
         TrackerError: no clear answer; it may be asked again.
     """
     config, client = connect()
+    if not config.correct_authors:
+        raise CorrectionOff(AccessRefusal.AUTHORS_NOT_CORRECTED_HERE())
     with store.transaction() as tx:
         row = _logged(tx, task_id)
         person = _meant(tx, row, config)
@@ -62,6 +91,36 @@ def correct_author(store: Store, connect: Connect, task_id: int) -> Corrected:
         tx.trace.append([Step(row.ticket_id, What.ENTRY_GIVEN_TO(**done), task_id)])
         tx.changes.note(Did.AUTHOR_CORRECTED(**done), before=row.author_id, after=person.tracker_user_id)
     return Corrected(row.ticket_id, entry_id, person.login)
+
+
+def give_hours(store: Store, connect: Connect, whose: str, seconds: float = AT_ONCE_S) -> Given:
+    """Give each time entry that was meant for one person to them, as `correct_author` does, as far as time allows.
+
+    Args:
+        store: where ledger and journal are.
+        connect: the configuration and the tracker.
+        whose: `Whose.key`.
+        seconds: begin no further one after so long.
+
+    Raises:
+        CorrectionOff: the settings do not allow it.
+    """
+    began, task_ids = time.monotonic(), entries_of(store, whose, MOST_AT_ONCE)
+    given: list[Corrected] = []
+    refused: list[tuple[int, Notice]] = []
+    for task_id in task_ids:
+        if time.monotonic() - began > seconds:
+            break
+        try:
+            given.append(correct_author(store, connect, task_id))
+        except CorrectionOff:
+            raise
+        except (NotCorrected, NotFound) as problem:
+            refused.append((task_id, problem.notice))
+        except TrackerError as problem:
+            refused.append((task_id, problem.notice))
+            break
+    return Given(given, refused, len(task_ids) - len(given) - len(refused))
 
 
 def _logged(tx: Transaction, task_id: int) -> LedgerRow:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
 
+from producer.admin.naming.names import Names
 from producer.admin.presenters.shapes import Reasoned
 from producer.admin.records.people_search import Everybody
 from producer.admin.records.transaction import Store
@@ -47,7 +48,8 @@ class HelpdeskUser(Reasoned):
     """Who a helpdesk user is on the tracker.
 
     `by` is `override`, `e-mail`, or null: the administrator acts for them. `new`: no person has confirmed the match by
-    e-mail. `waits`: an e-mail names another tracker user than before, and a person has to decide.
+    e-mail. `waits`: an e-mail names another tracker user than before, and a person has to decide. `name` and
+    `tracker_name`: what they are called in GLPI and in Redmine, if that is known.
     """
 
     helpdesk_user_id: int
@@ -55,6 +57,8 @@ class HelpdeskUser(Reasoned):
     by: str | None
     tracker_user_id: int | None
     login: str | None
+    name: str | None = None
+    tracker_name: str | None = None
     new: bool
     waits: bool
     why: str
@@ -117,6 +121,14 @@ def user_map_page(
     return [_mapped(user, match, overrides.get(user.id)) for user, match in matches], counted
 
 
+def with_names(names: Names, users: Iterable[HelpdeskUser]) -> list[HelpdeskUser]:
+    """Return helpdesk users with what they are called in GLPI."""
+    return [
+        one.model_copy(update={"name": names.name("person", one.helpdesk_user_id) or one.name})
+        for one in users
+    ]
+
+
 def mapped_person(store: Store, helpdesk_user_id: int) -> HelpdeskUser:
     """Return who a helpdesk user is on the tracker, even if no event has named this user."""
     with store.transaction() as tx:
@@ -136,6 +148,7 @@ def _mapped(user: snapshots.HelpdeskUser, match: Match, override: int | None) ->
         by="override" if override is not None else "e-mail" if person else None,
         tracker_user_id=person.tracker_user_id if person else override,
         login=person.login if person else None,
+        tracker_name=person.name if person else None,
         new=person is not None and not match.confirmed,
         waits=match.waits,
         why=sentence(match.why),

@@ -1,4 +1,4 @@
-"""Whether Redis drops keys for want of memory: locks and signs of life are then no proof of anything."""
+"""Whether Redis evicts keys when memory runs out: locks and heartbeats are then unreliable."""
 
 from __future__ import annotations
 

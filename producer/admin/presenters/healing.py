@@ -31,7 +31,7 @@ OURS = frozenset(
 
 
 def is_ours(reason: Notice) -> bool:
-    """Tell whether what stops everything is a setting of deskbridge, so that it goes on only once that is changed."""
+    """Return whether what stops everything is a setting of deskbridge, so that it goes on only once that is changed."""
     return any(one.code in OURS for one in _within(reason))
 
 

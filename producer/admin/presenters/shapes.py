@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
 from pydantic import AwareDatetime, BaseModel, ConfigDict
@@ -107,10 +107,24 @@ class Event(Reasoned):
     next_attempt_at: AwareDatetime | None
 
     @classmethod
-    def of(cls, row: JournalEvent, why: Notice | None = None) -> Self:
-        """Return an event, with its own reason unless another one is given."""
-        own = {name: getattr(row, name) for name in cls.model_fields.keys() - {"code", "params", "reason"}}
-        return cls(**own, **reason_json(why or row.notice))
+    def of(cls, row: JournalEvent, why: Notice | None = None, **more: Any) -> Self:
+        """Return an event, with its own reason unless another one is given.
+
+        Args:
+            row: as the journal has it.
+            why: the reason.
+            more: what a subclass adds.
+        """
+        own = {name: getattr(row, name) for name in Event.model_fields.keys() - {"code", "params", "reason"}}
+        return cls(**own, **reason_json(why or row.notice), **more)
+
+
+class EventAbout(Event):
+    """An event of the journal, and what it is about: its ticket's title, the person, the issue."""
+
+    title: str
+    who: str
+    issue_id: int | None
 
 
 class Held(Reasoned):
@@ -124,8 +138,14 @@ class Held(Reasoned):
     candidates: list[int]
 
     @classmethod
-    def of(cls, kind: Kind, row: LedgerRow) -> Self:
-        """Return what waits for a decision."""
+    def of(cls, kind: Kind, row: LedgerRow, **more: Any) -> Self:
+        """Return what waits for a decision.
+
+        Args:
+            kind: an issue or a time entry.
+            row: its row.
+            more: what a subclass adds.
+        """
         return cls(
             kind=kind,
             id=row.key,
@@ -133,7 +153,20 @@ class Held(Reasoned):
             sent=row.body,
             candidates=list(row.candidates or ()),
             **reason_json(row.notice),
+            **more,
         )
+
+
+class HeldAbout(Held):
+    """What waits for a decision, and its ticket; `title` is null if it is not known."""
+
+    ticket_id: int
+    title: str | None
+
+    @classmethod
+    def named(cls, kind: Kind, row: LedgerRow, titles: Mapping[int, str]) -> Self:
+        """Return what waits for a decision with the title of its ticket."""
+        return cls.of(kind, row, ticket_id=row.ticket_id, title=titles.get(row.ticket_id))
 
 
 class Link(Answer):
@@ -161,10 +194,16 @@ class Link(Answer):
         )
 
 
-class LinkShown(Link):
-    """A link, with what people read of its tracker project; null while the metadata does not know it."""
+class LinkNamed(Link):
+    """A link with names: of the entity or project in GLPI, and of the Redmine project; null if they are not known."""
 
+    name: str | None
     project: str | None
+
+
+class LinkShown(LinkNamed):
+    """A link with names, and the address of the Redmine project."""
+
     url: str | None
 
 

@@ -62,5 +62,5 @@ def with_reasons(rows: Iterable[JournalEvent], redis: Redis) -> list[tuple[Journ
 
 
 def is_silent(row: JournalEvent) -> bool:
-    """Tell whether an event waits and does not say why."""
+    """Return whether an event waits and does not say why."""
     return row.state == EventState.PENDING and row.notice is None

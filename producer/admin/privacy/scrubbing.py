@@ -29,7 +29,7 @@ class Person:
     names: frozenset[str] = frozenset()
 
     def is_meant(self, value: object, role: str | None = None) -> bool:
-        """Tell whether a JSON value names this person: in the role of one, or with an e-mail."""
+        """Return whether a JSON value names this person: in the role of one, or with an e-mail."""
         if not isinstance(value, dict) or not (role in ROLES or "email" in value):
             return False
         mail = value.get("email")

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from producer.admin.naming.names import Names
 from producer.admin.presenters import shapes
 from producer.admin.records.transaction import Store, Transaction
 from shared.errors import BridgeError, NotFound
@@ -87,7 +88,13 @@ def find_link(store: Store, kind: LinkKind, helpdesk_id: int) -> Link | None:
         return tx.links.get(kind, helpdesk_id)
 
 
-def link_with_project(store: Store, kind: LinkKind, helpdesk_id: int) -> shapes.LinkShown:
+def named_link(names: Names, link: Link) -> shapes.LinkNamed:
+    """Return a link with the names that are known."""
+    project = names.name("tracker_project", link.tracker_project_id)
+    return shapes.LinkNamed.of(link, name=names.name(str(link.kind), link.helpdesk_id), project=project)
+
+
+def link_with_project(store: Store, names: Names, kind: LinkKind, helpdesk_id: int) -> shapes.LinkShown:
     """Return the link of a helpdesk project or entity, with the tracker project's name and address as far as known.
 
     Raises:
@@ -100,7 +107,12 @@ def link_with_project(store: Store, kind: LinkKind, helpdesk_id: int) -> shapes.
         project = tx.metadata.get(MetadataKind.PROJECT, link.tracker_project_id)
         base_url = tx.configs.get()[0].base_url
     url = f"{base_url}/projects/{link.tracker_project_id}" if base_url else None
-    return shapes.LinkShown.of(link, project=project.name if project else None, url=url)
+    return shapes.LinkShown.of(
+        link,
+        name=names.name(str(kind), helpdesk_id),
+        project=project.name if project else None,
+        url=url,
+    )
 
 
 def make_link(
@@ -135,7 +147,7 @@ def make_link(
 
 
 def _is_newer(now: ProjectNow, category_id: int | None) -> bool:
-    """Tell whether the tracker says something else than the cache."""
+    """Return whether the tracker says something else than the cache."""
     if now.standing is not Standing.ACTIVE:
         return now.standing is not Standing.ABSENT
     return category_id is None or category_id in (now.categories or {})

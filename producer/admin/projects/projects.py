@@ -114,7 +114,7 @@ class ProjectForms:
         keep_category: bool = True,
         replay: bool = False,
     ) -> Made:
-        """Create a project and link to it, as `link` does; a repeat finds what the first one made.
+        """Create a project and link to it, as `mapping add` does; a repeat finds what the first one made.
 
         Args:
             kind: what the form is for.
@@ -274,7 +274,7 @@ class ProjectForms:
 
 
 def _is_ours(claim: ProjectClaim, kind: LinkKind, helpdesk_id: int) -> bool:
-    """Tell whether a project of this identifier came of an earlier form of the same helpdesk object."""
+    """Return whether a project of this identifier came of an earlier form of the same helpdesk object."""
     same = (claim.link_kind, claim.helpdesk_id) == (str(kind), helpdesk_id)
     return same and claim.state in (ClaimState.CLAIMED, ClaimState.CREATED)
 

@@ -33,7 +33,9 @@ class LinkForm(BaseModel):
         default=None,
         description="Category of new issues; left out, a stored one stays, null removes it.",
     )
-    replay: bool = Field(default=False, description="Send now what had been skipped for want of this link.")
+    replay: bool = Field(
+        default=False, description="Also send events that were skipped because this mapping was missing."
+    )
 
     def carry_out(self, forms: ProjectForms, kind: LinkKind, helpdesk_id: int) -> Made:
         """Make the link.

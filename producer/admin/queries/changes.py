@@ -27,7 +27,7 @@ COLUMNS = ("id", "at", "who", "code", "what", "before", "after")
 SUBJECTS: Mapping[str, tuple[str, tuple[Did, ...]]] = {
     "settings": (N_("settings"), (Did.CONFIG_CHANGED, Did.KEY_STORED, Did.KEY_ROTATED, Did.METADATA_READ)),
     "links": (
-        N_("links and projects"),
+        N_("mappings and projects"),
         (Did.LINK_CHANGED, Did.LINK_REMOVED, Did.LINKS_IMPORTED, Did.PROJECT_CREATED),
     ),
     "people": (

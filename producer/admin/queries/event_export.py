@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from producer.admin.presenters.moments import stamp
-from producer.admin.presenters.shapes import Event, Shape
+from producer.admin.presenters.shapes import EventAbout, Shape
 from producer.admin.presenters.spreadsheets import csv_line
 from producer.admin.presenters.waiting import with_reasons
 from producer.admin.records.event_search import Wanted
@@ -35,12 +35,7 @@ def exported_events(services: Services, wanted: Wanted) -> Iterator[list[Shape]]
         if not rows:
             return
         yield [
-            {
-                **Event.of(row, why).printed(),
-                "title": about.title,
-                "who": about.who,
-                "issue_id": about.issue_id,
-            }
+            EventAbout.of(row, why, title=about.title, who=about.who, issue_id=about.issue_id).printed()
             for row, why in with_reasons(rows, services.redis)
             for about in [subjects[row.id]]
         ]

@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any, Literal, get_args
 
 from producer.admin.presenters.waiting import with_reasons
-from producer.admin.records.event_search import Group, Wanted
+from producer.admin.records.event_search import MOST_COUNTED, EventSearch, Group, Wanted
 from producer.admin.records.event_subjects import Subject
 from producer.admin.records.transaction import Store
 from producer.admin.services import Services
@@ -56,13 +56,14 @@ def wanted_events(*, last: str | None = None, since: datetime | None = None, **f
     return Wanted(since=max(moments, default=None), **{name: one or None for name, one in filters.items()})
 
 
-def latest_with_reasons(
+def latest_events(
     services: Services, wanted: Wanted, *, limit: int, below: int | None = None
-) -> list[tuple[JournalEvent, Notice | None]]:
-    """Return the events that match, newest first, each with why it is as it is."""
+) -> list[tuple[JournalEvent, Notice | None, Subject]]:
+    """Return the events that match, newest first, each with why it is as it is, and what it is about."""
     with services.store.transaction() as tx:
         rows = tx.events.page(wanted, limit=limit, below=below)
-    return with_reasons(rows, services.redis)
+        subjects = tx.event_subjects.of(rows)
+    return [(row, why, subjects[row.id]) for row, why in with_reasons(rows, services.redis)]
 
 
 def waiting_tickets(store: Store, helpdesk_user_id: int) -> int:
@@ -88,9 +89,7 @@ def event_page(store: Store, wanted: Wanted, *, size: int, below: int | None, ab
         above: it ends right above this one.
     """
     with store.transaction() as tx:
-        rows = list(tx.events.page(wanted, limit=size + 1, below=below, above=above))
-        newest = next((row.id for row in tx.events.page(wanted, limit=1)), 0)
-        matching = tx.events.count(wanted)
+        rows, newest, matching = _found(tx.events, wanted, size=size, below=below, above=above)
         groups = tx.events.groups()
         more = len(rows) > size
         rows = (rows[-size:] if above is not None else rows[:size]) if more else rows
@@ -98,3 +97,21 @@ def event_page(store: Store, wanted: Wanted, *, size: int, below: int | None, ab
     has_older = bool(rows) and (more if above is None else True)
     has_newer = bool(rows) and rows[0].id < newest
     return EventPage(rows, newest, matching, groups, subjects, has_newer, has_older)
+
+
+def _found(
+    search: EventSearch, wanted: Wanted, *, size: int, below: int | None, above: int | None
+) -> tuple[list[JournalEvent], int, int]:
+    """Return the rows of a page and one more, the newest of all that match, and how many do.
+
+    Who an event names is in its payload only, so that payloads are read once for all three.
+    """
+    if wanted.person and above is None:
+        ids = search.ids(wanted)
+        some = [one for one in ids if below is None or one < below][: size + 1]
+        if len(some) > size or len(ids) < MOST_COUNTED:
+            return list(search.of_ids(some)), next(iter(ids), 0), len(ids)
+    rows = list(search.page(wanted, limit=size + 1, below=below, above=above))
+    is_first = below is None and above is None
+    newest = rows[:1] if is_first else search.page(wanted, limit=1)
+    return rows, next((row.id for row in newest), 0), search.count(wanted)

@@ -64,6 +64,7 @@ class Overview:
         linked: whether anything is linked at all.
         noted: checks of the doctor that have something to tell (`WHERE_NOTED`).
         answer: the newest call to the tracker.
+        newest: when the newest event came in, and of which ticket; None: none has.
     """
 
     config: PluginConfig
@@ -84,6 +85,7 @@ class Overview:
     recovering: bool
     noted: Sequence[str]
     answer: LastAnswer | None
+    newest: tuple[datetime, int | None] | None
 
     @property
     def is_set_up(self) -> bool:
@@ -128,6 +130,7 @@ def overview(services: Services) -> Overview:
             tx.recovery.get() is not None,
             [check for check, is_noted in noted.items() if is_noted],
             standing.answer,
+            standing.newest,
         )
 
 

@@ -18,6 +18,7 @@ from shared.errors import NotFound
 from shared.events.config import PluginConfig
 from shared.events.event import Deletion, Event
 from shared.events.place import place_of
+from shared.notices.language import said
 from shared.notices.notice import Notice, from_json, notice_json
 from shared.notices.reasons import Reason
 from shared.notices.refusals import Refusal
@@ -257,7 +258,8 @@ def _lateness(row: JournalEvent) -> Notice | None:
     if row.clamped:
         return Arrival.FROM_THE_FUTURE()
     if (row.received_at - row.occurred_at).total_seconds() > LATE_S:
-        return Arrival.CAME_LATE(occurred_at=f"{row.occurred_at:%Y-%m-%d %H:%M:%S}")
+        at = row.occurred_at.strftime(said("%Y-%m-%d %H:%M:%S UTC"))
+        return Arrival.CAME_LATE(occurred_at=at.removesuffix(" UTC"))
     return None
 
 

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
-import re
 from collections import Counter
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
@@ -29,11 +27,12 @@ from sqlalchemy import (
 from sqlalchemy.orm import Session, defer
 
 from producer.admin.records.event_subjects import EventSubjects
+from producer.admin.records.wrong_authors import wrong_authors
 from shared.notices.kinds import Kind
 from shared.notices.notice import Notice
+from shared.store.journal.causes import cause_of
 from shared.store.journal.ticket_queries import not_given, with_fields_kept
 from shared.store.ledger.ledger_queries import NOT_LINKED, undecided_count
-from shared.store.ledger.misattributed import wrong_authors
 from shared.store.ledger.transitions import FOR_A_PERSON
 from shared.store.tables.configuration import EntityLink, ProjectLink
 from shared.store.tables.explained import kept, texts_of
@@ -49,7 +48,6 @@ from shared.store.tables.types import is_on_postgresql, moment
 MOST_COUNTED = 1001
 RECENT_DAYS = 30
 """For so long fields that the tracker did not take are told."""
-NUMBER = re.compile(r"\d+")
 STEPS_READ = 30
 """So many of the newest steps are looked through for a call."""
 
@@ -128,6 +126,7 @@ class EventCounts(NamedTuple):
         linked: whether anything is linked.
         wrong_author, status_not_taken, field_not_taken: whether there is any such thing on the tracker.
         answer: the newest call to the tracker, if one of the newest steps of a history is one.
+        newest: when the newest event came in, and of which ticket; None: none has.
     """
 
     last_hour: int
@@ -141,6 +140,7 @@ class EventCounts(NamedTuple):
     status_not_taken: bool
     field_not_taken: bool
     answer: LastAnswer | None
+    newest: tuple[datetime, int | None] | None
 
 
 class EventSearch:
@@ -162,6 +162,18 @@ class EventSearch:
         if below is not None:
             statement = statement.where(JournalEvent.id < below)
         return self._session.scalars(statement.order_by(JournalEvent.id.desc()).limit(limit)).all()
+
+    def ids(self, wanted: Wanted) -> Sequence[int]:
+        """Return the ids of the newest, at most MOST_COUNTED."""
+        statement = select(JournalEvent.id).where(*self._where(wanted))
+        return self._session.scalars(statement.order_by(JournalEvent.id.desc()).limit(MOST_COUNTED)).all()
+
+    def of_ids(self, ids: Collection[int]) -> Sequence[JournalEvent]:
+        """Return some events, newest first."""
+        statement = select(JournalEvent).options(defer(JournalEvent.payload, raiseload=True))
+        return self._session.scalars(
+            statement.where(JournalEvent.id.in_(ids)).order_by(JournalEvent.id.desc())
+        ).all()
 
     def count(self, wanted: Wanted) -> int:
         """Return how many there are, at most MOST_COUNTED."""
@@ -185,7 +197,7 @@ class EventSearch:
             notice = row.notice
             if notice is None:
                 continue
-            cause, reason = _cause(row), _reason(row)
+            cause, reason = cause_of(row.reason_text, row.params), _reason(row)
             group = found.get(cause)
             if group is None:
                 found[cause] = Group(cause, notice, 1, row, row.received_at, frozenset({reason}))
@@ -254,11 +266,15 @@ class EventSearch:
             or_(exists(select(EntityLink.entity_id)), exists(select(ProjectLink.helpdesk_project_id))),
             *(one.exists() for one in noted),
             *(last.with_only_columns(one).scalar_subquery() for one in (newest.c.at, newest.c.call)),
+            *(
+                select(one).order_by(JournalEvent.id.desc()).limit(1).scalar_subquery()
+                for one in (JournalEvent.received_at, JournalEvent.ticket_id)
+            ),
         )
-        *counted, at, made = self._session.execute(told).one()
+        *counted, at, made, newest_at, ticket_id = self._session.execute(told).one()
         status = made.get("status") if isinstance(made, dict) else None
         answer = LastAnswer(at, status if isinstance(status, int) else None) if made else None
-        return EventCounts._make((*counted, answer))
+        return EventCounts._make((*counted, answer, (newest_at, ticket_id) if newest_at else None))
 
     def needs_a_person(self, most: int = 100) -> tuple[int, int]:
         """Return how many events failed, and how many creations wait for a decision, each up to a limit."""
@@ -350,13 +366,3 @@ def _unclear(model: type[LedgerRow]) -> Select[Any]:
 
 def _reason(row: JournalEvent) -> str:
     return json.dumps([row.reason_text, row.params])
-
-
-def _cause(row: JournalEvent) -> str:
-    """Return what failures of one cause have in common: everything but the numbers of what they are about."""
-    params: Any = row.params
-    if isinstance(params, dict):
-        path = params.get("path")
-        params = {**params, "path": NUMBER.sub("N", path)} if isinstance(path, str) else params
-    same = json.dumps([row.reason_text, params], sort_keys=True)
-    return hashlib.sha256(same.encode()).hexdigest()[:16]

@@ -11,13 +11,13 @@ import re
 from collections.abc import Collection, Sequence
 from typing import Any, NamedTuple
 
-from sqlalchemy import ColumnElement, Select, Text, false, func, or_, select, type_coerce
+from sqlalchemy import ColumnElement, Select, Text, and_, false, func, or_, select, type_coerce
 from sqlalchemy.orm import InstrumentedAttribute, Session
 
 from shared.store.tables.configuration import HelpdeskPerson, TrackerUser, UserMap, UserPin
 from shared.store.tables.functions import number_in
 from shared.store.tables.journal import JournalEvent, TicketState
-from shared.store.tables.ledger import TicketIssueLink
+from shared.store.tables.ledger import LedgerState, TicketIssueLink
 from shared.store.tables.types import is_on_postgresql
 from shared.values.ids import read_id
 
@@ -158,7 +158,8 @@ class EventSubjects:
         wanted = select(TicketState.ticket_id, TicketState.snapshot)
         wanted = wanted.where(*(_has_word('"title": "%', one) for one in parts))
         found: list[tuple[int, str]] = []
-        for number, snapshot in self._session.execute(wanted.order_by(TicketState.ticket_id.desc())).all():
+        newest_first = wanted.order_by(TicketState.ticket_id.desc()).limit(MOST_READ)
+        for number, snapshot in self._session.execute(newest_first):
             title = str(snapshot.get("title") or "")
             if all(one.lower() in title.lower() for one in parts):
                 found.append((number, title))
@@ -181,7 +182,7 @@ class EventSubjects:
         return list(found)[:MOST_PEOPLE]
 
     def known_ticket(self, ticket_id: int) -> bool:
-        """Tell whether any event of a ticket is kept, or its state."""
+        """Return whether any event of a ticket is kept, or its state."""
         kept = (
             select(JournalEvent.id).where(JournalEvent.ticket_id == ticket_id).limit(1),
             select(TicketState.ticket_id).where(TicketState.ticket_id == ticket_id),
@@ -190,16 +191,14 @@ class EventSubjects:
 
     def tickets_of_issue(self, issue_id: int) -> list[int]:
         """Return the tickets whose issue it is."""
-        return list(
-            self._session.scalars(
-                select(TicketIssueLink.ticket_id)
-                .where(TicketIssueLink.tracker_id == issue_id)
-                .limit(MOST_TITLES)
-            )
-        )
+        is_it = TicketIssueLink.tracker_id == issue_id
+        states = (TicketIssueLink.state != LedgerState.GONE, TicketIssueLink.state == LedgerState.GONE)
+        # by state, as the indexes are: each holds a part of the rows
+        either = or_(*(and_(is_it, one) for one in states))
+        return list(self._session.scalars(select(TicketIssueLink.ticket_id).where(either).limit(MOST_TITLES)))
 
     def known_event(self, event_id: int) -> bool:
-        """Tell whether an event is kept."""
+        """Return whether an event is kept."""
         kept = select(JournalEvent.id).where(JournalEvent.id == event_id)
         return self._session.scalar(kept) is not None
 

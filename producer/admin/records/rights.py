@@ -17,7 +17,7 @@ class Right(StrEnum):
     ADMINISTRATOR = "administrator"
 
     def covers(self, needed: Right) -> bool:
-        """Tell whether this right is enough where another one is needed."""
+        """Return whether this right is enough where another one is needed."""
         scale = list(Right)
         return scale.index(self) >= scale.index(needed)
 

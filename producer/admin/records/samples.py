@@ -1,4 +1,4 @@
-"""What `deskbridge send --sample` leaves in the tables: found by its reserved id, and deleted."""
+"""What `deskbridge event send --sample` leaves in the tables: found by its reserved id, and deleted."""
 
 from __future__ import annotations
 

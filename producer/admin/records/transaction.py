@@ -9,10 +9,15 @@ from sqlalchemy.orm import Session
 from producer.admin.records.accounts import Accounts
 from producer.admin.records.event_search import EventSearch
 from producer.admin.records.event_subjects import EventSubjects
+from producer.admin.records.known_hours import KnownHours
+from producer.admin.records.known_names import KnownNames
 from producer.admin.records.people_search import PeopleSearch
 from producer.admin.records.project_claims import ProjectClaims
 from producer.admin.records.samples import Samples
+from producer.admin.records.support import Support
+from producer.admin.records.wrong_authors import WrongAuthors
 from shared.store import transaction
+from shared.store.configuration.notifications import Notifications
 from shared.store.opening import opened
 
 
@@ -27,6 +32,11 @@ class Transaction(transaction.Transaction):
         self.event_subjects = EventSubjects(session)
         self.helpdesk_users = PeopleSearch(session)
         self.samples = Samples(session)
+        self.wrong_authors = WrongAuthors(session)
+        self.known_hours = KnownHours(session)
+        self.support = Support(session)
+        self.known_names = KnownNames(session)
+        self.notifications = Notifications(session)
 
 
 class Store(transaction.Store):

@@ -79,7 +79,7 @@ def candidates_of(
 
 
 def is_older_than_sent(row: LedgerRow, created_on: str) -> bool:
-    """Tell whether something was created before anything was sent for a row."""
+    """Return whether something was created before anything was sent for a row."""
     sent_at, created = row.first_claimed_at or row.claimed_at, _moment(created_on)
     return sent_at is not None and created is not None and created < sent_at - TOLERANCE
 

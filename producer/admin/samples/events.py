@@ -61,7 +61,7 @@ def new_event(store: Store, entity_id: int | None, email: str | None) -> Sample:
         config, _ = tx.configs.get()
         user = _user(tx, sample_id, email)
         tx.changes.note(Did.SAMPLE_SENT(id=sample_id))
-    text = f"Sent by `deskbridge send --sample`, which deletes it. {mark_of(sample_id)}"
+    text = f"Sent by `deskbridge event send --sample`, which deletes it. {mark_of(sample_id)}"
     ticket = {
         "id": sample_id,
         "title": f"Test {mark_of(sample_id)}",

@@ -65,7 +65,7 @@ def unfit_constant(tx: Transaction, operation: Operation, body: str) -> Template
 
 
 def _is_constant(inner: Node | None, name: str) -> bool:
-    """Tell whether a list of a payload stands in the template whole: of one with tags, what is missing may come."""
+    """Return whether a list of a payload stands in the template whole: of one with tags, what is missing may come."""
     found = inner.members.get(name) if isinstance(inner, Object) else None
     return isinstance(found, Array) and all(_constant(one) is not TAGS for one in found.items)
 

@@ -1,1 +1,1 @@
-"""The units of systemd, and what belongs to them: one source for the wheel's `install-units` and for the .deb."""
+"""The units of systemd, and what belongs to them: one source for the wheel's `systemd install` and for the .deb."""

@@ -7,11 +7,11 @@ from typing import Annotated, Literal
 from fastapi import Query
 from pydantic import AwareDatetime
 
-from producer.admin.people.misattributed import WrongAuthor
+from producer.admin.people.misattributed import WrongAuthor, with_names
 from producer.admin.people.misattributed import misattributed as find_misattributed
-from producer.admin.presenters.shapes import Event, Held
+from producer.admin.presenters.shapes import EventAbout, HeldAbout
 from producer.admin.queries.changes import Change, codes_of, latest_changes
-from producer.admin.queries.events import Last, latest_with_reasons, wanted_events
+from producer.admin.queries.events import Last, latest_events, wanted_events
 from producer.admin.queries.story import Trace, trace_ticket
 from producer.admin.review.held import held_rows
 from producer.console.api.routes import api_router
@@ -47,7 +47,7 @@ def events(
     until: Annotated[AwareDatetime | None, Query(description="Came in not after this time.")] = None,
     below: Annotated[int | None, Query(ge=1, le=LARGEST, description="Only events with a lower id.")] = None,
     limit: Annotated[int, Query(ge=1, le=10_000)] = 100,
-) -> list[Event]:
+) -> list[EventAbout]:
     """List events, newest first, and what became of them."""
     wanted = wanted_events(
         state=state,
@@ -61,7 +61,8 @@ def events(
         until=until,
     )
     return [
-        Event.of(row, why) for row, why in latest_with_reasons(services, wanted, limit=limit, below=below)
+        EventAbout.of(row, why, title=about.title, who=about.who, issue_id=about.issue_id)
+        for row, why, about in latest_events(services, wanted, limit=limit, below=below)
     ]
 
 
@@ -87,15 +88,17 @@ def changes(
 
 
 @router.get("/held")
-def held(services: WithServices) -> list[Held]:
+def held(services: WithServices) -> list[HeldAbout]:
     """List what waits for a person, those waiting longest first."""
-    return [Held.of(kind, row) for kind, row in held_rows(services.store)]
+    rows = held_rows(services.store)
+    titles = services.names.titles({row.ticket_id for _, row in rows})
+    return [HeldAbout.named(kind, row, titles) for kind, row in rows]
 
 
 @router.get("/misattributed")
 def misattributed(services: WithServices) -> list[WrongAuthor]:
     """List issues and time entries that have another author on the tracker than was meant, the newest first."""
-    return find_misattributed(services.store)
+    return with_names(services.names, find_misattributed(services.store))
 
 
 @router.get("/trace/{ticket_id}", responses=refusals(404))

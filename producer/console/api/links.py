@@ -7,7 +7,7 @@ from typing import Any
 from starlette.responses import Response
 
 from producer.admin.presenters import shapes
-from producer.admin.projects.links import all_links, link_with_project, remove_link
+from producer.admin.projects.links import all_links, link_with_project, named_link, remove_link
 from producer.admin.projects.project_forms import FormRefused
 from producer.admin.projects.requests import LinkForm
 from producer.admin.services import Services
@@ -47,21 +47,21 @@ PUT: dict[int | str, dict[str, Any]] = {
 
 
 @router.get("")
-def links(services: WithServices) -> list[shapes.Link]:
+def links(services: WithServices) -> list[shapes.LinkNamed]:
     """List every link, projects first."""
-    return [shapes.Link.of(link) for link in all_links(services.store)]
+    return [named_link(services.names, link) for link in all_links(services.store)]
 
 
 @router.get("/projects/{helpdesk_id}", responses=refusals(404))
 def project_link(services: WithServices, helpdesk_id: Id) -> shapes.LinkShown:
     """Show the link of a helpdesk project."""
-    return link_with_project(services.store, LinkKind.PROJECT, helpdesk_id)
+    return link_with_project(services.store, services.names, LinkKind.PROJECT, helpdesk_id)
 
 
 @router.get("/entities/{helpdesk_id}", responses=refusals(404))
 def entity_link(services: WithServices, helpdesk_id: IdOrZero) -> shapes.LinkShown:
     """Show the link of a helpdesk entity."""
-    return link_with_project(services.store, LinkKind.ENTITY, helpdesk_id)
+    return link_with_project(services.store, services.names, LinkKind.ENTITY, helpdesk_id)
 
 
 @router.put("/projects/{helpdesk_id}", responses=PUT)

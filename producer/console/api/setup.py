@@ -79,7 +79,7 @@ def change_config(
     values: Annotated[dict[str, Any], Body(description="Keys to change; null sets the default.")],
     moved: Annotated[bool, Query(description="The new base_url is the same tracker's.")] = False,
     replay: Annotated[
-        bool, Query(description="Give statuses anew that the status_map before gave otherwise.")
+        bool, Query(description="Re-send statuses that the previous status_map mapped differently.")
     ] = False,
 ) -> Any:
     """Change values of the plugin configuration; `api_key` is stored encrypted and never shown.
@@ -145,13 +145,15 @@ class Override(BaseModel):
 @router.get("/user-map")
 def user_map(services: WithServices) -> list[HelpdeskUser]:
     """List each helpdesk user that events have named, with override, e-mail match, or none."""
-    return people.user_map(services.store)
+    return people.with_names(services.names, people.user_map(services.store))
 
 
 @router.post("/user-map/{helpdesk_user_id}/confirm", responses=refusals(404))
 def confirm_match(services: WithServices, helpdesk_user_id: Id) -> HelpdeskUser:
     """Say that a helpdesk user's match by e-mail is right."""
-    (confirmed,) = people.confirm_matches(services.store, [helpdesk_user_id])
+    (confirmed,) = people.with_names(
+        services.names, people.confirm_matches(services.store, [helpdesk_user_id])
+    )
     return confirmed
 
 

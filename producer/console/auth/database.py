@@ -17,9 +17,9 @@ AGAIN = N_("try again")
 
 
 def unusable(error: SQLAlchemyError) -> Problem:
-    """Return the answer: whoever asks may be a stranger, and where the database is, is for the log."""
+    """Return the answer, without the database's address: the client may be a stranger, so only the log contains it."""
     code = Notice(why(error).code)
-    return Problem(503, N_("The database cannot be used"), said(AGAIN), why=code, headers=AGAIN_S)
+    return Problem(503, N_("Cannot use the database"), said(AGAIN), why=code, headers=AGAIN_S)
 
 
 def for_the_log(error: SQLAlchemyError) -> dict[str, Any]:

@@ -169,7 +169,7 @@ class SingleSignOn:
         if not hmac.compare_digest(begun.state.encode(), answer.get("state", "").encode()):
             raise SignOnRefused(AccessRefusal.SIGN_ON_BEGUN_ELSEWHERE())
         if "code" not in answer:
-            log.warning("the provider let nobody in", error=answer.get("error", "")[:100])
+            log.warning("the provider rejected the sign-in", error=answer.get("error", "")[:100])
             raise SignOnRefused(AccessRefusal.SIGN_ON_DENIED())
         try:
             found = self._discovered()

@@ -17,6 +17,7 @@ OPERATOR_MAY = {
     "/console/tickets/{ticket_id}/forget-link",
     "/console/tickets/{ticket_id}/take-back",
     "/console/held/{kind}/{key}",
+    "/console/authors",
     "/console/authors/{task_id}",
     "/console/people/{helpdesk_user_id}",
     "/console/people/confirm",

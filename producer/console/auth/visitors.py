@@ -42,7 +42,7 @@ class Fields:
                 raise ValueError("no text of a database holds it")
             self._values = parse_qs(text, keep_blank_values=True, errors="strict", max_num_fields=MOST_FIELDS)
         except ValueError:
-            raise Problem(400, N_("Not a form"), why=AccessRefusal.FORM_UNREADABLE()) from None
+            raise Problem(400, N_("Not a valid form"), why=AccessRefusal.FORM_UNREADABLE()) from None
 
     def text(self, name: str, otherwise: str = "") -> str:
         """Return a field, its outer blanks left out."""
@@ -61,7 +61,7 @@ class Fields:
         return read_id(self.text(name))
 
     def has(self, name: str) -> bool:
-        """Tell whether a box is ticked, or a field sent at all."""
+        """Return whether a box is ticked, or a field sent at all."""
         return name in self._values
 
     def under(self, prefix: str) -> dict[str, list[str]]:
@@ -84,7 +84,7 @@ def session_of(request: Request) -> str | None:
 
 
 def is_secure(request: HTTPConnection) -> bool:
-    """Tell whether browsers reach the console over TLS: by the request, or by CONSOLE_URL behind a proxy."""
+    """Return whether browsers reach the console over TLS: by the request, or by CONSOLE_URL behind a proxy."""
     configured: str | None = request.app.state.services.settings.console_url
     return request.url.scheme == "https" or (configured or "").startswith("https:")
 
@@ -147,7 +147,7 @@ def check_own_page(request: Request) -> None:
         host = parts.netloc if parts else ""
         own = bool(host) and (origin == configured or host == request.headers.get("host"))
     if not own:
-        raise Problem(403, N_("Not from this page"), why=AccessRefusal.FORM_OF_ANOTHER_SITE())
+        raise Problem(403, N_("Sent from another page"), why=AccessRefusal.FORM_OF_ANOTHER_SITE())
 
 
 async def visiting(request: Request) -> None:
@@ -166,7 +166,7 @@ async def visiting(request: Request) -> None:
     if not hmac.compare_digest(fields.text(FORM_TOKEN).encode(), request.state.form_token.encode()):
         raise Problem(
             409,
-            N_("This form is of an earlier session"),
+            N_("This form belongs to an earlier session"),
             why=AccessRefusal.FORM_OF_EARLIER_SESSION(),
         )
 

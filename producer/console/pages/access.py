@@ -71,7 +71,7 @@ def change_account(request: Request, services: WithServices, form: Form) -> Resp
 
 @router.post("/access/tokens")
 def add_token(request: Request, services: WithServices, form: Form) -> Response:
-    """Make a token of whoever is signed in, or replace one, and show it this once."""
+    """Create or replace a token of the signed-in user, and show it once."""
     name = form.text("name")
     days = form.number("days") or None
     if days not in (None, *DURATIONS):

@@ -1,42 +1,71 @@
-"""What has another author on the tracker than was meant, and how hours are given to the right person."""
+"""What has another author in Redmine than was meant, by person, and how hours are given to the right person."""
 
 from __future__ import annotations
 
+import json
 from datetime import UTC, datetime
 
 from fastapi import Request
 from starlette.responses import Response
 
 from producer.admin.configuration import configuration
-from producer.admin.people.correction import correct_author
-from producer.admin.people.misattributed import WrongAuthor, misattributed
-from producer.admin.people.people import logins_of
+from producer.admin.people.correction import CorrectionOff, Given, correct_author, give_hours
+from producer.admin.people.misattributed import WrongAuthor, by_person, misattributed, of_whose
 from producer.console.auth.answers import Id, WithServices
-from producer.console.pages.parts import PAGE, fixes, go, newest_first, page_router, show
+from producer.console.auth.once import Secret, forget, hand_over, handed_over
+from producer.console.pages.parts import PAGE, Form, Number, fixes, go, leaf, newest_first, page_router, show
 from producer.http.problems import Problem
 from shared.errors import BridgeError
-from shared.notices.access import AccessRefusal
 from shared.notices.kinds import Kind
+from shared.notices.language import counted
+from shared.notices.render import sentence
 from shared.store.ledger.misattributed import Place
 from shared.values.ids import LARGEST
 
 router = page_router()
 PATH = "/console/authors"
+REFUSALS = "refusals"
+MOST_REASONS = 8
+"""So many reasons of refusals are shown, each with its first time entries."""
+
+MOST_NAMED = 10
 
 
 @router.get("/authors")
-def listed(request: Request, services: WithServices, below: str = "") -> Response:
-    """List it, the newest first."""
-    return _show(request, services, below=_place(below))
+def listed(
+    request: Request, services: WithServices, below: str = "", whose: str = "", after: Number = 0
+) -> Response:
+    """List who has work under another name, and each issue and time entry, the newest first."""
+    told = handed_over(request)
+    if told is None or told.kind != REFUSALS:
+        return _show(request, services, below=_place(below), whose=whose, after=after)
+    response = _show(request, services, whose=whose, refusals=[str(one) for one in json.loads(told.text)])
+    forget(request, response, PATH)
+    return response
+
+
+@router.post("/authors")
+def give(request: Request, services: WithServices, form: Form) -> Response:
+    """Give every time entry that was meant for one person to them."""
+    try:
+        done = give_hours(services.store, services.connector.connect, form.text("whose"))
+    except CorrectionOff as refused:
+        raise Problem(403, "Not allowed", why=refused.notice) from None
+    except BridgeError as refused:
+        return _show(request, services, fault=str(refused), status=409)
+    response = go(PATH, "not-corrected" if done.refused or done.left else "corrected")
+    if done.refused or done.left:
+        hand_over(request, response, Secret(REFUSALS, "", json.dumps(_refusals(done))), PATH)
+    return response
 
 
 @router.post("/authors/{task_id}")
 def correct(request: Request, services: WithServices, task_id: Id) -> Response:
     """Give a ticket task's hours to whom they were meant for."""
-    if not services.settings.correct_authors:
-        raise Problem(403, "Not allowed", why=AccessRefusal.AUTHORS_NOT_CORRECTED_HERE())
     try:
         correct_author(services.store, services.connector.connect, task_id)
+    except CorrectionOff as refused:
+        raise Problem(403, "Not allowed", why=refused.notice) from None
     except BridgeError as refused:
         return _show(request, services, fault=str(refused), status=409)
     return go(PATH, "corrected")
@@ -47,23 +76,62 @@ def _show(
     services: WithServices,
     *,
     below: Place | None = None,
+    whose: str = "",
+    after: int = 0,
     fault: str = "",
+    refusals: list[str] | None = None,
     status: int = 200,
 ) -> Response:
-    found = misattributed(services.store, limit=PAGE + 1, below=below)
-    shown = newest_first(found, PATH, _named)
+    found = by_person(services.store) if not below else None
+    one = next((one for one in found.people if one.key == whose), None) if found and whose else None
+    if whose:
+        rows = of_whose(services.store, whose, limit=PAGE + 1, after=after)
+        shown = leaf(rows, after, PATH, skipped=after, whose=whose)
+    else:
+        rows = misattributed(services.store, limit=PAGE + 1, below=below)
+        shown = {"newer": None, **newest_first(rows, PATH, _named)}
+    config = configuration.current(services.store)
     return show(
         request,
         "authors",
         status=status,
         **shown,
         below=below,
-        names=logins_of(services.store, [one.author_id for one in shown["rows"] if one.author_id]),
-        base_url=configuration.current(services.store).base_url,
-        correctable=services.settings.correct_authors,
+        whose=whose,
+        people=[one] if one else found.people[:PAGE] if found and not whose else [],
+        found=found,
+        titles=services.names.titles({one.ticket_id for one in shown["rows"]}),
+        base_url=config.base_url,
+        correctable=config.correct_authors,
         fault=fault,
+        refusals=refusals or [],
         fix=fixes(request),
     )
+
+
+def _refusals(done: Given) -> list[str]:
+    """Return why time entries were not given away, each reason once, with the ticket tasks that it is about."""
+    tasks: dict[str, list[int]] = {}
+    for task_id, problem in done.refused:
+        tasks.setdefault(sentence(problem), []).append(task_id)
+    found = [
+        counted("Ticket task %(ids)s: %(why)s", "Ticket tasks %(ids)s: %(why)s", len(ids))
+        % {
+            "ids": ", ".join(map(str, ids[:MOST_NAMED])) + (" …" if len(ids) > MOST_NAMED else ""),
+            "why": why[:300],
+        }
+        for why, ids in list(tasks.items())[:MOST_REASONS]
+    ]
+    if done.left:
+        found.append(
+            counted(
+                "%(num)d time entry was not tried. Give it to them again.",
+                "%(num)d time entries were not tried. Give them again.",
+                done.left,
+            )
+            % {"num": done.left}
+        )
+    return found
 
 
 def _named(one: WrongAuthor) -> str:

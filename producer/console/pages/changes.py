@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from fastapi import Request
@@ -9,15 +10,22 @@ from starlette.datastructures import QueryParams
 from starlette.responses import Response, StreamingResponse
 
 from producer.admin.queries.changes import SUBJECTS, change_of, changes_csv, codes_of, latest_changes
+from producer.admin.services import Services
 from producer.console.auth.answers import Id, WithServices
 from producer.console.pages.parts import PAGE, newest_first, page_router, show
 from producer.console.pages.times import typed_moment
 from producer.console.rendering.addresses import address
+from shared.notices.changes import Did
 from shared.store.configuration.changes import WantedChanges
+from shared.store.tables.configuration import ChangeRecord
 from shared.values.ids import LARGEST
 
 router = page_router()
 PATH = "/console/changes"
+OF_USERS = "tracker_user_id"
+NAMES_USERS = (Did.PERSON_MAPPED, Did.PERSON_UNMAPPED, Did.AUTHOR_CORRECTED)
+"""Changes whose values before and after are numbers of Redmine users."""
+
 FILTERS = ("who", "what", "from", "to", "offset")
 
 
@@ -37,7 +45,7 @@ def changes(request: Request, services: WithServices, below: int | None = None) 
         newest=address(PATH, **given),
         csv=address(f"{PATH}.csv", **given),
         subjects={name: label for name, (label, _) in SUBJECTS.items()},
-        diff=_diff,
+        diff=_differences(services),
     )
 
 
@@ -58,7 +66,7 @@ def export(request: Request, services: WithServices) -> Response:
 def change(request: Request, services: WithServices, change_id: Id) -> Response:
     """Show one change; of a replay what became of the events."""
     found, became = change_of(services.store, change_id)
-    return show(request, "change", one=found, became=became, diff=_diff)
+    return show(request, "change", one=found, became=became, diff=_differences(services))
 
 
 def _given(asked: QueryParams) -> dict[str, str]:
@@ -72,6 +80,19 @@ def _wanted(given: dict[str, str]) -> WantedChanges:
         typed_moment(given["from"], given["offset"]),
         typed_moment(given["to"], given["offset"]),
     )
+
+
+def _differences(services: Services) -> Callable[[ChangeRecord], list[tuple[str, Any, Any]]]:
+    """Return what tells what differs of a change, with names in place of numbers."""
+
+    def differences(one: ChangeRecord) -> list[tuple[str, Any, Any]]:
+        field = OF_USERS if one.code in NAMES_USERS else ""
+        return [
+            (name, *(services.names.value(name or field, value) for value in (was, now)))
+            for name, was, now in _diff(one.before, one.after)
+        ]
+
+    return differences
 
 
 def _diff(before: Any, after: Any) -> list[tuple[str, Any, Any]]:

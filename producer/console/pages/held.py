@@ -63,7 +63,8 @@ def held(request: Request, services: WithServices, after: Number = 0) -> Respons
     rows = held_page(services.store, limit=PAGE + 1, after=after)
     if after and not rows:
         return go(PATH)
-    return show(request, "held", **leaf(rows, after, PATH, skipped=after))
+    titles = services.names.titles({row.ticket_id for _, row in rows})
+    return show(request, "held", **leaf(rows, after, PATH, skipped=after), titles=titles)
 
 
 @router.get("/held/{kind}/{key}")

@@ -67,7 +67,9 @@ def _list(
     rows = [
         one
         for one in found.links
-        if text in f"{one.helpdesk_id} {projects.get(one.tracker_project_id, '')}".lower()
+        if not text
+        or text
+        in f"{services.names.numbered(str(shown), one.helpdesk_id)} {projects.get(one.tracker_project_id, '')}".lower()
     ]
     return show(
         request,

@@ -13,23 +13,22 @@ from starlette.responses import Response
 from producer.admin.configuration import configuration
 from producer.admin.configuration.connecting import Tested, sealed_key, try_connection, unsealed_key
 from producer.admin.configuration.metadata import begin_reading, cached
-from producer.admin.people.people import logins_of
 from producer.console.auth.answers import WithServices
 from producer.console.auth.once import Secret, forget, hand_over, handed_over
 from producer.console.auth.visitors import Fields
 from producer.console.pages.parts import Form, go, go_back, page_router, show
 from producer.console.rendering.addresses import way_back
+from producer.console.rendering.setting_pages import PARTS, PATH, REDMINE, page_of
+from producer.console.rendering.words import HELPDESK_STATUSES
 from shared.errors import SettingsError
 from shared.events.config import PluginConfig
 from shared.metadata.confirming import OF_SPEC
 from shared.metadata.synchronisation import under_way
-from shared.notices.language import N_
 from shared.notices.render import sentence
 from shared.store.configuration.metadata import MetadataKind
 from shared.values.ids import read_id
 
 router = page_router()
-PATH = "/console/settings"
 WARNINGS = "warnings"
 SHOWN = 50
 """So many issues are listed before their status is changed."""
@@ -37,19 +36,11 @@ SHOWN = 50
 SOON_S = 2.0
 """So long somebody waits for a reading before the page shows how far it is."""
 
-BOXES = ("verify_tls", "match_administrators", "project_activities")
+BOXES = ("verify_tls", "match_administrators", "project_activities", "correct_authors")
 PLAIN = (
     "base_url", "header_prefix", "membership_for", "private_tasks", "in_doubt_policy", "text_formatting", "spent_on",
     "done_state", *OF_SPEC,
 )  # fmt: skip
-HELPDESK_STATUSES = {
-    1: N_("New"),
-    2: N_("Assigned"),
-    3: N_("Planned"),
-    4: N_("Pending"),
-    5: N_("Solved"),
-    6: N_("Closed"),
-}
 
 
 @router.get("/settings")
@@ -63,10 +54,18 @@ def settings(request: Request, services: WithServices) -> Response:
     return response
 
 
+@router.get("/settings/defaults")
+@router.get("/settings/status-map")
+@router.get("/settings/behaviour")
+def further_settings(request: Request, services: WithServices) -> Response:
+    """Show another page of the settings."""
+    return settings(request, services)
+
+
 @router.post("/settings")
 def save(request: Request, services: WithServices, form: Form) -> Response:
     """Save what was changed; a wrong form keeps every value."""
-    before = configuration.current(services.store)
+    before, path = configuration.current(services.store), page_of(_part(request, form))
     typed = _typed(form, before)
     key = form.text("api_key") or _tested_key(services, form)
     if form.text("seen") != _seen(before):
@@ -75,7 +74,7 @@ def save(request: Request, services: WithServices, form: Form) -> Response:
     changed = {name: text for name, text in typed.items() if text != _as_typed(before, name)}
     try:
         if not changed and not key:
-            return go_back(request, PATH, "unchanged")
+            return go_back(request, path, "unchanged")
         done = configuration.save(services, changed, api_key=key or None, moved=form.has("moved"))
     except SettingsError as wrong:
         sealed = _sealed(services, typed["base_url"], key)
@@ -83,7 +82,7 @@ def save(request: Request, services: WithServices, form: Form) -> Response:
     if done.owed:
         response = go(f"{PATH}/statuses", "saved", back=way_back(request.query_params.get("back")))
     else:
-        response = go(PATH, "saved") if done.warnings else go_back(request, PATH, "saved")
+        response = go(path, "saved") if done.warnings else go_back(request, path, "saved")
     if done.warnings:
         text = json.dumps([sentence(one) for one in done.warnings])
         hand_over(request, response, Secret(WARNINGS, "", text), PATH)
@@ -156,7 +155,6 @@ def _show(
     config, choices = configuration.current(services.store), configuration.choices(services.store)
     known = cached(services.store)
     watcher_ids = _watchers(form) if form else list(config.default_watcher_ids)
-    watchers = logins_of(services.store, watcher_ids)
     values = (
         _typed(form, config)
         if form
@@ -166,6 +164,7 @@ def _show(
         request,
         "settings",
         status=status,
+        part=_part(request, form),
         config=config,
         values=values,
         has_key=choices.has_key,
@@ -175,7 +174,7 @@ def _show(
         helpdesk_statuses=sorted({*HELPDESK_STATUSES, *choices.statuses_seen, *config.status_map}),
         names=HELPDESK_STATUSES,
         seen_statuses=choices.statuses_seen,
-        watchers=[(one, watchers.get(one, str(one))) for one in watcher_ids],
+        watchers=[(one, services.names.numbered("user", one)) for one in watcher_ids],
         parts_of=known.counts,
         runs=known.runs[:5],
         reading=reading,
@@ -186,6 +185,12 @@ def _show(
         is_typed=form is not None,
         seen=_seen(config),
     )
+
+
+def _part(request: Request, form: Fields | None) -> str:
+    """Return which page of the settings is shown: the one that the form is of, else the one that is asked for."""
+    named = form.text("part") if form else request.url.path.removeprefix(f"{PATH}/")
+    return named if named in PARTS else REDMINE
 
 
 def _sealed(services: WithServices, base_url: str | None, key: str) -> str:
@@ -203,7 +208,7 @@ def _tested_key(services: WithServices, form: Fields) -> str:
 
 
 def _typed(form: Fields, before: PluginConfig) -> dict[str, str]:
-    """Return the form's values as they would be typed at the command line."""
+    """Return the form's values as they would be typed at the command line; a page's form changes what it has only."""
     typed = {name: form.text(name) for name in PLAIN if form.has(name)}
     typed |= {name: json.dumps(form.has(name)) for name in BOXES}
     typed["default_watcher_ids"] = json.dumps(_watchers(form))
@@ -211,6 +216,8 @@ def _typed(form: Fields, before: PluginConfig) -> dict[str, str]:
     mapped = {read_id(name): read_id(values[-1]) for name, values in form.under("status.").items()}
     known = sorted((name, value) for name, value in mapped.items() if name is not None and value is not None)
     typed["status_map"] = json.dumps(dict(known))
+    if form.text("part") in PARTS:
+        typed = {name: text for name, text in typed.items() if name in PARTS[form.text("part")]}
     return {**{name: _as_typed(before, name) for name in PluginConfig.model_fields}, **typed}
 
 

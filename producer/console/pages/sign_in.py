@@ -132,7 +132,7 @@ def sign_in(request: Request, services: WithServices, form: Form) -> Response:
         fault = (
             said("This link has been used already, or is older than 15 minutes.")
             if code
-            else said("Name and password do not belong together.")
+            else said("Wrong name or password.")
         )
         return sign_in_form(request, status=401, next=wanted, name=name, fault=fault)
     tries.take_back(address, name, device)
@@ -145,7 +145,7 @@ def sign_in(request: Request, services: WithServices, form: Form) -> Response:
 
 def too_many(wait: int) -> str:
     """Say that there were too many tries."""
-    return said("Too many tries. Wait %(seconds)d seconds, then try again.") % {"seconds": wait}
+    return said("Too many attempts. Try again in %(seconds)d seconds.") % {"seconds": wait}
 
 
 def sign_in_form(
@@ -210,15 +210,15 @@ def change_password(request: Request, services: WithServices, form: Form) -> Res
             tries.take_back(address, account.name, own)
             raise
         if is_wrong:
-            faults["before"] = said("This is not your password.")
+            faults["before"] = said("Wrong password.")
         else:
             tries.take_back(address, account.name, own)
     elif request.app.state.sso.is_on:
         faults["password"] = said(
-            "Your provider signs you in; only an administrator can give you a password."
+            "You sign in with your organisation's account. Only an administrator can give you a password."
         )
     if form.raw("password") != form.raw("again"):
-        faults["again"] = said("The two are not the same.")
+        faults["again"] = said("The passwords do not match.")
     if not faults:
         try:
             services.accounts.set_password(account.name, form.raw("password"))

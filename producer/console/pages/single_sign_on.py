@@ -105,10 +105,10 @@ def _busy(request: Request, busy: TooBusy, wanted: str) -> Response:
 def _failed(request: Request, failed: ProviderFailed, wanted: str) -> Response:
     log.error("the OpenID provider failed", **reason_fields(failed.notice))
     fault = (
-        said("Your provider cannot be asked at the moment: try again.")
+        said("Cannot reach your identity provider at the moment. Try again.")
         if failed.notice.code == AccessRefusal.PROVIDER_UNREACHABLE
         else said(
-            "Your provider did not answer as it should: try again, and tell an administrator if it stays so."
+            "Your identity provider sent an unexpected response. Try again, and tell an administrator if this persists."
         )
     )
     return sign_in_form(request, status=502, next=wanted, fault=fault)

@@ -176,8 +176,8 @@ def _previewed(
     told = [{"text": one, "bad": False} for one in shown.warnings]
     for label, names in (
         (said("Filled in: %(names)s"), shown.filled_in),
-        (said("Left out, since it is empty: %(names)s"), shown.pruned),
-        (said("Not in the dictionary, so the tracker may ignore it: %(names)s"), shown.unknown),
+        (said("Left out because they are empty: %(names)s"), shown.pruned),
+        (said("Unknown fields, which Redmine may ignore: %(names)s"), shown.unknown),
     ):
         if names:
             told.append({"text": label % {"names": ", ".join(names)}, "bad": False})

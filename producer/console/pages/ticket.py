@@ -13,7 +13,9 @@ from producer.admin.review.forgotten_links import forget_link
 from producer.admin.review.undo import take_back, unused_adoptions
 from producer.console.auth.answers import Id, WithServices
 from producer.console.pages.parts import Form, fixes, go, page_router, show
+from producer.console.rendering.attempts import attempts, is_bad, is_probe
 from producer.console.rendering.fixing import HINTS
+from producer.console.rendering.words import HELPDESK_STATUSES
 from producer.http.problems import Problem
 from shared.errors import NotFound
 from shared.events.place import place_of
@@ -26,13 +28,6 @@ from shared.store.tables.journal import EventState
 from shared.store.tables.ledger import LedgerState
 
 router = page_router()
-BAD = (
-    What.PERHAPS_REFUSED_FOR,
-    What.TEMPLATE_FAILED,
-    What.CALL_UNANSWERED,
-    What.DOUBT_HELD,
-    What.ISSUE_WENT_AWAY,
-)
 
 
 @router.get("/tickets/{ticket_id}")
@@ -60,6 +55,7 @@ def ticket(request: Request, services: WithServices, ticket_id: Id) -> Response:
         project_id=place.project_id,
         project=place.project,
         statuses=place.statuses,
+        status_names=HELPDESK_STATUSES,
         mapped=found.config.status_map.get(found.state.status) if found.state else None,
         template=body,
         person=person,
@@ -76,7 +72,9 @@ def ticket(request: Request, services: WithServices, ticket_id: Id) -> Response:
         ],
         adoptions=unused_adoptions(found.steps),
         fix=fixes(request, _mapping(snapshot, place.link)),
-        is_bad=_is_bad,
+        attempts=attempts(found.steps)[::-1],
+        is_bad=is_bad,
+        is_probe=is_probe,
     )
 
 
@@ -151,8 +149,3 @@ def _person(step: Any) -> Notice | None:
     """Return on whose behalf something was done, and why."""
     match = step.notice.params.get("match")
     return match if isinstance(match, Notice) else None
-
-
-def _is_bad(step: Any) -> bool:
-    status = (step.call or {}).get("status")
-    return step.notice.code in BAD or (isinstance(status, int) and status >= 400)

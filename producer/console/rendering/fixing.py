@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from producer.console.rendering.addresses import address, with_parameters
+from producer.console.rendering.setting_pages import setting
+from shared.notices.access import AccessRefusal
 from shared.notices.doctor_helpdesk import HelpdeskFinding
 from shared.notices.doctor_service import ServiceFinding
 from shared.notices.doctor_setup import SetupFinding
@@ -82,23 +84,24 @@ def _failed_for(values: Values) -> str:
     return address(EVENTS, state="failed", cause=values.get("code"))
 
 
-ACTIVITY = (N_("Choose another activity"), f"{SETTINGS}#default_activity_id")
-PRIORITY = (N_("Choose another priority"), f"{SETTINGS}#default_priority_id")
-LINK = (N_("Change the link"), _link)
+ACTIVITY = (N_("Choose another activity"), setting("default_activity_id"))
+PRIORITY = (N_("Choose another priority"), setting("default_priority_id"))
+LINK = (N_("Change the mapping"), _link)
 TEMPLATE = (N_("Change the template"), _template)
-PERSON = (N_("Say who they are"), _person)
-TRACKER = (N_("Look at the tracker's settings"), f"{SETTINGS}#base_url")
-STATUS = (N_("Map the status"), f"{SETTINGS}#status_map")
-WATCHERS = (N_("Choose other watchers"), f"{SETTINGS}#default_watcher_ids")
-KEY = (N_("Store the key"), f"{SETTINGS}#api_key")
+PERSON = (N_("Map the user"), _person)
+TRACKER = (N_("Check the Redmine settings"), setting("base_url"))
+STATUS = (N_("Map the status"), setting("status_map"))
+WATCHERS = (N_("Choose other watchers"), setting("default_watcher_ids"))
+KEY = (N_("Store the key"), setting("api_key"))
 DECIDE = (N_("Decide"), _decision)
-METADATA = (N_("Read the metadata"), f"{SETTINGS}#metadata")
+NOTIFICATIONS = (N_("Look at the notifications"), f"{SETTINGS}/notifications")
+METADATA = (N_("Read the metadata"), setting("metadata"))
 
-PREFIX = (N_("Look at the tracker's settings"), f"{SETTINGS}#header_prefix")
+PREFIX = (N_("Check the Redmine settings"), setting("header_prefix"))
 
 FIXES: dict[str, tuple[str, str | Callable[[Values], str]]] = {
-    Reason.NO_LINK: (N_("Link it"), _link),
-    Reason.PRIVATE_TASK: (N_("Choose what becomes of private tasks"), f"{SETTINGS}#private_tasks"),
+    Reason.NO_LINK: (N_("Add mapping"), _link),
+    Reason.PRIVATE_TASK: (N_("Choose how to handle private tasks"), setting("private_tasks")),
     Reason.STATUS_NOT_MAPPED: STATUS,
     Reason.STATUS_NOT_IN_TEMPLATE: TEMPLATE,
     Reason.WAITS_FOR_PERSON: DECIDE,
@@ -123,7 +126,7 @@ FIXES: dict[str, tuple[str, str | Callable[[Values], str]]] = {
     Hint.UNKNOWN_PRIORITY: PRIORITY,
     Hint.NO_DEFAULT_PRIORITY: PRIORITY,
     Hint.UNKNOWN_CATEGORY: LINK,
-    Hint.UNKNOWN_ISSUE_TYPE: (N_("Choose another issue type"), f"{SETTINGS}#default_tracker_id"),
+    Hint.UNKNOWN_ISSUE_TYPE: (N_("Choose another issue type"), setting("default_tracker_id")),
     Hint.UNKNOWN_STATUS: STATUS,
     Hint.UNKNOWN_WATCHERS: WATCHERS,
     Hint.MAYBE_WATCHER_LOCKED: WATCHERS,
@@ -133,7 +136,7 @@ FIXES: dict[str, tuple[str, str | Callable[[Values], str]]] = {
     Hint.CUSTOM_FIELD_REQUIRED: TEMPLATE,
     Hint.CUSTOM_FIELD_NOT_A_CHOICE: TEMPLATE,
     Hint.MAYBE_COMMENT_REQUIRED: TEMPLATE,
-    Hint.NO_USABLE_ROLE: (N_("Choose another role"), f"{SETTINGS}#default_role_id"),
+    Hint.NO_USABLE_ROLE: (N_("Choose another role"), setting("default_role_id")),
     Matching.NO_EMAIL: PERSON,
     Matching.EMAIL_UNKNOWN: PERSON,
     Matching.EMAIL_CHANGED: PERSON,
@@ -141,17 +144,22 @@ FIXES: dict[str, tuple[str, str | Callable[[Values], str]]] = {
     Matching.EMAIL_AMBIGUOUS: PERSON,
     Matching.OVERRIDE_NOT_CACHED: PERSON,
     Matching.NO_ADMINISTRATORS: PERSON,
+    AccessRefusal.AUTHORS_NOT_CORRECTED_HERE: (
+        N_("Allow it in the settings"),
+        setting("correct_authors"),
+    ),
     SetupFinding.API_KEY_MISSING: KEY,
     SetupFinding.API_KEY_UNREADABLE: KEY,
     TrackerFinding.KEY_NOT_KNOWN: KEY,
     TrackerFinding.KEY_NOT_ADMINISTRATOR: KEY,
     TrackerFinding.TRACKER_NOT_SET_UP: TRACKER,
     ServiceFinding.TRACKER_NOT_USABLE: TRACKER,
+    ServiceFinding.NOTIFICATION_NOT_TAKEN: NOTIFICATIONS,
     TrackerFinding.NOT_A_TRACKER: TRACKER,
     SetupFinding.METADATA_EMPTY: METADATA,
     SetupFinding.METADATA_OLD: METADATA,
     SetupFinding.METADATA_NOT_READ: METADATA,
-    TrackerFinding.NOTHING_LINKED: (N_("Link something"), LINKS),
+    TrackerFinding.NOTHING_LINKED: (N_("Add a mapping"), LINKS),
     TrackerFinding.LINKED_PROJECT_CLOSED: LINK,
     TrackerFinding.LINKED_PROJECT_ARCHIVED: LINK,
     TrackerFinding.LINKED_PROJECT_GONE: LINK,
@@ -160,8 +168,8 @@ FIXES: dict[str, tuple[str, str | Callable[[Values], str]]] = {
     TrackerFinding.IMPERSONATION_UNEXPECTED: PREFIX,
     TrackerFinding.IMPERSONATION_UNKNOWN: PREFIX,
     SetupFinding.CONFIG_ID_UNKNOWN: (N_("Change the settings"), SETTINGS),
-    SetupFinding.ROLE_NOT_SET: (N_("Choose a role"), f"{SETTINGS}#default_role_id"),
-    SetupFinding.ACTIVITY_NOT_SET: (N_("Choose an activity"), f"{SETTINGS}#default_activity_id"),
+    SetupFinding.ROLE_NOT_SET: (N_("Choose a role"), setting("default_role_id")),
+    SetupFinding.ACTIVITY_NOT_SET: (N_("Choose an activity"), setting("default_activity_id")),
     TrackerFinding.ACTIVITY_NOT_USABLE: ACTIVITY,
     SetupFinding.STATUSES_NOT_MAPPED: STATUS,
     SetupFinding.STATUS_MAP_WRONG: STATUS,
@@ -171,8 +179,8 @@ FIXES: dict[str, tuple[str, str | Callable[[Values], str]]] = {
     SetupFinding.PEOPLE_LOCKED: PERSON,
     SetupFinding.MATCHES_NEW: (N_("Confirm them"), PEOPLE),
     SetupFinding.MATCHES_WAIT: PERSON,
-    SetupFinding.MEMBERSHIP_BY_EMAIL: (N_("Change who is made a member"), f"{SETTINGS}#membership_for"),
-    SetupFinding.FORMATTING_NOT_SET: (N_("Choose the text formatting"), f"{SETTINGS}#text_formatting"),
+    SetupFinding.MEMBERSHIP_BY_EMAIL: (N_("Change who becomes a member"), setting("membership_for")),
+    SetupFinding.FORMATTING_NOT_SET: (N_("Choose the text formatting"), setting("text_formatting")),
     WorkFinding.TEMPLATE_NOT_RENDERED: TEMPLATE,
     WorkFinding.TEMPLATE_OUT_OF_DATE: TEMPLATE,
     WorkFinding.CUSTOM_FIELDS_NOT_SENT: TEMPLATE,
@@ -184,13 +192,13 @@ FIXES: dict[str, tuple[str, str | Callable[[Values], str]]] = {
     WorkFinding.ROWS_HELD: DECIDE,
     WorkFinding.EVENTS_FAILED: (N_("See them"), f"{EVENTS}?state=failed"),
     WorkFinding.EVENTS_PENDING: (N_("See them"), f"{EVENTS}?state=pending"),
-    HelpdeskFinding.TICKETS_UNLINKED: (N_("Link it"), _entity),
+    HelpdeskFinding.TICKETS_UNLINKED: (N_("Add mapping"), _entity),
     HelpdeskFinding.LINKED_SINCE: (
         N_("See and replay them"),
         f"{EVENTS}?state=skipped&cause={Reason.NO_LINK}",
     ),
     HelpdeskFinding.MORE_UNLINKED: (N_("See them"), f"{EVENTS}?state=skipped&cause={Reason.NO_LINK}"),
-    HelpdeskFinding.NO_TASK_IS_DONE: (N_("Choose the state that means Done"), f"{SETTINGS}#done_state"),
+    HelpdeskFinding.NO_TASK_IS_DONE: (N_("Choose the state that means Done"), setting("done_state")),
     HelpdeskFinding.DELIVERIES_UNREADABLE: (N_("See them"), f"{EVENTS}?state=failed&kind=unreadable"),
 }
 HINTS = frozenset(Hint)
@@ -224,7 +232,7 @@ class Fixes:
 
 
 def has_fix(notice: Notice) -> bool:
-    """Tell whether a page removes a cause."""
+    """Return whether a page removes a cause."""
     return notice.code in FIXES or any(map(has_fix, _causes(notice)))
 
 

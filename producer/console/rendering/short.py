@@ -10,7 +10,7 @@ from shared.notices.render import sentence
 
 MOST_WORDS = 6
 SHORT: dict[str, str] = {
-    Reason.NO_LINK: N_("entity and project not linked"),
+    Reason.NO_LINK: N_("entity and project not mapped"),
     Reason.NOT_DONE: N_("task is not Done"),
     Reason.NO_TIME: N_("task has no time"),
     Reason.PRIVATE_TASK: N_("task is private"),
@@ -23,26 +23,26 @@ SHORT: dict[str, str] = {
     Reason.NEWER_TASK_EVENT: N_("replaced by a newer event"),
     Reason.NEWER_TICKET_EVENT: N_("replaced by a newer event"),
     Reason.TIME_LOGGED: N_("hours logged"),
-    Reason.TIME_LOGGED_AS_ANOTHER: N_("hours logged under another name"),
+    Reason.TIME_LOGGED_AS_ANOTHER: N_("hours logged under another user"),
     Reason.STATUS_SET: N_("status set"),
     Reason.ISSUE_UPDATED: N_("issue updated"),
-    Reason.STATUS_AS_IT_IS: N_("status was right already"),
+    Reason.STATUS_AS_IT_IS: N_("status was already correct"),
     Reason.STATUS_NOT_MAPPED: N_("status is not mapped"),
-    Reason.STATUS_REFUSED: N_("status refused"),
+    Reason.STATUS_REFUSED: N_("status rejected"),
     Reason.GAVE_UP: N_("no clear answer, gave up"),
     Reason.DELIVERY_UNREADABLE: N_("delivery cannot be read"),
     Reason.EVENT_UNREADABLE: N_("event cannot be read"),
-    Reason.CREATION_IN_DOUBT: N_("in doubt whether created"),
-    Reason.WAITS_FOR_PERSON: N_("a person decides"),
-    Reason.HELPDESK_AWAITED: N_("waits for an answer of GLPI"),
-    Reason.WORKER_AWAITED: N_("no worker runs"),
+    Reason.CREATION_IN_DOUBT: N_("creation in doubt"),
+    Reason.WAITS_FOR_PERSON: N_("on hold, needs your decision"),
+    Reason.HELPDESK_AWAITED: N_("waiting for an answer from GLPI"),
+    Reason.WORKER_AWAITED: N_("no worker is running"),
 }
 
 
 def in_short(notice: Notice | None) -> str:
     """Return what happened in at most six words."""
     if notice is None:
-        return said(N_("a worker takes it soon"))
+        return said(N_("a worker will process it soon"))
     return short_of(str(notice.code)) or _cut(without_command(sentence(notice)))
 
 

@@ -25,8 +25,10 @@ from producer.console.rendering.assets import Assets
 from producer.console.rendering.fixing import has_fix, without_command
 from producer.console.rendering.languages import Languages
 from producer.console.rendering.notices import NOTICES
+from producer.console.rendering.setting_pages import setting
 from producer.console.rendering.words import STATES, TONES, label
 from shared.notices.language import counted, language, numeral, said
+from shared.notices.naming import naming
 from shared.notices.notice import Notice
 from shared.notices.render import because, sentence
 from shared.values.characters import NOT_FOR_A_TERMINAL
@@ -73,15 +75,21 @@ def environment() -> Environment:
         said=_said,
         why=_why,
         many=_many,
+        hours=_hours,
         json=_json,
-        exact=_exact,
+        exact=_exact_time,
         moment=_moment,
         words=label,
         number=numeral,
         local=said,
     )
     made.globals.update(
-        address=address, with_parameters=with_parameters, STATES=STATES, TONES=TONES, Right=Right
+        address=address,
+        with_parameters=with_parameters,
+        setting=setting,
+        STATES=STATES,
+        TONES=TONES,
+        Right=Right,
     )
     return made
 
@@ -118,9 +126,12 @@ class View:
             counts: failed events and held rows, where the page has counted them anyway.
             values: what it shows.
         """
-        page = self._environment.get_template(f"{file}.html").render(**self._frame(request, counts), **values)
+        with naming(self._desk.names):
+            page = self._environment.get_template(f"{file}.html").render(
+                **self._frame(request, counts), **values
+            )
         content = page.encode("utf-8", "replace")
-        tag = f'"{hashlib.sha256(content).hexdigest()[:32]}"'
+        tag = f'W/"{hashlib.sha256(content).hexdigest()[:32]}"'
         if status == 200 and request.method == "GET" and request.headers.get("if-none-match") == tag:
             return Response(status_code=304, headers={**HEADERS, "ETag": tag})
         return HTMLResponse(content, status, headers={**HEADERS, "ETag": tag})
@@ -133,6 +144,7 @@ class View:
         sent, of = read_id(asked.get("sent", "")), asked.get("of", "")
         return {
             "account": account,
+            "directory": self._desk.names,
             "asset": self._assets.address,
             "may": _may(account.right if account else None),
             "form_token": getattr(request.state, "form_token", ""),
@@ -207,6 +219,11 @@ def _many(count: int) -> str:
     return said("more than 1,000") if count > MOST_COUNTED else numeral(f"{count:,}")
 
 
+def _hours(hours: float) -> str:
+    """Return hours as people write them: at most two decimals."""
+    return numeral(f"{hours:,.2f}".rstrip("0").rstrip("."))
+
+
 def _json(value: object) -> str:
     return visible(json.dumps(value, indent=2, ensure_ascii=False, default=str))
 
@@ -215,18 +232,28 @@ def _exact(moment: datetime) -> str:
     return moment.astimezone(UTC).strftime(said("%Y-%m-%d %H:%M:%S UTC"))
 
 
+def _exact_time(moment: datetime) -> Markup:
+    """Return a time to the second: in UTC, until the page's script puts the reader's own time there."""
+    return _time(moment, escape(_exact(moment)), "exact")
+
+
 def _moment(text: str) -> Markup:
     """Return a time that somebody else has written, as ours are; where it is none, what is written there."""
     try:
-        return escape(_exact(datetime.fromisoformat(text)))
+        return _exact_time(datetime.fromisoformat(text))
     except (ValueError, OverflowError):
         return outside(text)
 
 
 def _ago(moment: datetime | None, *, exactly: bool = False) -> Markup:
-    """Return a time in words, with the exact one for whoever points at it."""
+    """Return a time in words, with the exact time as its tooltip; the page's script adds the reader's own time."""
     if moment is None:
         return Markup()
-    exact, machine = _exact(moment), moment.astimezone(UTC).isoformat(timespec="seconds")
-    words = escape(when(moment)) + (f" ({exact})" if exactly else "")
-    return Markup('<time datetime="{}" title="{}">{}</time>').format(machine, exact, words)
+    words = escape(when(moment))
+    return _time(moment, words + f" ({_exact(moment)})" if exactly else words, "exactly" if exactly else "")
+
+
+def _time(moment: datetime, text: Markup, kind: str) -> Markup:
+    machine = moment.astimezone(UTC).isoformat(timespec="seconds")
+    mark = Markup(' data-time="{}"').format(kind) if kind else ""
+    return Markup('<time datetime="{}" title="{}"{}>{}</time>').format(machine, _exact(moment), mark, text)

@@ -13,11 +13,28 @@ if (location.search.includes("did=")) {
 
 if (matchMedia("(max-width: 50rem)").matches) document.querySelector(".menu")?.removeAttribute("open");
 
+// --- times: the reader's own in view, UTC in the title
+const days = new Intl.DateTimeFormat(page.lang, { year: "numeric", month: "numeric", day: "numeric" });
+const formats = (options) => ["today", "lately", "long ago"].map((age) => new Intl.DateTimeFormat(page.lang, {
+  hour: "2-digit", minute: "2-digit", hourCycle: "h23", ...options,
+  ...(age !== "today" && { day: "numeric", month: "short" }), ...(age === "long ago" && { year: "numeric" }),
+}));
+const inFull = new Intl.DateTimeFormat(page.lang, { dateStyle: "medium", timeStyle: "medium", hourCycle: "h23" });
+const toTheMinute = formats({}), toTheSecond = formats({ second: "2-digit" });
+const localTime = (moment, [today, lately, longAgo]) => {
+  const now = new Date();
+  if (days.format(moment) === days.format(now)) return today.format(moment);
+  return (moment.getFullYear() === now.getFullYear() ? lately : longAgo).format(moment);
+};
 const localTimes = (root) => {
-  const format = new Intl.DateTimeFormat(page.lang, { dateStyle: "medium", timeStyle: "medium" });
-  for (const one of root.querySelectorAll("time[datetime]")) {
-    const exact = one.title.split(" · ").pop();
-    one.title = `${format.format(new Date(one.dateTime))} · ${exact}`;
+  for (const one of root.querySelectorAll("time[datetime]:not([data-local])")) {
+    const moment = new Date(one.dateTime), kind = one.dataset.time, utc = one.title;
+    const words = one.textContent.replace(` (${utc})`, "");
+    const local = localTime(moment, kind ? toTheSecond : toTheMinute);
+    one.dataset.local = "";
+    one.title = [inFull.format(moment), ...(kind === "exact" ? [] : [words]), utc].join(" · ");
+    if (kind === "exact" || one.closest("td, th, dt, .story, .attempt")) one.textContent = local;
+    else one.textContent = `${words} (${local})`;
   }
 };
 localTimes(document);
@@ -34,14 +51,37 @@ document.addEventListener("keydown", (event) => {
 });
 
 // --- live parts: the same page is asked for again, and what differs is put in its place
-const EVERY = 5000;
+const isLive = document.querySelector("main [data-live]") !== null;
+const EVERY = isLive ? 5000 : 30000; // elsewhere only the counts of the navigation are new
 let pause = EVERY, tag = null, timer = null;
-const busy = (part) => {
-  const focus = document.activeElement;
+const isUsed = (node) => {
   const chosen = getSelection();
-  return part.contains(focus) && focus !== document.body
-    || chosen && !chosen.isCollapsed && part.contains(chosen.anchorNode)
-    || part.querySelector("details[open]:not([data-was]), input[name=id]:checked") !== null;
+  if (chosen && !chosen.isCollapsed && chosen.containsNode(node, true)) return true;
+  if (node.nodeType !== Node.ELEMENT_NODE) return false;
+  const focus = document.activeElement;
+  return node.contains(focus) && focus !== document.body
+    || node.matches("details[open]:not([data-was]), input[name=id]:checked")
+    || node.querySelector("details[open]:not([data-was]), input[name=id]:checked") !== null;
+};
+const keyed = (nodes) => { // each by its id, or as the n-th of its kind
+  const seen = {}, found = new Map();
+  for (const one of nodes) found.set(one.getAttribute?.("id") || `${one.nodeName} ${seen[one.nodeName] = (seen[one.nodeName] || 0) + 1}`, one);
+  return found;
+};
+// what a person uses stays the element that it is, and everything in and around it is renewed
+const renew = (was, now) => {
+  if (was.isEqualNode(now)) return;
+  if (!isUsed(was)) { was.replaceWith(document.adoptNode(now)); return; }
+  if (was.nodeType !== Node.ELEMENT_NODE || was.matches("input, select, textarea")) return;
+  for (const { name, value } of now.attributes) was.setAttribute(name, value);
+  const before = keyed(was.childNodes), after = keyed(now.childNodes);
+  for (const one of before.values()) if (!isUsed(one)) one.remove();
+  let place = was.firstChild;
+  for (const [key, one] of after) {
+    const kept = before.get(key);
+    if (kept?.parentNode === was) { renew(kept, one); place = kept.nextSibling; }
+    else was.insertBefore(document.adoptNode(one), place);
+  }
 };
 const ask = () => new Promise((done, failed) => {
   const request = new XMLHttpRequest();
@@ -59,10 +99,10 @@ const look = async () => {
   try {
     const answer = await ask();
     if (asking()) return plan();
-    if (answer.status === 304) { pause = EVERY; old(false); return plan(); }
+    if (answer.status === 304) { pause = EVERY; old(false); seen(); return plan(); }
     if (answer.status >= 500) throw new Error("not now");
     if (answer.responseURL.includes("/sign-in")) { say(words.signedOut); pause = 30000; return plan(); }
-    if (answer.status === 200 && answer.response) { tag = answer.getResponseHeader("ETag"); put(answer.response); }
+    if (answer.status === 200 && answer.response) { tag = answer.getResponseHeader("ETag"); put(answer.response); seen(); }
     pause = EVERY; old(false);
   } catch { pause = Math.min(pause * 2, 60000); old(true); }
   plan();
@@ -71,14 +111,29 @@ const old = (is) => { if (is) say(words.old); else if (speaker && [words.old, wo
 const put = (fresh) => {
   for (const part of document.querySelectorAll("[data-live]")) {
     const now = fresh.getElementById(part.id);
-    if (!now || busy(part)) continue;
+    if (!now) continue;
     localTimes(now);
-    if (now.outerHTML !== part.outerHTML) part.replaceWith(document.adoptNode(now));
+    renew(part, now);
   }
   const token = fresh.querySelector("input[name=form_token]")?.value;
   if (token) for (const one of document.querySelectorAll("input[name=form_token]")) one.value = token;
 };
 const plan = () => { clearTimeout(timer); timer = setTimeout(look, pause); };
+// how old the page is, for who looks at it
+const sign = document.getElementById("live");
+let seenAt = Date.now();
+const LATE_S = 20;
+const tell = () => {
+  const seconds = Math.round((Date.now() - seenAt) / 1000), late = seconds >= LATE_S;
+  sign.textContent = (late ? words.late : words.fresh).replace("#", seconds);
+  sign.classList.toggle("late", late);
+};
+const seen = () => { seenAt = Date.now(); tell(); };
+if (isLive) {
+  sign.hidden = false;
+  tell();
+  setInterval(() => { if (!document.hidden) tell(); }, 1000);
+}
 if (document.querySelector("[data-live]")) {
   plan();
   document.addEventListener("visibilitychange", () => { if (!document.hidden) look(); });

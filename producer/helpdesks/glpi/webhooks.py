@@ -57,7 +57,7 @@ def webhooks(secrets: Sequence[SecretStr], intake: Intake) -> APIRouter:
             body = await intake.read(request)
             secret, delivery_id = verifier.verify(body, request.headers)
         except BadSignature as refusal:
-            raise Problem(401, "Not signed by a known secret", why=refusal.notice) from None
+            raise Problem(401, "The signature matches no known secret", why=refusal.notice) from None
         intake.admit(f"{SOURCE} {secret}", len(body))
         return JSONResponse(
             await intake.keep(read_or_park(item, body, delivery_id), within=ANSWER_WITHIN_S), 202

@@ -64,7 +64,7 @@ class Match:
 
     @property
     def waits(self) -> bool:
-        """Whether the e-mail matches another person than before: `map-user` decides."""
+        """Whether the e-mail matches another person than before: `user map` decides."""
         return self.why.code in (Matching.EMAIL_CHANGED, Matching.EMAIL_TAKEN)
 
 

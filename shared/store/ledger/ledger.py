@@ -195,7 +195,7 @@ class Ledger(LedgerQueries):
         candidates: Collection[int] = (),
         event: LedgerEvent = LedgerEvent.UNDECIDABLE,
     ) -> bool:
-        """Leave a row to a person (`deskbridge held`), with the tracker ids that may belong to it.
+        """Leave a row to a person (`deskbridge hold list`), with the tracker ids that may belong to it.
 
         Args:
             key: ticket id or ticket-task id.

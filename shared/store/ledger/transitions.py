@@ -241,12 +241,12 @@ ROWS = (
     ),
     Transition(
         LedgerEvent.PERSON_FORGETS, (LINKED,), FREE, OF_OBJECT,
-        "A person had the link removed (`deskbridge forget-link`); the object stays.",
+        "A person had the link removed (`deskbridge ticket forget`); the object stays.",
         notices=(What.LINK_FORGOTTEN,),
     ),
     Transition(
         LedgerEvent.TAKEN_OVER, NEW_OR_FREE, LINKED, NO_GUARD,
-        "Another installation had created it (`deskbridge import-links`).",
+        "Another installation had created it (`deskbridge mapping import`).",
     ),
 )  # fmt: skip
 TRANSITIONS: Mapping[LedgerEvent, Transition] = {row.event: row for row in ROWS}

@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
-from shared.store.tables import configuration, journal, ledger  # noqa: F401 (an import registers its tables)
+from shared.store.tables import (  # noqa: F401 (an import registers its tables)
+    configuration,
+    journal,
+    ledger,
+    notifications,
+)
 from shared.store.tables.types import Base
 
 TABLES = Base.metadata

@@ -36,8 +36,8 @@ class Row:
         step: words of `deskbridge doctor` that name the step.
         heal: does the step; a text: the command, as it is typed.
         everywhere: words of each of the other surfaces that has none of its own here.
-        events: words of `deskbridge events` on that event.
-        history: words of `deskbridge trace`.
+        events: words of `deskbridge event list` on that event.
+        history: words of `deskbridge ticket history`.
         ticket: words of the ticket's page.
         overview: words of the console's first page.
         arrives: lets the event come in.
@@ -89,7 +89,7 @@ class Prevented:
         sentence: what failed.
         stage: what made it fail.
         right: asserts that what came of it is right.
-        history: words of `deskbridge trace`, where it has something to say.
+        history: words of `deskbridge ticket history`, where it has something to say.
         left: words that the first page says truthfully; empty: it says that all is well.
     """
 

@@ -21,12 +21,12 @@ from shared.telemetry import metrics
 from tests.failures.stage import Stage, Told
 
 WELL = (
-    "All is well",
+    "All systems operational",
     "being forwarded",
-    "within moments",
-    "Everything is on the tracker",
-    "Every part is well",
-    "is kept all the same",
+    "in a moment",
+    "Everything is in Redmine",
+    "All checks passed",
+    "Events are still received",
 )
 """What no surface says while something fails."""
 LAST_LINE = re.compile(r"(\d+) ok(?:, (\d+) warning)?(?:, (\d+) failure)?(?:, (\d+) unknown)?$")
@@ -40,13 +40,13 @@ def doctor(stage: Stage) -> str:
 
 
 def events(stage: Stage) -> str:
-    """Type `deskbridge events`."""
-    return sentences(stage.shell.type("events", "--json"))
+    """Type `deskbridge event list`."""
+    return sentences(stage.shell.type("event", "list", "--json"))
 
 
 def history(stage: Stage) -> str:
-    """Type `deskbridge trace 4711`."""
-    return sentences(stage.shell.type("trace", "4711", "--json"))
+    """Type `deskbridge ticket history 4711`."""
+    return sentences(stage.shell.type("ticket", "history", "4711", "--json"))
 
 
 def overview(stage: Stage) -> str:

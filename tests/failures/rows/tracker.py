@@ -64,20 +64,20 @@ def held_for_long(stage: Stage) -> None:
 
 def decided(stage: Stage) -> None:
     """Type what the list of what is held says."""
-    assert "deskbridge resolve KIND ID --create-again" in stage.shell.do("held")
-    stage.shell.do("resolve", "ticket", "4711", "--create-again")
+    assert "deskbridge hold resolve KIND ID --create-again" in stage.shell.do("hold", "list")
+    stage.shell.do("hold", "resolve", "ticket", "4711", "--create-again")
 
 
 def project_fails(stage: Stage) -> None:
     """Have the tracker fail at one project whenever the metadata is read."""
     in_front(lambda _: page(500, path=CATEGORIES))(stage)
-    stage.shell.fail("sync-metadata")
+    stage.shell.fail("metadata", "sync")
 
 
 def project_mended(stage: Stage) -> None:
     """Mend the tracker, and read the metadata."""
     stage.front.rule = passes
-    stage.shell.do("sync-metadata")
+    stage.shell.do("metadata", "sync")
 
 
 def solved(stage: Stage) -> None:
@@ -111,9 +111,9 @@ ROWS: list[Row | Prevented] = [
         both(configure(default_priority_id=4), remove("priorities", 4)),
         EventState.FAILED,
         doctor="default_priority_id: the tracker has no",
-        step="`deskbridge config set default_priority_id=…`",
+        step="run `deskbridge config set default_priority_id=…`",
         heal="config set default_priority_id=2",
-        everywhere="the tracker has no priority 4; there are: ",
+        everywhere="Redmine has no priority 4 ",
         told_before=True,
     ),
     Row(
@@ -122,7 +122,7 @@ ROWS: list[Row | Prevented] = [
         both(configure(default_priority_id=2), patch("priorities", 2, active=False)),
         EventState.DONE,
         doctor="default_priority_id: 2 (Normal) is switched off",
-        step="`deskbridge config set default_priority_id=…`",
+        step="run `deskbridge config set default_priority_id=…`",
         heal="config set default_priority_id=3",
         everywhere=FORWARDED,
         overview="default_priority_id: 2 (Normal) is switched off",
@@ -134,13 +134,13 @@ ROWS: list[Row | Prevented] = [
         both(configure(default_watcher_ids=(6,)), patch("users", 6, status=3)),
         EventState.DONE,
         doctor="default_watcher_ids: the tracker has no active user 6",
-        step="`deskbridge config set default_watcher_ids=…`",
+        step="run `deskbridge config set default_watcher_ids=…`",
         heal="config set default_watcher_ids=[]",
-        events="with other values of watcher_user_ids than were sent",
-        history="has other values of watcher_user_ids",
-        ticket="a field has another value than was sent",
+        events="has other values of watcher_user_ids than deskbridge sent",
+        history="has other values of watcher_user_ids than deskbridge sent",
+        ticket="a different value in a field",
         overview="default_watcher_ids: the tracker has no active user 6",
-        left="has other values than were sent",
+        left="has other values in Redmine than deskbridge sent",
         told_before=True,
     ),
     Row(
@@ -149,7 +149,7 @@ ROWS: list[Row | Prevented] = [
         category_gone,
         EventState.FAILED,
         doctor="has no issue category 2",
-        step="`deskbridge link entity 3 1 --category …`",
+        step="`deskbridge mapping add entity 3 1 --category …`",
         heal="link entity 3 1 --category 1",
         everywhere="issue category 2",
         told_before=True,
@@ -160,7 +160,7 @@ ROWS: list[Row | Prevented] = [
         both(settings(require_comments=True), template("time_entry.create", NO_COMMENT)),
         EventState.FAILED,
         doctor="Comment cannot be blank",
-        step="fix it, then",
+        step="fix the cause, then",
         heal=template("time_entry.create", COMMENT),
         everywhere="Comment cannot be blank",
         real=False,
@@ -170,13 +170,13 @@ ROWS: list[Row | Prevented] = [
         "an issue that was deleted waits for a decision",
         issue_deleted,
         EventState.HELD,
-        doctor="waits for a decision",
-        step="`deskbridge held`",
+        doctor="needs your decision",
+        step="`deskbridge hold list`",
         heal=decided,
-        events="no longer exists",
-        history="no longer exists",
-        ticket="Somebody has to decide first",
-        overview="1 issue or time entry may exist already, or is gone",
+        events="was deleted in Redmine",
+        history="was deleted in Redmine",
+        ticket="Needs a decision first",
+        overview="1 issue or time entry may already exist, or was deleted in Redmine",
         arrives=held_for_long,
     ),
     Prevented(
@@ -184,7 +184,7 @@ ROWS: list[Row | Prevented] = [
         "nobody may create an issue in the status",
         settings(closed_moves=[[0, IN_PROGRESS]]),
         given_by_a_second_call,
-        history="set to tracker status 2",
+        history="set to Redmine status 2",
         arrives=lambda stage: stage.work(status=2),
     ),
     Row(
@@ -193,7 +193,7 @@ ROWS: list[Row | Prevented] = [
         project_fails,
         EventState.DONE,
         doctor=f"GET {CATEGORIES} answered 500",
-        step="correct what the tracker fails on",
+        step="fix the cause (see Redmine's log)",
         heal=project_mended,
         everywhere=FORWARDED,
         overview=f"GET {CATEGORIES} answered 500",
@@ -204,10 +204,10 @@ ROWS: list[Row | Prevented] = [
         "the API key's owner was locked",
         key("0" * 40),
         EventState.PENDING,
-        doctor="the tracker does not know the API key: it was changed, or its owner is locked",
-        step="store another with `deskbridge config set-api-key`",
+        doctor="Redmine rejects the API key: it was changed, or its owner is locked",
+        step="store another key with `deskbridge config set-api-key`",
         heal=new_key,
-        everywhere="changed, or its owner is locked, which are answered alike",
+        everywhere="Redmine rejects the API key: it was changed, or its owner is locked",
         told_before=True,
     ),
     Row(
@@ -215,10 +215,10 @@ ROWS: list[Row | Prevented] = [
         "the default activity was switched off on the whole tracker",
         patch("activities", 9, active=False),
         EventState.FAILED,
-        doctor="9 (Development) is switched off on the tracker",
+        doctor="9 (Development) is disabled in Redmine",
         step="`deskbridge config set default_activity_id=…`",
         heal="config set default_activity_id=11",
-        everywhere="activity 9 is switched off on the whole tracker",
+        everywhere="activity 9 is disabled in all of Redmine",
         told_before=True,
     ),
     Row(
@@ -226,10 +226,10 @@ ROWS: list[Row | Prevented] = [
         "a custom field of time entries was made required",
         settings(required_custom_fields=[5]),
         EventState.FAILED,
-        doctor="time_entry.create lacks required custom fields",
-        step="give them a default value on the tracker",
+        doctor="time_entry.create does not send these required custom fields",
+        step="set a default value in Redmine",
         heal=settings(required_custom_fields=[]),
-        everywhere="the tracker requires the custom field Helpdesk task",
+        everywhere="Redmine requires the custom field Helpdesk task, which has no value",
         told_before=True,
     ),
     Row(
@@ -238,9 +238,9 @@ ROWS: list[Row | Prevented] = [
         patch("projects", 1, status=5),
         EventState.FAILED,
         doctor="is closed",
-        step="reopen it on the tracker",
+        step="reopen it in Redmine, or map to another project with `deskbridge mapping add",
         heal=patch("projects", 1, status=1),
-        everywhere="tracker project 1 (Support) is closed",
+        everywhere="Redmine project 1 (Support) is closed",
         told_before=True,
     ),
     Row(
@@ -248,14 +248,14 @@ ROWS: list[Row | Prevented] = [
         "the issue type is not switched on in the project",
         configure(default_tracker_id=2),
         EventState.DONE,
-        doctor="issue type 2 is not switched on in tracker project 1",
+        doctor="issue type 2 is not enabled in Redmine project 1",
         step="or change default_tracker_id",
         heal=configure(default_tracker_id=1),
-        events="with other values of tracker_id than were sent",
+        events="has other values of tracker_id than deskbridge sent",
         history="has other values of tracker_id",
-        ticket="a field has another value than was sent",
-        overview="has other values than were sent",
-        left="has other values than were sent",
+        ticket="a different value in a field",
+        overview="has other values in Redmine than deskbridge sent",
+        left="has other values in Redmine than deskbridge sent",
         told_before=True,
     ),
     Row(
@@ -263,10 +263,10 @@ ROWS: list[Row | Prevented] = [
         "no role may set the status",
         settings(closed_moves=[[NEW, RESOLVED], [IN_PROGRESS, RESOLVED]]),
         EventState.FAILED,
-        doctor="still has the status 2 (In Progress): no change from there to 3 (Resolved)",
-        step="fix it, then `deskbridge replay",
+        doctor="still has status 2 (In Progress), because no workflow allows the change to 3 (Resolved)",
+        step="fix the cause, then run `deskbridge event replay",
         heal=workflow_mended,
-        everywhere="still has the status 2 (In Progress): no change from there to 3 (Resolved)",
+        everywhere="still has status 2 (In Progress), because no workflow allows the change to 3 (Resolved)",
         arrives=solved,
     ),
 ]

@@ -112,13 +112,13 @@ def test_a_task_that_the_one_who_looks_may_not_see_is_left_out(play: Play, scrip
 @pytest.mark.parametrize(
     ("answer", "notice"),
     [
-        ((404, {"status": 404}), "heard nothing"),
+        ((404, {"status": 404}), "not received any events"),
         (
             (200, {**KNOWN, "issue": None, "state": "skipped", "code": "no_link", "tasks": []}),
-            "linked to a Redmine",
+            "mapped to a Redmine",
         ),
-        ((200, {**KNOWN, "issue": None, "state": "pending", "tasks": []}), "on its way"),
-        ((200, {**KNOWN, "issue": None, "state": "held", "reason": "two", "tasks": []}), "decide"),
+        ((200, {**KNOWN, "issue": None, "state": "pending", "tasks": []}), "being sent"),
+        ((200, {**KNOWN, "issue": None, "state": "held", "reason": "two", "tasks": []}), "decision"),
     ],
 )
 def test_a_ticket_without_an_issue_has_a_sentence_for_the_technician(

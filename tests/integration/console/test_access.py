@@ -37,7 +37,7 @@ def test_what_was_made_is_shown_on_a_page_of_its_own_and_loading_it_again_makes_
     assert administrator.do("/console/access/accounts", {"name": "hugo", "right": "viewer"}) == ONCE
     administrator.open(ONCE)
     assert "/console/sign-in?code=" in shown(administrator)
-    assert "is shown once" in administrator.open(ONCE), "nothing is shown, and nothing is made"
+    assert "is shown only once" in administrator.open(ONCE), "nothing is shown, and nothing is made"
     assert [one.name for one in accounts.all()].count("hugo") == 1
     code = accounts.link_for("hugo")
     assert accounts.sign_in_by_link(code)
@@ -94,7 +94,7 @@ def test_the_name_of_a_revoked_token_is_free_again(
     accounts: AccountStore, console: Console, administrator: Visitor
 ) -> None:
     before = accounts.add_token("glpi", Right.LINKS)
-    with pytest.raises(AccountRefused, match="there is a token glpi"):
+    with pytest.raises(AccountRefused, match="a token glpi already exists"):
         accounts.add_token("glpi", Right.LINKS)
     accounts.revoke_token("glpi")
     after = accounts.add_token("glpi", Right.LINKS)
@@ -119,7 +119,7 @@ def test_a_token_is_replaced_and_the_one_before_goes_on_for_an_hour(
         session.execute(update(ApiToken).where(ApiToken.revoked_at.is_not(None)).values(revoked_at=clock(-1)))
     assert console.ask("GET", "/api/events", token=before).status_code == 401
     assert console.ask("GET", "/api/events", token=after).status_code == 200
-    assert "replaced the API token scripts" in administrator.open("/console/changes")
+    assert "replaced API token scripts" in administrator.open("/console/changes")
 
 
 def test_a_token_that_was_replaced_ends_with_its_owner(accounts: AccountStore, console: Console) -> None:

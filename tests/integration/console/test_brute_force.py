@@ -123,7 +123,7 @@ def test_a_right_password_and_a_busy_moment_count_as_no_guess(
         for _ in range(TRIES_OF_ADDRESS + 1):
             answer = visitor.send("/console/account/password", changed)
             assert answer.status_code == 503
-            assert "too many sign in at this moment" in answer.text
+            assert "too many people are signing in" in answer.text
     for _ in range(TRIES_OF_ADDRESS + 1):
         assert visitor.sign_in("claire").status_code == 303
 

@@ -33,7 +33,7 @@ def test_a_change_of_role_keeps_the_role_before_and_says_both(
     row = newest(bridge, Did.RIGHT_CHANGED)
     assert (row.before, row.after) == ({"right": "operator"}, {"right": "viewer"})
     shown = visitor.open("/console/changes")
-    assert "changed the account hugo from operator to viewer" in shown
+    assert "changed the role of hugo from operator to viewer" in shown
 
 
 def test_disabling_and_enabling_keep_what_was_before(bridge: Bridge, accounts: AccountStore) -> None:
@@ -69,10 +69,10 @@ def noted(bridge: Bridge) -> Bridge:
 
 def test_changes_are_found_by_who_what_and_when(come_in: ComeIn, noted: Bridge) -> None:
     visitor = come_in("viewer")
-    assert "unlinked entity 77" in visitor.open("/console/changes?who=CLAI&what=links")
+    assert "removed the mapping of entity 77" in visitor.open("/console/changes?who=CLAI&what=links")
     shown = visitor.open("/console/changes?what=links&from=2020-01-01T00:00&offset=0")
-    assert "unlinked entity 77" in shown
-    assert "unlinked entity 78" in shown
+    assert "removed the mapping of entity 77" in shown
+    assert "removed the mapping of entity 78" in shown
     assert "signed in" not in shown
     assert "Nothing matches" in visitor.open("/console/changes?what=links&to=2020-01-01T00:00")
     assert "Nothing matches" in visitor.open("/console/changes?who=nobody")
@@ -86,8 +86,8 @@ def test_what_matches_is_exported_as_csv_that_no_spreadsheet_carries_out(
     assert answer.headers["Content-Type"].startswith("text/csv")
     rows = list(csv.DictReader(io.StringIO(answer.text)))
     assert [(one["who"], one["code"], one["what"]) for one in rows] == [
-        ("'=hugo", "link_removed", "unlinked entity 78"),
-        ("claire", "link_removed", "unlinked entity 77"),
+        ("'=hugo", "link_removed", "removed the mapping of entity 78"),
+        ("claire", "link_removed", "removed the mapping of entity 77"),
     ]
     assert json.loads(rows[0]["before"]) == {"id": 1}
 

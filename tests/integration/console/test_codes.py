@@ -166,7 +166,7 @@ def test_what_is_refused_by_a_page_is_said_in_its_language(visitor: Visitor) -> 
     visitor.do("/console/language", {"language": "fr"})
     visitor.open("/console/templates/new?operation=issue.create")
     refused = visitor.send("/console/templates/new", {"operation": "issue.delete", "body": "{}"})
-    assert (refused.status_code, "no such operation" in refused.text) == (422, False)
+    assert (refused.status_code, "unknown operation" in refused.text) == (422, False)
     assert "issue.delete" in refused.text
     assert "issue.update_status" in refused.text
 
@@ -174,8 +174,8 @@ def test_what_is_refused_by_a_page_is_said_in_its_language(visitor: Visitor) -> 
 def test_the_rights_of_a_token_are_named_as_a_tokens(visitor: Visitor) -> None:
     visitor.open("/console/access")
     for path, whose in (
-        ("tokens", "A token's right is one of"),
-        ("accounts", "An account's right is one of"),
+        ("tokens", "A token's role must be one of"),
+        ("accounts", "An account's role must be one of"),
     ):
         refused = visitor.send(f"/console/access/{path}", {"name": "glpi", "right": "king"})
         assert (refused.status_code, whose in html.unescape(refused.text)) == (422, True)

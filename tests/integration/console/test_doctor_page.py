@@ -10,9 +10,11 @@ from typing import Any
 
 import pytest
 
+from deploy.sandbox.tracker.control import StandIn
 from producer.admin.records.rights import Right
 from tests.integration.console.conftest import ComeIn, Console
 from tests.integration.console.pages import Visitor
+from tests.support.bridge import Bridge
 
 AT_ONCE = 60
 
@@ -51,7 +53,7 @@ def test_sixty_loads_at_once_examine_once_and_keep_no_other_page_waiting(
             assert "Changes" in visitor.open("/console/changes")
         assert not any(one.done() for one in loads)
         may_go_on.set()
-        assert all("Every part is well" in one.result(90) for one in loads)
+        assert all("All checks passed" in one.result(90) for one in loads)
     assert len(begun) == 1
     visitor.open("/console/doctor")
     assert len(begun) == 1, "it is kept for some seconds"
@@ -64,3 +66,15 @@ def test_what_an_examination_finds_is_said_in_each_visitors_language(visitor: Vi
     assert "What to do" in visitor.open("/console/doctor")
     visitor.do("/console/language", {"language": "fr"})
     assert "What to do" not in visitor.open("/console/doctor")
+
+
+def test_causes_come_first_and_what_they_keep_from_being_checked_is_folded(
+    visitor: Visitor, bridge: Bridge, stand_in: StandIn
+) -> None:
+    stand_in.fault("status_before", status=500)
+    visitor.open("/console/doctor")
+    table, _, folded = visitor.page.partition('id="not-checked"')
+    assert ">tracker</th>" in table
+    assert "a prerequisite is missing" not in table
+    assert "checks could not be run until the failures are fixed" in folded
+    assert "a prerequisite is missing" in folded

@@ -65,7 +65,7 @@ def test_a_link_that_cannot_be_made_is_refused_in_the_same_words(
     form = {name: str(value) for name, value in wanted.items() if value}
     page = visitor.send("/console/links/entity/9", form)
     category = ["--category", str(category_id)] if category_id else []
-    error = refused_command("link", "entity", "9", str(project_id), *category)
+    error = refused_command("mapping", "add", "entity", "9", str(project_id), *category)
     assert (problem["code"], error["code"]) == (code, code)
     assert problem["detail"] == error["message"]
     assert problem["detail"] in html.unescape(page.text)

@@ -9,6 +9,8 @@ from typing import Any
 
 import pytest
 
+from producer.admin.queries.events import event_page
+from producer.admin.records.event_search import Wanted
 from shared.store.tables.journal import EventState, JournalEvent
 from tests.integration.console.conftest import Console
 from tests.integration.console.pages import Visitor
@@ -94,10 +96,10 @@ def test_a_row_says_what_it_is_about_and_its_sentence_names_no_command(
 ) -> None:
     visitor.sign_in("viewer")
     page = visitor.open("/console/events?place=entity:77")
-    assert "Entity and project not linked" in page
+    assert "Entity and project not mapped" in page
     assert "Hugo Bernard" in page
     assert "=VPN" in page
-    assert "deskbridge link" not in page, "a page does it"
+    assert "deskbridge mapping add" not in page, "a page does it"
     assert "/console/links/entity/77?back=%2Fconsole%2Fevents%3Fplace%3Dentity%253A77" in visitor.page
 
 
@@ -116,3 +118,25 @@ def test_chosen_events_are_replayed_and_no_others(visitor: Visitor, told: Bridge
     assert (
         visitor.do("/console/events/replay", {"chosen": "yes", "id": "999"}) == "/console/events?did=nothing"
     )
+
+
+def test_pages_of_a_persons_events_lead_on_and_count_all_of_them(bridge: Bridge) -> None:
+    said = [
+        task_event(of_ticket=ticket(one, technician=None), of_task=task(one, user=CLAIRE))
+        for one in range(1, 6)
+    ]
+    numbers = bridge.receive(*said)
+    bridge.receive(task_event(of_ticket=ticket(9, technician=None), of_task=task(9, user=HUGO)))
+    wanted, places = Wanted(person="21"), []
+    below = None
+    while True:
+        found = event_page(bridge.store, wanted, size=2, below=below, above=None)
+        places.append([row.id for row in found.rows])
+        assert (found.matching, found.newest) == (5, numbers[-1])
+        assert found.has_newer is (below is not None)
+        if not found.has_older:
+            break
+        below = found.rows[-1].id
+    assert places == [numbers[4:2:-1], numbers[2:0:-1], numbers[:1]]
+    before = event_page(bridge.store, wanted, size=2, below=None, above=numbers[0])
+    assert [row.id for row in before.rows] == numbers[2:0:-1]

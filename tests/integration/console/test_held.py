@@ -70,10 +70,10 @@ def test_a_typed_number_is_compared_before_it_can_be_adopted(
     shown = operator.open(f"{PATH}?number=1")
     assert "Seed issue" in shown
     assert "differs" in shown
-    assert "older than what was sent" in shown
+    assert "older than the request" in shown
     assert "422" not in shown
-    assert "Give the number" in operator.open(f"{PATH}?number=abc", status=422)
-    assert "not there" in operator.open(f"{PATH}?number=99999")
+    assert "Enter the Redmine id" in operator.open(f"{PATH}?number=abc", status=422)
+    assert "missing" in operator.open(f"{PATH}?number=99999")
 
 
 def test_what_is_older_than_the_send_is_asked_about_once_more(
@@ -85,7 +85,7 @@ def test_what_is_older_than_the_send_is_asked_about_once_more(
     compared = {"verdict": "adopt", "adopt": "1", "seen": "1"}
     answer = operator.send(PATH, compared)
     assert answer.status_code == 409
-    assert "was created before anything was sent" in answer.text
+    assert "was created before deskbridge sent anything" in answer.text
     operator.open(f"{PATH}?number=1")
     assert operator.do(PATH, {**compared, "sure": "on"}) == "/console/tickets/4711?did=adopted"
 
@@ -101,7 +101,7 @@ def test_the_issue_of_another_ticket_cannot_be_adopted_and_the_page_names_that_t
     assert f"It is #{theirs}: adopt it" not in shown
     answer = operator.send(PATH, {"verdict": "adopt", "adopt": theirs, "seen": theirs, "sure": "on"})
     assert answer.status_code == 409
-    assert "belongs to ticket 4712 already" in answer.text
+    assert "already belongs to ticket 4712" in answer.text
 
 
 def test_an_adoption_is_taken_back_while_nothing_was_sent_after_it(
@@ -111,16 +111,16 @@ def test_an_adoption_is_taken_back_while_nothing_was_sent_after_it(
     made = stand_in.state()["issues"][-1]["id"]
     operator.open(PATH)
     operator.do(PATH, {"verdict": "adopt", "adopt": str(made), "seen": str(made)})
-    assert f"Somebody said that it is issue #{made}" in operator.open("/console/tickets/4711")
+    assert f"An operator linked it to issue #{made}" in operator.open("/console/tickets/4711")
     assert operator.do("/console/tickets/4711/take-back", {"kind": "ticket", "key": "4711"}).startswith(PATH)
     with bridge.store.transaction() as tx:
         row = tx.issues.get(4711)
     assert row is not None
     assert (row.state, row.tracker_id, row.candidates) == (LedgerState.HELD, None, [made])
-    assert f"took back that ticket 4711 is issue #{made}" in operator.open("/console/changes")
+    assert f"undid the adoption of issue #{made} by ticket 4711" in operator.open("/console/changes")
     bridge.sync()
     assert stand_in.state()["time_entries"] == [], "nothing was logged on it"
-    assert "Take it back" not in operator.open("/console/tickets/4711")
+    assert "Undo" not in operator.open("/console/tickets/4711")
 
 
 def test_an_adoption_to_which_something_was_sent_is_not_taken_back(
@@ -133,7 +133,7 @@ def test_an_adoption_to_which_something_was_sent_is_not_taken_back(
     bridge.hurry()
     bridge.sync()
     assert stand_in.state()["time_entries"]
-    assert "Take it back" not in operator.open("/console/tickets/4711")
+    assert "Undo" not in operator.open("/console/tickets/4711")
     answer = operator.send("/console/tickets/4711/take-back", {"kind": "ticket", "key": "4711"})
     assert answer.status_code == 409
     services = Services(bridge.settings, bridge.store)
@@ -149,7 +149,10 @@ def test_while_a_worker_is_at_the_ticket_nothing_is_taken_back(
     operator.open(PATH)
     operator.do(PATH, {"verdict": "adopt", "adopt": str(made), "seen": str(made)})
     services = Services(bridge.settings, bridge.store)
-    with services.locks.hold("ticket:4711"), pytest.raises(NotTakenBack, match="a worker is at ticket 4711"):
+    with (
+        services.locks.hold("ticket:4711"),
+        pytest.raises(NotTakenBack, match="a worker is processing ticket 4711: try again in a moment"),
+    ):
         take_back(services, Kind.TICKET, 4711)
 
 

@@ -13,7 +13,7 @@ from tests.support.events import task, task_event, ticket
 
 def tile(page: str) -> tuple[str, str]:
     """Return the tone and the text of the tracker's tile."""
-    found = re.search(r'<a class="tile (\w+)" href="[^"]+"><span class="name">Tracker</span>(.*?)</a>', page)
+    found = re.search(r'<a class="tile (\w+)" href="[^"]+"><span class="name">Redmine</span>(.*?)</a>', page)
     assert found
     return found[1], re.sub(r"<[^>]+>", " ", found[2])
 
@@ -25,7 +25,7 @@ def test_the_tile_of_the_tracker_shows_its_last_answer_and_the_age(
     Heartbeats(bridge.redis).mark(WORKER)
     visitor.open("/console")
     assert tile(visitor.page)[0] == "calm"
-    assert "Not asked yet" in tile(visitor.page)[1]
+    assert "Not contacted yet" in tile(visitor.page)[1]
     bridge.forward(task_event())
     visitor.open("/console")
     assert tile(visitor.page)[0] == "good"
@@ -43,13 +43,13 @@ def test_what_is_not_set_up_is_no_green_tile(come_in: ComeIn, bridge: Bridge) ->
     visitor = come_in("viewer")
     visitor.open("/console")
     assert tile(visitor.page)[0] == "calm"
-    assert "Not set up" in tile(visitor.page)[1]
+    assert "Not connected" in tile(visitor.page)[1]
 
 
 def test_a_status_that_is_not_mapped_is_not_shown_as_done(come_in: ComeIn, bridge: Bridge) -> None:
     bridge.forward(task_event())
     bridge.configure(status_map={})
     shown = come_in("viewer").open("/console/tickets/4711")
-    assert "Everything is on the tracker" not in shown
+    assert "Everything is in Redmine" not in shown
     assert "without its status" in shown
     assert re.search(r"Status\s*!\s*Warning", shown)

@@ -73,7 +73,7 @@ def test_nobody_changes_what_their_role_may_not(visitor: Visitor, who: str) -> N
         real = path.replace("{kind}", "entity" if "links" in path else "ticket")
         answer = visitor.send(re.sub(r"\{[^}]+\}", "7", real), {"name": "x"})
         assert answer.status_code == 403, (path, answer.status_code)
-        assert "This needs the right" in answer.text
+        assert "This requires the" in answer.text
 
 
 @pytest.mark.promise("SEC-65")

@@ -74,11 +74,11 @@ def test_a_ticket_tells_its_story(visitor: Visitor, bridge: Bridge) -> None:
     assert bridge.forward(task_event()) == ["done"]
     page = visitor.open("/console/tickets/4711")
     for part in (
-        "Everything is on the tracker",
-        "How it stands",
+        "Everything is in Redmine",
+        "Current state",
         "time entry #",
         "POST /issues.json",
-        "Event 1 came in",
+        "Event 1 arrived",
     ):
         assert part in page, page
     assert "Done" in visitor.open("/console/events?ticket=4711")
@@ -137,15 +137,15 @@ def test_a_failure_says_its_cause_and_what_fixes_it_and_is_replayed_there(
 ) -> None:
     refused(bridge)
     page = visitor.open("/console/tickets/4711")
-    assert "1 time entry is missing on the tracker" in page
+    assert "1 time entry is missing in Redmine" in page
     assert "422" in page
-    assert "/console/settings?back=%2Fconsole%2Ftickets%2F4711#default_activity_id" in visitor.page
+    assert "/console/settings/defaults?back=%2Fconsole%2Ftickets%2F4711#default_activity_id" in visitor.page
     visitor.open("/console/events")
     assert 'href="/console/knowledge/KB-HINT-002"' in visitor.page
     bridge.configure(default_activity_id=9)
     visitor.do("/console/tickets/4711/replay")
     bridge.sync()
-    assert "Everything is on the tracker" in visitor.open("/console/tickets/4711")
+    assert "Everything is in Redmine" in visitor.open("/console/tickets/4711")
 
 
 def test_failures_are_grouped_by_cause_and_each_count_leads_to_its_list(
@@ -187,7 +187,7 @@ def test_parked_deliveries_are_found_from_the_doctor_read_again_and_what_is_left
     asked = {"state": "failed", "kind": "unreadable", "upto": upto}
     where = visitor.do("/console/events/replay", asked)
     assert "did=unreadable" in where
-    assert "Some still cannot be read" in visitor.open(where)
+    assert "Some events still cannot be read" in visitor.open(where)
     with bridge.store.transaction() as tx:
         found = {row.event: row.state for row in tx.journal.find()}
     assert found == {"unreadable": EventState.FAILED, "ticket_task.updated": EventState.PENDING}
@@ -241,21 +241,21 @@ def test_a_held_issue_is_compared_and_created_again(visitor: Visitor, bridge: Br
     assert "same" in page
     where = visitor.do("/console/held/ticket/4711", {"verdict": "adopt", "adopt": str(row.tracker_id)})
     assert where == "/console/tickets/4711?did=adopted"
-    assert "Nothing waits for a decision" in visitor.open("/console/held")
-    assert "decided on ticket 4711" in visitor.open("/console/changes")
+    assert "Nothing is on hold" in visitor.open("/console/held")
+    assert "resolved ticket 4711" in visitor.open("/console/changes")
 
 
 def test_a_link_is_forgotten_from_the_ticket_s_page(visitor: Visitor, bridge: Bridge) -> None:
     bridge.forward(task_event())
     path = "/console/tickets/4711"
-    assert "Forget issue #6" in visitor.open(path)
+    assert "Remove link to issue #6" in visitor.open(path)
     assert visitor.do(f"{path}/forget-link", {"task_id": "512"}) == f"{path}?did=forgotten"
-    assert "Forget time entry" not in visitor.open(path)
+    assert "Remove link to time entry" not in visitor.open(path)
     assert visitor.do(f"{path}/forget-link") == f"{path}?did=forgotten"
     assert visitor.do(f"{path}/forget-link") == f"{path}?did=unchanged"
     page = visitor.open(path)
-    assert "A person had deskbridge forget the link to issue #6" in page
-    assert "ticket 4711 is linked to issue #6" in visitor.open("/console/changes")
+    assert "An operator removed the link to issue #6" in page
+    assert "the link between ticket 4711 and issue #6" in visitor.open("/console/changes")
     with bridge.store.transaction() as tx:
         rows = [tx.issues.get(4711), tx.times.get(512)]
     assert [one.tracker_id for one in rows if one] == [None, None]
@@ -268,7 +268,7 @@ def test_what_is_under_way_is_not_forgotten_and_the_page_says_so(visitor: Visito
         session.execute(update(TaskTimeLink).values(state=LedgerState.IN_DOUBT))
     answer = visitor.send("/console/tickets/4711/forget-link")
     assert answer.status_code == 409
-    assert "under way is not forgotten" in answer.text
+    assert "so its link cannot be removed now" in answer.text
 
 
 @pytest.mark.parametrize("reachable", [True, False])
@@ -294,32 +294,31 @@ def test_an_issue_that_was_moved_is_adopted_in_the_project_where_it_is(
 
 
 def test_hours_in_another_name_are_listed_and_given_to_the_right_person(
-    visitor: Visitor, bridge: Bridge, stand_in: StandIn, console: Console
+    visitor: Visitor, bridge: Bridge, stand_in: StandIn
 ) -> None:
-    assert "has the author who was meant" in visitor.open("/console/authors")
+    assert "has the intended author" in visitor.open("/console/authors")
     bridge.forward(task_event(of_task=task(user={"id": 99, "email": "nobody@example.test"})))
     page = visitor.open("/console/authors")
     for part in (
         "time entry #1",
-        "helpdesk user 99",
+        "GLPI user 99",
         "admin",
-        "Say who they are",
-        "DESKBRIDGE_CORRECT_AUTHORS=1",
+        "Map the user",
+        "Allow it in the settings",
     ):
         assert part in page
     visitor.open("/console/account")
     assert visitor.send("/console/authors/512").status_code == 403
-    allowed = console.app.state.services.settings.model_copy(update={"correct_authors": True})
-    object.__setattr__(console.app.state.services, "settings", allowed)
+    bridge.configure(correct_authors=True)
     visitor.open("/console/authors")
     assert visitor.send("/console/authors/512").status_code == 409
     french = visitor.send("/console/authors/512", headers={**SAME_ORIGIN, "Accept-Language": "fr"})
-    assert "ces heures sont celles de l’utilisateur 99 du helpdesk" in french.text
+    assert "l’utilisateur GLPI 99 a fait le travail" in french.text
     assert visitor.do("/console/people/99", {"act": "map", "tracker_user_id": "5"})
     visitor.open("/console/authors")
     assert visitor.do("/console/authors/512") == "/console/authors?did=corrected"
     assert [one["user_id"] for one in entries(stand_in)] == [5]
-    assert "gave time entry #1 to alice" in visitor.open("/console/changes")
+    assert "assigned time entry #1 to alice" in visitor.open("/console/changes")
 
 
 def test_a_changed_status_map_is_offered_for_what_was_given_before(
@@ -341,7 +340,7 @@ def test_a_changed_status_map_is_offered_for_what_was_given_before(
     where = visitor.do("/console/settings", typed)
     assert where == "/console/settings/statuses?did=saved"
     shown = visitor.open(where)
-    assert "1 issue has another status than the map says now" in shown
+    assert "The status of 1 issue differs from the new status map" in shown
     assert "Printer 4711 on fire" in shown, "it is listed before anything is changed"
     assert visitor.do("/console/settings/statuses") == "/console/settings?did=given"
     bridge.sync()
@@ -350,7 +349,7 @@ def test_a_changed_status_map_is_offered_for_what_was_given_before(
 
 
 def test_what_does_not_exist_is_said_as_a_page(visitor: Visitor) -> None:
-    assert "Nothing was ever heard" in visitor.open("/console/tickets/99", status=404)
+    assert "No events received" in visitor.open("/console/tickets/99", status=404)
     nowhere = visitor.open("/console/nonsense", status=404)
     assert "There is nothing at this address" in nowhere
     assert "Try again" not in nowhere
@@ -409,7 +408,9 @@ def test_every_list_comes_in_pages(visitor: Visitor, bridge: Bridge, stand_in: S
             assert row is not None
             tx.issues.gone(number, row.tracker_id or 0, Reason.ISSUE_GONE(issue_id=row.tracker_id))
     assert walk(visitor, "/console/held", 'href="/console/held/ticket/') == [50, 10]
-    assert "each waits for you" in visitor.open("/console/held?after=5000").lower(), "back at the first page"
+    assert "each one needs your decision" in visitor.open("/console/held?after=5000").lower(), (
+        "back at the first page"
+    )
 
 
 def test_a_thousand_links_come_in_pages(visitor: Visitor, bridge: Bridge) -> None:
@@ -459,7 +460,7 @@ def test_the_routes_are_there_before_the_first_request(console: Console) -> None
     assert {type(one) for one in console.app.routes} <= {APIRoute, Route, Mount}
 
 
-ALL_IS_WELL = "All is well"
+ALL_IS_WELL = "All systems operational"
 
 
 @pytest.fixture
@@ -481,8 +482,8 @@ def test_the_overview_says_why_everything_waits_that_gets_no_clear_answer(
     for one in (1, 2, 3):
         at_work.forward(task_event(of_ticket=ticket(one), of_task=task(one)), ticket_id=one)
     page = visitor.open("/console")
-    assert "Everything waits for the tracker." in page
-    assert "the tracker gives no clear answer" in page
+    assert "All events are waiting for Redmine." in page
+    assert "Redmine gave no clear answer for several tickets in a row" in page
     assert ALL_IS_WELL not in page
 
 
@@ -520,7 +521,10 @@ def test_beside_what_failed_the_overview_promises_nothing_of_the_rest(
 
 
 def test_the_settings_ask_for_the_text_formatting_until_it_is_chosen(come_in: ComeIn, bridge: Bridge) -> None:
-    administrator, asking = come_in(Right.ADMINISTRATOR, "ada"), "until then ticket texts may show as lists"
+    administrator, asking = (
+        come_in(Right.ADMINISTRATOR, "ada"),
+        "Until then, Redmine may show ticket texts as lists",
+    )
     bridge.configure(text_formatting=None)
     assert asking in administrator.open("/console/settings")
     (seen,) = re.findall(r'name="seen" value="(\w+)"', administrator.page)
@@ -540,12 +544,12 @@ def test_a_status_that_the_tracker_did_not_take_is_said_on_the_ticket_s_page_and
     if with_event:
         assert bridge.forward(ticket_event(1, of_ticket=ticket(status=5))) == ["failed"]
     page = visitor.open("/console/tickets/4711")
-    assert "Everything is on the tracker" not in page
+    assert "Everything is in Redmine" not in page
     assert "then replay" in page
     assert "#status_map" in visitor.page, "one of the two ways out is a setting"
     assert visitor.page.count("/tickets/4711/replay") == 1
     stand_in.settings(closed_moves=[])
     visitor.do("/console/tickets/4711/replay")
     bridge.sync()
-    assert "Everything is on the tracker" in visitor.open("/console/tickets/4711")
+    assert "Everything is in Redmine" in visitor.open("/console/tickets/4711")
     assert ours(stand_in)[0]["status"] in ((3, "Resolved") if with_event else (2, "In Progress"))

@@ -39,9 +39,9 @@ def test_a_search_leads_to_what_there_is_one_of_and_lists_what_there_is_more_of(
     assert led_to(visitor, "lefèvre").startswith("/console/events?person=Claire"), "whom only events name"
     assert led_to(visitor, "printer 4712") == "/console/tickets/4712"
     nothing = visitor.open("/console/search?q=zebra", status=404)
-    assert "Nothing was found" in nothing
+    assert "No results" in nothing
     assert "Searched: names and e-mails" in nothing
-    assert "Type the number of a ticket" in visitor.open("/console/search?q=", status=404)
+    assert "Enter the id of a ticket" in visitor.open("/console/search?q=", status=404)
 
 
 def test_a_number_that_is_an_event_and_a_ticket_lists_both(visitor: Visitor, bridge: Bridge) -> None:

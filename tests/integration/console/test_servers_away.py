@@ -66,9 +66,9 @@ def test_pages_say_that_the_database_is_away_and_work_again_when_it_is_back(
     for path in paths:
         answer = ask(visitor, path)
         assert answer.status_code == 503, path
-        assert "The database cannot be used" in answer.text
-        assert "kept all the same" not in answer.text, "the producer refuses it meanwhile"
-        assert "the helpdesk sends it again" in answer.text
+        assert "Cannot use the database" in answer.text
+        assert "Events are still received" not in answer.text, "the producer refuses it meanwhile"
+        assert "GLPI sends them again" in answer.text
         assert "Try again" in answer.text
         assert answer.headers["Content-Security-Policy"]
         assert answer.headers["Retry-After"] == "20"
@@ -85,7 +85,7 @@ def test_a_form_that_meets_a_restart_says_so_and_may_be_sent_again(
     postgres_server.stop()
     refused = visitor.send("/console/tickets/4712/replay")
     assert refused.status_code == 503
-    assert "The database cannot be used" in refused.text
+    assert "Cannot use the database" in refused.text
     signing_in = visitor.sign_in("claire")
     assert signing_in.status_code == 503
     assert "Internal error" not in signing_in.text

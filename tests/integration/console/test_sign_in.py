@@ -62,7 +62,7 @@ def test_where_browsers_come_over_tls_every_cookie_is_for_tls_alone(
 def test_a_wrong_password_and_an_unknown_name_are_told_alike(visitor: Visitor, name: str) -> None:
     answer = visitor.sign_in(name, "wrong horse battery")
     assert answer.status_code == 401
-    assert "Name and password do not belong together" in answer.text
+    assert "Wrong name or password" in answer.text
     assert "Set-Cookie" not in answer.headers
 
 
@@ -141,9 +141,9 @@ def test_whoever_has_no_password_is_asked_for_none_to_set_the_first(
     visitor.send("/console/sign-in", {"code": code})
     page = visitor.open("/console/account")
     assert "Set the password" in page
-    assert "Present password" not in page
+    assert "Current password" not in page
     visitor.do("/console/account/password", {"password": PASSWORD, "again": PASSWORD})
-    assert "Present password" in visitor.open("/console/account")
+    assert "Current password" in visitor.open("/console/account")
 
 
 @pytest.mark.promise("SEC-62")
@@ -313,7 +313,7 @@ def test_a_viewer_is_refused_everything_that_changes(visitor: Visitor, method: s
     visitor.open("/console")
     answer = visitor.send(path, {"name": "x"})
     assert answer.status_code == 403, answer.text
-    assert "This needs the right" in answer.text
+    assert "This requires the" in answer.text
 
 
 @pytest.mark.promise("SEC-66")
@@ -367,5 +367,5 @@ def test_every_sign_in_and_change_of_access_is_in_the_record(visitor: Visitor) -
     visitor.open("/console/access")
     visitor.send("/console/access/tokens", {"name": "glpi", "right": "links"})
     page = visitor.open("/console/changes")
-    for part in ("signed in", "made the API token glpi (links)", "added the account viewer (viewer)"):
+    for part in ("signed in", "created API token glpi (links)", "added account viewer (viewer)"):
         assert part in page

@@ -291,7 +291,7 @@ def test_the_provider_may_say_no_and_its_words_are_not_shown(visitor: Visitor, p
     place.provider.refuse = True
     answer = come(visitor)
     assert answer.status_code == 403
-    assert "did not let you in" in answer.text
+    assert "rejected the sign-in" in answer.text
     assert "alert(1)" not in answer.text
 
 
@@ -321,8 +321,8 @@ def test_a_provider_that_answers_nonsense_is_no_internal_error(
     assert "try again" in answer.text
 
 
-UNUSABLE = "Your provider did not answer as it should: try again, and tell an administrator if it stays so."
-AWAY = "Your provider cannot be asked at the moment: try again."
+UNUSABLE = "Your identity provider sent an unexpected response. Try again, and tell an administrator if this persists."
+AWAY = "Cannot reach your identity provider at the moment. Try again."
 
 
 def failing(visitor: Visitor, monkeypatch: pytest.MonkeyPatch) -> tuple[str, dict[str, Any], str]:
@@ -505,7 +505,7 @@ def test_only_so_many_sign_ons_wait_for_the_provider_and_pages_go_on(
         for _ in others:
             assert there.acquire(timeout=30)
         answer = come(visitor)
-        assert (answer.status_code, "too many sign in at this moment" in answer.text) == (503, True)
+        assert (answer.status_code, "too many people are signing in" in answer.text) == (503, True)
         assert "Sign in" in visitor.open("/console/sign-in")
         may_go_on.set()
         assert [one.result(60).status_code for one in waiting] == [200, 200]
@@ -543,7 +543,7 @@ def test_nobody_gives_themselves_a_password_that_outlasts_the_provider(place: Pl
     visitor.open("/console/account")
     answer = visitor.send("/console/account/password", {"password": PASSWORD, "again": PASSWORD})
     assert answer.status_code == 422
-    assert "Your provider signs you in" in answer.text
+    assert "You sign in with your organisation" in answer.text
 
 
 @pytest.mark.parametrize(

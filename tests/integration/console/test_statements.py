@@ -24,6 +24,7 @@ def visitor(console: Console, bridge: Bridge, stand_in: StandIn, come_in: ComeIn
     filled(bridge, stand_in)
     desk = console.app.state.services
     assert synchronise(desk.store, desk.locks, desk.connector.connect)
+    desk.names.name("user", 1)  # names are read once a minute, in two statements
     return come_in(Right.ADMINISTRATOR)
 
 

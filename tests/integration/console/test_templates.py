@@ -55,7 +55,10 @@ def test_the_history_names_the_token_without_giving_it_away(console: Console) ->
 def test_an_edit_of_an_older_version_is_a_conflict(console: Console) -> None:
     path = f"/api/templates/{create(console)['id']}"
     console.do("PUT", path, {"body": GOOD, "based_on": 1})
-    assert "at version 2, not 1" in console.refused("PUT", path, 409, {"body": GOOD, "based_on": 1})["detail"]
+    assert (
+        "is now at version 2, and you edited version 1"
+        in console.refused("PUT", path, 409, {"body": GOOD, "based_on": 1})["detail"]
+    )
 
 
 def test_rolling_back_over_the_api(console: Console) -> None:
@@ -144,7 +147,9 @@ def test_an_event_that_cannot_be_rendered_is_told_with_the_reason(console: Conso
         for link in tx.links.all():
             tx.links.remove(link.kind, link.helpdesk_id)
     trial = {"operation": "issue.create", "body": GOOD, "event_id": event_id}
-    assert "no project or entity link" in console.refused("POST", TRY + "preview", 422, trial)["detail"]
+    assert (
+        "has no mapping, so nothing is sent" in console.refused("POST", TRY + "preview", 422, trial)["detail"]
+    )
 
 
 def test_trials_need_an_action_a_token_and_post_for_a_dry_run(console: Console) -> None:
@@ -187,7 +192,10 @@ def test_a_generated_template_can_be_tried_without_naming_anything(
 def test_a_dry_run_needs_a_link_or_an_event(console: Console) -> None:
     console.do("DELETE", "/api/links/entities/3", status=204)
     problem = console.refused("POST", TRY + "dryrun", 422, {"operation": "issue.create", "body": GOOD})
-    assert "nothing is linked yet" in problem["detail"]
+    assert (
+        "there is no mapping yet, so the Redmine project is not known: add one (`deskbridge mapping add`), or "
+        "specify an event" in problem["detail"]
+    )
 
 
 def test_a_refused_dry_run_has_the_trackers_answer_unchanged_and_hints(

@@ -33,7 +33,7 @@ def test_a_ticket_tells_its_issue_with_a_link_and_the_hours_of_each_task(
 
 @pytest.mark.parametrize(
     ("asks_for", "words"),
-    [(None, "neither the ticket's helpdesk project"), ("fr-FR,fr;q=0.9", "ni le projet")],
+    [(None, "neither the ticket's GLPI project"), ("fr-FR,fr;q=0.9", "ni le projet")],
 )
 def test_a_ticket_without_an_issue_says_why_in_the_language_of_who_looks(
     console: Console, bridge: Bridge, asks_for: str | None, words: str

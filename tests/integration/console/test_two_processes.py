@@ -84,16 +84,16 @@ def test_a_reading_of_the_metadata_at_one_is_seen_at_the_other(
     assert visitor.do("/console/settings/metadata") == "/console/settings?did=reading#metadata"
     swap(visitor, consoles)
     while "users: 6 of 6" not in visitor.open("/console/settings"):
-        assert "It is being read now" in visitor.open("/console/settings") or not asked
+        assert "deskbridge is reading it now" in visitor.open("/console/settings") or not asked
     monkeypatch.setattr(settings, "SOON_S", 60)  # until it knows that another is under way
     assert visitor.do("/console/settings/metadata") == "/console/settings?did=reading#metadata"
     may_go_on.set()
-    while "It is being read now" in (page := visitor.open("/console/settings")):
+    while "deskbridge is reading it now" in (page := visitor.open("/console/settings")):
         swap(visitor, consoles)
-    assert re.search(r"What changed then.*projects: \d+ added", page)
+    assert re.search("Changes found.*projects: \\d+ added", page)
     assert asked.count("/projects.json") == 1, "the second did not begin another"
-    while "claireread the tracker's metadata" not in visitor.open("/console/changes"):
-        assert "It is being read now" not in visitor.open("/console/settings")
+    while "claireread Redmine's metadata" not in visitor.open("/console/changes"):
+        assert "deskbridge is reading it now" not in visitor.open("/console/settings")
 
 
 def test_a_page_that_is_made_while_a_reading_ends_does_not_show_what_was_before_as_all_there_is(
@@ -116,9 +116,9 @@ def test_a_page_that_is_made_while_a_reading_ends_does_not_show_what_was_before_
     visitor.open("/console/settings")
     assert visitor.do("/console/settings/metadata") == "/console/settings?did=reading#metadata"
     monkeypatch.setattr(settings, "cached", and_then_it_ends)
-    assert "It is being read now" in visitor.open("/console/settings")
+    assert "deskbridge is reading it now" in visitor.open("/console/settings")
     monkeypatch.setattr(settings, "cached", cached)
-    assert "What changed then" in visitor.open("/console/settings")
+    assert "Changes found" in visitor.open("/console/settings")
 
 
 def test_a_reading_that_fails_later_says_why(
@@ -129,7 +129,7 @@ def test_a_reading_that_fails_later_says_why(
     visitor.open("/console/settings")
     assert "did=reading" in visitor.do("/console/settings/metadata")
     while "failed" not in (page := visitor.open("/console/settings")):
-        assert "It was never read" in page
+        assert "Not read yet" in page
     assert "/projects.json answered 500" in page
 
 
@@ -138,10 +138,10 @@ def test_nonsense_in_redis_about_a_reading_is_no_fault(visitor: Visitor, bridge:
     for nonsense in ("{", "[]", '"x"', '{"what": 5, "so_far": "x", "total": -1}', "{}"):
         bridge.redis.set(key, nonsense, px=60000)
         visitor.open("/console/settings")
-    assert "It is being read now." in visitor.open("/console/settings")
+    assert "deskbridge is reading it now." in visitor.open("/console/settings")
     bridge.redis.set(key, "{}")
     visitor.open("/console/settings")
-    assert "It is being read now." not in visitor.open("/console/settings"), "ours all have an end"
+    assert "deskbridge is reading it now." not in visitor.open("/console/settings"), "ours all have an end"
 
 
 def test_signing_out_at_one_is_signing_out_at_the_other(visitor: Visitor, consoles: list[Served]) -> None:

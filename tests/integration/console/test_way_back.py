@@ -59,15 +59,15 @@ def test_a_cause_leads_to_the_thing_with_the_way_back() -> None:
     }
     status = fix(Reason.STATUS_NOT_MAPPED(status=7))
     assert status
-    assert status.address == f"/console/settings{BACK}#status_map", "before the fragment"
+    assert status.address == f"/console/settings/status-map{BACK}#status_map", "before the fragment"
 
 
 def test_a_sentence_loses_the_command_that_a_page_does() -> None:
     assert (
-        without_command("it is not linked (link it with `deskbridge link`, then replay)")
+        without_command("it is not linked (link it with `deskbridge mapping add`, then replay)")
         == "it is not linked"
     )
-    assert without_command("nobody: say who it is with `deskbridge map-user`") == "nobody"
+    assert without_command("nobody: map the GLPI user with `deskbridge user map`") == "nobody"
     assert without_command("it has no time (actiontime is 0)") == "it has no time (actiontime is 0)"
 
 
@@ -86,7 +86,7 @@ def test_an_entity_is_linked_from_its_ticket_and_the_page_returns_with_what_is_s
     visitor = come_in("administrator")
     story = visitor.open("/console/tickets/4711")
     assert f'href="/console/links/entity/77{BACK}"' in visitor.page
-    assert "deskbridge link" not in story.split("What happened")[0]
+    assert "deskbridge mapping add" not in story.split("What happened")[0]
     visitor.open(f"/console/links/entity/77{BACK}")
     assert f'action="/console/links/entity/77{BACK}"' in visitor.page
     form = {"how": "existing", "tracker_project_id": "1", "replay": "on"}
@@ -105,7 +105,7 @@ def test_a_person_is_named_on_a_page_of_their_own(visitor: Visitor, bridge: Brid
     bridge.receive(task_event(of_task=task(513, user=stranger)))
     visitor.sign_in("operator")
     page = visitor.open(f"/console/people/99{BACK}")
-    assert "Helpdesk user 99" in page
+    assert "GLPI user 99" in page
     assert visitor.page.count('action="/console/people/') == 1
     to = visitor.do(f"/console/people/99{BACK}", {"act": "map", "tracker_user_id": "5"})
     assert to == "/console/tickets/4711?did=mapped&sent=1&of=person%3A99"

@@ -91,7 +91,7 @@ def test_nor_does_the_sign_in(console: Console, name: str) -> None:
         timeout=30,
     )
     assert answer.status_code == 400
-    assert "Not a form" in answer.text
+    assert "Not a valid form" in answer.text
 
 
 @pytest.mark.promise("SEC-74")

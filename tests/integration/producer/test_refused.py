@@ -123,7 +123,7 @@ def test_who_only_looks_is_no_refused_delivery(run: Run) -> None:
 def test_the_doctor_names_the_tickets_of_which_the_plugin_has_parked_something(run: Run) -> None:
     found = queued(run(), "waiting=3, parked=2, parked-tickets=13 4711")
     assert found.status is Status.WARNING
-    assert "2 events that were refused, of tickets 13, 4711, and had 3 more" in found.what
+    assert "2 rejected events, of tickets 13, 4711, and had 3 queued events" in found.what
     assert "Send everything now" in found.todo
 
 
@@ -131,7 +131,7 @@ def test_a_queue_without_anything_parked_is_well_and_so_is_one_that_nothing_is_k
     producer = run()
     assert all(one.status is Status.OK for one in queue(Asked(producer.store)))  # type: ignore[arg-type]
     found = queued(producer, "waiting=3, parked=0")
-    assert (found.status, "3 more events" in found.what) == (Status.OK, True)
+    assert (found.status, "3 queued events" in found.what) == (Status.OK, True)
     assert told(producer.store)[0].status is Status.OK, "it is no refused delivery"
 
 

@@ -207,6 +207,6 @@ def test_a_step_comes_back_with_what_it_names(store: Store) -> None:
         step = session.scalars(select(TraceStep)).one()
     assert step.notice == told
     assert (step.what, step.why) == (
-        "GET /users.json as the administrator got no answer after 5 ms",
+        "GET /users.json as the API user got no answer after 5 ms",
         "no answer within 5 s",
     )

@@ -15,35 +15,35 @@ from tests.unit.cli.conftest import Shell
 
 def test_an_unknown_variable_is_wrong_usage(environment: Callable[..., None]) -> None:
     environment(NOPE="1")
-    result = CliRunner().invoke(app, ["links"])
+    result = CliRunner().invoke(app, ["mapping", "list"])
     assert (result.exit_code, result.stdout) == (2, "")
     assert "DESKBRIDGE_NOPE" in result.stderr
 
 
 def test_a_database_that_is_down_is_said_so_without_its_password(environment: Callable[..., None]) -> None:
     environment(DATABASE_URL="postgresql+psycopg2://u:s3cr3t@127.0.0.1:1/x")
-    result = CliRunner().invoke(app, ["links"])
+    result = CliRunner().invoke(app, ["mapping", "list"])
     assert (result.exit_code, result.stdout) == (1, "")
-    assert "cannot be used" in result.stderr
+    assert "cannot use the database" in result.stderr
     assert "s3cr3t" not in result.stderr
 
 
 def test_tables_that_are_missing_are_said_so(shell: Shell) -> None:
     with shell.store.database.engine.begin() as connection:
         connection.exec_driver_sql("DROP TABLE entity_link")
-    assert "deskbridge migrate" in shell.fail("links")
+    assert "deskbridge migrate" in shell.fail("mapping", "list")
 
 
 def test_a_database_of_a_newer_version_is_refused(shell: Shell) -> None:
     with shell.store.database.engine.begin() as connection:
         connection.exec_driver_sql("UPDATE alembic_version SET version_num = '9999'")
-    assert "update deskbridge" in shell.fail("links")
+    assert "upgrade deskbridge" in shell.fail("mapping", "list")
 
 
 @pytest.mark.parametrize(
     ("error", "words"),
     [
-        (RedisDown("refused"), "Redis cannot be reached"),
+        (RedisDown("refused"), "cannot reach Redis"),
         (KeyboardInterrupt(), "stopped"),
         (PermissionError(13, "Permission denied", "/x"), "/x: Permission denied"),
         (KeyError("surprise"), "please report it: KeyError"),
@@ -56,7 +56,7 @@ def test_errors_end_as_one_line(
         raise error
 
     monkeypatch.setattr(Links, "all", fail)
-    complaint = shell.fail("links")
+    complaint = shell.fail("mapping", "list")
     assert words in complaint
     assert len(complaint.splitlines()) == 1
 
@@ -67,4 +67,4 @@ def test_a_reader_that_has_left_is_no_noise(shell: Shell, monkeypatch: pytest.Mo
 
     monkeypatch.setattr("producer.cli.main._silence", lambda: None)
     monkeypatch.setattr(Links, "all", leave)
-    assert shell.fail("links") == ""
+    assert shell.fail("mapping", "list") == ""

@@ -24,6 +24,7 @@ VALUES = {
     "helpdesk_id": "1",
     "tracker_project_id": "1",
     "file": "/nowhere/at/all",
+    "--month": "2026-11",
     "--name": "North",
     "--identifier": "north",
     "ticket_id": "4711",
@@ -33,19 +34,20 @@ VALUES = {
     "directory": "/nowhere/at/all",
 }
 FURTHER = {
-    "replay": ["1"],
-    "forget": ["7"],
-    "send": ["/nowhere/at/all"],
+    "event replay": ["1"],
+    "user forget": ["7"],
+    "event send": ["/nowhere/at/all"],
     "template save": ["--operation", "issue.create", "--name", "x", "--file", "-"],
     "template preview": ["7"],
     "template dryrun": ["7"],
 }
-NEED_NO_DATABASE = {"send", "knowledge show", "knowledge validate"}
+NEED_NO_DATABASE = {"event send", "article show", "article check"}
 
 
 def commands(command: Any, *path: str) -> Iterator[tuple[str, Any]]:
     for name, below in getattr(command, "commands", {}).items():
-        yield from commands(below, *path, name)
+        if not below.hidden:
+            yield from commands(below, *path, name)
     if any("--json" in option.opts for option in getattr(command, "params", ())):
         yield " ".join(path), command
 
@@ -88,8 +90,8 @@ def test_what_is_typed_wrong_is_a_document(shell: Shell, name: str) -> None:
 @pytest.mark.parametrize("name", WITH_JSON)
 def test_a_wrong_environment_is_a_document(shell: Shell, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("DESKBRIDGE_NO_SUCH_VARIABLE", "1")
-    needs_none = name.startswith("knowledge")
-    error = error_of(shell, *typed(name), exit_code=1 if name == "knowledge show" else 2)
+    needs_none = name.startswith("article")
+    error = error_of(shell, *typed(name), exit_code=1 if name == "article show" else 2)
     assert needs_none or error["code"] == Refusal.VARIABLES_UNKNOWN
     assert needs_none or error["params"]["variables"] == ["DESKBRIDGE_NO_SUCH_VARIABLE"]
 
@@ -119,7 +121,7 @@ def test_a_fault_of_ours_and_an_interruption_are_documents(
             raise error
 
         monkeypatch.setattr("shared.store.tables.schema.require_current", fail)
-        assert error_of(shell, "links", exit_code=1)["code"] == code
+        assert error_of(shell, "mapping", "list", exit_code=1)["code"] == code
 
 
 def code_of(database: Database, statement: str, **values: object) -> str:
@@ -164,4 +166,4 @@ def test_of_a_database_that_is_away_no_word_is_read() -> None:
 
 
 def test_without_json_nothing_is_printed_on_standard_output(shell: Shell) -> None:
-    assert "no such option" in shell.fail("links", "--no-such-option", code=2).lower()
+    assert "no such option" in shell.fail("mapping", "list", "--no-such-option", code=2).lower()

@@ -1,4 +1,4 @@
-"""held and resolve: what waits for a person, and the person's verdict."""
+"""hold list and hold resolve: what waits for a person, and the person's verdict."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def link(shell: Shell, kind: Kind, key: int, tracker_id: int, event_id: int = 1)
 
 def test_held_shows_what_waits_with_the_exact_body_that_was_sent(shell: Shell) -> None:
     hold(shell, Kind.TICKET, 4711, candidates=(12, 14))
-    (row,) = shell.ask("held")
+    (row,) = shell.ask("hold", "list")
     since = row.pop("since")
     assert since.endswith("Z")
     assert row == {
@@ -56,15 +56,17 @@ def test_held_shows_what_waits_with_the_exact_body_that_was_sent(shell: Shell) -
         "reason": "no verdict",
         "sent": BODY,
         "candidates": [12, 14],
+        "ticket_id": 4711,
+        "title": None,
     }
-    told = shell.do("held")
+    told = shell.do("hold", "list")
     assert "ticket 4711" in told
     assert "#12, #14" in told
 
 
 def test_held_is_an_empty_list_when_nothing_waits(shell: Shell) -> None:
-    assert shell.ask("held") == []
-    assert "Nothing waits" in shell.do("held")
+    assert shell.ask("hold", "list") == []
+    assert "Nothing is on hold" in shell.do("hold", "list")
 
 
 def test_adopting_an_issue_links_it_and_lets_what_waited_go_on(shell: Shell) -> None:
@@ -73,9 +75,9 @@ def test_adopting_an_issue_links_it_and_lets_what_waited_go_on(shell: Shell) -> 
     shell.end([waiting], EventState.HELD, "waits")
     shell.end([other], EventState.DONE, "done")
     hold(shell, Kind.TICKET, 4711, waiting, (12,))
-    result = shell.type("resolve", "ticket", "4711", "--adopt", "12")
+    result = shell.type("hold", "resolve", "ticket", "4711", "--adopt", "12")
     assert result.exit_code == 0
-    assert "issue #12 is adopted without a check: no tracker is configured" in result.stderr
+    assert "issue #12 was adopted without a check: Redmine is not configured" in result.stderr
     with shell.store.transaction() as tx:
         row, state = tx.issues.get(4711), tx.statuses.get(4711)
         steps = [step.what for step in tx.trace.of_ticket(4711)]
@@ -85,15 +87,15 @@ def test_adopting_an_issue_links_it_and_lets_what_waited_go_on(shell: Shell) -> 
     assert state.status_due
     assert shell.states() == {waiting: "pending", other: "done"}
     assert shell.notified == [4711]
-    assert any("A person decided" in step for step in steps)
-    assert shell.ask("held") == []
+    assert any("An operator resolved" in step for step in steps)
+    assert shell.ask("hold", "list") == []
 
 
 def test_creating_again_frees_the_row_and_replays_its_own_event(shell: Shell) -> None:
     (event_id,) = shell.receive(task_event(1))
     shell.end([event_id], EventState.DONE, "time entry #3")
     hold(shell, Kind.TICKET_TASK, 512, event_id)
-    shell.do("resolve", "ticket-task", "512", "--create-again")
+    shell.do("hold", "resolve", "ticket-task", "512", "--create-again")
     with shell.store.transaction() as tx:
         row = tx.times.get(512)
     assert row
@@ -106,15 +108,15 @@ def test_an_issue_that_is_gone_can_be_created_again(shell: Shell) -> None:
     link(shell, Kind.TICKET, 4711, 12)
     with shell.store.transaction() as tx:
         tx.issues.gone(4711, 12, written("deleted"))
-    assert shell.ask("held")[0]["reason"] == "deleted"
-    shell.do("resolve", "ticket", "4711", "--create-again")
+    assert shell.ask("hold", "list")[0]["reason"] == "deleted"
+    shell.do("hold", "resolve", "ticket", "4711", "--create-again")
 
 
 def test_what_belongs_to_another_row_cannot_be_adopted(shell: Shell) -> None:
     link(shell, Kind.TICKET, 4712, 12)
     hold(shell, Kind.TICKET, 4711)
-    assert "ticket 4712" in shell.fail("resolve", "ticket", "4711", "--adopt", "12")
-    assert len(shell.ask("held")) == 1
+    assert "ticket 4712" in shell.fail("hold", "resolve", "ticket", "4711", "--adopt", "12")
+    assert len(shell.ask("hold", "list")) == 1
     assert shell.notified == []
 
 
@@ -122,32 +124,32 @@ def test_a_possible_duplicate_can_adopt_the_id_that_it_holds_itself(shell: Shell
     link(shell, Kind.TICKET, 4711, 12)
     with shell.store.transaction() as tx:
         tx.issues.late_answer(4711, 14)
-    assert shell.ask("held")[0]["candidates"] == [12, 14]
-    shell.do("resolve", "ticket", "4711", "--adopt", "12")
-    assert shell.ask("held") == []
+    assert shell.ask("hold", "list")[0]["candidates"] == [12, 14]
+    shell.do("hold", "resolve", "ticket", "4711", "--adopt", "12")
+    assert shell.ask("hold", "list") == []
 
 
 def test_resolving_what_does_not_wait_fails(shell: Shell) -> None:
-    assert "deskbridge held" in shell.fail("resolve", "ticket", "1", "--create-again")
+    assert "deskbridge hold list" in shell.fail("hold", "resolve", "ticket", "1", "--create-again")
     link(shell, Kind.TICKET, 4711, 12)
-    assert "it is linked" in shell.fail("resolve", "ticket", "4711", "--adopt", "13")
+    assert "it is linked" in shell.fail("hold", "resolve", "ticket", "4711", "--adopt", "13")
 
 
 def test_resolve_wants_exactly_one_verdict(shell: Shell) -> None:
-    shell.fail("resolve", "ticket", "1", code=2)
-    shell.fail("resolve", "ticket", "1", "--adopt", "1", "--create-again", code=2)
-    shell.fail("resolve", "ticket", "1", "--adopt", "0", code=2)
-    shell.fail("resolve", "tickets", "1", "--create-again", code=2)
+    shell.fail("hold", "resolve", "ticket", "1", code=2)
+    shell.fail("hold", "resolve", "ticket", "1", "--adopt", "1", "--create-again", code=2)
+    shell.fail("hold", "resolve", "ticket", "1", "--adopt", "0", code=2)
+    shell.fail("hold", "resolve", "tickets", "1", "--create-again", code=2)
 
 
 def test_what_has_another_author_than_was_meant_is_listed_as_long_as_it_is_linked(shell: Shell) -> None:
-    assert shell.ask("misattributed") == []
+    assert shell.ask("author", "list") == []
     link(shell, Kind.TICKET, 4711, 12)
     why = Misattribution.SWITCH_IGNORED(login="alice")
     with shell.store.transaction() as tx:
         tx.misattributed.put(Kind.TICKET, 4711, 4711, 12, why)
         tx.misattributed.put(Kind.TICKET_TASK, 512, 4711, 13, why)
-    (one,) = shell.ask("misattributed")
+    (one,) = shell.ask("author", "list")
     assert (one["kind"], one["id"], one["tracker_id"], one["code"]) == (
         "ticket",
         4711,
@@ -155,4 +157,4 @@ def test_what_has_another_author_than_was_meant_is_listed_as_long_as_it_is_linke
         "switch_was_ignored",
     )
     assert "set-api-key" in one["todo"]
-    assert "issue #12" in shell.do("misattributed")
+    assert "issue #12" in shell.do("author", "list")

@@ -1,4 +1,4 @@
-"""import-links with the tables of plugin 1.x: nothing is created again after the change."""
+"""mapping import with the tables of plugin 1.x: nothing is created again after the change."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import get_args
 import pytest
 
 from producer.admin.backfill.version_one import Table
-from producer.cli.backfill import Table1x
+from producer.cli.commands.mapping_files import Table1x
 from tests.unit.cli.conftest import Shell
 from tests.unit.cli.test_backfill import linked
 
@@ -22,7 +22,8 @@ def tickets(tmp_path: Path) -> str:
 
 
 IMPORT = (
-    "import-links",
+    "mapping",
+    "import",
     "--table=ticket-issue",
     "--delimiter=;",
     "--columns=id=tickets_id, tracker_id=issue_id, tracker_project_id=project",
@@ -30,7 +31,7 @@ IMPORT = (
 
 
 def test_the_issues_of_tickets_are_taken_over(shell: Shell, tickets: str) -> None:
-    assert "2 links added" in shell.do(*IMPORT, tickets)
+    assert "2 rows added" in shell.do(*IMPORT, tickets)
     assert linked(shell) == {"ticket 4711": 6, "ticket 4712": 7}
     assert shell.ask(*IMPORT, tickets) == {"added": 0, "unchanged": 2}
 
@@ -38,11 +39,11 @@ def test_the_issues_of_tickets_are_taken_over(shell: Shell, tickets: str) -> Non
 def test_time_entries_projects_entities_and_people_are_taken_over(shell: Shell, tmp_path: Path) -> None:
     file = tmp_path / "table.csv"
     file.write_text("a,b,c\n512,9,4711\n")
-    shell.do("import-links", "--table=task-time", "--columns=id=a,tracker_id=b,ticket_id=c", str(file))
+    shell.do("mapping", "import", "--table=task-time", "--columns=id=a,tracker_id=b,ticket_id=c", str(file))
     assert linked(shell) == {"ticket-task 512": 9}
     for table in ("project", "entity"):
-        shell.do("import-links", f"--table={table}", "--columns=id=a,tracker_project_id=b", str(file))
-    shell.do("import-links", "--table=user-map", "--columns=id=a,tracker_id=b", str(file))
+        shell.do("mapping", "import", f"--table={table}", "--columns=id=a,tracker_project_id=b", str(file))
+    shell.do("mapping", "import", "--table=user-map", "--columns=id=a,tracker_id=b", str(file))
     with shell.store.transaction() as tx:
         assert [(str(one), one.tracker_project_id) for one in tx.links.all()] == [
             ("project 512", 9),
@@ -58,7 +59,9 @@ def test_a_preview_shows_how_it_is_read_and_changes_nothing(shell: Shell, ticket
 
 
 def test_a_column_that_the_file_does_not_have_is_named_with_those_it_has(shell: Shell, tickets: str) -> None:
-    said = shell.fail("import-links", "--table=ticket-issue", "--delimiter=;", "--columns=id=ticket", tickets)
+    said = shell.fail(
+        "mapping", "import", "--table=ticket-issue", "--delimiter=;", "--columns=id=ticket", tickets
+    )
     assert "no column ticket" in said
     assert "tickets_id" in said
     assert "tracker_id" in said
@@ -66,7 +69,7 @@ def test_a_column_that_the_file_does_not_have_is_named_with_those_it_has(shell: 
 
 def test_one_issue_for_two_tickets_is_refused_whole(shell: Shell, tickets: str) -> None:
     Path(tickets).write_text("tickets_id;issue_id;project\n1;6;\n2;6;\n")
-    assert "is in line 2, too" in shell.fail(*IMPORT, tickets)
+    assert "is also in line 2" in shell.fail(*IMPORT, tickets)
     assert linked(shell) == {}
 
 

@@ -81,16 +81,16 @@ def test_every_character_that_formats_others_is_marked_but_those_that_are_signs_
 @pytest.mark.parametrize(
     "typed",
     [
-        ["events"],
-        ["trace", "4711"],
-        ["users"],
-        ["held"],
-        ["links"],
+        ["event", "list"],
+        ["ticket", "history", "4711"],
+        ["user", "list"],
+        ["hold", "list"],
+        ["mapping", "list"],
         ["template", "list"],
         ["template", "show", "1"],
         ["config", "show"],
-        ["replay", "99"],
-        ["link", "entity", "3", "99"],
+        ["event", "replay", "99"],
+        ["mapping", "add", "entity", "3", "99"],
         ["doctor"],
     ],
     ids=" ".join,
@@ -101,7 +101,7 @@ def test_no_command_shows_what_somebody_outside_hid(shell: Shell, typed: list[st
         task_event(of_ticket=ticket(title=TURNED, technician=turned), of_task=task(user=turned)),
         ticket_event(),
     )
-    shell.end([first], EventState.FAILED, f"the tracker refused it: {TURNED}")
+    shell.end([first], EventState.FAILED, f"Redmine rejected it: {TURNED}")
     with shell.store.transaction() as tx:
         tx.people.note_seen([HelpdeskUser(id=7, email=f"{TURNED}@example.test")])
         tx.people.replace_cache([TrackerPerson(5, f"alice{TURNED}", TURNED, "a@example.test")])

@@ -1,4 +1,4 @@
-"""map-user and sync-metadata."""
+"""user map and metadata sync."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ def cached(shell: Shell) -> dict[int, TrackerPerson]:
 
 def test_every_page_of_users_is_read(shell: Shell, tracker: FakeTracker) -> None:
     tracker.users[0] = user(1, admin=True, mail="")
-    told = shell.do("sync-metadata")
+    told = shell.do("metadata", "sync")
     assert "250 users: 250 added" in told
     assert "1 categories: 1 added" in told
     people = cached(shell)
@@ -98,9 +98,9 @@ def test_every_page_of_users_is_read(shell: Shell, tracker: FakeTracker) -> None
 
 
 def test_only_differences_are_told(shell: Shell, tracker: FakeTracker) -> None:
-    shell.do("sync-metadata")
+    shell.do("metadata", "sync")
     tracker.users[:2] = [user(1, mail="new@example.test"), user(251)]
-    told = shell.ask("sync-metadata")
+    told = shell.ask("metadata", "sync")
     assert told.pop("users") == {
         "total": 250,
         "added": ["user251"],
@@ -123,22 +123,22 @@ def test_only_differences_are_told(shell: Shell, tracker: FakeTracker) -> None:
 def test_a_failure_on_any_page_leaves_the_cache_as_it_was(
     shell: Shell, tracker: FakeTracker, fails_at: int
 ) -> None:
-    shell.do("sync-metadata")
+    shell.do("metadata", "sync")
     before = cached(shell)
     tracker.users, tracker.fails_at = [user(900 + number) for number in range(150)], fails_at
-    assert "refuses every call" in shell.fail("sync-metadata")
+    assert "Redmine rejects every call" in shell.fail("metadata", "sync")
     assert cached(shell) == before
 
 
 def test_a_list_that_changes_while_it_is_read_is_read_again(shell: Shell, tracker: FakeTracker) -> None:
     tracker.totals = chain([250, 251], repeat(250))
-    shell.do("sync-metadata")
+    shell.do("metadata", "sync")
     assert len(cached(shell)) == 250
 
 
 def test_a_list_that_never_holds_still_is_given_up(shell: Shell, tracker: FakeTracker) -> None:
     tracker.totals = count(250)
-    assert "changed while it was read" in shell.fail("sync-metadata")
+    assert "the list changed while deskbridge was reading it" in shell.fail("metadata", "sync")
     assert cached(shell) == {}
 
 
@@ -146,46 +146,46 @@ def test_a_list_that_never_holds_still_is_given_up(shell: Shell, tracker: FakeTr
 def test_a_list_that_cannot_be_right_is_refused(
     shell: Shell, tracker: FakeTracker, users: list[dict[str, Any]]
 ) -> None:
-    shell.do("sync-metadata")
+    shell.do("metadata", "sync")
     tracker.users = users
-    assert "no clear answer from the tracker" in shell.fail("sync-metadata")
+    assert "no clear answer from Redmine" in shell.fail("metadata", "sync")
     assert len(cached(shell)) == 250
 
 
 def test_without_an_address_or_key_it_says_how_to_set_them(shell: Shell) -> None:
-    assert "config set base_url" in shell.fail("sync-metadata")
+    assert "config set base_url" in shell.fail("metadata", "sync")
     shell.do("config", "set", "base_url=https://tracker.example")
-    assert "config set-api-key" in shell.fail("sync-metadata")
+    assert "config set-api-key" in shell.fail("metadata", "sync")
 
 
 def test_a_user_can_be_mapped_before_anything_is_known_of_the_tracker(shell: Shell) -> None:
-    result = shell.type("map-user", "7", "5")
+    result = shell.type("user", "map", "7", "5")
     assert result.exit_code == 0
-    assert "sync-metadata" in result.stderr
+    assert "deskbridge metadata sync" in result.stderr
     with shell.store.transaction() as tx:
         assert tx.people.overrides() == {7: 5}
 
 
 def test_a_filled_cache_refuses_an_unknown_tracker_user(shell: Shell, tracker: FakeTracker) -> None:
     assert tracker
-    shell.do("sync-metadata")
-    assert "user005" in shell.do("map-user", "7", "5")
-    assert "and 240 more" in shell.fail("map-user", "7", "999")
+    shell.do("metadata", "sync")
+    assert "user005" in shell.do("user", "map", "7", "5")
+    assert "and 240 more" in shell.fail("user", "map", "7", "999")
     with shell.store.transaction() as tx:
         assert tx.people.overrides() == {7: 5}
 
 
 def test_users_lists_whom_events_named_and_who_they_are(shell: Shell, tracker: FakeTracker) -> None:
     tracker.users[0] = user(1, mail="Alice@example.test")
-    shell.do("sync-metadata")
-    assert "No event" in shell.do("users")
+    shell.do("metadata", "sync")
+    assert "No event" in shell.do("user", "list")
     with shell.store.transaction() as tx:
         tx.people.note_seen([HelpdeskUser(id=7, email="alice@example.test"), HelpdeskUser(id=8, email=None)])
         tx.people.note_seen([HelpdeskUser(id=7, email=None), HelpdeskUser(id=9, email="x@example.test")])
-    shell.do("map-user", "9", "5")
-    found = {one["helpdesk_user_id"]: (one["by"], one["login"]) for one in shell.ask("users")}
+    shell.do("user", "map", "9", "5")
+    found = {one["helpdesk_user_id"]: (one["by"], one["login"]) for one in shell.ask("user", "list")}
     assert found == {7: ("e-mail", "user001"), 8: (None, None), 9: ("override", "user005")}
-    assert [one["helpdesk_user_id"] for one in shell.ask("users")] == [8, 7, 9]
-    assert "no override and no e-mail" in shell.do("users")
-    shell.do("unmap-user", "9")
-    assert "no override" in shell.fail("unmap-user", "9")
+    assert [one["helpdesk_user_id"] for one in shell.ask("user", "list")] == [8, 7, 9]
+    assert "no mapping and no e-mail" in " ".join(shell.do("user", "list").split())
+    shell.do("user", "unmap", "9")
+    assert "has no mapping" in shell.fail("user", "unmap", "9")

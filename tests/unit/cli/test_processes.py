@@ -61,7 +61,7 @@ def test_the_producer_refuses_to_start_unsigned(
     keyless: Shell, started: list[Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delenv("DESKBRIDGE_WEBHOOK_SECRETS")
-    assert "make-secret" in keyless.fail("producer")
+    assert "deskbridge secret webhook" in keyless.fail("producer")
     monkeypatch.setenv("DESKBRIDGE_ALLOW_UNSIGNED", "1")
     assert "loopback" in keyless.fail("producer", "--host", "0.0.0.0")  # noqa: S104
     keyless.do("producer")
@@ -111,7 +111,7 @@ def test_a_database_without_tables_is_refused(
     keyless: Shell, started: list[Any], command: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     if command == "console":
-        monkeypatch.setenv("DESKBRIDGE_CONSOLE_TOKENS", keyless.do("make-token").strip())
+        monkeypatch.setenv("DESKBRIDGE_CONSOLE_TOKENS", keyless.do("secret", "token").strip())
     with keyless.store.database.engine.begin() as connection:
         connection.exec_driver_sql("DROP TABLE alembic_version")
     assert "deskbridge migrate" in keyless.fail(command)

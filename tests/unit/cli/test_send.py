@@ -12,8 +12,8 @@ import pytest
 import requests
 from pydantic import SecretStr
 
-from producer.cli import sending
 from producer.cli.sending import LARGEST_BATCH, MOST_EVENTS, NotSent, batches, read_events
+from producer.http import sending
 from producer.http.bodies import LARGEST_BODY
 from producer.http.problems import Problem
 from producer.intake.deliveries import deliveries
@@ -26,7 +26,7 @@ from tests.unit.cli.conftest import SECRET, Shell
 
 
 class FakeProducer:
-    """Takes what `send` posts: the producer's verification, validation and journal."""
+    """Takes what `event send` posts: the producer's verification, validation and journal."""
 
     def __init__(self, shell: Shell) -> None:
         self.shell = shell
@@ -63,7 +63,7 @@ class FakeProducer:
 
 @pytest.fixture
 def producer(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> FakeProducer:
-    """Return the producer that `send` reaches."""
+    """Return the producer that `event send` reaches."""
     fake = FakeProducer(shell)
     monkeypatch.setattr(requests.Session, "post", lambda *args, **kwargs: fake.post(*args, **kwargs))
     return fake
@@ -79,29 +79,32 @@ def test_a_file_of_json_lines_is_signed_and_sent(
 ) -> None:
     file = tmp_path / "events.jsonl"
     file.write_text(lines(task_event(1), ticket_event(2)))
-    assert shell.ask("send", str(file)) == {"accepted": 2, "duplicates": 0, "event_ids": [1, 2]}
+    assert shell.ask("event", "send", str(file)) == {"accepted": 2, "duplicates": 0, "event_ids": [1, 2]}
     assert len(producer.requests) == 1
 
 
 def test_sending_a_file_again_changes_nothing(shell: Shell, producer: FakeProducer) -> None:
     assert producer
     content = lines(task_event(1), ticket_event(2))
-    shell.do("send", "-", stdin=content)
-    assert "2 events accepted, 2 of them known from before" in shell.do("send", "-", stdin=content)
-    assert "1 of them known" in shell.do("send", "-", stdin=lines(ticket_event(2), ticket_event(3)))
+    shell.do("event", "send", "-", stdin=content)
+    assert "2 events accepted, of which 2 had been received before" in shell.do(
+        "event", "send", "-", stdin=content
+    )
+    both = lines(ticket_event(2), ticket_event(3))
+    assert "of which 1 had been received before" in shell.do("event", "send", "-", stdin=both)
     assert len(shell.states()) == 3
 
 
 def test_an_array_and_a_single_event_are_taken_too(shell: Shell, producer: FakeProducer) -> None:
     assert producer
-    shell.do("send", "-", stdin=json.dumps([task_event(1), ticket_event(2)], indent=2))
-    shell.do("send", "-", stdin="\ufeff" + json.dumps(ticket_event(3), indent=2))
+    shell.do("event", "send", "-", stdin=json.dumps([task_event(1), ticket_event(2)], indent=2))
+    shell.do("event", "send", "-", stdin="\ufeff" + json.dumps(ticket_event(3), indent=2))
     assert len(shell.states()) == 3
 
 
 def test_many_events_go_in_batches_in_their_order(shell: Shell, producer: FakeProducer) -> None:
     events = [ticket_event(number) for number in range(250)]
-    assert shell.ask_stdin("send", "-", stdin=lines(*events))["accepted"] == 250
+    assert shell.ask_stdin("event", "send", "-", stdin=lines(*events))["accepted"] == 250
     assert [len(json.loads(body)) for body in producer.requests] == [100, 100, 50]
     assert json.loads(producer.requests[1])[0]["occurred_at"] == events[100]["occurred_at"]
 
@@ -120,13 +123,13 @@ def test_a_byte_order_mark_in_front_of_a_file_is_accepted(
 ) -> None:
     path = tmp_path / "events.jsonl"
     path.write_text(wrap(task_event()), "utf-8-sig")
-    assert shell.ask("send", str(path))["accepted"] == 1
-    assert shell.ask_stdin("send", "-", stdin="\ufeff" + wrap(task_event()))["accepted"] == 1
+    assert shell.ask("event", "send", str(path))["accepted"] == 1
+    assert shell.ask_stdin("event", "send", "-", stdin="\ufeff" + wrap(task_event()))["accepted"] == 1
 
 
 def test_text_is_sent_as_utf_8_and_counted_in_bytes(shell: Shell, producer: FakeProducer) -> None:
     text = "Принтер не печатает \N{FIRE} 打印机 "
-    shell.ask_stdin("send", "-", stdin=lines(task_event(of_ticket=ticket(content=text))))
+    shell.ask_stdin("event", "send", "-", stdin=lines(task_event(of_ticket=ticket(content=text))))
     assert text in producer.requests[0], "no escapes"
     large = [ticket_event(number, of_ticket=ticket(content="ж" * 200_000)) for number in range(4)]
     assert [len(batch) for batch in batches(read_events(lines(*large).encode()))] == [2, 2]
@@ -134,15 +137,15 @@ def test_text_is_sent_as_utf_8_and_counted_in_bytes(shell: Shell, producer: Fake
 
 def test_a_lone_surrogate_is_sent_as_it_came(shell: Shell, producer: FakeProducer) -> None:
     text = json.dumps(task_event(of_ticket=ticket(title="half \ud83d a character")))
-    assert shell.ask_stdin("send", "-", stdin=text)["accepted"] == 1
+    assert shell.ask_stdin("event", "send", "-", stdin=text)["accepted"] == 1
     assert "\\ud83d" in producer.requests[0]
 
 
 def test_every_fault_is_named_by_its_line_and_nothing_is_sent(shell: Shell, producer: FakeProducer) -> None:
     broken = ticket_event(1)
     broken["ticket"]["id"] = "x"
-    complaint = shell.fail("send", "-", stdin=lines(ticket_event(0)) + "\n{oops\n" + lines(broken))
-    assert "line 3: not JSON" in complaint
+    complaint = shell.fail("event", "send", "-", stdin=lines(ticket_event(0)) + "\n{oops\n" + lines(broken))
+    assert "line 3: not valid JSON" in complaint
     assert "line 4: ticket.id: " in complaint
     assert producer.requests == []
 
@@ -164,39 +167,43 @@ def test_what_is_no_event_is_refused(content: bytes) -> None:
 
 
 def test_an_own_delivery_id_is_kept(shell: Shell, producer: FakeProducer) -> None:
-    shell.do("send", "-", stdin=lines({**ticket_event(1), "delivery_id": "mine"}))
+    shell.do("event", "send", "-", stdin=lines({**ticket_event(1), "delivery_id": "mine"}))
     assert json.loads(producer.requests[0])[0]["delivery_id"] == "mine"
 
 
 def test_it_stops_at_the_first_refusal_with_the_producers_words(shell: Shell, producer: FakeProducer) -> None:
     producer.refuses_from = 1
-    complaint = shell.fail("send", "-", stdin=lines(*[ticket_event(number) for number in range(250)]))
+    complaint = shell.fail(
+        "event", "send", "-", stdin=lines(*[ticket_event(number) for number in range(250)])
+    )
     assert "503: The journal cannot be written; send it again; try again in 5 s" in complaint
-    assert "100 events were taken before it" in complaint
+    assert "100 events were accepted before that" in complaint
     assert len(producer.requests) == 2
 
 
 def test_a_producer_that_is_not_there_is_said_so(shell: Shell) -> None:
-    complaint = shell.fail("send", "-", "--url", "http://127.0.0.1:1/events", stdin=lines(ticket_event(1)))
-    assert "is `deskbridge producer` running?" in complaint
+    complaint = shell.fail(
+        "event", "send", "-", "--url", "http://127.0.0.1:1/events", stdin=lines(ticket_event(1))
+    )
+    assert "check that `deskbridge producer` is running" in complaint
 
 
 def test_without_a_secret_it_sends_only_where_unsigned_is_allowed(
     shell: Shell, producer: FakeProducer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delenv("DESKBRIDGE_WEBHOOK_SECRETS")
-    assert "WEBHOOK_SECRETS" in shell.fail("send", "-", stdin=lines(ticket_event(1)), code=2)
+    assert "WEBHOOK_SECRETS" in shell.fail("event", "send", "-", stdin=lines(ticket_event(1)), code=2)
     monkeypatch.setenv("DESKBRIDGE_ALLOW_UNSIGNED", "1")
     producer.is_unsigned = True
-    shell.do("send", "-", stdin=lines(ticket_event(1)))
+    shell.do("event", "send", "-", stdin=lines(ticket_event(1)))
 
 
 def test_a_file_that_is_not_there_is_wrong_usage(shell: Shell) -> None:
-    assert "No such file" in shell.fail("send", "nowhere.jsonl", code=2)
+    assert "No such file" in shell.fail("event", "send", "nowhere.jsonl", code=2)
 
 
 def test_nothing_to_send_is_no_failure(shell: Shell, producer: FakeProducer) -> None:
-    assert "0 events accepted" in shell.do("send", "-", stdin="\n")
+    assert "0 events accepted" in shell.do("event", "send", "-", stdin="\n")
     assert producer.requests == []
 
 
@@ -208,9 +215,9 @@ def test_a_producer_that_asks_to_wait_is_waited_for(
     file = tmp_path / "events.jsonl"
     file.write_text(json.dumps(task_event()))
     producer.busy = 2
-    shell.do("send", str(file))
+    shell.do("event", "send", str(file))
     assert waited == [7, 7]
     assert shell.states() == {1: "pending"}
     producer.busy = 99
-    shell.fail("send", str(file))
+    shell.fail("event", "send", str(file))
     assert len(waited) == 2 + sending.MOST_WAITS

@@ -1,4 +1,4 @@
-"""migrate, make-key, make-secret, config."""
+"""migrate, secret, config."""
 
 from __future__ import annotations
 
@@ -35,7 +35,9 @@ def test_migrate_creates_the_tables_and_may_be_run_again() -> None:
 
 
 @pytest.mark.usefixtures("environment")
-@pytest.mark.parametrize("command", ["events", "links", "held", "config show", "sync-metadata", "trace 1"])
+@pytest.mark.parametrize(
+    "command", ["event list", "mapping list", "hold list", "config show", "metadata sync", "ticket history 1"]
+)
 def test_a_command_on_an_empty_database_says_to_migrate(command: str) -> None:
     result = CliRunner().invoke(app, command.split())
     assert result.exit_code == 1
@@ -44,8 +46,8 @@ def test_a_command_on_an_empty_database_says_to_migrate(command: str) -> None:
 
 @pytest.mark.usefixtures("environment")
 def test_make_key_and_make_secret_print_what_the_settings_take() -> None:
-    Fernet(CliRunner().invoke(app, ["make-key"]).stdout.strip())
-    secret = CliRunner().invoke(app, ["make-secret"]).stdout.strip()
+    Fernet(CliRunner().invoke(app, ["secret", "key"]).stdout.strip())
+    secret = CliRunner().invoke(app, ["secret", "webhook"]).stdout.strip()
     assert len(base64.b64decode(secret.removeprefix("whsec_"))) == 32
 
 
@@ -75,7 +77,7 @@ def test_an_api_key_without_a_secret_key_is_refused_with_what_to_do(
     shell: Shell, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delenv("DESKBRIDGE_SECRET_KEYS")
-    assert "deskbridge make-key" in shell.fail("config", "set-api-key", stdin=KEY)
+    assert "deskbridge secret key" in shell.fail("config", "set-api-key", stdin=KEY)
 
 
 def test_config_set_takes_text_json_and_nothing(shell: Shell) -> None:
@@ -142,8 +144,11 @@ def test_base_url_may_change_while_nothing_was_created_and_links_are_to_be_check
         tx.people.put_override(7, 5)
     result = shell.type("config", "set", "base_url=https://new.example")
     assert result.exit_code == 0
-    assert "1 link (`deskbridge links`) holds ids of the tracker at https://typo.example" in result.stderr
-    assert "1 user override" in result.stderr
+    assert (
+        "1 mapping (`deskbridge mapping list`) has ids of the Redmine at https://typo.example"
+        in result.stderr
+    )
+    assert "1 user mapping" in result.stderr
     assert shell.ask("config", "show")["base_url"] == "https://new.example"
 
 
@@ -173,7 +178,7 @@ def test_the_guard_of_base_url_cannot_be_walked_round_by_emptying_it_first(shell
     with shell.store.transaction() as tx:
         tx.issues.claim(claim(Kind.TICKET, 4711), 20)
     for moved in ([], ["--moved"]):
-        assert "cannot be emptied" in shell.fail("config", "set", *moved, "base_url=")
+        assert "cannot be empty" in shell.fail("config", "set", *moved, "base_url=")
 
 
 def test_another_tracker_starts_with_nothing_known_of_the_old_one(shell: Shell) -> None:
@@ -213,8 +218,8 @@ def fill(shell: Shell) -> None:
         ('status_map={"1": 1, "2": 77}', "5 (Closed), 1 (New)"),
         ("default_role_id=99", "4 (Developer)"),
         ("default_priority_id=99", "2 (Normal)"),
-        ("default_activity_id=99", "there are: 9 (Development) (new ones"),
-        ("default_activity_id=12", "12 (Legacy) is switched off"),
+        ("default_activity_id=99", "valid: 9 (Development) (for new ones"),
+        ("default_activity_id=12", "12 (Legacy) is disabled"),
     ],
 )
 def test_a_filled_cache_refuses_unknown_ids_and_names_the_choices(
@@ -233,7 +238,7 @@ def test_a_filled_cache_confirms_ids_without_a_warning(shell: Shell) -> None:
     values = ["default_tracker_id=1", 'status_map={"1": 5}', "default_role_id=4", "default_activity_id=9"]
     assert shell.type("config", "set", *values).stderr == ""
     assert shell.type("config", "set", "default_activity_id=13").exit_code == 0
-    assert "without a check" not in shell.type("link", "entity", "3", "1", "--category", "7").stderr
+    assert "without a check" not in shell.type("mapping", "add", "entity", "3", "1", "--category", "7").stderr
 
 
 def test_every_unknown_id_is_named_at_once(shell: Shell) -> None:
@@ -245,21 +250,21 @@ def test_every_unknown_id_is_named_at_once(shell: Shell) -> None:
 
 def test_links_lead_only_to_projects_and_categories_that_a_filled_cache_knows(shell: Shell) -> None:
     fill(shell)
-    assert "1 (Support)" in shell.fail("link", "entity", "3", "2")
-    assert "7 (Hardware)" in shell.fail("link", "entity", "3", "1", "--category", "8")
-    assert shell.ask("links") == []
+    assert "1 (Support)" in shell.fail("mapping", "add", "entity", "3", "2")
+    assert "7 (Hardware)" in shell.fail("mapping", "add", "entity", "3", "1", "--category", "8")
+    assert shell.ask("mapping", "list") == []
 
 
 @pytest.mark.promise("SEC-37")
 def test_rotate_keys_encrypts_with_the_first_key_and_the_old_one_may_go(
     shell: Shell, environment: Callable[..., None]
 ) -> None:
-    assert "nothing to encrypt" in shell.do("config", "rotate-keys")
+    assert "Nothing to encrypt" in shell.do("config", "rotate-keys")
     old, new = (Fernet.generate_key().decode() for _ in range(2))
     environment(SECRET_KEYS=old)
     shell.do("config", "set-api-key", stdin=KEY)
     environment(SECRET_KEYS=new)
-    assert "cannot be opened" in shell.fail("config", "rotate-keys")
+    assert "cannot decrypt" in shell.fail("config", "rotate-keys")
     environment(SECRET_KEYS=f"{new},{old}")
     shell.do("config", "rotate-keys")
     with shell.store.transaction() as tx:
@@ -271,7 +276,7 @@ def test_rotate_keys_encrypts_with_the_first_key_and_the_old_one_may_go(
 
 
 def test_make_token_prints_what_the_console_takes(shell: Shell) -> None:
-    first, second = shell.do("make-token").strip(), shell.do("make-token").strip()
+    first, second = shell.do("secret", "token").strip(), shell.do("secret", "token").strip()
     assert first != second
     assert len(first) >= 32
 
@@ -282,7 +287,9 @@ def test_a_new_status_map_offers_with_a_count_to_give_what_the_old_one_gave(shel
     link(shell, Kind.TICKET, 4711, 12, event_id)
     with shell.store.transaction() as tx:
         tx.statuses.given_all([(4711, event_id, 9)])
-    assert "1 ticket had been given another status" in shell.do("config", "set", 'status_map={"2": 3}')
+    assert "The new status_map gives 1 ticket a different status" in shell.do(
+        "config", "set", 'status_map={"2": 3}'
+    )
     assert not shell.notified
-    assert "1 ticket will" in shell.do("config", "set", "--replay", 'status_map={"2": 3}')
+    assert "sends the new status of 1 ticket" in shell.do("config", "set", "--replay", 'status_map={"2": 3}')
     assert shell.notified == [4711]

@@ -1,4 +1,4 @@
-"""trace: one ticket's story, for programs and for a person who has never seen the code."""
+"""ticket history: one ticket's story, for programs and for a person who has never seen the code."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ from tests.unit.cli.test_held import hold, link
 
 
 def told(shell: Shell, ticket_id: int = 4711) -> str:
-    """Return what `trace` tells, on one line."""
-    return " ".join(shell.do("trace", str(ticket_id)).split())
+    """Return what `ticket history` prints, on one line."""
+    return " ".join(shell.do("ticket", "history", str(ticket_id)).split())
 
 
 def test_a_ticket_never_heard_of_is_said_so(shell: Shell) -> None:
-    assert "ticket 99" in shell.fail("trace", "99")
+    assert "ticket 99" in shell.fail("ticket", "history", "99")
 
 
 def test_a_new_event_is_a_step_and_its_task_is_pending(shell: Shell) -> None:
     (event_id,) = shell.receive(task_event(1))
-    found = shell.ask("trace", "4711")
+    found = shell.ask("ticket", "history", "4711")
     assert list(found) == ["ticket_id", "link", "waits_for", "ticket_tasks", "steps"]
     assert found["waits_for"]["code"] == "worker_awaited"
     assert (found["ticket_id"], found["link"]) == (4711, None)
@@ -43,7 +43,7 @@ def test_a_new_event_is_a_step_and_its_task_is_pending(shell: Shell) -> None:
     (step,) = found["steps"]
     assert list(step) == ["at", "code", "params", "what", "why", "call"]
     assert step["what"].startswith(
-        f"Event {event_id} came in: ticket task 512 updated, Done, 1.5 h, ticket status 2"
+        f"Event {event_id} arrived: ticket task 512 updated, Done, 1.5 h, ticket status 2"
     )
     assert "has no issue yet" in told(shell)
 
@@ -63,7 +63,7 @@ def test_a_linked_ticket_names_its_issue_its_author_and_its_time_entries(shell: 
     link(shell, Kind.TICKET_TASK, 512, 30)
     shell.end(ids[:1], EventState.DONE, "time entry #30")
     shell.end(ids[1:], EventState.SKIPPED, "the ticket task is not Done")
-    found = shell.ask("trace", "4711")
+    found = shell.ask("ticket", "history", "4711")
     assert found["link"]["tracker_issue_id"] == 12
     assert found["link"]["tracker_project_id"] == 1
     assert found["link"]["author"] == "alice"
@@ -94,10 +94,10 @@ def test_steps_and_calls_come_in_the_order_of_time(shell: Shell) -> None:
             ]
         )
         tx.trace.append([Step(4711, written("Long ago"), at=datetime(2026, 1, 1, tzinfo=UTC))])
-    found = shell.ask("trace", "4711")
+    found = shell.ask("ticket", "history", "4711")
     assert [step["what"].split()[0] for step in found["steps"]] == ["Long", "Event", "POST", "Issue"]
     assert [step["call"] for step in found["steps"]] == [None, None, call, None]
-    text = shell.do("trace", "4711")
+    text = shell.do("ticket", "history", "4711")
     assert "  → POST /issues.json" in text
     assert "  because why" in text
     assert all(len(line) <= 100 for line in text.splitlines())
@@ -106,13 +106,13 @@ def test_steps_and_calls_come_in_the_order_of_time(shell: Shell) -> None:
 def test_what_waits_for_a_person_is_in_the_headline(shell: Shell) -> None:
     shell.receive(task_event(1))
     hold(shell, Kind.TICKET, 4711, candidates=(12, 14))
-    assert shell.ask("trace", "4711")["link"]["candidates"] == [12, 14]
+    assert shell.ask("ticket", "history", "4711")["link"]["candidates"] == [12, 14]
     assert "waits for a person" in told(shell)
 
 
 def test_why_nothing_was_sent_is_in_the_headline(shell: Shell) -> None:
     shell.skip(shell.receive(ticket_event(1)))
-    assert "Ticket 4711 has no issue: neither the ticket's helpdesk project" in told(shell)
+    assert "Ticket 4711 has no issue: neither the ticket's GLPI project" in told(shell)
 
 
 def test_a_status_that_is_still_to_be_given_is_in_the_headline(shell: Shell) -> None:
@@ -129,4 +129,4 @@ def test_a_helpdesk_clock_in_the_future_is_pointed_out(shell: Shell) -> None:
 def test_a_pruned_ticket_still_shows_its_issue(shell: Shell) -> None:
     link(shell, Kind.TICKET, 4711, 12)
     assert "is issue #12" in told(shell)
-    assert shell.ask("trace", "4711")["steps"] == []
+    assert shell.ask("ticket", "history", "4711")["steps"] == []

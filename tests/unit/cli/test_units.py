@@ -1,4 +1,4 @@
-"""install-units: what is written for systemd, for whom, and what is left alone."""
+"""systemd install: what is written for systemd, for whom, and what is left alone."""
 
 from __future__ import annotations
 
@@ -102,7 +102,7 @@ def test_a_dry_run_shows_every_file_and_writes_none(venv: Path, monkeypatch: pyt
     for what in ("write_text", "mkdir", "chmod"):
         monkeypatch.setattr(Path, what, written)
     monkeypatch.setattr(subprocess, "run", written)
-    result = CliRunner().invoke(app, ["install-units", "--dry-run"])
+    result = CliRunner().invoke(app, ["systemd", "install", "--dry-run"])
     assert result.exit_code == 0, result.output
     for name in UNITS:
         assert f"# /etc/systemd/system/deskbridge-{name}\n" in result.stdout

@@ -67,13 +67,16 @@ def test_every_code_is_said_in_french() -> None:
 
 def test_a_log_line_is_english_whoever_it_is_logged_for() -> None:
     with (FOLDER / "fr" / "deskbridge.mo").open("rb") as file, speaking(GNUTranslations(file)):
-        assert sentence(AccessRefusal.SIGN_IN_BUSY()) != "too many sign in at this moment: try again"
         assert (
-            reason_fields(AccessRefusal.SIGN_IN_BUSY())["reason"]
-            == "too many sign in at this moment: try again"
+            sentence(AccessRefusal.SIGN_IN_BUSY()) != "too many people are signing in: try again in a moment"
         )
         assert (
-            log_fields(AccessRefusal.SIGN_IN_BUSY())["event"] == "too many sign in at this moment: try again"
+            reason_fields(AccessRefusal.SIGN_IN_BUSY())["reason"]
+            == "too many people are signing in: try again in a moment"
+        )
+        assert (
+            log_fields(AccessRefusal.SIGN_IN_BUSY())["event"]
+            == "too many people are signing in: try again in a moment"
         )
 
 
@@ -86,7 +89,7 @@ def test_every_code_comes_back_from_where_it_is_stored() -> None:
 def test_faults_are_found_by_their_fields_also_where_they_were_stored() -> None:
     faults = [("name", Invalid.FIELD_REQUIRED()), ("", Invalid.NO_REASON_FROM_TRACKER())]
     refused = faulty(Refusal.FORM_NOT_VALID, faults)
-    assert sentence(refused) == "name: required; the tracker refused it without a reason"
+    assert sentence(refused) == "name: required; Redmine rejected it without a reason"
     assert faults_in(refused) == faults
     assert faults_in(Notice(refused.code, from_json(to_json(refused.params)))) == faults
     assert faults_in(Refusal.API_KEY_EMPTY(field="api_key")) == [

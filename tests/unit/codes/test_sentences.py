@@ -163,7 +163,7 @@ def test_the_grammar_of_sentences() -> None:
 
 def test_what_is_wrong_with_a_template_is_a_code_and_what_the_version_before_stored_stays_readable() -> None:
     fault = TemplateError(TemplateProblem.ELSE_OUTSIDE_BLOCK(tag="{{else}}"), 2, 7)
-    assert str(fault) == "line 2, column 7: {{else}} stands outside a block"
+    assert str(fault) == "line 2, column 7: {{else}} is outside a block"
     assert list(codes_in(fault.notice)) == [Fault.TEMPLATE_FAULTY, TemplateProblem.ELSE_OUTSIDE_BLOCK]
-    before = Notice("template_faulty", {"line": 2, "column": 7, "message": "{{else}} stands outside a block"})
+    before = Notice("template_faulty", {"line": 2, "column": 7, "message": "{{else}} is outside a block"})
     assert sentence(before) == str(fault)

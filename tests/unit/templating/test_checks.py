@@ -63,7 +63,7 @@ def test_the_tickets_own_issue_may_be_named() -> None:
 def test_another_issue_than_the_tickets_is_an_error_at_its_place(other: object) -> None:
     template = '{"time_entry": {\n  "hours": 1,\n  "issue_id": ' + json.dumps(other) + "}}"
     found = fault(template, Engine(catalogue_for(TIME)), issue__id=1042, task={"actiontime": 60})
-    assert "another issue" in found.message
+    assert "the ticket's issue" in found.message
     assert (found.line, found.column) == (3, 15)
 
 
@@ -85,7 +85,7 @@ def test_what_stands_beside_the_top_key_is_never_sent() -> None:
 
 @pytest.mark.parametrize("other", [22, "22", "{{ticket.id}}"])
 def test_nobody_elses_time_can_be_logged(other: object) -> None:
-    with pytest.raises(TemplateError, match="user_id is not the person"):
+    with pytest.raises(TemplateError, match="user_id must be the user of this membership"):
         rendered(TIME, {"user_id": other})
 
 
@@ -96,7 +96,7 @@ def test_time_may_name_its_own_person_and_anybody_where_nobody_was_matched() -> 
 
 
 def test_a_status_update_moves_no_issue_to_another_project() -> None:
-    with pytest.raises(TemplateError, match="another project than the issue"):
+    with pytest.raises(TemplateError, match="project_id must be the issue's project"):
         rendered(Operation.ISSUE_UPDATE_STATUS, {"status_id": 4, "project_id": 12})
 
 
@@ -104,7 +104,7 @@ def test_a_membership_is_the_persons_own_and_its_user_and_role_are_filled_in() -
     completed = rendered(Operation.MEMBERSHIP_CREATE, {})
     assert completed.payload == {"membership": {"user_id": 21, "role_ids": [4]}}
     assert completed.filled_in == ("membership.user_id", "membership.role_ids")
-    with pytest.raises(TemplateError, match="user_id is not the person"):
+    with pytest.raises(TemplateError, match="user_id must be the user of this membership"):
         rendered(Operation.MEMBERSHIP_CREATE, {"user_id": 22})
 
 

@@ -31,7 +31,7 @@ final class Content
         }
         $kept = preg_replace('/&[#\w]{0,' . self::LONGEST_ENTITY . '}$/', '', $kept) ?? $kept;
         $note = sprintf(
-            __('Cut off here: the text has %s, and deskbridge gets the first 300 kB. The whole text is in GLPI.', 'deskbridge'),
+            __('Truncated here: the text has %s, and deskbridge receives the first 300 kB. The full text is in GLPI.', 'deskbridge'),
             round(strlen($html) / 1000) . ' kB'
         );
         return "$kept<p>[$note]</p>";

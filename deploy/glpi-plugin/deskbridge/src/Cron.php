@@ -44,7 +44,7 @@ final class Cron
      */
     public static function cronInfo(): array
     {
-        return ['description' => __('Send what waits to deskbridge', 'deskbridge')];
+        return ['description' => __('Send queued events to deskbridge', 'deskbridge')];
     }
 
     /** @return int 1: something was sent, 0: nothing */

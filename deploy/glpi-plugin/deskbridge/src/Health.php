@@ -23,18 +23,18 @@ final class Health
         $spool = new Spool();
         $told = [];
         if (!Settings::load()->isComplete()) {
-            $told[] = __('The address or the secret of deskbridge is not set: events wait.', 'deskbridge');
+            $told[] = __('Events are waiting, because deskbridge\'s address or secret is not set.', 'deskbridge');
         }
         $since = $spool->waitsSince();
         if ($since !== null && $since < time() - self::TOO_LONG_S) {
             $told[] = sprintf(
-                __('Waiting: %1$d, the oldest since %2$s.', 'deskbridge'),
+                __('%1$d waiting, the oldest since %2$s.', 'deskbridge'),
                 $spool->count(false),
                 date('Y-m-d H:i', $since)
             );
         }
         if (($parked = $spool->count(true)) > 0) {
-            $told[] = sprintf(__('Refused by deskbridge and parked: %d.', 'deskbridge'), $parked);
+            $told[] = sprintf(__('Rejected by deskbridge: %d.', 'deskbridge'), $parked);
         }
         return $told === [] ? null : implode(' ', $told);
     }

@@ -95,18 +95,18 @@ final class Page
         }
         $answer = (new Sender($settings, new Spool(), new Http(self::PATIENCE_S)))->test();
         if ($answer->status === Sender::TAKEN) {
-            self::say(__('deskbridge answers, and the secret is right.', 'deskbridge'));
+            self::say(__('deskbridge answers and accepts the secret.', 'deskbridge'));
         } else {
-            self::say(__('Events would not get through.', 'deskbridge') . ' ' . $answer->summary(), ERROR);
+            self::say(__('Events cannot be delivered.', 'deskbridge') . ' ' . $answer->summary(), ERROR);
         }
         if ($settings->console_address === '') {
             return;
         }
         $wrong = RedmineLink::test($settings);
         if ($wrong === null) {
-            self::say(__('The console answers, and the token is right.', 'deskbridge'));
+            self::say(__('The console answers and accepts the token.', 'deskbridge'));
         } else {
-            self::say(__('Links cannot be read from the console.', 'deskbridge') . ' ' . $wrong, ERROR);
+            self::say(__('Mappings and links cannot be read from the console.', 'deskbridge') . ' ' . $wrong, ERROR);
         }
     }
 
@@ -122,7 +122,7 @@ final class Page
     private static function discard(string $which): void
     {
         (new Spool())->discard($which === 'all' ? null : (int) $which);
-        self::say(__('Deleted; deskbridge will never get it.', 'deskbridge'), WARNING);
+        self::say(__('Deleted. deskbridge will not receive it.', 'deskbridge'), WARNING);
     }
 
     private static function say(string $text, int $kind = INFO): void

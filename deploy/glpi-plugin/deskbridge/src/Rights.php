@@ -78,13 +78,13 @@ final class Rights extends CommonGLPI
         $item->displayRightsChoiceMatrix([
             [
                 'itemtype' => TicketTab::class,
-                'label'    => __('See in a ticket what became of it in Redmine', 'deskbridge'),
+                'label'    => __('See a ticket\'s state in Redmine', 'deskbridge'),
                 'field'    => self::TICKET,
                 'rights'   => [READ => __('Read')],
             ],
             [
                 'itemtype' => RedmineLink::class,
-                'label'    => __('See which Redmine project a project or an entity is linked to', 'deskbridge'),
+                'label'    => __('See the Redmine project that a project or an entity is mapped to', 'deskbridge'),
                 'field'    => self::LINK,
                 'rights'   => [READ => __('Read')],
             ],

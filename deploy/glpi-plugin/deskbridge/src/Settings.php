@@ -105,8 +105,8 @@ final class Settings
     private function missing(#[\SensitiveParameter] array $values): array
     {
         $names = [
-            'secret'        => __('The address leads to another server: type the secret again, too.', 'deskbridge'),
-            'console_token' => __('The console\'s address leads to another server: type the token again, too.', 'deskbridge'),
+            'secret'        => __('The address leads to another server. Enter the secret again.', 'deskbridge'),
+            'console_token' => __('The console\'s address leads to another server. Enter the token again.', 'deskbridge'),
         ];
         $missing = [];
         foreach (self::SENT_TO as $secret => $address) {
@@ -146,10 +146,10 @@ final class Settings
         }
         $secret = $values['secret'] ?? null;
         if ($secret !== null && strlen(Signature::key($secret)) < self::SHORTEST_SECRET) {
-            $faults[] = __('The secret must be what "deskbridge make-secret" prints: whsec_ and base64.', 'deskbridge');
+            $faults[] = __('The secret must be the output of "deskbridge secret webhook": whsec_ and base64.', 'deskbridge');
         }
         if (preg_match('/[^\x21-\x7e]/', $values['console_token'] ?? '')) {
-            $faults[] = __('The token must have no blanks and no special characters.', 'deskbridge');
+            $faults[] = __('The token must not contain spaces or special characters.', 'deskbridge');
         }
         return $faults;
     }

@@ -79,7 +79,7 @@ final class TicketTab extends CommonGLPI
         ]);
         $known = $answer->json();
         if ($answer->status === 404 && ($known['status'] ?? null) === 404) {
-            return ['notice' => __('deskbridge has heard nothing of this ticket yet.', 'deskbridge')] + $nothing;
+            return ['notice' => __('deskbridge has not received any events of this ticket yet.', 'deskbridge')] + $nothing;
         }
         if ($answer->status !== 200 || !isset($known['tasks'])) {
             $error = __('deskbridge cannot be reached at the moment. Your work is not affected.', 'deskbridge');
@@ -125,18 +125,18 @@ final class TicketTab extends CommonGLPI
     {
         $reason = (string) ($known['reason'] ?? '');
         return match ($known['code'] ?? '') {
-            'no_link' => __('Neither the project nor the entity of this ticket is linked to a Redmine project. An administrator can link it; what was done so far can then be sent.', 'deskbridge'),
-            'not_done' => __('The task is not done yet; its time is logged when it is.', 'deskbridge'),
+            'no_link' => __('Neither the project nor the entity of this ticket is mapped to a Redmine project. An administrator can add a mapping, and then send past work.', 'deskbridge'),
+            'not_done' => __('The task is not done yet. Its time is logged when it is done.', 'deskbridge'),
             'no_time' => __('The task has no duration, so there is nothing to log.', 'deskbridge'),
-            'deleted_there', 'ticket_deleted' => __('It was deleted in GLPI before anything of it was sent.', 'deskbridge'),
-            'copy_of_another', 'copied_from_ticket' => __('The task is a copy, made when tickets were merged; the time belongs to the original.', 'deskbridge'),
+            'deleted_there', 'ticket_deleted' => __('It was deleted in GLPI before anything was sent.', 'deskbridge'),
+            'copy_of_another', 'copied_from_ticket' => __('The task is a copy from a ticket merge. Only the original\'s time is logged.', 'deskbridge'),
             'private_task' => __('The task is private, and private tasks are not sent.', 'deskbridge'),
             default => match ($known['state']) {
                 'linked', 'done'      => __('It is in Redmine.', 'deskbridge'),
-                'pending'             => __('It is on its way to Redmine.', 'deskbridge') . self::because($reason),
-                'claimed', 'in_doubt' => __('It was sent to Redmine; the answer is still to come.', 'deskbridge'),
-                'held'                => __('An administrator has to decide what is to become of it.', 'deskbridge') . self::because($reason),
-                'failed'              => __('Redmine did not take it. An administrator can see why and send it again.', 'deskbridge') . self::because($reason),
+                'pending'             => __('It is being sent to Redmine.', 'deskbridge') . self::because($reason),
+                'claimed', 'in_doubt' => __('It was sent to Redmine, which has not answered yet.', 'deskbridge'),
+                'held'                => __('It needs an administrator\'s decision.', 'deskbridge') . self::because($reason),
+                'failed'              => __('Redmine rejected it. An administrator can see the reason and send it again.', 'deskbridge') . self::because($reason),
                 'gone'                => __('It was deleted in Redmine.', 'deskbridge') . self::because($reason),
                 'skipped'             => __('Nothing was sent to Redmine.', 'deskbridge') . self::because($reason),
                 default               => __('Nothing is in Redmine yet.', 'deskbridge') . self::because($reason),

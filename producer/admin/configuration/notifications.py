@@ -1,0 +1,126 @@
+"""Where notifications to people go: stored encrypted, tested, and removed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from producer.admin.records.transaction import Store
+from producer.admin.services import Services
+from shared.errors import SettingsError
+from shared.notices.changes import Did
+from shared.notices.notice import Notice
+from shared.notices.notifications import NotifyRefusal, Told
+from shared.notifications import delivery, message
+from shared.notifications.delivery import Delivered
+from shared.notifications.due import Cause
+from shared.notifications.notifier import sealed
+
+PAGE = "/console/settings/notifications"
+
+
+@dataclass(frozen=True, slots=True)
+class Notified:
+    """Where notifications go, and what became of the last one.
+
+    Attributes:
+        services: the scheme of each address; the rest is never shown.
+        is_installed: whether this process can send.
+        console_url: where browsers reach the console, as messages name it; None: it is not known.
+        sent_at: when a service last took a message.
+        failed_at, failure: when and why a service did not take the last one.
+    """
+
+    services: Sequence[str]
+    is_installed: bool
+    console_url: str | None
+    sent_at: datetime | None = None
+    failed_at: datetime | None = None
+    failure: Notice | None = None
+
+
+def show(services: Services) -> Notified:
+    """Return where notifications go, without any secret."""
+    configured, is_installed = services.settings.console_url, delivery.is_installed()
+    with services.store.transaction() as tx:
+        found = tx.notifications.get()
+        if found is None:
+            return Notified((), is_installed, configured)
+        return Notified(
+            list(found.services),
+            is_installed,
+            configured or found.console_url,
+            found.sent_at,
+            found.failed_at,
+            found.why_failed,
+        )
+
+
+def save(services: Services, text: str, console_url: str | None = None) -> Sequence[str]:
+    """Store addresses in place of those before; return their schemes.
+
+    Args:
+        services: the collaborators.
+        text: the addresses, one on each line.
+        console_url: where the person's browser reaches the console, used if CONSOLE_URL is not set.
+
+    Raises:
+        SettingsError: an address is none, Apprise is not installed, or there is no key to encrypt them with.
+    """
+    urls = _checked(services, text)
+    encrypted, named = sealed(services.vault, urls), delivery.schemes(urls)
+    with services.store.transaction() as tx:
+        tx.notifications.put(encrypted, named, services.settings.console_url or console_url)
+        tx.changes.note(Did.NOTIFICATIONS_SET(services=named))
+    return named
+
+
+def remove(store: Store) -> bool:
+    """Remove every address, so that nothing is sent any more; return False if there was none."""
+    with store.transaction() as tx:
+        was_there = tx.notifications.remove()
+        if was_there:
+            tx.changes.note(Did.NOTIFICATIONS_REMOVED())
+    return was_there
+
+
+def send_test(services: Services, text: str = "", console_url: str | None = None) -> Sequence[Delivered]:
+    """Send a test message now; return what became of it at each address.
+
+    Args:
+        services: the collaborators.
+        text: addresses that are not stored; empty: the stored ones.
+        console_url: where the person's browser reaches the console.
+
+    Raises:
+        SettingsError: an address is none, none is stored, they cannot be opened, or Apprise is not installed.
+    """
+    is_stored = not text.strip()
+    urls = _checked(services, _stored(services) if is_stored else text)
+    test = [Cause("test", Told.A_TEST(), PAGE)]
+    address = services.settings.console_url or console_url
+    done = delivery.deliver(urls, message.title(test), message.body(test, address))
+    if is_stored:
+        _note(services.store, done)
+    return done
+
+
+def _note(store: Store, done: Sequence[Delivered]) -> None:
+    """Note whether the stored addresses work; the time of the last message stays, since a test is none."""
+    with store.transaction() as tx:
+        tx.notifications.failed(next((one.failure for one in done if one.failure), None))
+
+
+def _stored(services: Services) -> str:
+    with services.store.transaction() as tx:
+        found = tx.notifications.get()
+    if found is None:
+        raise SettingsError(NotifyRefusal.NONE_STORED())
+    return services.vault.decrypt(found.urls_encrypted).get_secret_value()
+
+
+def _checked(services: Services, text: str) -> list[str]:
+    urls = delivery.split(text)
+    delivery.check(urls, allow_link_local=services.settings.allow_link_local)
+    return urls

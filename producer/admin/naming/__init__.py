@@ -1,0 +1,1 @@
+"""Names in place of numbers."""

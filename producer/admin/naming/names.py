@@ -1,0 +1,100 @@
+"""Names in place of numbers, for pages, commands and the API: each is read at most once a minute."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Collection, Mapping
+from threading import Lock
+from typing import Any
+
+from producer.admin.records.transaction import Store
+from shared.notices.naming import with_name
+from shared.store.configuration.metadata import MetadataKind
+from shared.store.transaction import DatabaseFailed
+
+KEPT_S = 60.0
+SOON_S = 15.0
+"""What is not known is looked for again after so long."""
+
+OF_FIELDS: Mapping[str, str] = {
+    "project_id": "tracker_project",
+    "tracker_project_id": "tracker_project",
+    "parent_id": "tracker_project",
+    "tracker_id": MetadataKind.ISSUE_TYPE,
+    "default_tracker_id": MetadataKind.ISSUE_TYPE,
+    "status_id": MetadataKind.STATUS,
+    "status_map": MetadataKind.STATUS,
+    "priority_id": MetadataKind.PRIORITY,
+    "default_priority_id": MetadataKind.PRIORITY,
+    "category_id": MetadataKind.CATEGORY,
+    "default_category_id": MetadataKind.CATEGORY,
+    "activity_id": MetadataKind.ACTIVITY,
+    "default_activity_id": MetadataKind.ACTIVITY,
+    "default_role_id": MetadataKind.ROLE,
+    "template_role_ids": MetadataKind.ROLE,
+    "assigned_to_id": "user",
+    "user_id": "user",
+    "tracker_user_id": "user",
+    "default_watcher_ids": "user",
+}
+"""What the fields of bodies, mappings and settings hold the numbers of."""
+
+
+class Names:
+    """Knows the names of what has a number in GLPI or Redmine.
+
+    Args:
+        store: where events and the metadata cache are.
+    """
+
+    def __init__(self, store: Store) -> None:
+        self._store, self._lock = store, Lock()
+        self._known: dict[str, dict[int, str]] = {}
+        self._read_at = float("-inf")
+
+    def name(self, kind: str, number: int) -> str | None:
+        """Return the name of something; None if it is not known.
+
+        Args:
+            kind: `person`, `entity` or `project` of GLPI; `user`, `tracker_project` or a `MetadataKind` of Redmine.
+            number: its number.
+        """
+        with self._lock:
+            age = time.monotonic() - self._read_at
+            found = self._known.get(kind, {}).get(number)
+            if age < (KEPT_S if found else SOON_S):
+                return found
+            try:
+                with self._store.transaction() as tx:
+                    self._known = tx.known_names.all()
+            except DatabaseFailed:  # a page that says so has to be shown
+                return found
+            self._read_at = time.monotonic()
+            return self._known.get(kind, {}).get(number)
+
+    def titles(self, ticket_ids: Collection[int]) -> dict[int, str]:
+        """Return the titles of some tickets, as far as they are known."""
+        if not ticket_ids:
+            return {}
+        with self._store.transaction() as tx:
+            return tx.known_names.titles(ticket_ids)
+
+    def numbered(self, kind: str, number: int | None) -> str | None:
+        """Return a number with its name behind it; None for none."""
+        return None if number is None else str(with_name(number, self.name(kind, number)))
+
+    def value(self, field: str, value: Any) -> Any:
+        """Return the value of a field with names in place of the numbers that it holds.
+
+        Args:
+            field: of a body, a mapping or the settings.
+            value: a number, a list of them, or a map to them; anything else comes back as it is.
+        """
+        kind = OF_FIELDS.get(field)
+        if kind is None or isinstance(value, (bool, str)) or value is None:
+            return value
+        if isinstance(value, int):
+            return with_name(value, self.name(kind, value))
+        if isinstance(value, Mapping):
+            return {key: self.value(field, one) for key, one in value.items()}
+        return [self.value(field, one) for one in value]

@@ -1,0 +1,117 @@
+"""What is still to be set up until the first event is forwarded, step by step."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from producer.admin.queries.overview import Overview
+from producer.admin.queries.suggesting import suggested_map
+from producer.admin.services import Services
+from shared.process.itself import Process
+from shared.store.configuration.metadata import Entry, MetadataKind
+from shared.store.journal.journal_queries import Unlinked
+from shared.values.ids import is_sample
+
+MONTH_S = 30 * 86400.0
+PRODUCERS_PORT = 8080
+MOST_ENTITIES = 10
+KINDS = (
+    MetadataKind.ACTIVITY,
+    MetadataKind.ROLE,
+    MetadataKind.STATUS,
+    MetadataKind.PROJECT,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class SettingUp:
+    """The steps until the first event is forwarded.
+
+    Attributes:
+        done: whether each step is done, in the order of the steps.
+        read_at: when Redmine's lists were last read.
+        entries: what settings are chosen from, by kind.
+        suggested: GLPI status to Redmine status, by name.
+        unmapped: entities that events name and no mapping has.
+        same_name: entity to the Redmine project that has its name.
+        producer_url: where events go, as far as it is known.
+        can_sign: whether this process can sign a test event.
+        first_event: the newest event's time and ticket; None: none has come in.
+    """
+
+    done: Mapping[str, bool]
+    read_at: datetime | None
+    entries: Mapping[MetadataKind, Sequence[Entry]]
+    suggested: Mapping[int, int]
+    unmapped: Sequence[Unlinked]
+    same_name: Mapping[int, int]
+    producer_url: str
+    can_sign: bool
+    first_event: tuple[datetime, int | None] | None
+
+    @property
+    def is_sample(self) -> bool:
+        """Whether the newest event is a test event, which can be removed."""
+        return self.first_event is not None and is_sample(self.first_event[1] or 0)
+
+
+def is_over(found: Overview) -> bool:
+    """Return whether the installation is set up and has had an event that is no test event."""
+    newest = found.newest
+    return bool(found.is_set_up and found.linked and newest and not is_sample(newest[1] or 0))
+
+
+def setting_up(services: Services, found: Overview) -> SettingUp | None:
+    """Return the steps; None if the installation is set up and has had an event.
+
+    Args:
+        services: the collaborators.
+        found: what the first page shows.
+    """
+    if is_over(found):
+        return None
+    config = found.config
+    with services.store.transaction() as tx:
+        good = tx.metadata.last_good_run()
+        entries = tx.metadata.of_kinds(*KINDS)
+        unmapped = tx.journal.unlinked(MONTH_S)[:MOST_ENTITIES]
+        linked = {one.helpdesk_id for one in tx.links.all()}
+        producers = tx.producers.seen()
+    unmapped = [one for one in unmapped if one.entity_id not in linked]
+    projects = {one.name.strip().casefold(): one.tracker_id for one in entries[MetadataKind.PROJECT]}
+    host = producers[0].process.host if producers else ""
+    return SettingUp(
+        done={
+            "redmine": found.is_set_up,
+            "formatting": config.text_formatting is not None,
+            "metadata": good is not None,
+            "defaults": config.default_activity_id is not None and config.default_role_id is not None,
+            "statuses": bool(config.status_map),
+            "mappings": found.linked,
+            "event": found.newest is not None,
+        },
+        read_at=good.ended_at if good else None,
+        entries=entries,
+        suggested=suggested_map(entries[MetadataKind.STATUS]),
+        unmapped=unmapped,
+        same_name={
+            one.entity_id: projects[_last_part(one.name)]
+            for one in unmapped
+            if one.name and _last_part(one.name) in projects
+        },
+        producer_url=_url(host),
+        can_sign=bool(services.settings.webhook_secrets) or services.settings.allow_unsigned,
+        first_event=found.newest,
+    )
+
+
+def _url(host: str) -> str:
+    near = not host or host == Process.here().host
+    return f"http://{'127.0.0.1' if near else host}:{PRODUCERS_PORT}/events"
+
+
+def _last_part(entity: str) -> str:
+    """Return the entity's own name; GLPI names its parents before it, as in `Root > North`."""
+    return entity.rpartition(">")[2].strip().casefold()

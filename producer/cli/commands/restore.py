@@ -1,0 +1,109 @@
+"""Continuing after a backup was restored (docs/how-to/backup.md has all the steps)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from producer.cli.failures import WrongUsage
+from producer.cli.output import count, print_json, say, warn
+from producer.cli.register import RESTORE, Json, Panel, command, zoned
+from producer.cli.services import open_services
+
+if TYPE_CHECKING:
+    from producer.admin.backfill.recovery import Recovering
+
+Since = Annotated[
+    str | None,
+    typer.Option(
+        metavar="TIME",
+        help="Time of the backup, with time zone. Default: one day before the newest row in the database.",
+        show_default=False,
+    ),
+]
+
+
+@command(
+    RESTORE, "begin", "deskbridge restore begin", "deskbridge restore begin --since 2026-11-20T03:00:00Z"
+)
+def begin(since: Since = None, as_json: Json = False) -> None:
+    """Turn on recovery mode after a restore.
+
+    Run this command before you start the first worker. In recovery mode, deskbridge looks in Redmine before creating
+    anything. It finds issues and time entries created after the backup, even if GLPI sends its events again. Recovery
+    mode lasts until `deskbridge restore end`.
+    """
+    from producer.admin.backfill import recovery
+
+    moment = zoned(since)
+    with open_services() as services:
+        found = recovery.begin(services.store, services.settings.retention_days, moment)
+    if as_json:
+        print_json(_as_json(found, is_on=True))
+        return
+    say(
+        f"Recovery mode is on since {found.began_at:%Y-%m-%d %H:%M} UTC. deskbridge now looks in Redmine for objects "
+        f"created since {found.since:%Y-%m-%d %H:%M} UTC.",
+        "1. Start the producer, and let GLPI send its events again.",
+        "2. Start the workers, and look at `deskbridge hold list`.",
+        "3. When everything is sent, run `deskbridge restore end`.",
+    )
+
+
+@command(RESTORE, "end", "deskbridge restore end")
+def end(as_json: Json = False) -> None:
+    """Turn off recovery mode.
+
+    Run this command when GLPI has sent its events again and none is pending. deskbridge then creates issues and time
+    entries without looking in Redmine first.
+    """
+    from producer.admin.backfill import recovery
+
+    with open_services() as services:
+        found = recovery.end(services.store)
+    if as_json:
+        print_json(_as_json(found, is_on=False))
+        return
+    if found is None:
+        say("Recovery mode was already off.")
+        return
+    if found.pending:
+        waiting = "event is" if found.pending == 1 else "events are"
+        warn(
+            f"{found.pending} {waiting} still pending: deskbridge creates their issues and time entries without "
+            "looking in Redmine first"
+        )
+    if found.held:
+        warn(f"{count(found.held, 'creation')} on hold: resolve each (see `deskbridge hold list`)")
+    say("Recovery mode is off.")
+
+
+@command(Panel.FIX, "recover", hidden=True)
+def recover(
+    since: Since = None,
+    ends: Annotated[bool, typer.Option("--end", help="Turn off recovery mode.")] = False,
+    as_json: Json = False,
+) -> None:
+    """Turn recovery mode on, or off with --end.
+
+    This is the name in the previous release of `deskbridge restore begin` and `deskbridge restore end`.
+    """
+    if ends and since:
+        raise WrongUsage("--end cannot be used with --since")
+    if ends:
+        end(as_json)
+    else:
+        begin(since, as_json)
+
+
+def _as_json(found: Recovering | None, *, is_on: bool) -> dict[str, object]:
+    if found is None:
+        return {"recovering": False}
+    return {
+        "recovering": is_on,
+        "since": found.since,
+        "began_at": found.began_at,
+        "pending": found.pending,
+        "held": found.held,
+    }

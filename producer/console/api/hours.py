@@ -1,0 +1,24 @@
+"""/api/hours: a month's hours in GLPI and in Redmine."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from fastapi import Query
+
+from producer.admin.queries.hours import HoursReport, hours_of
+from producer.console.api.routes import api_router
+from producer.console.auth.answers import WithServices
+
+router = api_router("/api/hours", "hours")
+
+
+@router.get("")
+def hours(
+    services: WithServices,
+    month: Annotated[
+        str, Query(pattern=r"^(19[7-9]\d|2\d{3})-(0[1-9]|1[0-2])$", description="The month, as 2026-11.")
+    ],
+) -> HoursReport:
+    """Compare a month's hours: finished ticket tasks in GLPI, and time entries in Redmine, by person."""
+    return hours_of(services, month)

@@ -1,0 +1,77 @@
+"""Names beside the numbers of sentences, if whoever makes them knows names: `helpdesk user 99 (Claire Lefèvre)`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import Any, Protocol
+
+KINDS: Mapping[str, tuple[str, str]] = {
+    "helpdesk_user_id": ("person", ""),
+    "other_id": ("person", ""),
+    "people": ("person", ""),
+    "entity_id": ("entity", ""),
+    "tracker_user_id": ("user", ""),
+    "user_id": ("user", "user"),
+    "tracker_project_id": ("tracker_project", ""),
+    "project_id": ("tracker_project", "project_name"),
+    "tracker_status_id": ("status", ""),
+    "status_id": ("status", ""),
+    "activity_id": ("activity", ""),
+    "priority_id": ("priority", ""),
+    "issue_type_id": ("issue_type", ""),
+    "role_id": ("role", ""),
+    "category_id": ("category", "category"),
+}
+"""What a parameter is the number of, and which other parameter has its name already."""
+
+PLACES = ("entity", "project")
+"""Kinds of which `id` is a number of GLPI."""
+
+
+class Naming(Protocol):
+    """Knows names."""
+
+    def name(self, kind: str, number: int) -> str | None:
+        """Return the name of something; None if it is not known."""
+
+
+_known: ContextVar[Naming | None] = ContextVar("known", default=None)
+
+
+@contextmanager
+def naming(known: Naming) -> Iterator[None]:
+    """Have sentences name what they number within the block."""
+    before = _known.set(known)
+    try:
+        yield
+    finally:
+        _known.reset(before)
+
+
+def named(params: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return the parameters of a sentence, each number with its name if one is known."""
+    known = _known.get()
+    if known is None:
+        return params
+    found = {name: _named(known, name, value, params) for name, value in params.items() if name in KINDS}
+    if params.get("kind") in PLACES and isinstance(params.get("id"), int):
+        found["id"] = with_name(params["id"], known.name(str(params["kind"]), params["id"]))
+    return {**params, **found}
+
+
+def with_name(number: int, name: str | None) -> str | int:
+    """Return a number with its name behind it; the number alone if it has none."""
+    return f"{number} ({name})" if name else number
+
+
+def _named(known: Naming, name: str, value: Any, params: Mapping[str, Any]) -> Any:
+    kind, called = KINDS[name]
+    if called and params.get(called):
+        return value
+    if isinstance(value, int) and not isinstance(value, bool):
+        return with_name(value, known.name(kind, value))
+    if isinstance(value, (list, tuple)) and all(isinstance(one, int) for one in value):
+        return [with_name(one, known.name(kind, one)) for one in value]
+    return value

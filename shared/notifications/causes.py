@@ -1,0 +1,124 @@
+"""Looks up what people should know of at the moment."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from redis import Redis
+from redis.exceptions import RedisError
+
+from shared.notices.notice import Notice, codes_in
+from shared.notices.notifications import Told
+from shared.notices.render import pattern
+from shared.notifications.due import Cause
+from shared.redis.circuit_breaker import CircuitBreaker, Paused
+from shared.redis.heartbeat import WORKER, Heartbeats
+from shared.store.journal.causes import FailureCause
+
+AWAY_MINUTES = 5
+ALIVE_S = 90.0
+RESTART = timedelta(minutes=1)
+"""For so long no worker may run before it is reported."""
+GAP = "…"
+FEWEST_WORDS = 3
+FAILED, HELD, REDMINE, WORKER_GONE, REDIS, QUIET = "failed", "held", "redmine", "worker", "redis", "quiet"
+IN_REDIS = (REDMINE, WORKER_GONE)
+"""Causes of which nothing is known while Redis does not answer."""
+DOCTOR, ON_HOLD, EVENTS = "/console/doctor", "/console/held", "/console/events"
+
+
+@dataclass(frozen=True, slots=True)
+class InRedis:
+    """What Redis says.
+
+    Attributes:
+        worker: seconds since a worker's last heartbeat; None: there is none.
+        paused: why nothing is sent at the moment.
+    """
+
+    worker: float | None
+    paused: Paused | None
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """How everything stands.
+
+    Attributes:
+        failures: the causes of failures.
+        held: how many issues and time entries are on hold.
+        waiting: how many events wait.
+        newest: when an event last came in; None: none ever did.
+        quiet: after how long without an event that is reported.
+        in_redis: None: Redis does not answer.
+    """
+
+    now: datetime
+    failures: Collection[FailureCause]
+    held: int
+    waiting: int
+    newest: datetime | None
+    quiet: timedelta
+    in_redis: InRedis | None
+
+
+def ask_redis(redis: Redis) -> InRedis | None:
+    """Return what Redis says; None if it does not answer.
+
+    Args:
+        redis: connection with its own time-outs.
+    """
+    try:
+        return InRedis(Heartbeats(redis).seconds_since(WORKER), CircuitBreaker(redis).current())
+    except RedisError:
+        return None
+
+
+def causes(standing: Standing) -> Iterator[Cause]:
+    """Yield what people should know of, the most urgent first.
+
+    Args:
+        standing: how everything stands.
+    """
+    yield from _of_redis(standing)
+    for one in standing.failures:
+        reason = in_general(one.notice)
+        what = Told.EVENTS_FAILED(count=one.count, reason=reason)
+        page = f"{EVENTS}?state=failed&cause={one.cause}"
+        yield Cause(f"{FAILED}:{one.cause}", what, page, one.count)
+    if standing.held:
+        yield Cause(HELD, Told.ON_HOLD(count=standing.held), ON_HOLD, standing.held)
+    if standing.newest and standing.now - standing.newest > standing.quiet:
+        hours = standing.quiet.total_seconds() / 3600
+        yield Cause(QUIET, Told.NO_EVENTS(hours=hours), DOCTOR)
+
+
+def _of_redis(standing: Standing) -> Iterator[Cause]:
+    found = standing.in_redis
+    if found is None:
+        yield Cause(REDIS, Told.REDIS_AWAY(), DOCTOR, after=timedelta(minutes=AWAY_MINUTES))
+        return
+    if found.worker is None or found.worker > ALIVE_S:
+        yield Cause(WORKER_GONE, Told.NO_WORKER(), DOCTOR, after=RESTART)
+    if found.paused and standing.waiting:
+        what = Told.REDMINE_AWAY(minutes=AWAY_MINUTES, reason=in_general(found.paused.reason))
+        yield Cause(REDMINE, what, DOCTOR, after=timedelta(minutes=AWAY_MINUTES))
+
+
+def in_general(notice: Notice) -> str:
+    """Return what a notice means without what it is about: no name, number or text leaves the installation.
+
+    Args:
+        notice: a reason; if it holds another one, that one says more.
+    """
+    code, *within = codes_in(notice)
+    texts = [text for one in within if _has_words(text := pattern(one)[0])]
+    text = texts[0] if texts else pattern(code)[0] or code
+    head = text.partition(GAP)[0].rstrip(" :,;(–“#")
+    return head if _has_words(head) else text
+
+
+def _has_words(text: str) -> bool:
+    return sum(any(map(str.isalpha, word)) for word in text.split()) >= FEWEST_WORDS

@@ -1,0 +1,159 @@
+"""Hands messages to Apprise, which knows how a hundred services take one; it is the optional extra `notify`."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
+
+from shared.errors import SettingsError
+from shared.notices.invalid import Faults, faulty
+from shared.notices.notice import Notice
+from shared.notices.notifications import NotifyRefusal, NotTaken
+from shared.notices.refusals import Refusal
+from shared.values.addresses import why_forbidden
+
+if TYPE_CHECKING:
+    from apprise import Apprise
+    from apprise.result import NotifyResult
+
+PACKAGE, EXTRA, FIELD = "apprise", "[notify]", "urls"
+PATIENCE_S = 20.0
+STATUS = re.compile(r"\berror=(\d{3})\b")
+LOCAL = ("dbus", "qt", "kde", "glib", "gnome", "macosx", "windows", "syslog", "blink1")
+"""Schemes that reach nobody but this machine."""
+MOST = 20
+
+
+@dataclass(frozen=True, slots=True)
+class Delivered:
+    """What became of a message at one address.
+
+    Attributes:
+        service: the name of the service.
+        failure: why it did not take the message; None: it did.
+    """
+
+    service: str
+    failure: Notice | None
+
+
+def is_installed() -> bool:
+    """Return whether the extra is installed for this process."""
+    return find_spec(PACKAGE) is not None
+
+
+def split(text: str) -> list[str]:
+    """Return the addresses that a person typed, one on each line.
+
+    Args:
+        text: as it was typed.
+    """
+    return [line.strip() for line in text.splitlines() if line.strip()]
+
+
+def schemes(urls: Sequence[str]) -> list[str]:
+    """Return the scheme of each address, which is all that is shown of it.
+
+    Args:
+        urls: the addresses.
+    """
+    return [url.partition("://")[0].lower() for url in urls]
+
+
+def check(urls: Sequence[str], *, allow_link_local: bool) -> None:
+    """Refuse addresses that Apprise does not know, or that lead to a cloud's secrets.
+
+    Args:
+        urls: the addresses.
+        allow_link_local: whether they may lead to a link-local or cloud-metadata address.
+
+    Raises:
+        SettingsError: which of them, by its place and never by its text; or Apprise is not installed.
+    """
+    if not is_installed():
+        raise SettingsError(NotifyRefusal.NOT_INSTALLED(package=PACKAGE, extra=EXTRA))
+    if not urls:
+        raise SettingsError(faulty(Refusal.CONFIG_NOT_VALID, [(FIELD, NotifyRefusal.URL_NEEDED())]))
+    faults: Faults = [(FIELD, NotifyRefusal.TOO_MANY(most=MOST))] if len(urls) > MOST else []
+    for place, url in enumerate(urls[:MOST], 1):
+        if schemes([url])[0] in LOCAL or not _service().add(url):
+            faults.append((FIELD, NotifyRefusal.URL_UNKNOWN(line=place)))
+        elif not allow_link_local and _is_forbidden(url):
+            faults.append((FIELD, NotifyRefusal.URL_FORBIDDEN(line=place)))
+    if faults:
+        raise SettingsError(faulty(Refusal.CONFIG_NOT_VALID, faults))
+
+
+def _is_forbidden(url: str) -> bool:
+    try:
+        host = urlsplit(url).hostname
+    except ValueError:
+        return True
+    return bool(host and why_forbidden(host))
+
+
+def deliver(urls: Sequence[str], title: str, body: str) -> list[Delivered]:
+    """Send a message to each address; return what became of it there.
+
+    Args:
+        urls: the addresses.
+        title: one line.
+        body: plain text.
+    """
+    found = []
+    for url in urls:
+        service = _service()
+        if not service.add(url):  # one that an earlier version of Apprise knew
+            name = schemes([url])[0]
+            found.append(Delivered(name, NotTaken.NOT_REACHED(service=name)))
+            continue
+        results = service.notify(body=body, title=title, body_format="text", timeout=PATIENCE_S)
+        found += [Delivered(one.name, _failure(one)) for one in results]
+    return found
+
+
+def _failure(result: NotifyResult) -> Notice | None:
+    """Return why a service did not take a message. What Apprise logs may quote the address, so a status is all."""
+    from apprise.result import AppriseResultStatus
+
+    if result.status is AppriseResultStatus.SUCCESS:
+        return None
+    if result.status is AppriseResultStatus.TIMEOUT:
+        return NotTaken.TOO_LATE(service=result.name, seconds=PATIENCE_S)
+    statuses = [found[1] for one in result.logs() if (found := STATUS.search(str(one.message)))]
+    if statuses:
+        return NotTaken.STATUS(service=result.name, status=int(statuses[-1]))
+    return NotTaken.NOT_REACHED(service=result.name)
+
+
+def _service() -> Apprise:
+    from apprise import Apprise
+
+    return Apprise(asset=_asset())
+
+
+@cache
+def _asset() -> Any:
+    """Return how messages are signed; nothing is kept on disk, and no redirect is followed."""
+    import logging
+
+    from apprise import AppriseAsset
+    from apprise.common import PersistentStoreMode
+
+    # its lines may quote an address, so none of them reaches our log
+    lines = logging.getLogger("apprise")
+    lines.propagate = False
+    lines.addHandler(logging.NullHandler())
+    return AppriseAsset(
+        app_id="deskbridge",
+        app_desc="deskbridge",
+        app_url="",
+        storage_mode=PersistentStoreMode.MEMORY,
+        http_redirects=False,
+        async_mode=False,
+    )

@@ -1,0 +1,65 @@
+"""Failures by cause: what those of one cause have in common is everything but the numbers of what they are about."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from dataclasses import dataclass, replace
+from typing import Any
+
+from sqlalchemy import and_, select
+from sqlalchemy.orm import Session
+
+from shared.notices.notice import Notice
+from shared.store.journal.journal_queries import UNREADABLE
+from shared.store.tables.explained import kept
+from shared.store.tables.journal import EventState, JournalEvent
+
+NUMBER = re.compile(r"\d+")
+NEWEST = 1000
+
+
+@dataclass(frozen=True, slots=True)
+class FailureCause:
+    """A cause of failures.
+
+    Attributes:
+        cause: what addresses of the console call it.
+        notice: the cause, as the newest of its failures has it.
+    """
+
+    cause: str
+    notice: Notice
+    count: int
+
+
+def cause_of(reason: str | None, params: Any) -> str:
+    """Return what a cause is called, by the stored reason of one of its failures."""
+    if isinstance(params, dict):
+        path = params.get("path")
+        params = {**params, "path": NUMBER.sub("N", path)} if isinstance(path, str) else params
+    same = json.dumps([reason, params], sort_keys=True)
+    return hashlib.sha256(same.encode()).hexdigest()[:16]
+
+
+def failure_causes(session: Session) -> list[FailureCause]:
+    """Return the causes of the newest failures, the one with the most failures first.
+
+    Deliveries that could not be read are left out.
+
+    Args:
+        session: the transaction.
+    """
+    columns = (JournalEvent.reason_text, JournalEvent.code, JournalEvent.params)
+    failed = and_(JournalEvent.state == EventState.FAILED, JournalEvent.key != UNREADABLE)
+    newest = select(*columns).where(failed).order_by(JournalEvent.id.desc()).limit(NEWEST)
+    found: dict[str, FailureCause] = {}
+    for text, code, params in session.execute(newest):
+        notice = kept(text, code, params)
+        if notice is None:
+            continue
+        cause = cause_of(text, params)
+        known = found.get(cause)
+        found[cause] = replace(known, count=known.count + 1) if known else FailureCause(cause, notice, 1)
+    return sorted(found.values(), key=lambda one: -one.count)

@@ -1,0 +1,118 @@
+"""Names stand in place of numbers, on pages, in commands and in the API, if events or the metadata know them."""
+
+from __future__ import annotations
+
+import pytest
+from sqlalchemy.exc import OperationalError
+
+from deploy.sandbox.tracker.control import StandIn
+from producer.admin.naming import names as module
+from producer.admin.naming.names import Names
+from producer.admin.records.known_names import KnownNames
+from producer.admin.records.rights import Right
+from shared.metadata.synchronisation import synchronise
+from shared.notices.changes import Did
+from shared.notices.naming import naming
+from shared.notices.reasons import Matching
+from shared.notices.render import sentence
+from tests.integration.console.conftest import ComeIn, Console
+from tests.integration.console.pages import Visitor
+from tests.support.bridge import Bridge
+from tests.support.events import task, task_event, ticket
+
+CLAIRE = {"id": 21, "email": "claire@example.test", "name": "Claire Lefèvre"}
+
+
+@pytest.fixture(autouse=True)
+def known_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Look for an unknown name at each time."""
+    monkeypatch.setattr(module, "SOON_S", 0.0)
+
+
+@pytest.fixture
+def visitor(bridge: Bridge, stand_in: StandIn, console: Console, come_in: ComeIn) -> Visitor:
+    """An administrator, after an event that names a person and places, and a reading of the metadata."""
+    of_ticket = ticket(technician=CLAIRE, entity_name="Root > Lyon", project_id=9, project_name="New office")
+    bridge.forward(task_event(of_ticket=of_ticket, of_task=task(user=CLAIRE)))
+    services = console.app.state.services
+    assert synchronise(services.store, services.locks, services.connector.connect)
+    return come_in(Right.ADMINISTRATOR)
+
+
+def test_pages_name_people_entities_and_projects(visitor: Visitor, bridge: Bridge) -> None:
+    assert "entity Root > Lyon (3)" in visitor.open("/console/links")
+    assert "Link of entity 3 (Root > Lyon)" in visitor.open("/console/links/entity/3")
+    assert "21 Claire Lefèvre claire@example.test" in visitor.open("/console/people")
+    assert "Helpdesk user 21 (Claire Lefèvre)" in visitor.open("/console/people/21")
+    assert "since entity 3 (Root > Lyon) is linked to it" in visitor.open("/console/tickets/4711")
+    assert "Assigned (2)" in visitor.open("/console/tickets/4711")
+    authors = visitor.open("/console/authors")
+    assert "claire@example.test Claire Lefèvre" in authors
+    assert "#4711 Printer 4711 on fire" in authors
+    assert "Redmine Admin (1)" in authors
+
+
+def test_sentences_name_what_they_number(visitor: Visitor) -> None:
+    assert "Helpdesk user 21 (Claire Lefèvre) has no override" in " ".join(
+        visitor.open("/console/people").split()
+    )
+
+
+def test_the_audit_log_names_both_sides(visitor: Visitor) -> None:
+    visitor.open("/console/people")
+    visitor.do("/console/people/21", {"act": "map", "tracker_user_id": "5"})
+    visitor.open("/console/links/entity/77")
+    visitor.do("/console/links/entity/77", {"how": "existing", "tracker_project_id": "1"})
+    page = visitor.open("/console/changes")
+    assert "helpdesk user 21 (Claire Lefèvre) is tracker user 5 (Alice Archer)" in page
+    assert "to tracker project 1 (" in page
+    visitor.do("/console/people/21", {"act": "map", "tracker_user_id": "6"})
+    assert "5 (Alice Archer)" in visitor.open("/console/changes/5")
+
+
+def test_the_api_has_names_beside_the_numbers(visitor: Visitor, console: Console) -> None:
+    (link,) = console.get("/api/links")
+    assert (link["id"], link["name"]) == (3, "Root > Lyon")
+    assert link["project"]
+    claire = next(one for one in console.get("/api/user-map") if one["helpdesk_user_id"] == 21)
+    assert claire["name"] == "Claire Lefèvre"
+    wrong = console.get("/api/misattributed")[0]
+    assert (wrong["person"], wrong["author"]) == ("Claire Lefèvre", "Redmine Admin")
+    (event,) = console.get("/api/events")
+    assert (event["title"], event["who"], event["issue_id"]) == ("Printer 4711 on fire", "Claire Lefèvre", 6)
+
+
+def test_what_has_no_name_keeps_its_number(bridge: Bridge) -> None:
+    names = Names(bridge.store)
+    assert names.numbered("entity", 77) == "77"
+    assert names.value("default_activity_id", 12345) == 12345
+    with naming(names):
+        said = sentence(Did.PERSON_MAPPED(helpdesk_user_id=98, tracker_user_id=5))
+    assert said == "said that helpdesk user 98 is tracker user 5 (Alice Archer)"
+
+
+def test_without_a_block_a_sentence_is_as_it_was(bridge: Bridge) -> None:
+    assert "(Alice Archer)" not in sentence(Did.PERSON_MAPPED(helpdesk_user_id=98, tracker_user_id=5))
+    assert "21" in sentence(Matching.EMAIL_UNKNOWN(helpdesk_user_id=21))
+
+
+def test_names_are_read_once_for_many_numbers(bridge: Bridge, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "SOON_S", 15.0)
+    read: list[int] = []
+
+    def known(_self: KnownNames) -> dict[str, dict[int, str]]:
+        read.append(1)
+        return {"entity": {3: "Lyon"}}
+
+    monkeypatch.setattr(KnownNames, "all", known)
+    names = Names(bridge.store)
+    assert [names.name("entity", number) for number in (3, 77, 3, 88)] == ["Lyon", None, "Lyon", None]
+    assert read == [1]
+
+
+def test_a_database_that_fails_leaves_numbers(bridge: Bridge, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fails(_self: KnownNames) -> None:
+        raise OperationalError("SELECT", {}, Exception("away"))
+
+    monkeypatch.setattr(KnownNames, "all", fails)
+    assert Names(bridge.store).numbered("entity", 3) == "3"

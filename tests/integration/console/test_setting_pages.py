@@ -1,0 +1,62 @@
+"""The settings on several pages: each saves what it has, and leaves what the others have as it is."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from producer.admin.records.rights import Right
+from producer.console.pages.settings import BOXES, PLAIN
+from producer.console.rendering.setting_pages import PARTS, page_of, setting
+from tests.integration.console.conftest import ComeIn
+from tests.integration.console.pages import Visitor
+from tests.support.bridge import STATUS_MAP, Bridge
+
+WITHOUT_FIELD = ("default_watcher_ids", "template_role_ids", "status_map")
+"""Their fields have other names."""
+
+
+@pytest.fixture
+def administrator(come_in: ComeIn) -> Visitor:
+    return come_in(Right.ADMINISTRATOR)
+
+
+def test_every_setting_of_a_form_is_on_one_page() -> None:
+    placed = [name for names in PARTS.values() for name in names]
+    assert sorted(placed) == sorted({*PLAIN, *BOXES, *WITHOUT_FIELD})
+
+
+@pytest.mark.parametrize("part", PARTS)
+def test_a_page_has_the_fields_of_its_settings_and_their_addresses_lead_there(
+    administrator: Visitor, part: str
+) -> None:
+    for name in PARTS[part]:
+        path, _, fragment = setting(name).partition("#")
+        assert path == page_of(part)
+        administrator.open(path)
+        assert re.search(rf'(id|name)="{fragment}"', administrator.page), name
+
+
+def test_a_page_that_is_saved_leaves_the_settings_of_the_others_alone(
+    administrator: Visitor, bridge: Bridge
+) -> None:
+    bridge.configure(default_watcher_ids=[5], correct_authors=True, verify_tls=True)
+    administrator.open("/console/settings/defaults")
+    (seen,) = re.findall(r'name="seen" value="(\w+)"', administrator.page)
+    (part,) = re.findall(r'name="part" value="([\w-]+)"', administrator.page)
+    sent = {"seen": seen, "part": part, "default_watcher_ids": "5", "default_priority_id": "2"}
+    assert administrator.do("/console/settings", sent) == "/console/settings/defaults?did=saved"
+    with bridge.store.transaction() as tx:
+        config, _ = tx.configs.get()
+    assert (config.default_priority_id, config.default_watcher_ids) == (2, (5,))
+    assert (config.verify_tls, config.correct_authors, config.status_map) == (True, True, STATUS_MAP)
+
+
+def test_a_wrong_form_is_shown_again_on_its_page(administrator: Visitor) -> None:
+    administrator.open("/console/settings/behaviour")
+    (seen,) = re.findall(r'name="seen" value="(\w+)"', administrator.page)
+    answer = administrator.send("/console/settings", {"seen": seen, "part": "behaviour", "done_state": "x"})
+    assert answer.status_code == 422
+    assert 'name="done_state"' in answer.text
+    assert 'aria-invalid="true"' in answer.text

@@ -1,0 +1,57 @@
+"""A service that takes notifications over HTTP on loopback, as a webhook does."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, HTTPServer
+from typing import Any
+
+import pytest
+
+
+class Receiver:
+    """Takes what is posted to it.
+
+    Attributes:
+        taken: each message, as Apprise's `json://` sends it.
+        status: what it answers.
+        url: its address, as Apprise has it; it holds a secret.
+    """
+
+    SECRET = "hook-5ecret"
+
+    def __init__(self) -> None:
+        self.taken: list[dict[str, Any]] = []
+        self.status = 200
+        receiver = self
+
+        class Handler(BaseHTTPRequestHandler):
+            def do_POST(self) -> None:
+                """Keep it."""
+                receiver.taken.append(json.loads(self.rfile.read(int(self.headers["Content-Length"]))))
+                self.send_response(receiver.status)
+                self.end_headers()
+
+            def log_message(self, format: str, *args: object) -> None:
+                """Say nothing."""
+
+        self._server = HTTPServer(("127.0.0.1", 0), Handler)
+        self.url = f"json://127.0.0.1:{self._server.server_port}/{self.SECRET}"
+        threading.Thread(
+            target=self._server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True
+        ).start()
+
+    def close(self) -> None:
+        """Take nothing any more."""
+        self._server.shutdown()
+        self._server.server_close()
+
+
+@pytest.fixture
+def receiver() -> Iterator[Receiver]:
+    """A service that takes notifications."""
+    made = Receiver()
+    yield made
+    made.close()

@@ -1,0 +1,27 @@
+"""Notifications to people where no console runs to send them."""
+
+from __future__ import annotations
+
+from shared.connection.vault import Vault
+from shared.notifications.notifier import Notifier
+from shared.redis.heartbeat import CONSOLE
+from worker.app import Worker
+
+CONSOLE_ALIVE_S = 90.0
+
+
+def notify_people(worker: Worker) -> bool:
+    """Send what is due unless a console runs, which does it; return whether this worker checked.
+
+    Args:
+        worker: its collaborators.
+
+    Raises:
+        SQLAlchemyError, RedisError: the next run tries again.
+    """
+    seen = worker.heartbeats.seconds_since(CONSOLE)
+    if seen is not None and seen < CONSOLE_ALIVE_S:
+        return False
+    vault = Vault(worker.settings.secret_keys)
+    Notifier(worker.store, worker.redis, vault, worker.settings).run()
+    return True
