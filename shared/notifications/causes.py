@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -22,6 +23,7 @@ ALIVE_S = 90.0
 RESTART = timedelta(minutes=1)
 """For so long no worker may run before it is reported."""
 GAP = "…"
+GAPS = re.compile(r"…+( \(…\))?")
 FEWEST_WORDS = 3
 FAILED, HELD, REDMINE, WORKER_GONE, REDIS, QUIET = "failed", "held", "redmine", "worker", "redis", "quiet"
 IN_REDIS = (REDMINE, WORKER_GONE)
@@ -117,7 +119,7 @@ def in_general(notice: Notice) -> str:
     texts = [text for one in within if _has_words(text := pattern(one)[0])]
     text = texts[0] if texts else pattern(code)[0] or code
     head = text.partition(GAP)[0].rstrip(" :,;(–“#")
-    return head if _has_words(head) else text
+    return head if _has_words(head) else GAPS.sub(GAP, text.partition(";")[0])
 
 
 def _has_words(text: str) -> bool:

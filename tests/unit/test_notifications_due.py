@@ -154,7 +154,7 @@ def test_a_message_says_what_fails_in_general_and_holds_nothing_of_a_ticket() ->
     assert in_general(REFUSED) == "Redmine rejected the call"
     hint = Detail.EXPLAINED_BY(problem=Hint.ACTIVITY_NOT_USABLE_NOW(project_name="Secret"), record="KB")
     hinted = Fault.TRACKER_REJECTED(method="POST", path="/time_entries.json", hints=[hint])
-    assert "cannot be used in tracker project" in in_general(hinted)
+    assert in_general(hinted) == "activity … is not enabled in Redmine project …"
     assert "Secret" not in in_general(hinted)
     found = list(causes(standing(failures=[FailureCause("c0ffee", REFUSED, 3)])))
     assert "Alice" not in message.title(found) + message.body(found, URL)

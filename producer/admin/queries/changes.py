@@ -53,6 +53,7 @@ SUBJECTS: Mapping[str, tuple[str, tuple[Did, ...]]] = {
             Did.DRY_RUN_MADE,
         ),
     ),
+    "notifications": (N_("notifications"), (Did.NOTIFICATIONS_SET, Did.NOTIFICATIONS_REMOVED)),
     "recovery": (N_("recovery"), (Did.RECOVERY_BEGUN, Did.RECOVERY_ENDED)),
     "accounts": (
         N_("accounts and tokens"),
