@@ -123,9 +123,9 @@ def test_the_browsers_preference_counts_until_somebody_chooses(visitor: Visitor)
 def test_sentences_hints_and_findings_are_french_too(visitor: Visitor) -> None:
     visitor.do("/console/language", {"language": "fr"})
     page = visitor.open("/console/tickets/4712")
-    assert "1 saisie de temps manque dans l’outil de suivi" in page
-    assert "l’outil de suivi a refusé l’appel" in page
-    assert "Événement 2 reçu : tâche de ticket 47120 (mise à jour), terminée, 1,5 h" in page.replace(
+    assert "1 saisie de temps manque dans Redmine" in page
+    assert "Redmine a refusé l’appel" in page
+    assert "L’événement 2 est arrivé : tâche 47120 mise à jour, Terminée, 1,5 h" in page.replace(
         "\xa0", " "
     )
     assert "statuts" in visitor.open("/console/doctor")

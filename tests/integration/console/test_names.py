@@ -41,10 +41,10 @@ def visitor(bridge: Bridge, stand_in: StandIn, console: Console, come_in: ComeIn
 
 def test_pages_name_people_entities_and_projects(visitor: Visitor, bridge: Bridge) -> None:
     assert "entity Root > Lyon (3)" in visitor.open("/console/links")
-    assert "Link of entity 3 (Root > Lyon)" in visitor.open("/console/links/entity/3")
+    assert "Mapping of entity 3 (Root > Lyon)" in visitor.open("/console/links/entity/3")
     assert "21 Claire Lefèvre claire@example.test" in visitor.open("/console/people")
-    assert "Helpdesk user 21 (Claire Lefèvre)" in visitor.open("/console/people/21")
-    assert "since entity 3 (Root > Lyon) is linked to it" in visitor.open("/console/tickets/4711")
+    assert "GLPI user 21 (Claire Lefèvre)" in visitor.open("/console/people/21")
+    assert "because entity 3 (Root > Lyon) is mapped to it" in visitor.open("/console/tickets/4711")
     assert "Assigned (2)" in visitor.open("/console/tickets/4711")
     authors = visitor.open("/console/authors")
     assert "claire@example.test Claire Lefèvre" in authors
@@ -53,7 +53,7 @@ def test_pages_name_people_entities_and_projects(visitor: Visitor, bridge: Bridg
 
 
 def test_sentences_name_what_they_number(visitor: Visitor) -> None:
-    assert "Helpdesk user 21 (Claire Lefèvre) has no override" in " ".join(
+    assert "GLPI user 21 (Claire Lefèvre) has no mapping" in " ".join(
         visitor.open("/console/people").split()
     )
 
@@ -64,8 +64,8 @@ def test_the_audit_log_names_both_sides(visitor: Visitor) -> None:
     visitor.open("/console/links/entity/77")
     visitor.do("/console/links/entity/77", {"how": "existing", "tracker_project_id": "1"})
     page = visitor.open("/console/changes")
-    assert "helpdesk user 21 (Claire Lefèvre) is tracker user 5 (Alice Archer)" in page
-    assert "to tracker project 1 (" in page
+    assert "mapped GLPI user 21 (Claire Lefèvre) to Redmine user 5 (Alice Archer)" in page
+    assert "to Redmine project 1 (" in page
     visitor.do("/console/people/21", {"act": "map", "tracker_user_id": "6"})
     assert "5 (Alice Archer)" in visitor.open("/console/changes/5")
 
@@ -88,7 +88,7 @@ def test_what_has_no_name_keeps_its_number(bridge: Bridge) -> None:
     assert names.value("default_activity_id", 12345) == 12345
     with naming(names):
         said = sentence(Did.PERSON_MAPPED(helpdesk_user_id=98, tracker_user_id=5))
-    assert said == "said that helpdesk user 98 is tracker user 5 (Alice Archer)"
+    assert said == "mapped GLPI user 98 to Redmine user 5 (Alice Archer)"
 
 
 def test_without_a_block_a_sentence_is_as_it_was(bridge: Bridge) -> None:

@@ -302,7 +302,7 @@ def test_hours_in_another_name_are_listed_and_given_to_the_right_person(
     for part in (
         "time entry #1",
         "GLPI user 99",
-        "admin",
+        "no active Redmine user has this e-mail address",
         "Map the user",
         "Allow it in the settings",
     ):

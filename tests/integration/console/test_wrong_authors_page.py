@@ -58,7 +58,7 @@ def test_the_page_counts_each_persons_issues_and_hours(visitor: Visitor, strange
     only = visitor.open("/console/authors?whose=person%3A98")
     assert "other@example.test" in only
     assert "stranger@example.test" not in only
-    assert only.count("helpdesk user 98") == 1
+    assert only.count("GLPI user 98 (other@example.test) has no mapping") == 1
 
 
 def test_a_person_who_is_mapped_there_gets_all_their_time_entries_and_no_one_elses(
@@ -86,9 +86,9 @@ def test_what_went_wrong_is_shown_once_for_each_reason_and_the_rest_is_done(
     where = give(visitor)
     assert where == "/console/authors?did=not-corrected"
     page = visitor.open(where)
-    assert "Ticket task 602: the tracker refused alice" in page
+    assert "Ticket task 602: Redmine rejected alice" in page
     assert authors(stand_in) == {1: 5, 2: 1, 3: 5, 4: 1}
-    assert "Ticket task 602: the tracker" not in visitor.open("/console/authors"), "loaded again it is gone"
+    assert "Ticket task 602:" not in visitor.open("/console/authors"), "loaded again it is gone"
     assert "Give the time entry to Alice Archer" in visitor.page
 
 
