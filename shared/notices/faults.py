@@ -139,7 +139,7 @@ class Detail(Code):
     )
     CERTIFICATE_EXPIRED = Message(
         "certificate_expired",
-        "the certificate of {host} has expired[ on {date}]",
+        "the certificate of {host} expired[ on {date}]",
         why="renew the certificate on that server",
         article="KB-TRACKER-001",
     )
