@@ -75,7 +75,7 @@ def test_a_certificate_that_expired_is_named_with_its_date(
     front.context = authority.context(days=-3)
     found = tracker(stage, ca_file=str(authority.file))
     assert cause(found) == Detail.CERTIFICATE_EXPIRED
-    assert f"the certificate of {HOST} has expired on 20" in found.what
+    assert f"the certificate of {HOST} expired on 20" in found.what
     assert found.todo == "renew the certificate on that server"
     front.context = authority.context()
     assert tracker(stage, ca_file=str(authority.file)).found.code == TrackerFinding.TRACKER_ANSWERS
@@ -176,4 +176,4 @@ def test_an_openid_provider_whose_certificate_expired_is_named(authority: Author
             "GET",
             f"https://{HOST}:{relay.port}/.well-known/openid-configuration",
         )
-    assert f"the certificate of {HOST} has expired on 20" in str(refused.value)
+    assert f"the certificate of {HOST} expired on 20" in str(refused.value)

@@ -235,12 +235,14 @@ FAILURES = [
     ),
     Failure(
         "a linked project lacks time tracking",
-        patch("projects", 1, modules=["issue_tracking"]), TrackerFinding.MODULES_MISSING, "enable the", ("closed",),
+        patch("projects", 1, modules=["issue_tracking"]), TrackerFinding.MODULES_MISSING,
+        "enable the modules in the project's settings", ("closed",),
         patch("projects", 1, modules=["issue_tracking", "time_tracking"]),
     ),
     Failure(
         "a linked project lacks issue tracking",
-        patch("projects", 1, modules=["time_tracking"]), TrackerFinding.MODULES_MISSING, "enable the", ("closed",),
+        patch("projects", 1, modules=["time_tracking"]), TrackerFinding.MODULES_MISSING,
+        "enable the modules in the project's settings", ("closed",),
         patch("projects", 1, modules=["issue_tracking", "time_tracking"]),
     ),
     Failure(

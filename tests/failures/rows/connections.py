@@ -100,10 +100,10 @@ ROWS = [
         "the tracker's certificate has expired",
         certificate(-3),
         EventState.PENDING,
-        doctor="the certificate of 127.0.0.1 has expired on 20",
+        doctor="the certificate of 127.0.0.1 expired on 20",
         step="renew the certificate on that server",
         heal=renew,
-        everywhere="the certificate of 127.0.0.1 has expired on 20",
+        everywhere="the certificate of 127.0.0.1 expired on 20",
         told_before=True,
     ),
     Row(
