@@ -318,8 +318,8 @@ class Detail(Code):
     KEY_IS_UNKNOWN = Message(
         "key_is_unknown",
         (
-            "Redmine does not accept the API key, because it was changed or its owner is locked; store "
-            "another one with `deskbridge config set-api-key`"
+            "the API key was changed, or its owner is locked; store another key with "
+            "`deskbridge config set-api-key`"
         ),
         article="KB-TRACKER-002",
     )

@@ -57,6 +57,6 @@ def test_the_version_before_works_on_through_a_migration_and_refuses_to_start_af
         ended = fleet.run(*command)
         assert ended.returncode == 1, ended
         assert (
-            f"the database is at revision {NEXT}, and this version only knows {HEAD}): upgrade deskbridge"
+            f"the database is at revision {NEXT}, and this version only knows {HEAD}: upgrade deskbridge"
             in ended.stderr
         )

@@ -174,7 +174,7 @@ def test_a_ticket_without_any_link_sends_nothing_and_says_so(scene: Scene) -> No
         scene.forward(task_event(of_ticket=unlinked), ticket_event(1, of_ticket=unlinked)) == ["skipped"] * 2
     )
     assert scene.issues() == []
-    assert "linked" in scene.steps()
+    assert "has a mapping" in scene.steps()
 
 
 def test_the_project_link_comes_before_the_entity_and_brings_its_category(scene: Scene) -> None:

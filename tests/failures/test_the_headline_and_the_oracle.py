@@ -123,4 +123,4 @@ def test_what_keeps_everything_from_being_sent_comes_before_a_warning_and_before
     alive(stage)
     shown = pages.open("/console")
     assert "Events are waiting, and none has been forwarded for five minutes." in shown
-    assert shown.index("Events wait") < shown.index("1 event")
+    assert shown.index("Events are waiting") < shown.index("1 event")

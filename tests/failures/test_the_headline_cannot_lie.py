@@ -53,7 +53,7 @@ def metadata_refused(stage: Stage) -> None:
 
 CASES = [
     pytest.param(calls_take(4.0), WORKS, "took 4.0 s on average", id="an answer takes four seconds"),
-    pytest.param(of_nobody, WORKS, "another author", id="hours stand under another name"),
+    pytest.param(of_nobody, WORKS, "1 issue or time entry has the wrong author", id="hours stand under another name"),
     pytest.param(status_refused, "1 event failed", "Redmine did not accept the status", id="a status was not taken"),
     pytest.param(
         both(configure(default_priority_id=2), patch("priorities", 2, active=False), synchronise),

@@ -120,7 +120,7 @@ CASES = [
     Case(
         "a proxy redirects every call to a page for signing in",
         lambda tracker: lambda _method, _path: (302, {"Location": f"{tracker}/login?back=here"}, b""),
-        TrackerFinding.TRACKER_NOT_REACHED, Detail.REDIRECT_NOT_FOLLOWED, "it redirects to {tracker}/login,",
+        TrackerFinding.TRACKER_NOT_REACHED, Detail.REDIRECT_NOT_FOLLOWED, "the server redirects to {tracker}/login,",
         "let calls with an API key pass the proxy without a sign-in",
     ),
 ]  # fmt: skip
@@ -222,7 +222,7 @@ def test_while_what_is_created_is_held_no_page_says_that_everything_else_is_forw
         stage.bridge.hurry()
         stage.bridge.sync()
         state = stage.bridge.event(1).state
-    assert "1 issue or time entry may exist already" in said(pages, "/console")
+    assert "1 issue or time entry may already exist" in said(pages, "/console")
     assert told(stage.findings(), "on the way").status == "failure"
     front.rule = passes
     shell.do("hold", "resolve", "ticket", "4711", "--create-again")

@@ -66,7 +66,7 @@ def test_two_users_with_one_address_are_named_and_map_user_heals(
     assert (found.status, found.found.code) == ("warning", finding)
     assert named in found.what
     assert "have no active tracker user" not in found.what
-    assert found.todo == "`deskbridge user map GLPI_USER_ID REDMINE_USER_ID`", "one step"
+    assert found.todo == "run `deskbridge user map GLPI_USER_ID REDMINE_USER_ID`", "one step"
     for ask in (stage.events, stage.trace):
         assert match in ask().codes
         assert words in ask().text

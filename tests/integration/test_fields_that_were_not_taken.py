@@ -99,7 +99,7 @@ def test_of_an_issue_that_was_found_after_a_lost_answer_they_are_due_as_well(
     until_settled(bridge)
     assert row(bridge, Kind.TICKET, 4711).adopted
     assert [one["priority_id"] for one in ours(stand_in)] == [3]
-    assert any("was given priority_id" in step for step in bridge.steps())
+    assert any("deskbridge set priority_id of issue" in step for step in bridge.steps())
 
 
 def test_what_was_taken_makes_no_further_call(bridge: Bridge, stand_in: StandIn) -> None:

@@ -207,7 +207,7 @@ ROWS: list[Row | Prevented] = [
         doctor="Redmine rejects the API key: it was changed, or its owner is locked",
         step="store another key with `deskbridge config set-api-key`",
         heal=new_key,
-        everywhere="Redmine rejects the API key: it was changed, or its owner is locked",
+        everywhere="the API key was changed, or its owner is locked",
         told_before=True,
     ),
     Row(
@@ -218,7 +218,7 @@ ROWS: list[Row | Prevented] = [
         doctor="9 (Development) is disabled in Redmine",
         step="`deskbridge config set default_activity_id=…`",
         heal="config set default_activity_id=11",
-        everywhere="activity 9 is disabled in all of Redmine",
+        everywhere="is disabled in all of Redmine",
         told_before=True,
     ),
     Row(

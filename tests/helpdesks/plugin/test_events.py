@@ -113,10 +113,10 @@ def test_a_text_over_300_kb_is_cut_where_it_stays_readable_and_says_so(
     tickets = store(Ticket=[{**TICKET, "content": content, "_users": {"2": []}}])
     (event,) = events(play(tickets, add_task(content=content), ROWS)[-1])
     for text in (event["ticket"]["content"], event["task"]["content"]):
-        cut, _, note = text.partition("<p>[Cut off here: ")
+        cut, _, note = text.partition("<p>[Truncated here: ")
         assert cut.startswith(kept)
         assert cut.endswith(end)
-        assert note.endswith("The whole text is in GLPI.]</p>")
+        assert note.endswith("The full text is in GLPI.]</p>")
         assert len(text.encode()) < 301_000
 
 

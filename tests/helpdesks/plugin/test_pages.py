@@ -115,10 +115,10 @@ def saved_ago(seconds: float) -> dict[str, Any]:
 
 def test_the_cron_says_in_its_comment_what_is_stuck_and_takes_it_back(play: Play, scripted: Scripted) -> None:
     scripted.answers = [(503, ""), (202, "{}")]
-    stuck, after = {"do": "cron"}, {"do": "cron", "comment": "deskbridge: Waiting: 1, ..."}
+    stuck, after = {"do": "cron"}, {"do": "cron", "comment": "deskbridge: 1 waiting, ..."}
     *_, first, _, second = play(address_of(scripted), saved_ago(1000), add_task(), stuck, WAIT, after)
     assert first[0] == 0
-    assert first[1].startswith("deskbridge: Waiting: 1, the oldest since ")
+    assert first[1].startswith("deskbridge: 1 waiting, the oldest since ")
     assert second == [1, ""]
 
 
@@ -135,7 +135,7 @@ def test_the_cron_tells_of_parked_events_and_leaves_an_administrators_comment(
     *_, (_, warned), (_, kept) = play(
         address_of(scripted), add_task(), {"do": "cron"}, {"do": "cron", "comment": "ask Bob"}
     )
-    assert "parked: 1." in warned
+    assert "Rejected by deskbridge: 1." in warned
     assert kept == "ask Bob"
 
 

@@ -211,7 +211,10 @@ def test_what_is_wrong_with_a_template_is_said_in_french(visitor: Visitor) -> No
     visitor.do("/console/language", {"language": "fr"})
     visitor.open("/console/templates/new?operation=issue.create")
     for body, told in (
-        ('{"issue": {"subject": "{{ticket.titel}}"}}', "cette variable n’existe pas"),
+        (
+            '{"issue": {"subject": "{{ticket.titel}}"}}',
+            "variable inconnue ; vouliez-vous dire ticket.title ?",
+        ),
         ('{"issue": {"project_id": []}}', "project_id doit être un entier, et non une liste"),
         ('{"issue": {"subject": "a", "project_id": 3}}', "est un autre projet que celui du lien"),
         ('{"issue": {"priority_id": 99, "subject": "a"}}', "l’outil de suivi n’a pas de priorité 99"),

@@ -38,5 +38,5 @@ def test_a_browser_gets_the_icon_without_signing_in(console: Console) -> None:
 
 def test_a_number_that_is_none_says_so(come_in: ComeIn) -> None:
     visitor = come_in("viewer")
-    assert "“abc” is no number" in visitor.open("/console/links/open?kind=entity&id=abc", status=422)
-    assert "“-1” is no number" in visitor.open("/console/links/open?kind=project&id=-1", status=422)
+    assert "“abc” is not a GLPI id" in visitor.open("/console/links/open?kind=entity&id=abc", status=422)
+    assert "“-1” is not a GLPI id" in visitor.open("/console/links/open?kind=project&id=-1", status=422)

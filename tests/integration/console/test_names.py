@@ -53,9 +53,7 @@ def test_pages_name_people_entities_and_projects(visitor: Visitor, bridge: Bridg
 
 
 def test_sentences_name_what_they_number(visitor: Visitor) -> None:
-    assert "GLPI user 21 (Claire Lefèvre) has no mapping" in " ".join(
-        visitor.open("/console/people").split()
-    )
+    assert "GLPI user 21 (Claire Lefèvre) has no mapping" in " ".join(visitor.open("/console/people").split())
 
 
 def test_the_audit_log_names_both_sides(visitor: Visitor) -> None:

@@ -318,7 +318,7 @@ def test_a_provider_that_answers_nonsense_is_no_internal_error(
     place.provider.metadata = metadata
     answer = come(visitor)
     assert answer.status_code == 502
-    assert "try again" in answer.text
+    assert "Try again" in answer.text
 
 
 UNUSABLE = "Your identity provider sent an unexpected response. Try again, and tell an administrator if this persists."

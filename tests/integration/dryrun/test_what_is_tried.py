@@ -181,7 +181,7 @@ def test_a_template_that_does_not_fit_the_temporary_issue_leaves_nothing(
     runs: DryRuns, stand_in: StandIn, before: dict[str, Any]
 ) -> None:
     body = '{"time_entry": {"issue_id": 1, "activity_id": 9}}'
-    with pytest.raises(TemplateError, match="another issue"):
+    with pytest.raises(TemplateError, match="issue_id must be the ticket's issue"):
         runs.run(TIME, body, context_for(TIME), ())
     assert stand_in.state() == before
     assert runs.left() == []

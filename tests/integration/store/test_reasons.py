@@ -17,6 +17,7 @@ from shared.notices.faults import Detail
 from shared.notices.kinds import Kind
 from shared.notices.notice import Notice, written
 from shared.notices.reasons import Reason
+from shared.notices.render import sentence
 from shared.notices.steps import What
 from shared.store.journal.trace import Step
 from shared.store.tables.database import Database
@@ -90,14 +91,14 @@ def test_what_the_version_before_codes_wrote_reads_as_it_did(database: Database)
         third, second, first = tx.journal.find()
         held = Held.of(Kind.TICKET, tx.issues.waiting_for_a_person()[0])
         state = tx.statuses.get(4711)
-    assert (Event.of(first).code, first.reason) == ("no_link", OLD_NO_LINK)
+    assert (Event.of(first).code, first.reason) == ("no_link", sentence(Reason.NO_LINK()))
     assert {
         "code": "as_written",
         "params": {"text": "something else"},
         "reason": "something else",
     }.items() <= Event.of(second).model_dump().items()
     assert (Event.of(third).code, Event.of(third).params, third.reason) == (None, {}, None)
-    assert (held.code, held.reason) == ("alike_after_restore", OLD_ALIKE)
+    assert (held.code, held.reason) == ("alike_after_restore", sentence(Reason.ALIKE_AFTER_RESTORE()))
     assert state is not None
     assert state.status_reason == "refused in the tracker's words"
     step = Trace.of(trace_ticket(store, 4711)).steps[-1]
@@ -182,7 +183,7 @@ def test_a_refusal_is_kept_with_the_tracker_s_own_words(store: Store, append: An
         }
     }
     assert shown["reason"] == (
-        "the status was not given: the tracker refused the call: PUT /issues/9.json answered 422: "
+        "Redmine did not accept the status: Redmine rejected the call: PUT /issues/9.json answered 422: "
         "Betreff muß ausgefüllt werden"
     )
 
