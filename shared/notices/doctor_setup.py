@@ -106,7 +106,7 @@ class SetupFinding(Code):
     PEOPLE_UNKNOWN = Message(
         "people_unknown",
         (
-            "{unknown} of {total} GLPI users have no active Redmine user by e-mail or mapping: {people}. "
+            "{unknown} of {total} GLPI users have no active Redmine user by main e-mail or mapping: {people}. "
             "Their work is sent as the API user"
         ),
         why=MAP,

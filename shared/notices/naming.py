@@ -71,7 +71,9 @@ def _named(known: Naming, name: str, value: Any, params: Mapping[str, Any]) -> A
     if called and params.get(called):
         return value
     if isinstance(value, int) and not isinstance(value, bool):
-        return with_name(value, known.name(kind, value))
+        found = known.name(kind, value)
+        # who has no name has an e-mail, which some sentences have anyway
+        return value if found in params.values() else with_name(value, found)
     if isinstance(value, (list, tuple)) and all(isinstance(one, int) for one in value):
         return [with_name(one, known.name(kind, one)) for one in value]
     return value
