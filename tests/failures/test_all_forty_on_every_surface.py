@@ -137,7 +137,12 @@ def says(row: Row, surface: str, text: str) -> None:
 def heals(stage: Stage, row: Row) -> None:
     """The step that was named, done, lets everything go on, and each surface says so."""
     if isinstance(row.heal, str):
-        named = row.step.partition("…")[0].strip("`").replace("{tracker}", stage.tracker.base_url)
+        named = (
+            row.step.partition("…")[0]
+            .removeprefix("run ")
+            .strip("`")
+            .replace("{tracker}", stage.tracker.base_url)
+        )
         typed = row.heal.replace("{tracker}", stage.tracker.base_url)
         assert f"deskbridge {typed}".startswith(named), "the step that was named"
         stage.shell.do(*shlex.split(typed))

@@ -42,7 +42,7 @@ def test_an_activity_that_is_off_everywhere_has_the_one_step_that_heals(
         assert "activity 9 (Development) is disabled in all of Redmine" in shown, shown
         assert "being forwarded" not in shown
     steps = {one.todo for one in stage.findings() if one.check == "activity"}
-    assert steps == {"`deskbridge config set default_activity_id=…`"}
+    assert steps == {"run `deskbridge config set default_activity_id=…`"}
     (command,) = COMMAND.findall(found[0].todo)
     shell.do(*shlex.split(command.replace("…", "11")))
     assert stage.offered() == Hint.ACTIVITY_SWITCHED_OFF
@@ -92,6 +92,6 @@ def test_a_changed_key_and_a_locked_owner_cannot_be_told_apart_and_one_step_heal
     assert "resumes automatically" not in overview, "it does not"
     assert both_words in pages.open("/console/tickets/4711")
     told = shell.do("config", "set-api-key", stdin=stage.tracker.api_key)
-    assert "an administrator" in told
+    assert "It belongs to the administrator admin." in told
     stage.replay()
     assert stage.goes_on(), stage.events().text

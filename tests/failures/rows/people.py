@@ -19,7 +19,7 @@ OLDER_TASK = 400
 MAY_NOT_LOG = ["view_issues", "add_issues", "edit_issues", "view_time_entries"]
 MAY = [*MAY_NOT_LOG, "log_time"]
 DAY = "2026-01-20"
-ANOTHER = "another author than was meant"
+ANOTHER = "the wrong author"
 
 
 def people_read(stage: Stage) -> None:
@@ -101,7 +101,7 @@ def account_disabled(stage: Stage) -> None:
 
 def no_token_left(stage: Stage) -> None:
     """Nothing lets the person in any more."""
-    assert "API tokens of hugo that are revoked: 1" in stage.kept["told"]
+    assert "1 API token of hugo was revoked" in stage.kept["told"]
     assert stage.console.ask("GET", "/api/events", token=stage.kept["token"]).status_code == 401
 
 

@@ -23,7 +23,7 @@ from tests.failures.stage import Stage, Told
 WELL = (
     "All systems operational",
     "being forwarded",
-    "in a moment",
+    "will process it in a moment",
     "Everything is in Redmine",
     "All checks passed",
     "Events are still received",

@@ -216,8 +216,11 @@ def test_what_is_wrong_with_a_template_is_said_in_french(visitor: Visitor) -> No
             "variable inconnue ; vouliez-vous dire ticket.title ?",
         ),
         ('{"issue": {"project_id": []}}', "project_id doit être un entier, et non une liste"),
-        ('{"issue": {"subject": "a", "project_id": 3}}', "est un autre projet que celui du lien"),
-        ('{"issue": {"priority_id": 99, "subject": "a"}}', "l’outil de suivi n’a pas de priorité 99"),
+        (
+            '{"issue": {"subject": "a", "project_id": 3}}',
+            "issue.project_id diffère du projet de la correspondance",
+        ),
+        ('{"issue": {"priority_id": 99, "subject": "a"}}', "Redmine n’a pas de priorité 99"),
     ):
         answer = visitor.send("/console/templates/preview", {"operation": "issue.create", "body": body})
         assert any(told in one["text"] for one in answer.json()["told"]), answer.text
