@@ -29,8 +29,8 @@ def list_changes(
         str,
         typer.Option(
             metavar="WHAT",
-            help="Code or subject: settings, links, people, decisions, events, templates, recovery, accounts, "
-            "sessions.",
+            help="Code or subject: settings, links, people, decisions, events, templates, notifications, recovery, "
+            "accounts, sessions.",
         ),
     ] = "",
     since: Annotated[
