@@ -142,7 +142,7 @@ WAITING = [
     Failure(
         "the REST API was switched off",
         settings(rest_enabled=False), Detail.REST_SWITCHED_OFF,
-        "enable it (Administration, Settings, API)", ("API key",),
+        "(Administration, Settings, API)", ("API key",),
         settings(rest_enabled=True),
     ),
 ]  # fmt: skip

@@ -28,7 +28,7 @@ def test_a_new_key_is_tried_at_once_and_ends_the_pause(stage: Stage, shell: Shel
 @pytest.mark.parametrize(
     ("key", "rest", "told"),
     [
-        ("0" * 40, True, "does not accept the API key"),
+        ("0" * 40, True, "the API key was changed, or its owner is locked"),
         (user_key("alice"), True, "the API key belongs to alice, who is not a Redmine administrator"),
         (None, False, "Redmine's REST API is disabled"),
     ],
