@@ -191,6 +191,7 @@ FIXES: dict[str, tuple[str, str | Callable[[Values], str]]] = {
     WorkFinding.AUTHORS_WRONG: (N_("See them"), "/console/authors"),
     WorkFinding.ROWS_HELD: DECIDE,
     WorkFinding.EVENTS_FAILED: (N_("See them"), f"{EVENTS}?state=failed"),
+    WorkFinding.TRIAL_ON: (N_("Switch it off"), setting("trial")),
     WorkFinding.EVENTS_PENDING: (N_("See them"), f"{EVENTS}?state=pending"),
     HelpdeskFinding.TICKETS_UNLINKED: (N_("Add mapping"), _entity),
     HelpdeskFinding.LINKED_SINCE: (

@@ -22,6 +22,7 @@ PARTS = {
         "project_activities",
         "correct_authors",
         "template_role_ids",
+        "trial",
     ),
 }
 """Each page, and the settings that its form has."""
