@@ -204,7 +204,7 @@ class WorkFinding(Code):
             "on: {count} event waits, and nothing is sent to Redmine",
             "on: {count} events wait, and nothing is sent to Redmine",
         ),
-        why="run `deskbridge trial off` when you have seen enough",
+        why="run `deskbridge trial off` to end it",
         article="KB-WORK-008",
     )
     RECOVERY_OFF = Message(

@@ -121,7 +121,9 @@ def save(
         services: the collaborators.
         assignments: key to the value as a person typed it.
         api_key: a new API key as a person typed it.
-        moved, knows_key, replay: as `change`.
+        moved: as `change`.
+        knows_key: as `change`.
+        replay: as `change`.
 
     Raises:
         SettingsError: as `change` and `encrypted_key`.
@@ -444,7 +446,7 @@ def _check_trust(config: PluginConfig, before: PluginConfig) -> None:
 def _check_address(base_url: str) -> None:
     """Refuse an address that no tracker has, as far as it can be told without asking anybody.
 
-    What a name leads to is checked at each connection, since that can change at any time.
+    What a name leads to is checked at each connection.
 
     Raises:
         SettingsError: it is link-local, or a cloud's metadata service.

@@ -22,10 +22,13 @@ PARTS = {
         "project_activities",
         "correct_authors",
         "template_role_ids",
-        "trial",
     ),
 }
 """Each page, and the settings that its form has."""
+
+
+TRIAL = f"{PATH}/behaviour#trial"
+"""Where trial mode is switched, in a form of its own."""
 
 
 def page_of(part: str) -> str:
