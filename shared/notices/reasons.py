@@ -150,7 +150,7 @@ class Reason(Code, article=NOTHING_WRONG):
         article="KB-TRACKER-008",
     )
 
-    TRIAL_MODE = Message("trial_mode", "Trial mode: would {would: and }", article="KB-WORK-008")
+    TRIAL_MODE = Message("trial_mode", "Trial mode: would {would}[ and {also}]", article="KB-WORK-008")
 
     # a sample waits
     NO_WORKER_TOOK_IT = Message("no_worker_took_it", "no worker has processed it yet", article="KB-WORK-001")

@@ -297,8 +297,8 @@ class Forwarding:
                 creation = await built(ctx, TimeEntryCreation.of, ctx, work, asking, issue)
                 if ctx.config.trial:
                     would = trial.time_entry(creation.body, asking.task, issue, creation.sender.person)
-                    before = [self._planned[asking.id]] if asking.id in self._planned else []
-                    return trial.planned(ctx, work.now, *before, would)
+                    first = self._planned.get(asking.id)
+                    return trial.planned(ctx, work.now, first or would, would if first else None)
                 outcome, _ = await create(creation, row)
         except TrackerRejected as rejection:
             if rejection.status in ISSUE_MAY_BE_GONE and (gone := await issue_gone(ctx, issue.tracker_id)):

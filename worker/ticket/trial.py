@@ -25,15 +25,16 @@ NOT_CREATED = 0
 """Stands for the number of an issue that trial mode does not create."""
 
 
-def planned(ctx: TicketContext, now: datetime, *would: Notice) -> Waiting:
+def planned(ctx: TicketContext, now: datetime, would: Notice, also: Notice | None = None) -> Waiting:
     """Return that an event waits, and what would be done for it.
 
     Args:
         ctx: the ticket's context.
         now: the database's clock when the ticket was loaded.
-        would: codes of `Would`.
+        would: a code of `Would`.
+        also: what would be done after it.
     """
-    reason = Reason.TRIAL_MODE(would=list(would))
+    reason = Reason.TRIAL_MODE(would=would, also=also)
     return Waiting(reason, until=ctx.now(now) + AGAIN, follows_from_settings=True)
 
 

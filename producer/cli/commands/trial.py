@@ -83,7 +83,7 @@ def off(
         say("Trial mode was already off.")
     elif drop:
         say(
-            f"Trial mode is off. {count(ended.dropped, 'waiting event')} dropped.",
+            f"Trial mode is off. deskbridge dropped {count(ended.dropped, 'waiting event')}.",
             "To send them later:  deskbridge event replay --state skipped --code trial_dropped",
         )
     else:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shlex
 from typing import Any
 
 import pytest
@@ -21,6 +22,7 @@ from tests.integration.console.conftest import ComeIn, Console
 from tests.integration.console.pages import Visitor
 from tests.integration.test_doctor import installation
 from tests.support.bridge import KEY, Bridge
+from tests.support.documents import documented
 from tests.support.events import START, task, task_event, ticket
 from tests.support.ledger import change_event, entries
 
@@ -154,17 +156,22 @@ def test_a_program_switches_it_by_the_api(console: Console, bridge: Bridge) -> N
     console.refused("PUT", "/api/trial", 422, {"on": False, "waiting": "keep"})
 
 
-def run(bridge: Bridge, *arguments: str) -> Any:
-    """Run a command, and return its JSON document."""
+def typed(bridge: Bridge, *arguments: str) -> str:
+    """Run a command, and return what it prints."""
     settings = bridge.settings
     environment = {
         "DESKBRIDGE_DATABASE_URL": settings.database_url.get_secret_value(),
         "DESKBRIDGE_REDIS_URL": settings.redis_url.get_secret_value(),
         "DESKBRIDGE_SECRET_KEYS": KEY,
     }
-    ran = CliRunner().invoke(app, ["trial", *arguments, "--json"], env=environment)
+    ran = CliRunner().invoke(app, arguments, env=environment)
     assert ran.exit_code == 0, ran.output
-    return json.loads(ran.stdout)
+    return ran.stdout
+
+
+def run(bridge: Bridge, *arguments: str) -> Any:
+    """Run a command about the trial, and return its JSON document."""
+    return json.loads(typed(bridge, "trial", *arguments, "--json"))
 
 
 def test_a_person_switches_it_at_the_command_line(bridge: Bridge) -> None:
@@ -178,3 +185,14 @@ def test_a_person_switches_it_at_the_command_line(bridge: Bridge) -> None:
     assert run(bridge, "off") == {"was_on": True, "sent": 1, "dropped": 0}
     assert bridge.event(second[0]).state == "pending"
     assert run(bridge, "off", "--drop") == {"was_on": False, "sent": 0, "dropped": 0}
+
+
+def test_the_commands_of_the_guide_show_the_plan_and_replay_what_was_dropped(bridge: Bridge) -> None:
+    typed(bridge, "trial", "on")
+    (event_id,) = bridge.receive(task_event())
+    bridge.sync()
+    listing, replaying = documented("how-to/trial.md#do-it").splitlines()
+    assert "would create an issue" in " ".join(typed(bridge, *shlex.split(listing)[1:]).split())
+    assert "dropped 1 waiting event" in typed(bridge, "trial", "off", "--drop")
+    typed(bridge, *shlex.split(replaying)[1:])
+    assert bridge.event(event_id).state == "pending"
