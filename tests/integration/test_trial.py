@@ -15,6 +15,7 @@ from producer.admin.services import Services
 from shared.connection.connector import Connector
 from shared.connection.vault import Vault
 from shared.notices.kinds import Kind
+from shared.store.ledger.send_window import SendWindow
 from shared.store.tables.journal import EventState
 from shared.store.tables.ledger import LedgerState
 from tests.support.bridge import Bridge
@@ -298,6 +299,24 @@ def test_two_workers_send_nothing_once_the_switch_is_committed(
     assert writes(stand_in) == before
     assert reasons(desk, event_id) == [f"Trial mode: {reason}"]
     assert states(desk, event_id, *other) == ["pending"] * 2
+
+
+def test_what_was_claimed_before_the_switch_is_completed_and_nothing_follows_it(
+    desk: Bridge, stand_in: StandIn, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    check = SendWindow.check
+
+    def switched(self: SendWindow) -> None:
+        monkeypatch.undo()
+        switch_on(desk)
+        check(self)
+
+    monkeypatch.setattr(SendWindow, "check", switched)
+    (event_id,) = desk.receive(task_event())
+    desk.sync()
+    assert (len(ours(stand_in)), len(entries(stand_in))) == (1, 0)
+    assert row(desk, Kind.TICKET, 4711).state == LedgerState.LINKED
+    assert reasons(desk, event_id) == ["Trial mode: would log 1.5 h in issue #6 as alice"]
 
 
 def test_a_worker_that_planned_in_the_trial_does_not_keep_an_event_back_when_it_is_over(
