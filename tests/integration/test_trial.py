@@ -14,6 +14,7 @@ from producer.admin.configuration import configuration, trial
 from producer.admin.services import Services
 from shared.connection.connector import Connector
 from shared.connection.vault import Vault
+from shared.metadata.synchronisation import synchronise
 from shared.notices.kinds import Kind
 from shared.store.ledger.send_window import SendWindow
 from shared.store.tables.journal import EventState
@@ -105,6 +106,43 @@ def test_hours_and_status_of_a_ticket_that_has_its_issue_are_planned_and_not_sen
         "Trial mode: would log 1.5 h in issue #6 as alice",
         "Trial mode: would set the status of issue #6 to 3",
     ]
+    assert writes(stand_in) == before
+
+
+def test_projects_and_statuses_are_named_if_the_metadata_knows_them(desk: Bridge) -> None:
+    found = services(desk)
+    assert synchronise(found.store, found.locks, found.connector.connect)
+    with_issue(desk)
+    new = ticket(4712)
+    update, hours = desk.receive(
+        ticket_event(2, of_ticket=ticket(status=SOLVED)), task_event(3, of_ticket=new, of_task=task(600))
+    )
+    for ticket_id in (4711, 4712):
+        desk.sync(ticket_id)
+    assert desk.event(update).reason == "Trial mode: would set the status of issue #6 to Resolved"
+    assert (desk.event(hours).reason or "").startswith(
+        "Trial mode: would create an issue in project Support as"
+    )
+
+
+def test_what_a_template_would_send_is_planned(desk: Bridge, stand_in: StandIn) -> None:
+    with desk.store.transaction() as tx:
+        for operation, body in (
+            ("issue.update_status", '{"issue": {"notes": "seen in GLPI"}}'),
+            ("time_entry.create", '{"time_entry": {"hours": 0.5, "user_id": 5}}'),
+        ):
+            tx.templates.activate(tx.templates.create(operation, operation, body, "a test"), 1, "a test")
+    with_issue(desk)
+    before = writes(stand_in)
+    update, hours = desk.receive(
+        ticket_event(2, of_ticket=ticket(status=SOLVED)), task_event(3, of_task=task(513))
+    )
+    desk.sync()
+    assert reasons(desk, hours) == ["Trial mode: would log 0.5 h in issue #6 as alice"]
+    (newer,) = desk.receive(ticket_event(4, of_ticket=ticket(status=SOLVED)))
+    desk.sync()
+    assert reasons(desk, newer) == ["Trial mode: would update issue #6"]
+    assert states(desk, update) == ["superseded"]
     assert writes(stand_in) == before
 
 
