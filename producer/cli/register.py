@@ -45,6 +45,7 @@ class Group:
 
 CONFIG = Group("config", Panel.SET_UP, "Show or change the Redmine settings.")
 SECRET = Group("secret", Panel.SET_UP, "Generate keys, secrets and tokens.")
+TRIAL = Group("trial", Panel.SET_UP, "Plan everything, and send nothing to Redmine.")
 NOTIFICATION = Group("notification", Panel.SET_UP, "Notify people by mail, chat or webhook.")
 ACCOUNT = Group("account", Panel.SET_UP, "Manage console accounts and API tokens.")
 MAPPING = Group("mapping", Panel.SET_UP, "Map GLPI entities and projects to Redmine projects.")
@@ -64,6 +65,7 @@ RESTORE = Group("restore", Panel.FIX, "Continue after a backup was restored.")
 GROUPS = (
     CONFIG,
     SECRET,
+    TRIAL,
     NOTIFICATION,
     ACCOUNT,
     MAPPING,

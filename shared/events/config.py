@@ -107,6 +107,13 @@ class PluginConfig(BaseModel):
         description=("Also read the activities of each Redmine project (`include=time_entry_activities`)"),
     )
     verify_tls: bool = Field(default=True, description="Check Redmine's TLS certificate")
+    trial: bool = Field(
+        default=False,
+        description=(
+            "Trial mode: events are planned and kept, and nothing is sent to Redmine for them. `off` sends what waits; "
+            "`deskbridge trial off --drop` drops it"
+        ),
+    )
 
     @property
     def sends_private_text(self) -> bool:

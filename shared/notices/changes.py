@@ -66,6 +66,21 @@ class Did(Code):
         "recovery_begun", "turned on recovery mode: deskbridge looks in Redmine before each creation"
     )
     RECOVERY_ENDED = Message("recovery_ended", "turned off recovery mode")
+    TRIAL_BEGUN = Message("trial_begun", "switched on trial mode: nothing is sent to Redmine")
+    TRIAL_ENDED_SENDING = Message(
+        "trial_ended_sending",
+        Plural(
+            "switched off trial mode, to send {count} waiting event",
+            "switched off trial mode, to send {count} waiting events",
+        ),
+    )
+    TRIAL_ENDED_DROPPING = Message(
+        "trial_ended_dropping",
+        Plural(
+            "switched off trial mode, and dropped {count} waiting event",
+            "switched off trial mode, and dropped {count} waiting events",
+        ),
+    )
     ACCOUNT_ADDED = Message("account_added", "added account {account} ({right:word})")
     ACCOUNT_DISABLED = Message("account_disabled", "disabled account {account}")
     ACCOUNT_ENABLED = Message("account_enabled", "enabled account {account} again")

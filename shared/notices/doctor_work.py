@@ -197,6 +197,16 @@ class WorkFinding(Code):
         ),
         article="KB-WORK-007",
     )
+    TRIAL_OFF = Message("trial_off", "off", article="KB-WORK-008")
+    TRIAL_ON = Message(
+        "trial_on",
+        Plural(
+            "on: {count} event waits, and nothing is sent to Redmine",
+            "on: {count} events wait, and nothing is sent to Redmine",
+        ),
+        why="run `deskbridge trial off` to end it",
+        article="KB-WORK-008",
+    )
     RECOVERY_OFF = Message(
         "recovery_off", "off: deskbridge creates objects without a search in Redmine", article="KB-WORK-004"
     )

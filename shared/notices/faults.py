@@ -60,6 +60,11 @@ class Fault(Code):
         "settings used to build the request changed in the meantime",
         article="KB-WORK-001",
     )
+    TRIAL_SENDS_NOTHING = Message(
+        "trial_sends_nothing",
+        "trial mode is on, so deskbridge did not send {method} {path}",
+        article="KB-WORK-008",
+    )
     LEASE_RAN_OUT = Message(
         "lease_ran_out", "the claim's lease expired before the call was made", article="KB-WORK-001"
     )

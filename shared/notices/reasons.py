@@ -51,6 +51,14 @@ class Reason(Code, article=NOTHING_WRONG):
     LOGGED_BY_EVENT = Message("logged_by_event", "logged by event {event_id}")
     NEWER_TASK_EVENT = Message("newer_task_event", "event {event_id} of the same ticket task is newer")
     NEWER_TICKET_EVENT = Message("newer_ticket_event", "event {event_id} of the ticket is newer")
+    TRIAL_DROPPED = Message(
+        "trial_dropped",
+        (
+            "dropped after the trial (to send it, run `deskbridge event replay --state skipped --code "
+            "trial_dropped`)"
+        ),
+        article="KB-WORK-008",
+    )
 
     # it was done
     TIME_LOGGED = Message("time_logged", f"time entry #{{time_entry_id}} on issue #{{issue_id}}{KEPT}")
@@ -141,6 +149,8 @@ class Reason(Code, article=NOTHING_WRONG):
         ),
         article="KB-TRACKER-008",
     )
+
+    TRIAL_MODE = Message("trial_mode", "Trial mode: would {would}[ and {also}]", article="KB-WORK-008")
 
     # a sample waits
     NO_WORKER_TOOK_IT = Message("no_worker_took_it", "no worker has processed it yet", article="KB-WORK-001")
@@ -266,6 +276,7 @@ class Reason(Code, article=NOTHING_WRONG):
     LINK_WAS_MADE = Message("link_was_made", "replayed because a mapping was added")
     MAP_WAS_CHANGED = Message("map_was_changed", "replayed because status_map was changed")
     TICKET_RESTORED = Message("ticket_restored", "the ticket was restored in GLPI")
+    TRIAL_OVER = Message("trial_over", "due because trial mode was switched off", article="KB-WORK-008")
 
     # a dry run has left something
     CREATION_UNKNOWN = Message(
@@ -282,6 +293,20 @@ class Reason(Code, article=NOTHING_WRONG):
     PROJECT_BELOW = Message("project_below", "it contains a subproject", article="KB-TEMPLATE-002")
     ISSUE_BELOW = Message("issue_below", "it has a subtask", article="KB-TEMPLATE-002")
     ISSUES_WITHIN = Message("issues_within", "it contains issues", article="KB-TEMPLATE-002")
+
+
+class Would(Code, article="KB-WORK-008"):
+    """What deskbridge would do for an event if trial mode were off; people and places by name, where known."""
+
+    CREATE_ISSUE = Message("would_create_issue", "create an issue in project {project} as {author}")
+    LOG_TIME = Message("would_log_time", "log {hours:g} h[ on {day}] in issue #{issue_id} as {author}")
+    LOG_TIME_IN_NEW = Message(
+        "would_log_time_in_new", "log {hours:g} h[ on {day}] in the new issue as {author}"
+    )
+    SET_STATUS = Message("would_set_status", "set the status of issue #{issue_id} to {status}")
+    UPDATE_ISSUE = Message("would_update_issue", "update issue #{issue_id}")
+    GIVE_STATUS = Message("would_give_status", "give the new issue the ticket's status")
+    AS_API_USER = Message("would_be_api_user", "the API user")
 
 
 class Verdict(Code, article="KB-WORK-002"):

@@ -20,7 +20,7 @@ def test_the_keys_are_those_of_the_contract() -> None:
         "base_url", "header_prefix", "default_tracker_id", "default_priority_id", "default_activity_id",
         "default_role_id", "default_watcher_ids", "status_map", "done_state", "in_doubt_policy", "verify_tls",
         "project_activities", "membership_for", "template_role_ids", "match_administrators", "text_formatting",
-        "spent_on", "private_tasks", "correct_authors",  # ours
+        "spent_on", "private_tasks", "correct_authors", "trial",  # ours
     }  # fmt: skip
     assert PluginConfig().done_state == 2
     assert PluginConfig().in_doubt_policy == "lookup"

@@ -144,7 +144,7 @@ class TicketContext:
     @property
     def tracker(self) -> TicketTracker:
         """The tracker; each call is in the ticket history."""
-        return TicketTracker(self.client, self.observe, self.lock.check)
+        return TicketTracker(self.client, self.observe, self.lock.check, self.config.trial)
 
     def slot(self) -> Slot:
         """Return one of the calls that this process may make at once, to be held by `async with`.

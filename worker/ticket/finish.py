@@ -38,7 +38,7 @@ class EventFinisher:
         """End events as done or skipped; if the result is that they wait, they wait.
 
         Raises:
-            Outdated: they would be skipped by settings that were changed meanwhile.
+            Outdated: they would be skipped, or wait, by settings that were changed meanwhile.
         """
         if isinstance(result, Waiting):
             await self._wait(event_ids, result)
@@ -93,9 +93,14 @@ class EventFinisher:
             await self._hold(event_ids, waiting.reason, *waiting.held)
             return
         until = waiting.until or self._ctx.now(self._now) + SOON
-        await self._ctx.db.change(
-            lambda tx: tx.journal.wait(event_ids, until, waiting.reason, attempt=waiting.attempt)
-        )
+
+        def wait(tx: Transaction) -> None:
+            tx.journal.wait(event_ids, until, waiting.reason, attempt=waiting.attempt)
+
+        if waiting.follows_from_settings:
+            await self._ctx.db.change_if_current(wait)
+        else:
+            await self._ctx.db.change(wait)
 
     async def _hold(self, event_ids: Collection[int], reason: Notice, kind: Kind, key: int) -> None:
         """End events as held, unless the person has decided since the row was read: they are due at once then."""

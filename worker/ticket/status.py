@@ -23,6 +23,7 @@ from shared.store.journal.ticket_queries import Desired
 from shared.store.transaction import Transaction
 from shared.templating.operations import Operation
 from shared.values.ids import id_in
+from worker.ticket import trial
 from worker.ticket.bodies import body_for, built
 from worker.ticket.confirmed import Transition
 from worker.ticket.context import DbOp, TicketContext
@@ -73,6 +74,8 @@ async def _given(ctx: TicketContext, work: Work, issue: Created) -> Result:
         await ctx.db.change_if_current(partial(drop, ctx, state, issue_id, reason))
         return Skipped(reason, follows_from_settings=True)
     path, status_id = f"/issues/{issue_id}.json", body["issue"].get("status_id")
+    if ctx.config.trial:
+        return trial.planned(ctx, work.now, await trial.update(ctx, issue_id, status_id))
     if not _is_known(work, status_id) and not await _is_there(ctx, status_id):
         raise TrackerRejected("PUT", path, detail=Detail.STATUS_NOT_THERE(tracker_status_id=status_id))
     try:

@@ -9,11 +9,13 @@ from typing import ClassVar, Literal, Self, TypeVar
 
 from shared.errors import BridgeError, Outdated, TrackerOutage, TrackerRejected
 from shared.notices.kinds import Kind
-from shared.notices.reasons import Reason
+from shared.notices.notice import Notice
+from shared.notices.reasons import Reason, Would
 from shared.redis.locks import HeldLock
 from shared.store.transaction import Transaction
 from shared.telemetry.logs import get_logger
 from shared.templating.operations import Operation
+from worker.ticket import trial
 from worker.ticket.bodies import built
 from worker.ticket.context import DbOp, Services, TicketContext
 from worker.ticket.create import Begun, create
@@ -21,6 +23,7 @@ from worker.ticket.error_table import Events, effect_of
 from worker.ticket.fields import give_fields
 from worker.ticket.finish import EventFinisher
 from worker.ticket.gone import issue_gone
+from worker.ticket.impersonation import Sender
 from worker.ticket.load import Incomplete, Loaded, Much, Work, load
 from worker.ticket.log_context import tell
 from worker.ticket.plan import Pending, Plan, TimeWanted
@@ -186,6 +189,7 @@ class Forwarding:
         self._work = work
         self._events = EventFinisher(ctx, work.now)
         self._begun: Begun | None = None  # the first time entry, if it was claimed with its issue's link
+        self._planned: dict[int, Notice] = {}  # in trial mode: the issue that an event would have created
 
     @property
     def results(self) -> list[Result]:
@@ -199,7 +203,7 @@ class Forwarding:
         wanted = [] if work.link is None else await self._with_attempts_left(plan.wanted)
         issue = await self._issue(wanted)
         if isinstance(issue, Created):
-            if issue.fields or work.state.fields_due:
+            if (issue.fields or work.state.fields_due) and not self._ctx.config.trial:
                 issue = replace(issue, fields=tuple(await give_fields(self._ctx, work, issue)))
             for one in wanted:
                 await self._log_time(one, issue)
@@ -237,7 +241,7 @@ class Forwarding:
         left = []
         for one in wanted:
             settling = self._work.is_issue_unsettled or one.task_id in self._work.unsettled_times
-            if is_exhausted(one.newest.attempts) and not settling:
+            if is_exhausted(one.newest.attempts) and not settling and not self._ctx.config.trial:
                 await self._events.fail([one.newest.id], Reason.GAVE_UP(count=one.newest.attempts))
             else:
                 left.append(one)
@@ -259,8 +263,18 @@ class Forwarding:
         if outcome or not asking:
             return outcome
         creation = await built(ctx, IssueCreation.of, ctx, work, asking[0], _tried(asking))
+        if ctx.config.trial:
+            return await self._not_created(creation.sender)
         outcome, self._begun = await create(creation, work.issue_row, following=asking[0])
         return outcome
+
+    async def _not_created(self, sender: Sender) -> Created:
+        """Return what stands for an issue that trial mode does not create; one event alone says so."""
+        ctx = self._ctx
+        first = await ctx.db.change(lambda tx: tx.journal.first_pending_task(ctx.ticket_id))
+        if first is not None:
+            self._planned[first] = await trial.new_issue(ctx, sender.project_id, sender.person)
+        return Created(trial.NOT_CREATED, sender.project_id)
 
     async def _log_time(self, wanted: TimeWanted, issue: Created) -> None:
         result = await self._attempt([wanted.newest], self._time_entry(wanted.newest, issue))
@@ -281,6 +295,10 @@ class Forwarding:
                 outcome = await settled(ctx, Kind.TICKET_TASK, task_id, row, work.now)
             if outcome is None:
                 creation = await built(ctx, TimeEntryCreation.of, ctx, work, asking, issue)
+                if ctx.config.trial:
+                    would = trial.time_entry(creation.body, asking.task, issue, creation.sender.person)
+                    first = self._planned.get(asking.id)
+                    return trial.planned(ctx, work.now, first or would, would if first else None)
                 outcome, _ = await create(creation, row)
         except TrackerRejected as rejection:
             if rejection.status in ISSUE_MAY_BE_GONE and (gone := await issue_gone(ctx, issue.tracker_id)):
@@ -337,7 +355,9 @@ class Forwarding:
         if isinstance(issue, Waiting):
             await events.end(newest, issue)
         elif issue is None:
-            await events.end(newest, Skipped(Reason.NO_ISSUE()))
+            await events.end(newest, await self._without_issue())
+        elif issue.tracker_id == trial.NOT_CREATED:
+            await events.end(newest, trial.planned(ctx, work.now, Would.GIVE_STATUS()))
         elif is_given or not state.status_due:
             await events.end(newest, AlreadyDone(Reason.STATUS_AS_IT_IS(issue_id=issue.tracker_id)))
         elif state.status_next_at and state.status_next_at > work.now:
@@ -352,6 +372,15 @@ class Forwarding:
             else:
                 if newest or not isinstance(given, Skipped):
                     await events.end(newest, given)
+
+    async def _without_issue(self) -> Result:
+        """Return what becomes of a ticket update if nothing due asks for an issue; in trial mode one may wait."""
+        ctx = self._ctx
+        if ctx.config.trial:
+            waiting = await ctx.db.change(lambda tx: tx.journal.first_pending_task(ctx.ticket_id))
+            if waiting is not None:
+                return trial.planned(ctx, self._work.now, Would.GIVE_STATUS())
+        return Skipped(Reason.NO_ISSUE())
 
     async def _attempt(self, events: list[Pending], doing: Awaitable[T]) -> T | None:
         """Do something; an error does to its events what the table of errors says."""

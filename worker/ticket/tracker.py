@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable, Collection
 from dataclasses import dataclass
 from typing import Any
 
-from shared.errors import NotYet, OutcomeUnknown, TrackerRejected
+from shared.errors import NotBegun, NotYet, OutcomeUnknown, TrackerRejected
 from shared.notices.faults import Detail, Fault
 from shared.notices.kinds import Kind
 from shared.tracker.answers import Answer
@@ -26,11 +26,13 @@ class TicketTracker:
         client: makes the calls.
         observe: is given each call once it has ended.
         check_lock: raises `LockBusy` if the ticket's lock was lost.
+        reads_only: whether trial mode is on.
     """
 
     client: TrackerClient
     observe: Callable[[CallRecord], None]
     check_lock: Callable[[], None]
+    reads_only: bool
 
     def call(
         self,
@@ -47,9 +49,11 @@ class TicketTracker:
         """Make one call; the arguments are those of `Request`.
 
         Raises:
-            NotBegun: nothing new starts any more; nothing was sent.
+            NotBegun: nothing new starts any more, or trial mode is on and the call is no GET; nothing was sent.
             TrackerError: as `TrackerClient.send`.
         """
+        if self.reads_only and method != "GET":
+            raise NotBegun(Fault.TRIAL_SENDS_NOTHING(method=method, path=path))
         return TrackerCall(
             self.client,
             Request(method, path, body, params, login, before_send, self.observe, expected, has_turn),

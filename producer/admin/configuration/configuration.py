@@ -12,6 +12,7 @@ from urllib.parse import urlsplit
 from pydantic import SecretStr
 from redis.exceptions import RedisError
 
+from producer.admin.configuration import trial
 from producer.admin.records.transaction import Store, Transaction
 from producer.admin.services import Services
 from shared.connection.vault import Vault
@@ -114,7 +115,7 @@ def save(
     knows_key: bool = False,
     replay: bool = False,
 ) -> Changed:
-    """Change values of the configuration as `change` does, ring who is owed a status, and try a new key.
+    """Change values of the configuration as `change` does, notify who is owed a status or waited, and try a new key.
 
     Args:
         services: the collaborators.
@@ -138,6 +139,8 @@ def save(
     )
     if changed.replayed:
         services.notify(changed.owed)
+    if "trial" in assignments and not changed.config.trial:
+        trial.go_on(services)
     if api_key is not None and (failure := _try_key(services).failure) and isinstance(failure, TrackerError):
         changed.warnings.append(Caution.KEY_NOT_USABLE(problem=failure.notice))
     return changed
@@ -217,7 +220,7 @@ def change(
         assignments: key to the value as a person typed it.
         moved: a new base_url is another address of the same tracker.
         allow_link_local: whether the tracker may be at a link-local or cloud-metadata address.
-        api_key: a new API key for it, encrypted; stored in the same transaction.
+        api_key: a new API key for it, encrypted, which is stored with them.
         knows_key: whether whoever changes it could have the stored key anyway, which is sent to base_url.
         replay: a new status_map is applied to what was given before, too.
 
@@ -443,7 +446,7 @@ def _check_trust(config: PluginConfig, before: PluginConfig) -> None:
 def _check_address(base_url: str) -> None:
     """Refuse an address that no tracker has, as far as it can be told without asking anybody.
 
-    What a name leads to is checked at each connection, since that can change at any time.
+    What a name leads to is checked at each connection.
 
     Raises:
         SettingsError: it is link-local, or a cloud's metadata service.

@@ -90,7 +90,9 @@ def pending(installation: Installation) -> Iterator[CheckResult]:
     if paused:
         why = WorkFinding.EVERYTHING_PAUSED(because=paused)
     waiting = WorkFinding.EVENTS_PENDING(count=count, seconds=age, why=why, ticket_id=oldest.ticket_id)
-    if age > STUCK_S:
+    if oldest.has_code(Reason.TRIAL_MODE):
+        yield ok("pending", waiting)
+    elif age > STUCK_S:
         yield failure("pending", waiting)
     elif age > SLOW_S:
         yield warning("pending", waiting)
@@ -250,6 +252,17 @@ def recovery(installation: Installation) -> Iterator[CheckResult]:
         yield ok("recovery", WorkFinding.RECOVERY_OFF())
     else:
         yield warning("recovery", WorkFinding.RECOVERY_ON(since=f"{mode.began_at:%Y-%m-%d %H:%M} UTC"))
+
+
+@check(Group.WORK, {"trial": "KB-WORK-008"}, glance=Glance.OWN_WORDS)
+def trial(installation: Installation) -> Iterator[CheckResult]:
+    """Nobody has forgotten that nothing is sent."""
+    with installation.store.transaction() as tx:
+        is_on, waiting = tx.configs.get()[0].trial, tx.journal.count(EventState.PENDING)
+    if is_on:
+        yield warning("trial", WorkFinding.TRIAL_ON(count=waiting))
+    else:
+        yield ok("trial", WorkFinding.TRIAL_OFF())
 
 
 def _paused(installation: Installation) -> Notice | None:

@@ -25,7 +25,18 @@ AT_ONCE = 500
 COLUMNS = ("id", "at", "who", "code", "what", "before", "after")
 
 SUBJECTS: Mapping[str, tuple[str, tuple[Did, ...]]] = {
-    "settings": (N_("settings"), (Did.CONFIG_CHANGED, Did.KEY_STORED, Did.KEY_ROTATED, Did.METADATA_READ)),
+    "settings": (
+        N_("settings"),
+        (
+            Did.CONFIG_CHANGED,
+            Did.KEY_STORED,
+            Did.KEY_ROTATED,
+            Did.METADATA_READ,
+            Did.TRIAL_BEGUN,
+            Did.TRIAL_ENDED_SENDING,
+            Did.TRIAL_ENDED_DROPPING,
+        ),
+    ),
     "links": (
         N_("mappings and projects"),
         (Did.LINK_CHANGED, Did.LINK_REMOVED, Did.LINKS_IMPORTED, Did.PROJECT_CREATED),

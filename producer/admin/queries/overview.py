@@ -55,8 +55,8 @@ class Overview:
 
     Attributes:
         waiting: events that wait, and since when the oldest does.
-        delayed: the oldest event that waits, if it was tried in vain or waits longer than usual.
-        is_stuck: whether it has waited for minutes, and nothing was done since it came in.
+        delayed: the oldest event that waits, if it was tried in vain or waits longer than usual; not in trial mode.
+        is_stuck: whether it has waited for minutes, and nothing was done since it came in; not in trial mode.
         held: issues and time entries that wait for a decision.
         hours: of each hour up to 24 ago how many came in and how many of these failed.
         signs: None where Redis cannot be asked.
@@ -116,9 +116,11 @@ def overview(services: Services) -> Overview:
             standing.waiting,
             oldest.received_at if oldest else None,
             oldest
-            if oldest and (oldest.attempts or now - oldest.received_at > SLOW or stands_still > SOON)
+            if oldest
+            and not config.trial
+            and (oldest.attempts or now - oldest.received_at > SLOW or stands_still > SOON)
             else None,
-            stands_still > LONG,
+            stands_still > LONG and not config.trial,
             standing.failed,
             tx.events.groups(),
             standing.held,

@@ -1,4 +1,4 @@
-"""/api/config, /api/metadata, /api/user-map: what an administrator sets up."""
+"""/api/config, /api/trial, /api/metadata, /api/user-map: what an administrator sets up."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ import json
 from typing import Annotated, Any, Literal
 
 from fastapi import Body, Query
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, Field
 from starlette.responses import Response
 
-from producer.admin.configuration import configuration
+from producer.admin.configuration import configuration, trial
 from producer.admin.configuration.metadata import Metadata, cached, entries, read_now
 from producer.admin.people import people
 from producer.admin.people.people import HelpdeskUser
@@ -99,6 +99,50 @@ def change_config(
         "statuses_owed": len(changed.owed),
         "replayed": changed.replayed,
     }
+
+
+class TrialSwitch(BaseModel):
+    """Whether trial mode is on; if it is switched off, what becomes of the events that wait."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    on: bool
+    waiting: Literal["send", "drop"] = Field(
+        default="send", description="When it is switched off: send the waiting events, or drop them."
+    )
+
+
+class TrialShown(shapes.Answer):
+    """Whether trial mode is on, and how many events wait."""
+
+    on: bool
+    waiting: int
+
+
+class TrialSwitched(TrialShown):
+    """The same after a switch, and how many waiting events were sent or dropped by it."""
+
+    sent: int
+    dropped: int
+
+
+@router.get("/trial")
+def show_trial(services: WithServices) -> TrialShown:
+    """Show whether trial mode is on, in which events are planned and nothing is sent to Redmine for them."""
+    found = trial.standing(services.store)
+    return TrialShown(on=found.is_on, waiting=found.waiting)
+
+
+@router.put("/trial")
+def switch_trial(services: WithServices, switch: TrialSwitch) -> TrialSwitched:
+    """Switch trial mode on, or off with the waiting events sent or dropped; to repeat it changes nothing."""
+    if switch.on:
+        trial.begin(services.store)
+        ended = trial.Ended(was_on=False)
+    else:
+        ended = trial.end(services, drops=switch.waiting == "drop")
+    found = trial.standing(services.store)
+    return TrialSwitched(on=found.is_on, waiting=found.waiting, sent=ended.sent, dropped=ended.dropped)
 
 
 @router.get("/metadata")

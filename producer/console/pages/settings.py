@@ -10,7 +10,7 @@ from fastapi import Request
 from redis.exceptions import RedisError
 from starlette.responses import Response
 
-from producer.admin.configuration import configuration
+from producer.admin.configuration import configuration, trial
 from producer.admin.configuration.connecting import Tested, sealed_key, try_connection, unsealed_key
 from producer.admin.configuration.metadata import begin_reading, cached
 from producer.console.auth.answers import WithServices
@@ -18,7 +18,7 @@ from producer.console.auth.once import Secret, forget, hand_over, handed_over
 from producer.console.auth.visitors import Fields
 from producer.console.pages.parts import Form, go, go_back, page_router, show
 from producer.console.rendering.addresses import way_back
-from producer.console.rendering.setting_pages import PARTS, PATH, REDMINE, page_of
+from producer.console.rendering.setting_pages import PARTS, PATH, REDMINE, TRIAL, page_of
 from producer.console.rendering.words import HELPDESK_STATUSES
 from shared.errors import SettingsError
 from shared.events.config import PluginConfig
@@ -106,6 +106,19 @@ def give_statuses(request: Request, services: WithServices) -> Response:
     return go_back(request, PATH, "given")
 
 
+@router.post("/settings/trial")
+def switch_trial(services: WithServices, form: Form) -> Response:
+    """Switch trial mode on, or off with what waits sent or dropped."""
+    wanted = form.text("trial")
+    if wanted == "on":
+        trial.begin(services.store)
+    elif wanted in ("send", "drop"):
+        trial.end(services, drops=wanted == "drop")
+    else:
+        return go(TRIAL, "unchanged")
+    return go(TRIAL, f"trial-{wanted}")
+
+
 @router.post("/settings/test")
 def test(request: Request, services: WithServices, form: Form) -> Response:
     """Try the connection with what is typed, saved or not."""
@@ -178,6 +191,7 @@ def _show(
         parts_of=known.counts,
         runs=known.runs[:5],
         reading=reading,
+        trial=trial.standing(services.store),
         faults=faults or {},
         tested=tested,
         sealed=sealed,

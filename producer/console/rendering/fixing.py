@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from producer.console.rendering.addresses import address, with_parameters
-from producer.console.rendering.setting_pages import setting
+from producer.console.rendering.setting_pages import TRIAL, setting
 from shared.notices.access import AccessRefusal
 from shared.notices.doctor_helpdesk import HelpdeskFinding
 from shared.notices.doctor_service import ServiceFinding
@@ -191,6 +191,7 @@ FIXES: dict[str, tuple[str, str | Callable[[Values], str]]] = {
     WorkFinding.AUTHORS_WRONG: (N_("See them"), "/console/authors"),
     WorkFinding.ROWS_HELD: DECIDE,
     WorkFinding.EVENTS_FAILED: (N_("See them"), f"{EVENTS}?state=failed"),
+    WorkFinding.TRIAL_ON: (N_("Switch it off"), TRIAL),
     WorkFinding.EVENTS_PENDING: (N_("See them"), f"{EVENTS}?state=pending"),
     HelpdeskFinding.TICKETS_UNLINKED: (N_("Add mapping"), _entity),
     HelpdeskFinding.LINKED_SINCE: (

@@ -27,6 +27,10 @@ PARTS = {
 """Each page, and the settings that its form has."""
 
 
+TRIAL = f"{PATH}/behaviour#trial"
+"""Where trial mode is switched, in a form of its own."""
+
+
 def page_of(part: str) -> str:
     """Return the address of one of the pages."""
     return PATH if part == REDMINE else f"{PATH}/{part}"

@@ -153,6 +153,19 @@ class Journal(JournalQueries, JournalAppender):
         waiting = and_(_waiting_for(ticket_id, task_id), is_pending_of_few())
         self._session.execute(update(JOURNAL).where(waiting).values(next_attempt_at=None))
 
+    def go_on(self, code: Code, reason: Notice, limit: int) -> list[tuple[int, int]]:
+        """Make pending events due now that wait for a reason, at most `limit`; return each with its ticket."""
+        return self._change_some(is_for(JournalEvent, code), limit, next_attempt_at=None, **keeping(reason))
+
+    def skip_pending(self, reason: Notice, limit: int) -> list[tuple[int, int]]:
+        """End pending events as skipped, at most `limit`; return each with its ticket.
+
+        Deletions stay pending: nothing is ever sent for them, and they must be known.
+        """
+        ends = {"state": EventState.SKIPPED, "next_attempt_at": None, "ended_at": clock()}
+        has_snapshot = JournalEvent.event.not_in(DELETIONS)
+        return self._change_some(has_snapshot, limit, **ends, **keeping(reason))
+
     def complete(self, event_id: int, facts: Mapping[Fact, Any]) -> None:
         """Store what was found out of what an event lacks; the rest stays unknown."""
         where = JournalEvent.id == event_id
@@ -239,6 +252,14 @@ class Journal(JournalQueries, JournalAppender):
         """
         prunable = JournalEvent.state.in_(ENDED), JournalEvent.ticket_id.not_in(unsettled_tickets())
         return delete_oldest(self._session, JournalEvent.ended_at, older_than_days, limit, *prunable)
+
+    def _change_some(self, where: ColumnElement[bool], limit: int, **values: object) -> list[tuple[int, int]]:
+        """Change pending events, the oldest first, at most `limit`; return each with its ticket."""
+        pending = select(JournalEvent.id).where(JournalEvent.state == EventState.PENDING, where)
+        some = pending.order_by(JournalEvent.id).limit(limit)
+        change = update(JOURNAL).where(JournalEvent.id.in_(some)).values(**values)
+        changed = self._session.execute(change.returning(JournalEvent.id, JournalEvent.ticket_id))
+        return [(event_id, ticket_id) for event_id, ticket_id in changed]
 
     def _change(self, where: ColumnElement[bool], reason: Notice, **values: object) -> None:
         changed = self._session.execute(update(JOURNAL).where(where).values(**values, **keeping(reason)))

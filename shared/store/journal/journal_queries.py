@@ -245,6 +245,15 @@ class JournalQueries:
         )
         return self._session.scalar(statement.limit(1)) is not None
 
+    def first_pending_task(self, ticket_id: int) -> int | None:
+        """Return the oldest pending event of a ticket's tasks, due or not; None if there is none."""
+        statement = select(JournalEvent.id).where(
+            JournalEvent.ticket_id == ticket_id,
+            JournalEvent.state == EventState.PENDING,
+            JournalEvent.task_id.is_not(None),
+        )
+        return self._session.scalar(statement.order_by(*ORDER).limit(1))
+
     def have_due(self, ticket_ids: Collection[int]) -> set[int]:
         """Return those of some tickets that have a pending event that is due."""
         found = execute_prepared(self._session, _which_have_due(), {"ticket_ids": list(ticket_ids)})

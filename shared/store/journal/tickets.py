@@ -15,6 +15,7 @@ from shared.store.journal.ticket_queries import IS_DROPPED, TICKETS, TicketQueri
 from shared.store.tables.explained import keeping, texts_of
 from shared.store.tables.functions import Rows
 from shared.store.tables.journal import TicketState
+from shared.store.tables.ledger import LedgerState, TicketIssueLink
 from shared.store.tables.prepared import execute_prepared
 from shared.store.tables.types import Key, clock
 
@@ -148,6 +149,18 @@ class TicketStates(TicketQueries, TicketFolding):
             status_dropped=True,
             **keeping(reason, "status_"),
         )
+
+    def drop_due(self, reason: Notice) -> list[int]:
+        """Note of every issue whose status is due that it is not set, and why; return the tickets."""
+        linked = select(TicketIssueLink.ticket_id).where(TicketIssueLink.state == LedgerState.LINKED)
+        is_due = and_(TicketState.status_due.is_(True), TicketState.ticket_id.in_(linked))
+        dropped = (
+            update(TICKETS)
+            .where(is_due)
+            .values(status_due=False, status_next_at=None, status_dropped=True, **keeping(reason, "status_"))
+            .returning(TicketState.ticket_id)
+        )
+        return list(self._session.scalars(dropped))
 
     def wait(
         self, ticket_id: int, event_id: int, until: datetime | None, reason: Notice, *, attempt: bool

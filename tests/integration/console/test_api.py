@@ -74,6 +74,7 @@ def test_openapi_lists_every_route(console: Console) -> None:
         "/api/metadata",
         "/api/metadata/sync",
         "/api/metadata/{part}",
+        "/api/trial",
         "/api/templates",
         "/api/templates/variables",
         "/api/templates/fields",

@@ -36,6 +36,7 @@ GROUPS = {
         *("rollback", "save", "show", "variables"),
     ],
     "ticket": ["forget", "history"],
+    "trial": ["off", "on", "show"],
     "user": ["forget", "list", "map", "unmap"],
 }
 ALONE = ["migrate", "grants", "producer", "console", "worker", "beat", "doctor", "hours", "reconcile"]
