@@ -17,7 +17,7 @@ NOTICES = {
     ),
     "taken-back": N_("Adoption undone. It needs a decision again."),
     "forgotten": N_("Link removed. The next event creates a new object."),
-    "corrected": N_("The time entry now belongs to the right user."),
+    "corrected": N_("The hours now belong to the right user."),
     "not-corrected": N_("Redmine did not accept every time entry. The reasons are below."),
     "given": N_("The statuses are being updated."),
     "again": N_("It is being created again."),
