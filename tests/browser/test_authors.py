@@ -32,7 +32,7 @@ def test_a_stranger_is_mapped_and_given_their_hours(
     page.get_by_role("button", name="Map", exact=True).click()
     page.get_by_role("button", name="Give the 3 time entries to Alice Archer").click()
     page.get_by_role("dialog").get_by_role("button", name="Give the 3 time entries").click()
-    expect(page.get_by_text("The hours are theirs now.")).to_be_visible()
+    expect(page.get_by_text("The hours now belong to the right user.")).to_be_visible()
     assert [one["user_id"] for one in entries(stand_in)] == [5, 5, 5]
     page.get_by_role("link", name="Hours", exact=True).click()
     row = page.locator("#hours tr", has_text="Alice Archer")

@@ -54,8 +54,8 @@ def test_an_empty_installation_is_set_up_on_its_first_page(
     assert bridge.forward(task_event()) == ["skipped"]
     expect(page.locator("#step-event").get_by_text("done")).to_be_visible(timeout=SLOW_MS)
     page.get_by_role("link", name="Choose its project").click()
-    page.get_by_role("combobox", name="Tracker project").fill("Support")
+    page.get_by_role("combobox", name="Redmine project").fill("Support")
     page.get_by_role("option").first.click()
-    page.get_by_role("button", name="Save the link").click()
+    page.get_by_role("button", name="Save mapping").click()
     expect(page.get_by_role("heading", name="Overview")).to_be_visible(timeout=SLOW_MS)
     expect(page.locator("#steps")).to_have_count(0)
