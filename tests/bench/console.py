@@ -1,4 +1,4 @@
-"""`python -m tests.bench.console`: every page of the console over 200,000 events that are like real ones, on PostgreSQL.
+"""`python -m tests.bench.console`: every page of the console over 200,000 lifelike events, on PostgreSQL.
 
 The median of five loads is to be at most 200 ms. Pages that ask Redmine ask the mock one, which has nothing to list.
 """
@@ -12,9 +12,6 @@ from tests.bench import organisation, pages
 from tests.bench.servers import servers
 
 GOAL_MS = 200.0
-LIVE = ("", "/events", "/held", "/tickets/20000")
-"""Pages with parts that a browser asks for again every 5 seconds."""
-
 PERSON = organisation.PERSON + 77
 MAIL = "person77@example.test"
 PAGES = (

@@ -30,7 +30,7 @@ EMPTY = "/account"
 Loaded = tuple[float, float]
 Load = Callable[[str], Loaded]
 PASSWORD = "correct horse battery staple"
-TOKEN = "the-token-of-the-benchmark"  # noqa: S105 (of a console that ends with the run)
+TOKEN = "the-token-of-the-benchmark"
 PAGES = (
     EMPTY,
     "",

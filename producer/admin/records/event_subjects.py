@@ -14,7 +14,6 @@ from typing import Any, NamedTuple
 from sqlalchemy import (
     ColumnElement,
     Select,
-    Subquery,
     Text,
     and_,
     collate,
@@ -143,9 +142,10 @@ class EventSubjects:
             words: their number, or a part of the e-mail or name.
             within: of which events; all if it is empty.
         """
-        found = [self._names(one) for one in self.people(words)]
-        if read_id(words) is None:  # a name that only events have
-            names = self.names_in_tickets(words, self._snapshots_of(within) if within else None)
+        people = self.people(words)
+        found = [self._names(one) for one in people]
+        if read_id(words) is None and len(people) < MOST_PEOPLE:  # a name that only events have
+            names = self.names_in_tickets(words, self._tickets_of(within))
             found += [self._has_piece(f'"name": {json.dumps(one)}') for one in names]
         return or_(*found) if found else false()
 
@@ -168,12 +168,11 @@ class EventSubjects:
                 for kind in kinds
             )
         )
-        if not within:
-            return JournalEvent.ticket_id.in_(select(TicketState.ticket_id).where(where))
-        tickets = _tickets_of(within)
-        is_there = select(TicketState.ticket_id).where(TicketState.ticket_id == tickets.c.ticket_id, where)
-        there = is_there.correlate(tickets).scalar_subquery()
-        return JournalEvent.ticket_id.in_(select(tickets.c.ticket_id).where(there.is_not(None)))
+        there, tickets = select(TicketState.ticket_id).where(where), self._tickets_of(within)
+        if tickets is None:
+            return JournalEvent.ticket_id.in_(there)
+        there = there.where(TicketState.ticket_id.in_(tickets))
+        return JournalEvent.ticket_id.in_(self._session.scalars(there).all())
 
     def has_more_tickets(self, newest: int) -> bool:
         """Return whether there are more tickets than so many."""
@@ -206,20 +205,22 @@ class EventSubjects:
         return found
 
     def names_in_tickets(
-        self, words: str, snapshots: Select[Any] | None = None, *, newest: int | None = None
+        self, words: str, tickets: Collection[int] | None = None, *, newest: int | None = None
     ) -> list[str]:
         """Return the names of people in tickets that have a text in them.
 
         Args:
             words: the text.
-            snapshots: the statement for the tickets' snapshots; None: all of them.
+            tickets: only in these; None: in all.
             newest: only among so many of the newest tickets; None: among all.
         """
         part = words.strip()
         if not part:
             return []
-        wanted = select(TicketState.snapshot) if snapshots is None else snapshots
-        wanted = wanted.where(self._has_word('"name": "%', part), *_newest(newest))
+        wanted = select(TicketState.snapshot).where(*_newest(newest))
+        if tickets is not None:
+            wanted = wanted.where(TicketState.ticket_id.in_(tickets))
+        wanted = wanted.where(self._has_word('"name": "%', part))
         found: dict[str, None] = {}
         for snapshot in self._session.scalars(wanted.limit(MOST_READ)):
             for role in ROLES:
@@ -287,11 +288,15 @@ class EventSubjects:
         ends = (",", "}")
         roles = [self._has_piece(f'"{role}": {{"id": {number}{end}') for role in ROLES for end in ends]
         by_number = and_(self._has_piece(f'"id": {number}'), or_(*roles))
-        return or_(by_number, self._has_piece(f'"email": {json.dumps(one.email)}')) if one.email else by_number
+        return (
+            or_(by_number, self._has_piece(f'"email": {json.dumps(one.email)}')) if one.email else by_number
+        )
 
     def _has_piece(self, piece: str) -> ColumnElement[bool]:
         """Return the condition that what came in with an event has a piece of JSON."""
-        return or_(*(self._position(one, piece) > 0 for one in (JournalEvent.payload, JournalEvent.completion)))
+        return or_(
+            *(self._position(one, piece) > 0 for one in (JournalEvent.payload, JournalEvent.completion))
+        )
 
     def _has_number(self, name: str, number: int) -> ColumnElement[bool]:
         """Return the condition that a snapshot has a number; only one with its digits is read as JSON."""
@@ -305,7 +310,7 @@ class EventSubjects:
 
         JSON escapes what is not ASCII, so that no database folds its case: the variants are asked for.
         """
-        text = type_coerce(TicketState.snapshot, Text)
+        text: ColumnElement[str] = type_coerce(TicketState.snapshot, Text)
         if is_on_postgresql(self._session):
             text = collate(text, "C")  # of ASCII it folds the same letters, and in far less time
         variants = (word, word.lower(), word.upper(), word.capitalize(), word.title())
@@ -318,15 +323,11 @@ class EventSubjects:
             )
         )
 
-    def _snapshots_of(self, within: Within) -> Select[Any]:
-        """Return the statement for the snapshots of the tickets of some events."""
-        tickets = _tickets_of(within)
-        return select(TicketState.snapshot).where(TicketState.ticket_id.in_(select(tickets.c.ticket_id)))
-
-
-def _tickets_of(within: Within) -> Subquery:
-    """Return the tickets of some events."""
-    return select(JournalEvent.ticket_id).where(*within).distinct().subquery("looked_through")
+    def _tickets_of(self, within: Within) -> Sequence[int] | None:
+        """Return the tickets of the events that are looked through; None if all are."""
+        if not within:
+            return None
+        return self._session.scalars(select(JournalEvent.ticket_id).where(*within).distinct()).all()
 
 
 def _newest(count: int | None) -> tuple[ColumnElement[bool], ...]:
