@@ -136,7 +136,7 @@ def _page_of_some(
     """
     (first, last), search = ends, tx.events
     upper = min(last, last if below is None else below - 1, last if above is None else above + LOOKED_THROUGH)
-    over = upper - LOOKED_THROUGH if above is None else above
+    over = max(upper - LOOKED_THROUGH, first - 1) if above is None else above
     some = replace(wanted, over=over, upto=upper)
     ids = search.ids(some)
     if above is None:

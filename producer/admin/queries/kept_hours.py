@@ -39,7 +39,7 @@ class KeptHours:
     def __init__(self, services: Services) -> None:
         self._services = services
         self._kept: dict[str, tuple[float, KeptReport]] = {}
-        self._making: defaultdict[str, Lock] = defaultdict(Lock)
+        self._making: defaultdict[str, Lock] = defaultdict(Lock)  # by the month without its year
 
     def of(self, month: str, seconds: float, *, anew: bool = False) -> KeptReport:
         """Return the report of a month.
@@ -53,7 +53,7 @@ class KeptHours:
             ValueError: it is no month.
         """
         asked = time.monotonic()
-        with self._making[month]:
+        with self._making[month[-2:]]:
             until, kept = self._kept.get(month, (0.0, None))
             # one that was begun after this was asked for is new enough in any case
             if kept is not None and asked < until and (not anew or until - KEPT_S > asked):
