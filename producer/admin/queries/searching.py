@@ -9,7 +9,7 @@ from producer.admin.records.event_subjects import KnownPerson
 from producer.admin.records.transaction import Store
 from shared.values.ids import LARGEST
 
-NEWEST = 10_000
+NEWEST = 5_000
 """So many of the newest tickets are searched for words, unless a person wants all of them."""
 NUMBER = re.compile(r"(#?)\s*(\d{1,19})")
 

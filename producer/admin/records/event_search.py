@@ -48,7 +48,7 @@ from shared.store.tables.types import is_on_postgresql, moment
 MOST_COUNTED = 1001
 RECENT_DAYS = 30
 """For so long fields that the tracker did not take are told."""
-LOOKED_THROUGH = 10_000
+LOOKED_THROUGH = 5_000
 """So many events a page looks through for what no index finds."""
 FEW = (EventState.PENDING, EventState.HELD, EventState.FAILED, EventState.SKIPPED)
 """States of so few events that all of them can be looked through."""
