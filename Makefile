@@ -133,7 +133,7 @@ bench: install ## The speed gates beside a plain Celery application, in one tabl
 	@$(BIN)/python -m tests.bench
 
 bench-long: install ## What the gates leave out: a million rows, storms, installations, floors ... (or BENCHES=)
-	@failed=0; for bench in $(or $(BENCHES),calls engines floors metadata installations storm backpressure growth); do \
+	@failed=0; for bench in $(or $(BENCHES),calls engines floors metadata installations storm backpressure growth console); do \
 		$(BIN)/python -m tests.bench.$$bench || failed=1; done; exit $$failed
 
 drill: install ## A whole deskbridge under load and faults (SEED=N PROFILE=short|long REDMINE=5.0|6.0|6.1); exit 1 on anything lost or done twice

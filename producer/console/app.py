@@ -10,6 +10,7 @@ from fastapi import FastAPI
 from starlette.concurrency import run_in_threadpool
 from starlette.middleware.gzip import GZipMiddleware
 
+from producer.admin.queries.kept_hours import KeptHours
 from producer.admin.records.transaction import Store
 from producer.admin.services import Services
 from producer.console import refusals
@@ -116,6 +117,7 @@ def create_console(settings: Settings) -> FastAPI:
         lifespan=lifespan,
     )
     app.state.services, app.state.tries = services, sign_in.Tries()
+    app.state.hours = KeptHours(services)
     app.state.examinations = doctor.examinations(services)
     app.state.sso = SingleSignOn(settings, services.vault)
     app.state.view = View(services, assets, languages)

@@ -11,7 +11,9 @@ from tests.bench.servers import servers
 def main() -> int:
     """Print the milliseconds over few rows and over a million; return 1 if a question does not stay quick."""
     with servers() as started, pages.large_console(started) as (database, load):
-        few, many = retention.growing(database, retention.MANY, lambda: (retention.ask(database), load()))
+        few, many = retention.growing(
+            database, retention.MANY, lambda: (retention.ask(database), pages.every_page(load))
+        )
     questions = retention.figures(few[0], many[0])
     print(f"{'':60} {retention.FEW:>8,} {retention.MANY:>10,} rows")
     for one in questions:

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from typing import Any, Literal, get_args
 
 from producer.admin.presenters.waiting import with_reasons
-from producer.admin.records.event_search import MOST_COUNTED, EventSearch, Group, Wanted
+from producer.admin.records.event_search import LOOKED_THROUGH, MOST_COUNTED, EventSearch, Group, Wanted
 from producer.admin.records.event_subjects import Subject
-from producer.admin.records.transaction import Store
+from producer.admin.records.transaction import Store, Transaction
 from producer.admin.services import Services
 from shared.notices.notice import Notice
 from shared.store.tables.journal import EventState, JournalEvent
@@ -30,8 +30,9 @@ class EventPage:
         matching: how many match, as far as they are counted.
         groups: the failed ones by cause.
         subjects: what each of the rows is about, by its id.
-        has_newer: whether some that match stand before the rows.
-        has_older: whether some that match stand after them.
+        newer: the page before the rows ends above this id; None: there is none.
+        older: the page after them begins below this id; None: there is none.
+        looked: from which id to which events were looked through; None: all were.
     """
 
     rows: Sequence[JournalEvent]
@@ -39,8 +40,19 @@ class EventPage:
     matching: int
     groups: Sequence[Group]
     subjects: Mapping[int, Subject]
-    has_newer: bool
-    has_older: bool
+    newer: int | None
+    older: int | None
+    looked: tuple[int, int] | None = None
+
+    @property
+    def has_newer(self) -> bool:
+        """Whether some that match may stand before the rows."""
+        return self.newer is not None
+
+    @property
+    def has_older(self) -> bool:
+        """Whether some that match may stand after them."""
+        return self.older is not None
 
 
 def wanted_events(*, last: str | None = None, since: datetime | None = None, **filters: Any) -> Wanted:
@@ -79,7 +91,7 @@ def recent_events(store: Store, most: int) -> Sequence[JournalEvent]:
 
 
 def event_page(store: Store, wanted: Wanted, *, size: int, below: int | None, above: int | None) -> EventPage:
-    """Return a page of the events that match.
+    """Return a page of the events that match; if no index finds them, only LOOKED_THROUGH events are looked through.
 
     Args:
         store: where the journal is.
@@ -89,14 +101,56 @@ def event_page(store: Store, wanted: Wanted, *, size: int, below: int | None, ab
         above: it ends right above this one.
     """
     with store.transaction() as tx:
+        if tx.events.is_read_for(wanted):
+            first, last = tx.events.ends()
+            if last - first >= LOOKED_THROUGH:
+                return _page_of_some(tx, wanted, (first, last), size=size, below=below, above=above)
         rows, newest, matching = _found(tx.events, wanted, size=size, below=below, above=above)
         groups = tx.events.groups()
         more = len(rows) > size
         rows = (rows[-size:] if above is not None else rows[:size]) if more else rows
         subjects = tx.event_subjects.of(rows)
-    has_older = bool(rows) and (more if above is None else True)
-    has_newer = bool(rows) and rows[0].id < newest
-    return EventPage(rows, newest, matching, groups, subjects, has_newer, has_older)
+    older = rows[-1].id if rows and (more or above is not None) else None
+    newer = rows[0].id if rows and rows[0].id < newest else None
+    return EventPage(rows, newest, matching, groups, subjects, newer, older)
+
+
+def _page_of_some(
+    tx: Transaction,
+    wanted: Wanted,
+    ends: tuple[int, int],
+    *,
+    size: int,
+    below: int | None,
+    above: int | None,
+) -> EventPage:
+    """Return what matches among LOOKED_THROUGH events: the newest, those below an id, or those above one.
+
+    Args:
+        tx: the transaction.
+        wanted: the filter.
+        ends: the lowest id and the highest of all events.
+        size: how many events.
+        below: the page begins below this id.
+        above: it ends right above this one.
+    """
+    (first, last), search = ends, tx.events
+    upper = min(last, last if below is None else below - 1, last if above is None else above + LOOKED_THROUGH)
+    over = max(upper - LOOKED_THROUGH, first - 1) if above is None else above
+    some = replace(wanted, over=over, upto=upper)
+    ids = search.ids(some)
+    if above is None:
+        rows = list(search.of_ids(ids[:size]))
+        newer = upper if upper < last else None
+        older = rows[-1].id if len(ids) > size else over + 1 if over >= first else None
+    else:
+        rows = list(search.page(some, limit=size, above=above))
+        newer = rows[0].id if len(ids) > size else upper if upper < last else None
+        older = above + 1
+    subjects = tx.event_subjects.of(rows)
+    return EventPage(
+        rows, next(iter(ids), 0), len(ids), search.groups(), subjects, newer, older, (over + 1, upper)
+    )
 
 
 def _found(

@@ -9,6 +9,8 @@ from producer.admin.records.event_subjects import KnownPerson
 from producer.admin.records.transaction import Store
 from shared.values.ids import LARGEST
 
+NEWEST = 5_000
+"""So many of the newest tickets are searched for words, unless a person wants all of them."""
 NUMBER = re.compile(r"(#?)\s*(\d{1,19})")
 
 
@@ -23,6 +25,7 @@ class Found:
         issues: tickets by the number of their issue.
         events: their numbers.
         names: of people who are known from tickets only.
+        newest: so many of the newest tickets were searched; None: all were.
     """
 
     number: int | None = None
@@ -32,18 +35,27 @@ class Found:
     events: list[int] = field(default_factory=list)
     people: list[KnownPerson] = field(default_factory=list)
     names: list[str] = field(default_factory=list)
+    newest: int | None = None
 
 
-def search(store: Store, text: str) -> Found:
-    """Search for what a person typed: a number, `#19` for an issue, a name, an e-mail, or words of a title."""
+def search(store: Store, text: str, *, in_all: bool = False) -> Found:
+    """Search for what a person typed: a number, `#19` for an issue, a name, an e-mail, or words of a title.
+
+    Args:
+        store: where events are.
+        text: what was typed.
+        in_all: whether words are looked for in every ticket, which takes longer; else in the NEWEST.
+    """
     typed = NUMBER.fullmatch(text.strip())
     if typed and int(typed[2]) <= LARGEST:
         return _of_number(store, int(typed[2]), is_issue=bool(typed[1]))
     with store.transaction() as tx:
         found = tx.event_subjects
+        newest = NEWEST if not in_all and found.has_more_tickets(NEWEST) else None
         people = found.people(text)
-        names = [] if people else found.names_in_tickets(text)
-        return Found(tickets=found.tickets_titled(text), people=people, names=names)
+        names = [] if people else found.names_in_tickets(text, newest=newest)
+        tickets = found.tickets_titled(text, newest=newest)
+        return Found(tickets=tickets, people=people, names=names, newest=newest)
 
 
 def _of_number(store: Store, number: int, *, is_issue: bool) -> Found:

@@ -48,6 +48,10 @@ from shared.store.tables.types import is_on_postgresql, moment
 MOST_COUNTED = 1001
 RECENT_DAYS = 30
 """For so long fields that the tracker did not take are told."""
+LOOKED_THROUGH = 5_000
+"""So many events a page looks through for what no index finds."""
+FEW = (EventState.PENDING, EventState.HELD, EventState.FAILED, EventState.SKIPPED)
+"""States of so few events that all of them can be looked through."""
 STEPS_READ = 30
 """So many of the newest steps are looked through for a call."""
 
@@ -64,6 +68,7 @@ class Wanted:
         place: an entity or a project, as `entity:77`, as a number, or as a part of its name.
         since, until: when they came in.
         upto: the highest id.
+        over: only higher ids than this one.
         event_id: that one.
     """
 
@@ -77,6 +82,7 @@ class Wanted:
     since: datetime | None = None
     until: datetime | None = None
     upto: int | None = None
+    over: int | None = None
     event_id: int | None = None
 
 
@@ -149,6 +155,21 @@ class EventSearch:
     def __init__(self, session: Session) -> None:
         self._session = session
         self._subjects = EventSubjects(session)
+        self._groups: list[Group] | None = None
+
+    def ends(self) -> tuple[int, int]:
+        """Return the lowest id and the highest; 0 if there is no event."""
+        ends = (select(one(JournalEvent.id)).scalar_subquery() for one in (func.min, func.max))
+        first, last = self._session.execute(select(*ends)).one()
+        return first or 0, last or 0
+
+    def is_read_for(self, wanted: Wanted) -> bool:
+        """Return whether no index finds these events: each, what came in with it, or its ticket has to be read."""
+        if wanted.ticket_id is not None or wanted.event_id is not None or wanted.state in FEW:
+            return False
+        if wanted.cause and any(one.cause == wanted.cause for one in self.groups()):
+            return False  # they failed
+        return bool(wanted.person or wanted.place or wanted.code or wanted.cause)
 
     def page(
         self, wanted: Wanted, *, limit: int, below: int | None = None, above: int | None = None
@@ -189,8 +210,13 @@ class EventSearch:
         """Return the condition, to change what matches."""
         return and_(*self._where(wanted), literal(value=True))
 
-    def groups(self, most: int = 1000) -> list[Group]:
-        """Return the newest failures by cause, the largest group first."""
+    def groups(self) -> list[Group]:
+        """Return the newest failures by cause, the largest group first; read once in a transaction."""
+        if self._groups is None:
+            self._groups = self._read_groups()
+        return self._groups
+
+    def _read_groups(self, most: int = 1000) -> list[Group]:
         rows = self.page(Wanted(state=EventState.FAILED), limit=most)
         found: dict[str, Group] = {}
         for row in rows:
@@ -326,12 +352,15 @@ class EventSearch:
             found.append(JournalEvent.received_at <= wanted.until)
         if wanted.upto is not None:
             found.append(JournalEvent.id <= wanted.upto)
+        if wanted.over is not None:
+            found.append(JournalEvent.id > wanted.over)
         if wanted.event_id is not None:
             found.append(JournalEvent.id == wanted.event_id)
+        within = found[:] if wanted.over is not None else []
         if wanted.person:
-            found.append(self._subjects.of_person(wanted.person))
+            found.append(self._subjects.of_person(wanted.person, within))
         if wanted.place:
-            found.append(self._subjects.of_place(wanted.place))
+            found.append(self._subjects.of_place(wanted.place, within))
         if wanted.cause:
             found.append(self._of_cause(wanted.cause))
         return found

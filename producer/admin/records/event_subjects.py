@@ -11,7 +11,18 @@ import re
 from collections.abc import Collection, Sequence
 from typing import Any, NamedTuple
 
-from sqlalchemy import ColumnElement, Select, Text, and_, false, func, or_, select, type_coerce
+from sqlalchemy import (
+    ColumnElement,
+    Select,
+    Text,
+    and_,
+    collate,
+    false,
+    func,
+    or_,
+    select,
+    type_coerce,
+)
 from sqlalchemy.orm import InstrumentedAttribute, Session
 
 from shared.store.tables.configuration import HelpdeskPerson, TrackerUser, UserMap, UserPin
@@ -30,6 +41,10 @@ MOST_TITLES = 20
 MOST_READ = 1000
 PIECE = 600
 """So many characters of a payload are read to learn who it names."""
+
+
+Within = Sequence[ColumnElement[bool]]
+"""Conditions for the events that are looked through."""
 
 
 class Subject(NamedTuple):
@@ -120,43 +135,65 @@ class EventSubjects:
         named += [self._known(one, email) for one, email in rows]
         return list({one.helpdesk_user_id: one for one in named}.values())[:most]
 
-    def of_person(self, words: str) -> ColumnElement[bool]:
-        """Return the condition that an event names a person, in whatever role."""
+    def of_person(self, words: str, within: Within = ()) -> ColumnElement[bool]:
+        """Return the condition that an event names a person, in whatever role.
+
+        Args:
+            words: their number, or a part of the e-mail or name.
+            within: of which events; all if it is empty.
+        """
         people = self.people(words)
-        pieces = [
-            piece
-            for one in people
-            for piece in (
-                *(f'"{role}": {{"id": {one.helpdesk_user_id}{end}' for role in ROLES for end in (",", "}")),
-                *((f'"email": {json.dumps(one.email)}',) if one.email else ()),
-            )
-        ]
-        if read_id(words) is None:  # a name that only events have
-            pieces += [f'"name": {json.dumps(one)}' for one in self.names_in_tickets(words)]
-        columns = (JournalEvent.payload, JournalEvent.completion)
-        found = [self._position(column, one) > 0 for one in pieces for column in columns]
+        found = [self._names(one) for one in people]
+        if read_id(words) is None and len(people) < MOST_PEOPLE:  # a name that only events have
+            names = self.names_in_tickets(words, self._tickets_of(within))
+            found += [self._has_piece(f'"name": {json.dumps(one)}') for one in names]
         return or_(*found) if found else false()
 
-    def of_place(self, words: str) -> ColumnElement[bool]:
-        """Return the condition that an event's ticket is in an entity or project, by kind and number or by name."""
-        exact, number = PLACE.fullmatch(words.strip().lower()), read_id(words.strip())
-        if exact:
-            where = number_in(TicketState.snapshot, f"{exact[1]}_id") == int(exact[2])
-        elif number is not None:
-            where = or_(
-                *(number_in(TicketState.snapshot, f"{kind}_id") == number for kind in ("entity", "project"))
-            )
-        else:
-            where = or_(*(_has_word(f'"{kind}_name": "%', words) for kind in ("entity", "project")))
-        return JournalEvent.ticket_id.in_(select(TicketState.ticket_id).where(where))
+    def of_place(self, words: str, within: Within = ()) -> ColumnElement[bool]:
+        """Return the condition that an event's ticket is in an entity or project, by kind and number or by name.
 
-    def tickets_titled(self, words: str, most: int = MOST_TITLES) -> list[tuple[int, str]]:
-        """Return tickets whose title has every word, the newest first, with their titles."""
+        Args:
+            words: such as `entity:77`, `77`, or a part of the name.
+            within: of which events; all if it is empty.
+        """
+        exact, number = PLACE.fullmatch(words.strip().lower()), read_id(words.strip())
+        kinds = (exact[1],) if exact else ("entity", "project")
+        if exact:
+            number = int(exact[2])
+        where = or_(
+            *(
+                self._has_number(f"{kind}_id", number)
+                if number is not None
+                else self._has_word(f'"{kind}_name": "%', words)
+                for kind in kinds
+            )
+        )
+        there, tickets = select(TicketState.ticket_id).where(where), self._tickets_of(within)
+        if tickets is None:
+            return JournalEvent.ticket_id.in_(there)
+        there = there.where(TicketState.ticket_id.in_(tickets))
+        return JournalEvent.ticket_id.in_(self._session.scalars(there).all())
+
+    def has_more_tickets(self, newest: int) -> bool:
+        """Return whether there are more tickets than so many."""
+        further = select(TicketState.ticket_id).order_by(TicketState.ticket_id.desc()).offset(newest).limit(1)
+        return self._session.scalar(further) is not None
+
+    def tickets_titled(
+        self, words: str, most: int = MOST_TITLES, *, newest: int | None = None
+    ) -> list[tuple[int, str]]:
+        """Return tickets whose title has every word, the newest first, with their titles.
+
+        Args:
+            words: the words.
+            most: how many tickets at most.
+            newest: only among so many of the newest tickets; None: among all.
+        """
         parts = words.split()
         if not parts:
             return []
         wanted = select(TicketState.ticket_id, TicketState.snapshot)
-        wanted = wanted.where(*(_has_word('"title": "%', one) for one in parts))
+        wanted = wanted.where(*(self._has_word('"title": "%', one) for one in parts), *_newest(newest))
         found: list[tuple[int, str]] = []
         newest_first = wanted.order_by(TicketState.ticket_id.desc()).limit(MOST_READ)
         for number, snapshot in self._session.execute(newest_first):
@@ -167,12 +204,23 @@ class EventSubjects:
                 break
         return found
 
-    def names_in_tickets(self, words: str) -> list[str]:
-        """Return the names of people in tickets that have a text in them."""
+    def names_in_tickets(
+        self, words: str, tickets: Collection[int] | None = None, *, newest: int | None = None
+    ) -> list[str]:
+        """Return the names of people in tickets that have a text in them.
+
+        Args:
+            words: the text.
+            tickets: only in these; None: in all.
+            newest: only among so many of the newest tickets; None: among all.
+        """
         part = words.strip()
         if not part:
             return []
-        wanted = select(TicketState.snapshot).where(_has_word('"name": "%', part))
+        wanted = select(TicketState.snapshot).where(*_newest(newest))
+        if tickets is not None:
+            wanted = wanted.where(TicketState.ticket_id.in_(tickets))
+        wanted = wanted.where(self._has_word('"name": "%', part))
         found: dict[str, None] = {}
         for snapshot in self._session.scalars(wanted.limit(MOST_READ)):
             for role in ROLES:
@@ -230,20 +278,65 @@ class EventSubjects:
         piece = func.substr(column, place + len(mark) - 1, PIECE)
         return select(JournalEvent.id, piece).where(JournalEvent.id.in_(event_ids), place > 0)
 
-    def _position(self, column: InstrumentedAttribute[Any], text: str) -> ColumnElement[int]:
+    def _position(self, column: Any, text: str) -> ColumnElement[int]:
         """Return where a text begins in a column; 0: nowhere."""
         return func.strpos(column, text) if is_on_postgresql(self._session) else func.instr(column, text)
 
+    def _names(self, one: KnownPerson) -> ColumnElement[bool]:
+        """Return the condition that an event names a person; a text that few events have is looked for first."""
+        number = one.helpdesk_user_id
+        ends = (",", "}")
+        roles = [self._has_piece(f'"{role}": {{"id": {number}{end}') for role in ROLES for end in ends]
+        by_number = and_(self._has_piece(f'"id": {number}'), or_(*roles))
+        return (
+            or_(by_number, self._has_piece(f'"email": {json.dumps(one.email)}')) if one.email else by_number
+        )
 
-def _has_word(before: str, word: str) -> ColumnElement[bool]:
-    """Return the condition that a snapshot may have a word after a key, in any of the usual cases.
+    def _has_piece(self, piece: str) -> ColumnElement[bool]:
+        """Return the condition that what came in with an event has a piece of JSON."""
+        return or_(
+            *(self._position(one, piece) > 0 for one in (JournalEvent.payload, JournalEvent.completion))
+        )
 
-    JSON escapes what is not ASCII, so that no database folds its case: the variants are asked for.
-    """
-    text = type_coerce(TicketState.snapshot, Text)
-    variants = dict.fromkeys((word, word.lower(), word.upper(), word.capitalize(), word.title()))
-    pieces = (json.dumps(one)[1:-1] for one in variants)
-    return or_(*(func.lower(text).like(f"%{before}{_escaped(one.lower())}%", escape="/") for one in pieces))
+    def _has_number(self, name: str, number: int) -> ColumnElement[bool]:
+        """Return the condition that a snapshot has a number; only one with its digits is read as JSON."""
+        text = type_coerce(TicketState.snapshot, Text)
+        return and_(
+            self._position(text, f'"{name}": {number}') > 0, number_in(TicketState.snapshot, name) == number
+        )
+
+    def _has_word(self, before: str, word: str) -> ColumnElement[bool]:
+        """Return the condition that a snapshot may have a word after a key, in any of the usual cases.
+
+        JSON escapes what is not ASCII, so that no database folds its case: the variants are asked for.
+        """
+        text: ColumnElement[str] = type_coerce(TicketState.snapshot, Text)
+        if is_on_postgresql(self._session):
+            text = collate(text, "C")  # of ASCII it folds the same letters, and in far less time
+        variants = (word, word.lower(), word.upper(), word.capitalize(), word.title())
+        pieces = dict.fromkeys(json.dumps(one)[1:-1].lower() for one in variants)
+        lower = func.lower(text)
+        return or_(
+            *(
+                and_(self._position(lower, one) > 0, lower.like(f"%{before}{_escaped(one)}%", escape="/"))
+                for one in pieces
+            )
+        )
+
+    def _tickets_of(self, within: Within) -> Sequence[int] | None:
+        """Return the tickets of the events that are looked through; None if all are."""
+        if not within:
+            return None
+        return self._session.scalars(select(JournalEvent.ticket_id).where(*within).distinct()).all()
+
+
+def _newest(count: int | None) -> tuple[ColumnElement[bool], ...]:
+    """Return the condition for so many of the newest tickets."""
+    if count is None:
+        return ()
+    newest = select(TicketState.ticket_id).order_by(TicketState.ticket_id.desc())
+    oldest = newest.offset(count - 1).limit(1).scalar_subquery()
+    return (TicketState.ticket_id >= func.coalesce(oldest, 0),)
 
 
 def _escaped(text: str) -> str:

@@ -8,14 +8,15 @@ from datetime import datetime
 from itertools import islice
 from typing import Any, NamedTuple, TypeVar
 
-from sqlalchemy import Text, select, type_coerce
+from sqlalchemy import ColumnElement, Text, select, type_coerce
 from sqlalchemy.orm import Session
 
 from producer.admin.records.logged_hours import logged_hours
+from shared.store.tables.functions import among
 from shared.store.tables.journal import JournalEvent
 from shared.store.tables.ledger import LedgerState, TaskTimeLink
 
-AT_ONCE = 500
+AT_ONCE = 5000
 DELETED = "ticket_task.deleted"
 Item = TypeVar("Item")
 
@@ -105,7 +106,7 @@ class KnownHours:
         return {
             one.task_id: one
             for some in _batches(task_ids)
-            for one in self._rows(TaskTimeLink.task_id.in_(some))
+            for one in self._rows(some, among(TaskTimeLink.task_id, "numbers"))
         }
 
     def of_entries(self, time_entry_ids: Collection[int]) -> dict[int, Logged]:
@@ -114,11 +115,11 @@ class KnownHours:
         found = (
             one
             for some in _batches(time_entry_ids)
-            for one in self._rows(TaskTimeLink.tracker_id.in_(some), is_linked)
+            for one in self._rows(some, among(TaskTimeLink.tracker_id, "numbers"), is_linked)
         )
         return {one.time_entry_id: one for one in found if one.time_entry_id is not None}
 
-    def _rows(self, *where: Any) -> list[Logged]:
+    def _rows(self, numbers: list[int], *where: ColumnElement[bool]) -> list[Logged]:
         wanted = select(
             TaskTimeLink.ticket_id,
             TaskTimeLink.task_id,
@@ -127,7 +128,7 @@ class KnownHours:
             TaskTimeLink.author_id,
             logged_hours(type_coerce(TaskTimeLink.body, Text)),
         )
-        return [Logged(*row) for row in self._session.execute(wanted.where(*where))]
+        return [Logged(*row) for row in self._session.execute(wanted.where(*where), {"numbers": numbers})]
 
 
 def _task(payload: str) -> dict[str, Any]:

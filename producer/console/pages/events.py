@@ -78,8 +78,9 @@ def events(request: Request, services: WithServices) -> Response:
         upto=found.newest,
         csv=address(f"{PATH}.csv", **given),
         json=address(f"{PATH}.json", **given),
-        newer=address(PATH, **given, above=rows[0].id) if found.has_newer else None,
-        older=address(PATH, **given, below=rows[-1].id) if found.has_older else None,
+        looked=found.looked,
+        newer=address(PATH, **given, above=found.newer) if found.has_newer else None,
+        older=address(PATH, **given, below=found.older) if found.has_older else None,
     )
 
 

@@ -28,15 +28,16 @@ Month = Annotated[str, Query(max_length=10)]
 
 
 @router.get("/hours")
-def hours(request: Request, services: WithServices, month: Month = "") -> Response:
+def hours(request: Request, services: WithServices, month: Month = "", anew: str = "") -> Response:
     """Show the hours of a month by person, and where they differ."""
-    wanted = _month(month)
-    report = hours_of(services, wanted, SOON_S)
+    wanted, kept = _month(month), request.app.state.hours
+    report, made_at = kept.of(wanted, SOON_S, anew=bool(anew))
     return show(
         request,
         "hours",
         month=wanted,
         report=report,
+        made_at=made_at,
         differences=report.differences[:SHOWN],
         why_words=WORDS,
         base_url=configuration.current(services.store).base_url,

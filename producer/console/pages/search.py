@@ -22,10 +22,12 @@ Text = Annotated[str, Query(max_length=200)]
 
 
 @router.get("/search")
-def search_page(request: Request, services: WithServices, q: Text = "") -> Response:
+def search_page(
+    request: Request, services: WithServices, q: Text = "", in_all: Annotated[str, Query(alias="all")] = ""
+) -> Response:
     """Find what a person typed; a single hit is led to at once."""
     text = q.strip()
-    found = search(services.store, text) if text else Found()
+    found = search(services.store, text, in_all=bool(in_all)) if text else Found()
     hits = [
         *(f"/console/tickets/{number}" for number in [*(one for one, _ in found.tickets), *found.issues]),
         *(address("/console/events", event=number) for number in found.events),

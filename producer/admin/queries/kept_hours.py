@@ -1,0 +1,69 @@
+"""Reports of hours that took long to make: kept for some minutes, with the time at which each was made."""
+
+from __future__ import annotations
+
+import time
+from collections import defaultdict
+from datetime import UTC, datetime
+from threading import Lock
+from typing import NamedTuple
+
+from producer.admin.queries.hours import HoursReport, hours_of
+from producer.admin.services import Services
+
+KEPT_S = 300.0
+LONG_S = 1.0
+"""A report that took less is made anew each time."""
+
+MOST_KEPT = 12
+
+
+class KeptReport(NamedTuple):
+    """A report.
+
+    Attributes:
+        made_at: when it was begun; None: a moment ago.
+    """
+
+    report: HoursReport
+    made_at: datetime | None
+
+
+class KeptHours:
+    """Makes reports of hours, each month's once at a time however many load its page.
+
+    Args:
+        services: the collaborators.
+    """
+
+    def __init__(self, services: Services) -> None:
+        self._services = services
+        self._kept: dict[str, tuple[float, KeptReport]] = {}
+        self._making: defaultdict[str, Lock] = defaultdict(Lock)  # by the month without its year
+
+    def of(self, month: str, seconds: float, *, anew: bool = False) -> KeptReport:
+        """Return the report of a month.
+
+        Args:
+            month: such as `2026-11`.
+            seconds: how long Redmine is read at most.
+            anew: whether one that is kept does not count.
+
+        Raises:
+            ValueError: it is no month.
+        """
+        asked = time.monotonic()
+        with self._making[month[-2:]]:
+            until, kept = self._kept.get(month, (0.0, None))
+            # one that was begun after this was asked for is new enough in any case
+            if kept is not None and asked < until and (not anew or until - KEPT_S > asked):
+                return kept
+            began, now = time.monotonic(), datetime.now(UTC)
+            report = hours_of(self._services, month, seconds)
+            self._kept.pop(month, None)
+            if time.monotonic() - began < LONG_S:
+                return KeptReport(report, None)
+            while len(self._kept) >= MOST_KEPT:
+                self._kept.pop(next(iter(self._kept)), None)
+            self._kept[month] = (began + KEPT_S, KeptReport(report, now))
+            return self._kept[month][1]
