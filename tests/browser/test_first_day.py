@@ -36,7 +36,7 @@ def test_from_the_first_sign_in_to_a_ticket_that_broke_and_was_fixed(
     emptied(bridge)
     Heartbeats(bridge.redis).mark(WORKER)
     page.goto(f"/console/sign-in?code={AccountStore(bridge.store).link_for('administrator')}")
-    page.get_by_role("button", name="Go on").click()
+    page.get_by_role("button", name="Continue").click()
     expect(
         page.get_by_role("heading", name="No events are forwarded yet, because Redmine is not connected.")
     ).to_be_visible()

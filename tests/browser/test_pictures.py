@@ -38,7 +38,7 @@ def test_a_newcomer_sees_that_it_works_and_what_became_of_a_ticket(
     context = browser.new_context(viewport={"width": WIDTH, "height": HEIGHT}, locale="en")
     page = context.new_page()
     page.goto(link[0])
-    page.get_by_role("button", name="Go on").click()
+    page.get_by_role("button", name="Continue").click()
     page.get_by_role("heading", name="Working, with 1 warning.").wait_for()
     page.screenshot(path=kept / "console-overview.png")
     page.goto(page.url.partition("/console")[0] + "/console/tickets/4711")

@@ -148,7 +148,7 @@ def test_page_csv_and_api_have_the_same_numbers(bridge: Bridge, console: Console
     page = visitor.open("/console/hours")
     assert "Alice Archer" in page
     assert "under another name: 0.5" in page
-    assert "No hours are known of this month" in visitor.open("/console/hours?month=2020-02")
+    assert "No hours are known for this month" in visitor.open("/console/hours?month=2020-02")
     assert visitor.open("/console/hours?month=nonsense") == page
     export = visitor.http.get(f"{visitor.base_url}/console/hours.csv", params={"month": MONTH}).text
     rows = {one["person"]: one for one in csv.DictReader(io.StringIO(export))}
