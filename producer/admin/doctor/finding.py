@@ -6,11 +6,23 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from producer.admin.presenters.shapes import Shape
+from shared.notices.language import N_
 from shared.notices.notice import Notice, notice_json
 from shared.notices.render import because, sentence
 
 RECORDS: dict[str, str] = {}
 """Each part and the article that says more about it (producer/admin/knowledge/records); `@check` fills it."""
+LABELS = {
+    "held": N_("on hold"),
+    "helpdesk API": N_("GLPI API"),
+    "helpdesk events": N_("GLPI events"),
+    "links": N_("mappings"),
+    "on the way": N_("creations"),
+    "people": N_("users"),
+    "refused": N_("rejected"),
+    "tracker": N_("Redmine"),
+}
+"""What people call a part if its name in the code, which the API keeps, is another one."""
 
 
 class Status(StrEnum):
@@ -34,6 +46,11 @@ class CheckResult:
     check: str
     status: Status
     found: Notice
+
+    @property
+    def label(self) -> str:
+        """Return what people call the part."""
+        return LABELS.get(self.check, self.check)
 
     @property
     def what(self) -> str:
