@@ -26,10 +26,10 @@ ISSUES = ObjectKind.ISSUE.path
 
 
 def look_up(client: TrackerClient, row: DryRunObject) -> int | None:
-    """Return the tracker's id of what a row stands for, None where nothing carries its mark.
+    """Return the tracker's id of what a row stands for, None if nothing carries its mark.
 
     Raises:
-        TrackerError: the tracker did not say it clearly, or the key is refused (lists would answer as for anybody).
+        TrackerError: the tracker did not say it clearly, or the key is refused (lists would answer as for anyone).
     """
     if row.kind == ObjectKind.PROJECT:
         project = find_project(client, row.mark)
@@ -114,7 +114,7 @@ def _one_page(_rows: list[Listed], _answer: Answer) -> bool:
 
 
 def _id_of(rows: list[dict[str, Any]]) -> int | None:
-    """Return the oldest: a later one is somebody's copy, marks and all."""
+    """Return the oldest: a later one is someone's copy, marks and all."""
     return min((one["id"] for one in rows if isinstance(one.get("id"), int)), default=None)
 
 

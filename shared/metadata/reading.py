@@ -176,5 +176,5 @@ class _Reading:
 
 
 def _kept(users: Answer) -> list[TrackerPerson | None]:
-    """Return what is kept of a page of users: one who has signed in meanwhile is no change."""
+    """Return what is kept of a page of users: one who has signed in in the meantime is no change."""
     return [metadata_rows.person(row, USERS) for row in rows_of(users, "users", USERS)]

@@ -133,7 +133,7 @@ class UnderWay:
 
 
 def under_way(locks: Locks) -> UnderWay | None:
-    """Return how far a synchronisation has come, whichever process carries it out; None where there is none.
+    """Return how far a synchronisation has come, whichever process carries it out; None if there is none.
 
     Raises:
         RedisError: Redis is away.
@@ -270,10 +270,10 @@ def keep_kinds(tx: Transaction, kinds: Iterable[MetadataKind], now: Entries) -> 
 
 
 def refresh_people(store: Store, lists: TrackerLists) -> dict[int, TrackerPerson]:
-    """Read the tracker's users afresh between two synchronisations, because one is met whom it does not know so.
+    """Read the tracker's users again between two synchronisations, because of a user that the cache does not know.
 
     Returns:
-        Them, by id; whoever is locked or deleted is none of them.
+        Them, by id; anyone who is locked or deleted is none of them.
 
     Raises:
         TrackerError: they could not be read; the cache is as it was.

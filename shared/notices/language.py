@@ -1,4 +1,4 @@
-"""In which language sentences are made: English, unless somebody who reads them asks for another."""
+"""In which language sentences are made: English, unless someone who reads them asks for another."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a process loads when it starts stays until its end, so looking for garbage in it is in vain, then and later."""
+"""Keeps the garbage collector away from what a process loads at its start, since that stays until its end."""
 
 from __future__ import annotations
 

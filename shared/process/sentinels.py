@@ -59,7 +59,7 @@ class Sentinels:
 
 
 def sentinels(url: str) -> Sentinels | None:
-    """Return what an address says of Sentinels; None where it names a server itself.
+    """Return what an address says of Sentinels; None if it names a server itself.
 
     Raises:
         ValueError: it is meant to name Sentinels, and cannot be read.

@@ -1,4 +1,4 @@
-"""What a refusal means, from the payload and the cache alone: the tracker's own texts are in anybody's language."""
+"""What a refusal means, from the payload and the cache alone: the tracker's own texts are in anyone's language."""
 
 from __future__ import annotations
 

@@ -87,7 +87,7 @@ def category(fields: Fields, known: Known) -> Iterator[Explanation]:
 
 
 def category_assignee(fields: Fields, known: Known) -> Iterator[Explanation]:
-    """A category gives its issues to somebody, who must be active."""
+    """A category gives its issues to someone, who must be active."""
     entry = known.categories.get(whole(fields.get("category_id")) or 0)
     assignee_id = entry.details.get("assigned_to_id") if entry else None
     is_given = not blank(fields.get("assigned_to_id"))

@@ -1,6 +1,6 @@
 """Every metric, for Prometheus: what each counts, which labels it has, and what a process shows of them.
 
-Labels are bounded: no ticket, person, project or text of anybody is one. Each process is one process of the operating
+Labels are bounded: no ticket, person, project or text of anyone is one. Each process is one process of the operating
 system and counts for itself; what is read from the database is the same in each that shows it.
 """
 

@@ -242,7 +242,7 @@ def from_ticket(
         default_category_id: of the link that resolved.
         project_name: as the metadata cache has it.
         issue_id: the ticket's issue; None while it is being created.
-        tracker_user_id: whom the helpdesk's person was matched with.
+        tracker_user_id: the matched tracker user of the helpdesk's person.
         login: the same person's login on the tracker.
         event_name: such as `ticket_task.added`.
         status: the helpdesk status that is mapped; None: the snapshot's.

@@ -46,7 +46,7 @@ class CustomField:
         required: whether a creation without it is refused (SPEC section 7).
         possible_values: what a list field accepts.
         multiple: whether it takes a list of values.
-        default_value: the tracker's own default, None where it has none.
+        default_value: the tracker's own default, None if it has none.
     """
 
     id: int

@@ -55,7 +55,7 @@ class Work:
         people: the helpdesk users who are to log time (`People.who`), and who they are on the tracker.
         members: (tracker project, tracker user) to whether the membership is known, for these people.
         administrators: the tracker's administrators, as far as they are known.
-        statuses: the tracker's statuses, likewise.
+        statuses: the tracker's statuses, in the same way.
         now: the database's clock.
         is_complete: whether the events are all that are due; older ones may be left.
         is_deleted: whether the helpdesk has deleted the ticket: nothing of it is sent.

@@ -58,7 +58,7 @@ def begin(store: Store, retention_days: float, since: datetime | None = None) ->
 
 
 def status(store: Store) -> Recovering | None:
-    """Return how it stands, None where the mode is off."""
+    """Return how it stands, None if the mode is off."""
     with store.transaction() as tx:
         mode = tx.recovery.get()
         if mode is None:
@@ -68,7 +68,7 @@ def status(store: Store) -> Recovering | None:
 
 
 def end(store: Store) -> Recovering | None:
-    """Create without asking again; return how it stood, None where the mode was off."""
+    """Create without asking again; return how it stood, None if the mode was off."""
     before = status(store)
     with store.transaction() as tx:
         tx.recovery.end()

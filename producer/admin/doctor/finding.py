@@ -59,7 +59,7 @@ class CheckResult:
 
     @property
     def todo(self) -> str:
-        """What to do about it, else about what it quotes; empty where all is well."""
+        """What to do about it, else about what it quotes; empty if all is well."""
         return "" if self.status is Status.OK else because(self.advice)
 
     @property
@@ -70,7 +70,7 @@ class CheckResult:
 
     @property
     def record(self) -> str | None:
-        """The knowledge record on it; None where all is well."""
+        """The knowledge record on it; None if all is well."""
         return None if self.status is Status.OK else RECORDS[self.check]
 
 

@@ -186,7 +186,7 @@ def _cause(why: Notice | None) -> Notice | None:
 
 @check(Group.WORK, {"authors": "KB-WORK-005"}, glance=Glance.NOTED, only=(WorkFinding.AUTHORS_WRONG,))
 def authors(installation: Installation) -> Iterator[CheckResult]:
-    """Nothing went out in another's name, and nobody who made something was deleted."""
+    """No work has the wrong author, and no author was deleted."""
     with installation.store.transaction() as tx:
         count = tx.wrong_authors.count()
     orphaned = list(_orphaned(installation))
@@ -243,7 +243,7 @@ def fields(installation: Installation) -> Iterator[CheckResult]:
 
 @check(Group.WORK, {"recovery": "KB-WORK-004"}, glance=Glance.OWN_WORDS)
 def recovery(installation: Installation) -> Iterator[CheckResult]:
-    """Nobody has forgotten that a backup was restored."""
+    """Recovery mode was not left on after a restore."""
     with installation.store.transaction() as tx:
         mode = tx.recovery.get()
     if mode is None:
@@ -253,7 +253,7 @@ def recovery(installation: Installation) -> Iterator[CheckResult]:
 
 
 def _paused(installation: Installation) -> Notice | None:
-    """Return why everything is paused, None where it is not."""
+    """Return why everything is paused, None if it is not."""
     try:
         paused = CircuitBreaker(installation.redis).current()
     except RedisError:

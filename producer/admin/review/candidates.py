@@ -160,7 +160,7 @@ def _with_holders(
 
 
 def _moment(text: Any) -> datetime | None:
-    """Return a time of the tracker; None where it is none."""
+    """Return a time of the tracker; None if it is none."""
     try:
         found = datetime.fromisoformat(str(text))
     except ValueError:

@@ -51,7 +51,7 @@ def held_page(store: Store, *, limit: int, after: int = 0) -> list[tuple[Kind, L
 
 
 def held_row(store: Store, kind: Kind, key: int) -> LedgerRow | None:
-    """Return a row that waits for a person, None where it does not."""
+    """Return a row that waits for a person, None if it does not."""
     with store.transaction() as tx:
         row = tx.ledger(kind).get(key)
     return row if row is not None and row.state in FOR_A_PERSON else None

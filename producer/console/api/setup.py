@@ -159,7 +159,7 @@ def confirm_match(services: WithServices, helpdesk_user_id: Id) -> HelpdeskUser:
 
 @router.put("/user-map/{helpdesk_user_id}")
 def map_user(services: WithServices, helpdesk_user_id: Id, override: Override) -> UserMapped:
-    """Say who a helpdesk user is on the tracker."""
+    """Map a helpdesk user to a tracker user."""
     try:
         person = people.map_user(services.store, helpdesk_user_id, override.tracker_user_id)
     except NotFound as unknown:

@@ -37,8 +37,8 @@ router = page_router()
 class Tries:
     """Counts wrong passwords by address, and by name or device, in each process.
 
-    What is counted by a name slows whoever never signed in to it. A browser that did is counted by itself, so that
-    nobody who guesses a name keeps its owner out. A try counts as wrong from its beginning, so that many at once are
+    What is counted by a name slows anyone who never signed in to it. A browser that did is counted by itself, so that
+    no one who guesses a name keeps its owner out. A try counts as wrong from its beginning, so that many at once are
     no more than one after another.
     """
 
@@ -167,7 +167,7 @@ def sign_out(request: Request, services: WithServices) -> Response:
 
 @open_router.post("/language")
 def choose_language(request: Request, form: Form) -> Response:
-    """Keep the language that somebody chose."""
+    """Keep the language that someone chose."""
     visitors.check_own_page(request)
     response = go(own_path(form.text("next")))
     if form.text("language") in NAMES:

@@ -49,7 +49,7 @@ def begin(request: Request, next: str = "") -> Response:
 
 @open_router.get("/sign-in/sso/callback")
 def end(request: Request, services: WithServices) -> Response:
-    """Begin the session of whom the provider has signed in."""
+    """Begin the session of a user that the provider has signed in."""
     sso = _sso(request)
     if refusal := _counted(request, visitors.PATH):
         return refusal

@@ -238,7 +238,7 @@ def _exact_time(moment: datetime) -> Markup:
 
 
 def _moment(text: str) -> Markup:
-    """Return a time that somebody else has written, as ours are; where it is none, what is written there."""
+    """Return a time that another process has written, as ours are; where it is none, what is written there."""
     try:
         return _exact_time(datetime.fromisoformat(text))
     except (ValueError, OverflowError):

@@ -1,4 +1,4 @@
-"""The time in which a claim may send; afterwards somebody else may be at work on the same thing."""
+"""The time in which a claim may send; afterwards another process may be at work on the same thing."""
 
 from __future__ import annotations
 
