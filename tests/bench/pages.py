@@ -98,8 +98,8 @@ def large_console(started: Servers) -> Iterator[tuple[Database, Callable[[], dic
     _set_up(Store(database), settings, started)
     console = Served(create_console(settings))
     console.start()
-    desk = console.app.state.services
-    synchronise(desk.store, desk.locks, desk.connector.connect)
+    services = console.app.state.services
+    synchronise(services.store, services.locks, services.connector.connect)
     with database.engine.begin() as connection:
         for filling in FILLINGS:
             connection.execute(text(filling))

@@ -92,8 +92,8 @@ class Reader(HTMLParser):
 @pytest.fixture
 def visitor(console: Console, bridge: Bridge, stand_in: StandIn, come_in: ComeIn) -> Visitor:
     filled(bridge, stand_in)
-    desk = console.app.state.services
-    assert synchronise(desk.store, desk.locks, desk.connector.connect)
+    services = console.app.state.services
+    assert synchronise(services.store, services.locks, services.connector.connect)
     return come_in(Right.ADMINISTRATOR, "2")
 
 
@@ -125,9 +125,7 @@ def test_sentences_hints_and_findings_are_french_too(visitor: Visitor) -> None:
     page = visitor.open("/console/tickets/4712")
     assert "1 saisie de temps manque dans Redmine" in page
     assert "Redmine a refusé l’appel" in page
-    assert "L’événement 2 est arrivé : tâche 47120 mise à jour, Terminée, 1,5 h" in page.replace(
-        "\xa0", " "
-    )
+    assert "L’événement 2 est arrivé : tâche 47120 mise à jour, Terminée, 1,5 h" in page.replace("\xa0", " ")
     assert "statuts" in visitor.open("/console/doctor")
     assert "a ajouté le compte 2 (administrateur)" in visitor.open("/console/changes")
 
