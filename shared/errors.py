@@ -41,7 +41,7 @@ class BridgeError(Exception):
 
     @property
     def faults(self) -> Faults:
-        """What is wrong with which field, where it is about fields."""
+        """What is wrong with which field, if it is about fields."""
         return faults_in(self.notice)
 
     def __str__(self) -> str:
@@ -118,7 +118,7 @@ class TrackerError(BridgeError):
         path: path below base_url, without the query.
         status: HTTP status, None if there was no answer.
         errors: the tracker's own messages (localised: for people only, never to be matched on).
-        detail: what was the matter, where the status does not tell.
+        detail: what was the matter, if the status does not tell.
 
     Attributes:
         foreign: whether the answer is none that the tracker's API gives, so that another process may have given it.

@@ -76,7 +76,7 @@ class Worker:
     ability: Ability
 
     def still_due(self, ticket_ids: list[int]) -> list[int]:
-        """Return those of some tickets of which an event is due; all of them where the database does not tell.
+        """Return those of some tickets of which an event is due; all of them if the database does not tell.
 
         What the sweep has notified waits behind the messages of a backlog, which are of the same tickets.
         """

@@ -35,7 +35,7 @@ def do_maintenance(worker: Worker) -> None:
 
 
 def sync_metadata(worker: Worker) -> bool:
-    """Synchronise the tracker's metadata where that is due and the tracker is not left in peace; True if it was."""
+    """Synchronise the tracker's metadata if that is due and the tracker is not left in peace; True if it was."""
     interval = worker.settings.metadata_interval
     if not is_due(worker.store, interval) or worker.breaker.current():
         return False
@@ -43,7 +43,7 @@ def sync_metadata(worker: Worker) -> bool:
 
 
 def prune(worker: Worker) -> bool:
-    """Delete what is past its retention where that is due; True if it was."""
+    """Delete what is past its retention if that is due; True if it was."""
     redis, pruned = worker.redis, key_of(worker.redis, PRUNED)
     try:
         with worker.locks.hold("prune"):

@@ -52,7 +52,7 @@ class Crowd:
     """The connections of a server. Where there are too many, those that keep the server waiting make room.
 
     First those of the address with the most connections, and of these the ones that have waited the longest. Those of
-    someone whom the application knows come last. What is being served is not cut, and what is new only where there is
+    someone whom the application knows come last. What is being served is not cut, and what is new only if there is
     twice as much as may be; if all of them are being served, the next connection is cut.
 
     Args:
@@ -87,7 +87,7 @@ class Crowd:
         return sum(map(len, self._by_source.values()))
 
     def _look_soon(self, loop: asyncio.AbstractEventLoop) -> None:
-        """Make room in a moment, where that is needed."""
+        """Make room in a moment, if that is needed."""
         needed = self._count > MOST_CONNECTIONS or any(map(self._over, self._by_source.values()))
         if needed and not self._will_look:
             self._will_look = True

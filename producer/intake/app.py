@@ -262,7 +262,7 @@ class Producer:
         return Response(generate_latest(self._registry), media_type=CONTENT_TYPE_LATEST)
 
     def _last_comparison(self) -> ReconciliationMark | None:
-        """Return what the last comparison with the helpdesk found; None also where the database cannot tell."""
+        """Return what the last comparison with the helpdesk found; None also if the database cannot tell."""
         try:
             with self._store.transaction() as tx:
                 return tx.reconciliation.get()

@@ -97,7 +97,7 @@ class Appender:
         return group
 
     def _together(self, requests: Sequence[Request]) -> Sequence[Outcome]:
-        """Append requests in one transaction; where that fails, each in its own, so that none harms its neighbours."""
+        """Append requests in one transaction; if that fails, each in its own, so that none harms its neighbours."""
         try:
             answers = iter(self._append(list(chain.from_iterable(requests))))
             return [list(islice(answers, len(one))) for one in requests]

@@ -1,4 +1,4 @@
-"""Which body is sent (SPEC section 9): the active template's; the 1.x body where it fails or if there is none."""
+"""Which body is sent (SPEC section 9): the active template's; the 1.x body if it fails or if there is none."""
 
 from __future__ import annotations
 

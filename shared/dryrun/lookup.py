@@ -80,7 +80,7 @@ def _known_issue(client: TrackerClient, row: DryRunObject, tracker_id: int) -> i
 def _issues_of_project(
     client: TrackerClient, row: DryRunObject, enough: Callable[[list[Listed], Answer], bool]
 ) -> list[Listed]:
-    """Read a project's issues, newest first; none where the project is gone and they with it.
+    """Read a project's issues, newest first; none if the project is gone and they with it.
 
     Raises:
         TrackerRejected: 403, the project is archived.

@@ -53,7 +53,7 @@ class Thing:
         fresh: in which its id is trusted.
         answer: what the tracker said to its creation; None if no answer came.
         failure: why none came.
-        tracker_id: the tracker's id; None if it is not known, or where nothing was made.
+        tracker_id: the tracker's id; None if it is not known, or if nothing was made.
         refused: whether the tracker refused it, so that there is nothing to delete.
     """
 

@@ -86,7 +86,7 @@ def confirm_people(tx: Transaction, tracker_user_ids: Collection[int]) -> bool:
 
 
 def unusable_defaults(tx: Transaction, config: PluginConfig) -> dict[str, Notice]:
-    """Return why a default cannot be chosen any more, by its key; nothing where the cache is empty.
+    """Return why a default cannot be chosen any more, by its key; nothing if the cache is empty.
 
     Args:
         tx: the transaction.
@@ -121,6 +121,6 @@ def some_of(choices: Sequence[object], most: int = MOST_NAMED) -> dict[str, Any]
 
 
 def _is_of_a_project(tx: Transaction, activity_id: int) -> bool:
-    """Return whether a tracker project has an activity of its own with this id (where that was read)."""
+    """Return whether a tracker project has an activity of its own with this id (if that was read)."""
     projects = tx.metadata.of_kind(MetadataKind.PROJECT)
     return any(activity_id in one.details.get("activity_ids", ()) for one in projects)

@@ -162,7 +162,7 @@ def synchronise(
         locks: one run at a time, over every process.
         connect: returns the configuration and the tracker.
         progress: as `sync_metadata`.
-        older_than: only where it is due at this interval (s), as the one who holds the lock sees it.
+        older_than: only if it is due at this interval (s), as the one who holds the lock sees it.
 
     Returns:
         What it brought; false where it failed: the cache is as it was, and the failure is logged and recorded.
@@ -212,7 +212,7 @@ def sync_metadata(
     started_at: datetime | None = None,
     project_activities: bool = False,
 ) -> MetadataResult:
-    """Replace the cache by what the tracker has now, and record the run; the caller sees to it that it is the only one.
+    """Replace the cache by what the tracker has now, and record the run; the caller ensures that it is the only one.
 
     Args:
         store: where the cache is.

@@ -32,7 +32,7 @@ def N_(text: str) -> str:  # noqa: N802 (as gettext calls it)
 
 
 def said(text: str) -> str:
-    """Return a text in that language; in English where it has no translation."""
+    """Return a text in that language; in English if it has no translation."""
     return _words.get().gettext(text) if text else text
 
 

@@ -30,7 +30,7 @@ RENEWED_AFTER = 1 / 3
 """The part of its lease after which a lock is renewed."""
 
 AGAIN_S = 1.0
-"""When it is tried again where Redis could not be asked: each lock has two thirds of its lease left."""
+"""When it is tried again if Redis could not be asked: each lock has two thirds of its lease left."""
 
 R = TypeVar("R", bound=Redis)
 
@@ -213,9 +213,9 @@ class Locks:
         return False
 
     def tell(self, name: str, progress: Mapping[str, Any] | None) -> None:
-        """Say how far the work under a lock has come, for every process to see; None: it has ended.
+        """State how far the work under a lock has come, for every process to see; None: it has ended.
 
-        It is said in vain where Redis is away, and forgotten with the lease where nothing more is said.
+        It is said in vain if Redis is away, and forgotten with the lease where nothing more is said.
         """
         with suppress(RedisError):
             key = key_of(self._redis, f"{PREFIX}{name}:progress")
@@ -287,7 +287,7 @@ class Locks:
             one.renewed_at = at if is_kept else -math.inf
 
     def release_all(self, held: Sequence[HeldLock]) -> None:
-        """Give some locks back in one round trip; those that were lost in the meantime are only told of."""
+        """Give some locks back in one round trip; those that were lost in the meantime are only reported."""
         with self._change:
             self._held.difference_update(held)
         try:

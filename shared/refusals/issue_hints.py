@@ -58,7 +58,7 @@ def subject(fields: Fields, _known: Known) -> Iterator[Explanation]:
 
 
 def priority(fields: Fields, known: Known) -> Iterator[Explanation]:
-    """A priority must exist; one is needed where the tracker has no default."""
+    """A priority must exist; one is needed if the tracker has no default."""
     if unknown(fields, "priority_id", known.priorities):
         why = Hint.UNKNOWN_PRIORITY(
             priority_id=fields["priority_id"], **choices_of(known.priorities.values())

@@ -178,7 +178,7 @@ class Decisions:
         return True
 
     def let_wait(self, key: int, event_ids: Collection[int], reason: Notice) -> bool:
-        """End events as held whose row waits for a person; where it does no more, they stay pending: False."""
+        """End events as held whose row waits for a person; if it does no more, they stay pending: False."""
         row = self.tx.ledger(self.kind).lock(key)
         waits = row is not None and row.state in FOR_A_PERSON
         if waits:
@@ -207,7 +207,7 @@ class Decisions:
         return reason
 
     def adopt_by_person(self, row: LedgerRow, tracker_id: int, tracker_project_id: int | None = None) -> None:
-        """Link a held or gone row to what a person named, in the project where it was seen."""
+        """Link a held or gone row to what a person named, in the project if it was seen."""
         ticket_id, before = row.ticket_id, row.tracker_id
         adopt = Verdict.ADOPT(kind=self.kind, tracker_id=tracker_id)
         self._decide(row, adopt, tracker_id, tracker_project_id)

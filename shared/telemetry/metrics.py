@@ -283,7 +283,7 @@ def called(method: str, path: str, status: str, seconds: float) -> str:
     Args:
         method: HTTP method.
         path: below the tracker's address.
-        status: of the answer; `lost` or `unsent` where there was none.
+        status: of the answer; `lost` or `unsent` if there was none.
         seconds: how long it took.
     """
     named = operation(method, path)

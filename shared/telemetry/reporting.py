@@ -1,4 +1,4 @@
-"""What goes wrong, reported to a Sentry where one is set up (SENTRY_DSN, the extra `sentry`), else to no one.
+"""What goes wrong, reported to a Sentry if one is set up (SENTRY_DSN, the extra `sentry`), else to no one.
 
 Reported is each line that is an error: where in the code, which code, which tickets and events by their numbers. What
 an exception or another's line says in words stays here: it may quote a ticket or a person.

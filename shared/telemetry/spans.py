@@ -20,7 +20,7 @@ class Span:
     traceparent: str | None = None
 
     def link(self, traceparent: str) -> None:
-        """Say that another span, of whichever trace, has to do with it."""
+        """State that another span, of whichever trace, has to do with it."""
 
     def end(self, *, failed: bool = False) -> None:
         """End the span."""

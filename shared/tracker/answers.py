@@ -63,7 +63,7 @@ class Answer:
 
     @property
     def login(self) -> str | None:
-        """Whose key it is, where the answer is to `MYSELF`; None if it does not tell."""
+        """Whose key it is, if the answer is to `MYSELF`; None if it does not tell."""
         user = self.data.get("user") if isinstance(self.data, dict) else None
         login = user.get("login") if isinstance(user, dict) else None
         return clean(str(login)) if login else None

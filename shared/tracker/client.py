@@ -446,7 +446,7 @@ class TrackerClient:
 
 
 def _proxy(outbound: Outbound, host: str) -> tuple[str | None, dict[str, str]]:
-    """Return the address of the proxy by which a host is called, and what it is told of us."""
+    """Return the address of the proxy by which a host is called, and what it is reported us."""
     proxy = outbound.proxy_for(host)
     if proxy is None:
         return None, {}

@@ -138,7 +138,7 @@ class TrackerLists:
 
     Args:
         client: the tracker.
-        observe: is told of each call.
+        observe: is reported each call.
         repeats: how many lost answers are asked for once more, over all its reads.
     """
 
@@ -154,7 +154,7 @@ class TrackerLists:
         self._is_asked_around = False
 
     def get(self, path: str, params: Params | None = None) -> Answer:
-        """Read once, and once more where the answer was lost, as long as repeats are left.
+        """Read once, and once more if the answer was lost, as long as repeats are left.
 
         Raises:
             TrackerError: as `TrackerClient.call`.

@@ -28,7 +28,7 @@ NAT64 = ip_network("64:ff9b::/96")
 
 
 def why_forbidden(host: str) -> Notice | None:
-    """Say why a host is none that a tracker may have; None if nothing speaks against it. Asks no name server.
+    """State why a host is none that a tracker may have; None if nothing speaks against it. Asks no name server.
 
     Args:
         host: a name, or an address in any of its notations.

@@ -89,7 +89,7 @@ class Work:
         return [pending for pending in self.events if not pending.event.task]
 
     def status(self, status_map: Mapping[int, int]) -> int:
-        """Return the ticket's newest status that is mapped; where none is, its newest."""
+        """Return the ticket's newest status that is mapped; if none is, its newest."""
         status, mapped = self.ticket.status, self.state.mapped_status
         return mapped if status not in status_map and mapped is not None and mapped in status_map else status
 

@@ -44,7 +44,7 @@ class Forwarded:
     Attributes:
         results: what was done, in order.
         answered: whether the tracker answered anything.
-        is_more_due: whether something has become due in the meantime, of which no queue message may tell.
+        is_more_due: whether something has become due in the meantime, of which there may be no queue message.
     """
 
     results: list[Result]

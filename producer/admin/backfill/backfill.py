@@ -136,7 +136,7 @@ def export_links(store: Store, out: TextIO) -> tuple[int, int]:
 def import_links(services: Services, text: Iterable[str], *, same_tracker: bool = False) -> Imported:
     """Add every link of a file as `add_links` does, and ring the tickets whose waiting work may go on.
 
-    The tracker is asked in which projects issues are; where it cannot be, that is asked for when they are next needed.
+    The tracker is asked in which projects issues are; if it cannot be, that is asked for when they are next needed.
 
     Raises:
         NotImported: as `add_links`.
@@ -261,7 +261,7 @@ def _twice(lines: Sequence[Line]) -> Faults:
 def _with_projects(
     lines: Sequence[Line], projects_of: Callable[[Sequence[int]], Mapping[int, int]]
 ) -> list[Line]:
-    """Return the lines, those of issues with their tracker project where that can be known."""
+    """Return the lines, those of issues with their tracker project if that can be known."""
     lacking = [
         one.values["tracker_id"] or 0
         for one in lines

@@ -33,11 +33,11 @@ class Recovering:
 
 
 def begin(store: Store, retention_days: float, since: datetime | None = None) -> Recovering:
-    """Ask the tracker before each creation from now on; where that is so already, only ever look further back.
+    """Ask the tracker before each creation from now on; if that is so already, only ever look further back.
 
     Args:
         store: the restored database.
-        retention_days: how far to look back where the database knows of nothing at all.
+        retention_days: how far to look back if the database knows of nothing at all.
         since: when the backup was made; None: the newest moment that the database knows of, less a day.
 
     Raises:

@@ -260,7 +260,7 @@ def _keep_others_out(tx: Transaction, assignments: Mapping[str, str]) -> None:
 
 
 def _owed(store: Store, config: PluginConfig, before: PluginConfig, *, replay: bool) -> list[int]:
-    """Return the tickets that are owed a status by a map that was activated; have it given where it is to be.
+    """Return the tickets that are owed a status by a map that was activated; have it given if it is to be.
 
     In transactions of their own, which may take their time: no one concludes by the map of before any more.
     """
@@ -309,7 +309,7 @@ def set_key(services: Services, text: str) -> KeyStored:
 
 
 def _try_key(services: Services) -> KeyStored:
-    """Ask the tracker whose the stored key is; what had waited for another key goes on where it takes this one."""
+    """Ask the tracker whose the stored key is; what had waited for another key goes on if it takes this one."""
     try:
         whose = ask_whose_key(services.connector.connect)
     except (SettingsError, TrackerError) as failure:
@@ -409,7 +409,7 @@ CHECKS: dict[str, Callable[[Transaction, Any], bool]] = {
     "status_map": _check_statuses,
     "default_watcher_ids": confirm_people,
 }
-"""How the ids of a key are confirmed: False if nothing is cached, NotFound where they are unknown."""
+"""How the ids of a key are confirmed: False if nothing is cached, NotFound if they are unknown."""
 
 
 def change_of_address(
@@ -456,7 +456,7 @@ def _check_address(base_url: str) -> None:
 def _change_address(
     tx: Transaction, before: PluginConfig, base_url: str | None, *, moved: bool
 ) -> list[Notice]:
-    """Let base_url change where nothing was created on the old tracker, or where it is the same one.
+    """Let base_url change if nothing was created on the old tracker, or if it is the same one.
 
     Raises:
         SettingsError: tickets and ticket tasks would be linked to objects of another tracker.

@@ -51,7 +51,7 @@ def try_connection(services: Services, wanted: PluginConfig, typed_key: str) -> 
     Args:
         services: the collaborators.
         wanted: the configuration as it is typed.
-        typed_key: empty: the stored one, as long as it goes where it has always gone.
+        typed_key: empty: the stored one, as long as the address is unchanged.
 
     Raises:
         SettingsError: the address is none, or the stored key would be sent elsewhere.

@@ -163,7 +163,7 @@ def broker(installation: Installation) -> Iterator[CheckResult]:
 
 @check(Group.SERVICES, {"worker": "KB-SERVICE-005", "beat": "KB-SERVICE-006", "console": "KB-SERVICE-009"})
 def processes(installation: Installation) -> Iterator[CheckResult]:
-    """A worker and a beat were alive recently, and a console where one is used."""
+    """A worker and a beat were alive recently, and a console if one is used."""
     heartbeats = Heartbeats(installation.redis)
     try:
         workers, beats, consoles = (heartbeats.seen(kind) for kind in (WORKER, BEAT, CONSOLE))

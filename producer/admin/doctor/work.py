@@ -66,7 +66,7 @@ WHERE_THE_ISSUE_IS = (
     Hint.NO_TIME_TRACKING,
     Hint.ACTIVITY_NOT_USABLE_NOW,
 )
-"""Causes that lie in the project of an issue that exists: which is looked at only where it is linked."""
+"""Causes that lie in the project of an issue that exists: which is looked at only if it is linked."""
 
 
 @check(Group.WORK, {"pending": "KB-WORK-001"}, glance=Glance.OWN_WORDS)

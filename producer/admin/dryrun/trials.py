@@ -162,7 +162,7 @@ class Trial:
         return answer
 
     def _delete_time_entry(self, entry_id: int | None) -> str | None:
-        """Delete a time entry just made; where that fails, the temporary issue takes it along."""
+        """Delete a time entry just made; if that fails, the temporary issue takes it along."""
         if entry_id is None:
             return None
         with suppress(TrackerError, LeaseOver):

@@ -67,7 +67,7 @@ class HelpdeskUser(Reasoned):
 
     @property
     def match(self) -> Notice:
-        """Why it is so."""
+        """Return the reason."""
         return Notice(self.code or "", from_json(self.params))
 
 

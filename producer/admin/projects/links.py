@@ -194,7 +194,7 @@ def put_link(tx: Transaction, link: Link, *, keep_category: bool = False) -> Lin
 
 
 def with_what_waited(store: Store, made: Linked, *, replay: bool) -> Linked:
-    """Return what came of making a link with what had waited for it; see to that where it is to be sent.
+    """Return what came of making a link with what had waited for it; notify the tickets that are to be sent.
 
     In transactions of their own, which may take their time: no one concludes by the links of before any more.
 

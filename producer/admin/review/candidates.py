@@ -53,7 +53,7 @@ def known_candidates(row: LedgerRow) -> list[int]:
 def candidates_of(
     services: Services, kind: Kind, row: LedgerRow, also: Collection[int] = ()
 ) -> tuple[list[Candidate], Notice | None]:
-    """Return the candidates of a row as the tracker has them, and why they could not be read, where that is so.
+    """Return the candidates of a row as the tracker has them, and why they could not be read, if that is so.
 
     Where none is known, the tracker is searched for what is alike and was created at the time of the send.
 

@@ -73,7 +73,7 @@ class Resolved:
 def resolve(services: Services, kind: Kind, key: int, adopt: int | None, *, is_sure: bool = True) -> Resolved:
     """Carry out a person's verdict as `decide` does, and ring the ticket.
 
-    What is adopted is looked for on the tracker first; where that cannot be asked, it is adopted without a check.
+    What is adopted is looked for on the tracker first; if that cannot be asked, it is adopted without a check.
 
     Args:
         services: the collaborators.

@@ -18,7 +18,7 @@ LOOKS_EVERY_S = 0.2
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """How a sample stands.
+    """The state of a sample.
 
     Attributes:
         state: its event's.

@@ -105,7 +105,7 @@ class TemplateStore:
             return custom_fields_of(tx)
 
     def list(self, operation: str | None = None) -> list[Template]:
-        """Return the templates, of one operation where one is named.
+        """Return the templates, of one operation if one is named.
 
         Raises:
             NotFound: there is no such operation.

@@ -59,7 +59,7 @@ class Synchronised(shapes.Answer):
 
 
 class UserMapped(shapes.Answer):
-    """An override; `confirmed` is false where no metadata is cached that could confirm the id."""
+    """An override; `confirmed` is false if no metadata is cached that could confirm the id."""
 
     helpdesk_user_id: int
     tracker_user_id: int
@@ -109,7 +109,7 @@ def show_metadata(services: WithServices) -> Metadata:
 
 @router.post("/metadata/sync", responses=refusals(502), response_model=Synchronised)
 def sync_metadata(services: WithServices) -> Any:
-    """Read the tracker's metadata now; 502 where it could not be read as a whole, and the cache is as it was."""
+    """Read the tracker's metadata now; 502 if it could not be read as a whole, and the cache is as it was."""
     result = read_now(services)
     if result.busy:
         raise Problem(
@@ -150,7 +150,7 @@ def user_map(services: WithServices) -> list[HelpdeskUser]:
 
 @router.post("/user-map/{helpdesk_user_id}/confirm", responses=refusals(404))
 def confirm_match(services: WithServices, helpdesk_user_id: Id) -> HelpdeskUser:
-    """Say that a helpdesk user's match by e-mail is right."""
+    """State that a helpdesk user's match by e-mail is right."""
     (confirmed,) = people.with_names(
         services.names, people.confirm_matches(services.store, [helpdesk_user_id])
     )

@@ -106,7 +106,7 @@ class Guard:
             await self._app(scope, replayed(body, receive), send)
 
     async def _recognise(self, scope: Scope) -> SQLAlchemyError | None:
-        """Note who is signed in, if anyone is; return why the database cannot tell, where it cannot."""
+        """Note who is signed in, if anyone is; return why the database cannot tell, if it cannot."""
         connection = HTTPConnection(scope)
         session = connection.cookies.get(visitors.cookie_name(connection))
         if not session:

@@ -48,7 +48,7 @@ class Tries:
         self._lock = threading.Lock()
 
     def begin(self, address: str, name: str = "", device: str = "") -> int:
-        """Count a try; return the seconds until the next one where none is allowed now.
+        """Count a try; return the seconds until the next one if none is allowed now.
 
         Args:
             address: where it comes from.
@@ -144,7 +144,7 @@ def sign_in(request: Request, services: WithServices, form: Form) -> Response:
 
 
 def too_many(wait: int) -> str:
-    """Say that there were too many tries."""
+    """State that there were too many tries."""
     return said("Too many attempts. Try again in %(seconds)d seconds.") % {"seconds": wait}
 
 

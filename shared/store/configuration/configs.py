@@ -64,7 +64,7 @@ class Configs:
         return self.changes() == basis
 
     def changes(self) -> int:
-        """Return how often what is sent is built from has been changed."""
+        """Return how often the basis of what is sent has been changed."""
         return self._session.scalar(select(CHANGES)) or 0
 
     def status_map(self) -> Mapping[int, int]:

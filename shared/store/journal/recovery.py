@@ -31,7 +31,7 @@ class Recovery:
         return self._session.get(RecoveryMode, THE_ROW)
 
     def begin(self, since: datetime) -> None:
-        """Switch it on; where it is on already, only ever look further back."""
+        """Switch it on; if it is on already, only ever look further back."""
         values = {"since": since, "began_at": clock()}
         self._session.execute(
             insert_for(self._session)(RecoveryMode)

@@ -97,7 +97,7 @@ def is_of_other_tables(error: BaseException) -> bool:
 
 
 def _sqlite_code(cause: BaseException | None) -> int:
-    """Return SQLite's code of an error, 0 if it is not SQLite's: its driver is loaded only where it is used."""
+    """Return SQLite's code of an error, 0 if it is not SQLite's: its driver is loaded only if it is used."""
     code: int = getattr(cause, "sqlite_errorcode", 0)
     return code
 
@@ -106,7 +106,7 @@ TRIED_EVERY_S = 3.0
 """How often it is tried at most whether an event can be committed."""
 
 READ_ONLY, FORBIDDEN = "25006", "42501"
-"""PostgreSQL's codes for a write where none is allowed, and for what a role may not do."""
+"""PostgreSQL's codes for a write if none is allowed, and for what a role may not do."""
 
 SQLITE_KINDS: dict[int, Literal["file", "full", "busy"]] = {
     3: "file", 8: "file", 10: "full", 13: "full", 14: "file", SQLITE_BUSY: "busy",
