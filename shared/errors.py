@@ -41,7 +41,7 @@ class BridgeError(Exception):
 
     @property
     def faults(self) -> Faults:
-        """What is wrong with which field, where it is about fields."""
+        """What is wrong with which field, if it is about fields."""
         return faults_in(self.notice)
 
     def __str__(self) -> str:
@@ -103,7 +103,7 @@ class LeaseOver(BridgeError):
 
 
 class Outdated(BridgeError):
-    """What was to be sent was built from settings that were changed meanwhile; nothing was sent."""
+    """What was to be sent was built from settings that were changed in the meantime; nothing was sent."""
 
 
 class NotYet(BridgeError):
@@ -116,12 +116,12 @@ class TrackerError(BridgeError):
     Args:
         method: HTTP method.
         path: path below base_url, without the query.
-        status: HTTP status, None where there was no answer.
+        status: HTTP status, None if there was no answer.
         errors: the tracker's own messages (localised: for people only, never to be matched on).
-        detail: what was the matter, where the status does not tell.
+        detail: what was the matter, if the status does not tell.
 
     Attributes:
-        foreign: whether the answer is none that the tracker's API gives, so that somebody else may have given it.
+        foreign: whether the answer is none that the tracker's API gives, so that another process may have given it.
     """
 
     code: Code = Fault.TRACKER_FAILED
@@ -166,7 +166,7 @@ class TrackerBusy(TrackerOutage):
     """The tracker, or what stands in front of it, asks to be called later (429, or 503 with Retry-After).
 
     Args:
-        retry_after: seconds to wait, None where none were named.
+        retry_after: seconds to wait, None if none were named.
         limited: whether the answer proves that a limiter kept the call from the tracker.
     """
 
@@ -180,7 +180,7 @@ class TrackerBusy(TrackerOutage):
 
     @property
     def may_have_acted(self) -> bool:
-        """A proxy may answer so after the tracker has acted."""
+        """The answer is unclear: a proxy may send it after the tracker has acted."""
         return creates(self.method, self.path) and not self.limited
 
 
@@ -234,5 +234,5 @@ class TrackerRejected(TrackerError):
 
 
 def first_line(error: BaseException) -> str:
-    """Return the first line of what somebody else's error says; where it says nothing, what it is."""
+    """Return the first line of what someone else's error says; where it says nothing, what it is."""
     return next(iter(str(error).strip().splitlines()), type(error).__name__)

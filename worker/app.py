@@ -45,7 +45,7 @@ class Worker:
     """Everything a worker process works with.
 
     Attributes:
-        lookup: the helpdesk, None where none can be asked.
+        lookup: the helpdesk, None if none can be asked.
         scheduler: works on the tickets that messages name.
         meter: of its calls.
         limit: how many calls it makes at once.
@@ -76,7 +76,7 @@ class Worker:
     ability: Ability
 
     def still_due(self, ticket_ids: list[int]) -> list[int]:
-        """Return those of some tickets of which an event is due; all of them where the database does not tell.
+        """Return those of some tickets of which an event is due; all of them if the database does not tell.
 
         What the sweep has notified waits behind the messages of a backlog, which are of the same tickets.
         """
@@ -167,5 +167,5 @@ def bootstrap(settings: Settings, installation: str, *, concurrency: int) -> Wor
 
 
 def _give_up() -> None:
-    """End the process, to be started anew: whatever it has claimed is settled as after any death."""
+    """End the process, to be started again. Its claims are resolved as after any crash."""
     os._exit(EXIT_CODE)

@@ -28,7 +28,7 @@ AT_WORK_S = 60.0
 
 
 def beat(settings: Settings) -> int:
-    """Run beat without a file of its own: every entry is an interval, and a restart only begins them anew.
+    """Run beat without a file of its own: every entry is an interval, and a restart only begins them again.
 
     Args:
         settings: the process's settings.
@@ -96,7 +96,7 @@ class EachInstallation(Scheduler):  # type: ignore[misc]
 class Beat(celery.apps.beat.Beat):  # type: ignore[misc]
     """Celery's beat, which ends when it is told to, also while it waits for the broker.
 
-    Celery's own handler closes the connection under whoever reads from it; what that raises, beat takes for a message
+    Celery's own handler closes the connection while another thread reads from it. Beat takes the error for a message
     that could not be sent, and goes on.
     """
 

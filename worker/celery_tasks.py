@@ -64,7 +64,7 @@ def register(app: Celery, worker: Worker, jobs: Mapping[str, PeriodicJob]) -> No
 
 
 def tickets_in(named: object) -> list[int]:
-    """Return the tickets that a message names; anybody who can write to the broker may have sent it.
+    """Return the tickets that a message names; anyone who can write to the broker may have sent it.
 
     Args:
         named: the message's `ticket_ids`.

@@ -20,7 +20,7 @@ PRUNE_AGAIN_S = 60
 RECONCILED = "reconcile"
 RECONCILE_INTERVAL_S = 86400
 RECONCILE_AGAIN_S = 3600
-"""So often somebody looks whether it is due, and so long after a failure it is tried again."""
+"""Seconds between checks of what is due, and before a repetition after a failure."""
 
 
 def do_maintenance(worker: Worker) -> None:
@@ -35,7 +35,7 @@ def do_maintenance(worker: Worker) -> None:
 
 
 def sync_metadata(worker: Worker) -> bool:
-    """Synchronise the tracker's metadata where that is due and the tracker is not left in peace; True where it was."""
+    """Synchronise the tracker's metadata if that is due and the tracker is not left in peace; True if it was."""
     interval = worker.settings.metadata_interval
     if not is_due(worker.store, interval) or worker.breaker.current():
         return False
@@ -43,7 +43,7 @@ def sync_metadata(worker: Worker) -> bool:
 
 
 def prune(worker: Worker) -> bool:
-    """Delete what is past its retention where that is due; True where it was."""
+    """Delete what is past its retention if that is due; True if it was."""
     redis, pruned = worker.redis, key_of(worker.redis, PRUNED)
     try:
         with worker.locks.hold("prune"):
@@ -61,7 +61,7 @@ def prune(worker: Worker) -> bool:
 
 
 def compare_with_helpdesk(worker: Worker) -> bool:
-    """Forward once a day what the helpdesk has and no event told of; True where it was done.
+    """Forward once a day what the helpdesk has and no event told of; True if it was done.
 
     The first time it only sets the mark from which on events should have come in: what was before is for a person to
     import.

@@ -1,4 +1,4 @@
-"""Notifications to people where no console runs to send them."""
+"""Notifications to people if no console runs to send them."""
 
 from __future__ import annotations
 

@@ -17,7 +17,7 @@ def begin(process: str) -> Settings | None:
         process: worker or beat.
 
     Returns:
-        The settings; None where they are wrong, which was told.
+        The settings; None if they are wrong, which was told.
     """
     try:
         settings = load_settings()

@@ -16,7 +16,7 @@ log = get_logger("sweep")
 MOST_NOTIFIED = 2000
 JUST_NOTIFIED_S = 3.0
 A_TICK = 0.8
-"""The part of the interval after which somebody may sweep again: a tick comes a little early or late."""
+"""The part of the interval after which a process may sweep again: a tick comes a little early or late."""
 PRUNED_AT_ONCE = 1000
 MOST_PRUNED = 100
 
@@ -40,18 +40,18 @@ class Sweep:
     notify_if_due: Callable[[list[int]], bool]
 
     def run(self) -> int:
-        """Notify what is due, unless somebody swept a moment ago; return how many tickets were notified."""
+        """Notify what is due, unless another process swept a moment ago; return how many tickets were notified."""
         return self.notify_due() if self.locks.once("sweep", self.settings.sweep_interval * A_TICK) else 0
 
     def notify_due(self) -> int:
-        """Notify what is due now; during a pause nobody, after it one who probes."""
+        """Notify due tickets: none during a pause, and one that probes after it."""
         paused = self.breaker.current()
         if paused and self.breaker.left(paused):
             return 0
         limit = MOST_NOTIFIED - min(MOST_NOTIFIED, self.backlog())
         with_events, others = self._due(limit) if limit else ([], [])
         if paused and (with_events or others):
-            # one that cannot succeed must not probe for ever
+            # one that cannot succeed must not probe forever
             with_events, others = [], [random.choice([*with_events, *others])]  # noqa: S311
         is_notified = (not others or self.notify(others)) and (
             not with_events or self.notify_if_due(with_events)

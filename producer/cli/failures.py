@@ -39,7 +39,7 @@ def explain(error: BaseException) -> tuple[Notice, int]:
 
 
 def _reword(error: Any) -> None:
-    """Say what was expected of an argument or option in our words, which typer's own display then shows."""
+    """State what was expected of an argument or option in our words, which typer's own display then shows."""
     from pydantic import ValidationError
 
     from shared.notices.render import sentence

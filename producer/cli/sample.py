@@ -40,7 +40,7 @@ def send_sample(
         url: the producer's address for events.
         secret_of: returns the secret to sign with.
         entity: the ticket's entity; None: one that is linked.
-        email: for whom it acts; None: for nobody.
+        email: for whom it acts; None: for no one.
         seconds: how long to wait.
         as_json: whether one JSON document is shown.
     """

@@ -31,7 +31,7 @@ class CommandServices(Services):
 
 
 def who_types() -> str:
-    """Return who types, as histories name them."""
+    """Return the name of the user of the command line for histories."""
     try:
         return f"{getpass.getuser()} at the command line"
     except (OSError, KeyError):  # a user of the system without a name

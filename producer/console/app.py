@@ -85,7 +85,7 @@ ROUTERS = (
     single_sign_on.open_router,
     *(page.router for page in PAGES),
 )
-"""Their routes are a console's as they are: FastAPI makes those of an included router anew, at the first request."""
+"""Their routes are a console's as they are: FastAPI makes those of an included router again, at the first request."""
 
 
 def create_console(settings: Settings) -> FastAPI:

@@ -17,7 +17,7 @@ class Unreadable:
 
     Attributes:
         delivery_id: the sender's id of this delivery.
-        source: whose it is, such as `glpi/ticket`: whoever replays it chooses the reader by it.
+        source: whose it is, such as `glpi/ticket`: anyone who replays it chooses the reader by it.
         body: the request's body, without the text of a private ticket task.
         faults: (path, what is wrong) for each fault.
     """

@@ -49,10 +49,10 @@ class Reading:
 
 
 class Bodies:
-    """Reads whole bodies. Where too many come at once, one makes room: of the source with the most, the slowest.
+    """Reads whole bodies. If there are too many at once, the slowest of the source with the most is cut.
 
-    An honest sender's body is there within a moment, so whoever trickles loses its place, not whoever comes next, and
-    not somebody else whose line is slow.
+    An honest sender's body arrives within a moment, so a client that trickles loses its place. The next client and a
+    slow but honest one keep theirs.
 
     Args:
         seconds: time in which the whole of it must have come.

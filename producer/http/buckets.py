@@ -10,9 +10,9 @@ MOST_SOURCES = 10_000
 
 
 class Buckets:
-    """Holds a bucket per source; one that nobody knows yet is full. To be used from one thread.
+    """Holds a bucket per source; one that no one knows yet is full. To be used from one thread.
 
-    Taking more than a bucket holds leaves a debt, so that something large is not refused for ever, and its source
+    Taking more than a bucket holds leaves a debt, so that something large is not refused forever, and its source
     waits all the longer afterwards.
 
     Args:

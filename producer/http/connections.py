@@ -1,6 +1,6 @@
 """How connections are served: uvicorn, with the limits that it does not have (decision 14).
 
-uvicorn waits for ever: for a connection's first byte, for the end of a request, and for a client to take its answer.
+uvicorn waits forever: for a connection's first byte, for the end of a request, and for a client to take its answer.
 None of that ever reaches the application.
 """
 
@@ -52,8 +52,8 @@ class Crowd:
     """The connections of a server. Where there are too many, those that keep the server waiting make room.
 
     First those of the address with the most connections, and of these the ones that have waited the longest. Those of
-    somebody whom the application knows come last. What is being served is not cut, and what is new only where there is
-    twice as much as may be; where all of that is being served, whoever comes next is cut.
+    someone whom the application knows come last. What is being served is not cut, and what is new only if there is
+    twice as much as may be; if all of them are being served, the next connection is cut.
 
     Args:
         proxies: addresses whose connections carry many clients: they have no limit of their own, and make room last.
@@ -87,7 +87,7 @@ class Crowd:
         return sum(map(len, self._by_source.values()))
 
     def _look_soon(self, loop: asyncio.AbstractEventLoop) -> None:
-        """Make room in a moment, where that is needed."""
+        """Make room in a moment, if that is needed."""
         needed = self._count > MOST_CONNECTIONS or any(map(self._over, self._by_source.values()))
         if needed and not self._will_look:
             self._will_look = True
@@ -212,7 +212,7 @@ class GuardedProtocol(HttpToolsProtocol):
             super().on_header(name, value.rstrip(b" \t"))
 
     def on_headers_complete(self) -> None:
-        """Have the request answered, unless somebody else might read another one in it."""
+        """Have the request answered, unless someone else might read another one in it."""
         self._check_head()
         if self.parser.get_http_version() == "1.0":
             self.expect_100_continue = False  # it would take the word for the answer
@@ -272,7 +272,7 @@ class GuardedProtocol(HttpToolsProtocol):
                 self._refuse()
 
     def _feed_without_upgrade(self, rest: bytes) -> None:
-        """Read a request anew that asks for another protocol: we speak none, and its body was left out."""
+        """Read a request again that asks for another protocol: we speak none, and its body was left out."""
         version = self.parser.get_http_version().encode()
         lines = [b"%s %s HTTP/%s\r\n" % (self.parser.get_method(), self.url, version)]
         lines += [b"%s: %s\r\n" % header for header in self.headers if header[0] != b"upgrade"]
@@ -281,7 +281,7 @@ class GuardedProtocol(HttpToolsProtocol):
         self._feed(b"".join([*lines, b"\r\n", rest]))
 
     def _check_head(self) -> None:
-        """Refuse what HTTP/1.1 refuses, or lets whoever stands in front of us understand in another way.
+        """Refuse what HTTP/1.1 refuses, or lets anyone who stands in front of us understand in another way.
 
         Raises:
             RequestRefused: it is such a request.

@@ -18,7 +18,7 @@ def told(seen: Mapping[str, bool]) -> dict[str, str]:
 
 
 class FreshLook(Generic[Seen]):
-    """Looks at what a process needs. However many ask, nobody else waits for it.
+    """Looks at what a process needs. However many ask, no one else waits for it.
 
     Args:
         looks: by name, what looks at something.

@@ -61,7 +61,7 @@ class ProducerClient:
         self._session.trust_env = False  # no proxy of the environment comes in between
 
     def send(self, batch: Sequence[Ready]) -> Taken:
-        """Post one batch, again where the producer asks to wait.
+        """Post one batch, again if the producer asks to wait.
 
         Raises:
             NotSent: the producer cannot be reached or refused it.

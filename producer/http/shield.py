@@ -33,7 +33,7 @@ OWN_TRACES: TelemetryConfig = {"tracing": False, "metrics": False, "logs": False
 class ShieldedApp(FastAPI):
     """An application with those headers on every answer, that of its last resort included.
 
-    It redirects nobody: a redirect would lead to whatever host the request named.
+    It redirects no one: a redirect would lead to whatever host the request named.
 
     Args:
         schemas: schemas that OpenAPI's descriptions of routes refer to, by name.
@@ -52,7 +52,7 @@ class ShieldedApp(FastAPI):
 
         Args:
             method: of the requests.
-            path: likewise.
+            path: the same.
             answer: answers; what it raises is answered by the application's handlers, as with others.
         """
         self._at_once[method, path] = answer

@@ -55,7 +55,7 @@ from shared.telemetry.logs import get_logger, reason_fields
 log = get_logger("producer")
 RETRY_AFTER_S = 5
 LONGEST_PATH = 60
-"""Of an address that somebody made up, so much is kept."""
+"""Of an address that someone made up, so much is kept."""
 POOL_SIZE = 10
 METRICS_WITHIN_S = 1.0
 """A database that is slow keeps no counter from being read."""
@@ -74,7 +74,7 @@ def create_app(settings: Settings, *, host: str = "127.0.0.1", port: int = 8080)
     Args:
         settings: the process's settings.
         host: the address it will be bound to.
-        port: likewise.
+        port: the same.
 
     Raises:
         SettingsError: no signing secret is set, and unsigned events are not allowed on this bind; or a secret is too
@@ -102,7 +102,7 @@ class Producer:
     Args:
         settings: the process's settings.
         host: the address it will be bound to.
-        port: likewise.
+        port: the same.
 
     Raises:
         SettingsError: as `create_app`.
@@ -262,7 +262,7 @@ class Producer:
         return Response(generate_latest(self._registry), media_type=CONTENT_TYPE_LATEST)
 
     def _last_comparison(self) -> ReconciliationMark | None:
-        """Return what the last comparison with the helpdesk found; None also where the database cannot tell."""
+        """Return what the last comparison with the helpdesk found; None also if the database cannot tell."""
         try:
             with self._store.transaction() as tx:
                 return tx.reconciliation.get()
@@ -378,7 +378,7 @@ def _unwritable(what_to_do: str) -> Problem:
 
 
 def _was_delivery(request: Request, status: int) -> bool:
-    """Return whether what no route of ours took may have been a delivery; else somebody has looked."""
+    """Return whether what no route of ours took may have been a delivery; otherwise it was a stray request."""
     return status not in (404, 405) or request.method in ("POST", "PUT", "PATCH")
 
 
@@ -438,7 +438,7 @@ def _as_problem() -> Iterator[None]:
 
 
 def _verify(verifier: Verifier | None, body: str, headers: Mapping[str, str]) -> int:
-    """Return which secret signed a request, 0 where none is asked for.
+    """Return which secret signed a request, 0 if none is asked for.
 
     Raises:
         Problem: 401.

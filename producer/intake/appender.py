@@ -1,6 +1,6 @@
 """Appends to the journal what waits, together: under load many requests share one INSERT and one commit.
 
-Nobody waits for a group to grow: whoever comes first is written at once, and whoever comes while a group is written is
+No request waits for a group to grow: the first is written at once, and those that arrive while a group is written are
 written next.
 """
 
@@ -22,7 +22,7 @@ MOST_TOGETHER = 500
 """Events of one transaction, beside a single request's own."""
 
 SLOW_S = 0.1
-"""A transaction that takes longer waits for somebody; the next begins beside it."""
+"""A transaction that takes longer waits for someone; the next begins beside it."""
 
 MOST_AT_ONCE = 2
 """Transactions at the same time."""
@@ -82,7 +82,7 @@ class Appender:
         except Exception as failure:  # noqa: BLE001 (there are no threads any more: the process ends)
             outcomes = [failure] * len(group)
         for (_, committed), outcome in zip(group, outcomes, strict=True):
-            if committed.done():  # whoever asked has stopped waiting
+            if committed.done():  # the request has stopped waiting
                 continue
             if isinstance(outcome, Exception):
                 committed.set_exception(outcome)
@@ -97,7 +97,7 @@ class Appender:
         return group
 
     def _together(self, requests: Sequence[Request]) -> Sequence[Outcome]:
-        """Append requests in one transaction; where that fails, each in its own, so that none harms its neighbours."""
+        """Append requests in one transaction; if that fails, each in its own, so that none harms its neighbours."""
         try:
             answers = iter(self._append(list(chain.from_iterable(requests))))
             return [list(islice(answers, len(one))) for one in requests]

@@ -29,7 +29,7 @@ class PrivateText:
     def may_be_kept(self) -> bool:
         """Return what the setting says.
 
-        If it cannot be read, the text is not kept: it cannot be taken back from the journal, and the hours come all the
+        If it cannot be read, the text is not kept: it cannot be undone from the journal, and the hours come all the
         same. A role that was given its rights by an earlier version cannot read it (`deskbridge grants`).
         """
         if self._clock() >= self._until:

@@ -1,4 +1,4 @@
-"""What was refused, kept in memory: however many deliveries somebody sends, it costs the database nothing."""
+"""What was refused, kept in memory: however many deliveries someone sends, it costs the database nothing."""
 
 from __future__ import annotations
 

@@ -44,7 +44,7 @@ class Verifier:
         self._webhooks = [_webhook(secret.get_secret_value()) for secret in secrets]
 
     def check_headers(self, headers: Mapping[str, str]) -> None:
-        """Check what can be checked before a body is read, so that nobody makes the producer read for nothing.
+        """Check what can be checked before a body is read, so that no one makes the producer read for nothing.
 
         Raises:
             BadSignature: a header is missing, the time-stamp is too old or new, or there is no signature of version 1.
@@ -84,7 +84,7 @@ class Verifier:
             with suppress(Exception):  # the library lets malformed headers raise anything
                 webhook.verify(body, signed, json_parse=False)
                 return number
-        self.check_headers(headers)  # the time-stamp may have grown too old meanwhile
+        self.check_headers(headers)  # the time-stamp may have grown too old in the meantime
         why = Undelivered.SECRET_UNKNOWN if self._webhooks else Undelivered.SECRET_NOT_SET
         raise BadSignature(why(setting=SETTING))
 

@@ -87,7 +87,7 @@ class RenderInput:
 
 
 def project_name(tx: Transaction, project_id: int) -> str | None:
-    """Return what a tracker project is called; None where the metadata cache does not know it."""
+    """Return what a tracker project is called; None if the metadata cache does not know it."""
     project = tx.metadata.get(MetadataKind.PROJECT, project_id)
     return project.name if project else None
 

@@ -1,4 +1,4 @@
-"""Which body is sent (SPEC section 9): the active template's; the 1.x body where it fails or where there is none."""
+"""Which body is sent (SPEC section 9): the active template's; the 1.x body if it fails or if there is none."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def choose(
     """Return the body of an operation. A template never stops what is to be sent; who sends it tells of a fault.
 
     Args:
-        template: the one in force, None where there is none.
+        template: the active one, None if there is none.
         engine: returns what renders it.
         context: returns what it is rendered from.
         plain: returns the 1.x body.

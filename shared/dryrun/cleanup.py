@@ -68,7 +68,7 @@ def _settle(bench: Bench, row: DryRunObject, window: SendWindow) -> bool:
         bench.put_off(row, LONGEST_DELAY_S, Reason.IN_USE(because=use))
         return False
     try:
-        # a project that is closed is in no list, but its identifier is nobody else's
+        # a project that is closed is in no list, but its identifier is no one else's
         bench.delete(row, tracker_id or 0, window, fresh)
     except TrackerRejected as refusal:
         if refusal.status != 404:

@@ -26,10 +26,10 @@ ISSUES = ObjectKind.ISSUE.path
 
 
 def look_up(client: TrackerClient, row: DryRunObject) -> int | None:
-    """Return the tracker's id of what a row stands for, None where nothing carries its mark.
+    """Return the tracker's id of what a row stands for, None if nothing carries its mark.
 
     Raises:
-        TrackerError: the tracker did not say it clearly, or the key is refused (lists would answer as for anybody).
+        TrackerError: the tracker did not say it clearly, or the key is refused (lists would answer as for anyone).
     """
     if row.kind == ObjectKind.PROJECT:
         project = find_project(client, row.mark)
@@ -80,7 +80,7 @@ def _known_issue(client: TrackerClient, row: DryRunObject, tracker_id: int) -> i
 def _issues_of_project(
     client: TrackerClient, row: DryRunObject, enough: Callable[[list[Listed], Answer], bool]
 ) -> list[Listed]:
-    """Read a project's issues, newest first; none where the project is gone and they with it.
+    """Read a project's issues, newest first; none if the project is gone and they with it.
 
     Raises:
         TrackerRejected: 403, the project is archived.
@@ -114,7 +114,7 @@ def _one_page(_rows: list[Listed], _answer: Answer) -> bool:
 
 
 def _id_of(rows: list[dict[str, Any]]) -> int | None:
-    """Return the oldest: a later one is somebody's copy, marks and all."""
+    """Return the oldest: a later one is someone's copy, marks and all."""
     return min((one["id"] for one in rows if isinstance(one.get("id"), int)), default=None)
 
 

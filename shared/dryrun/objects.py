@@ -36,7 +36,7 @@ log = get_logger("dryrun")
 SEND_S = 20.0
 """In this time the creation is sent, or never."""
 OWN_S = 60.0
-"""In this time whoever made something deletes it, or leaves it to the sweep."""
+"""Time in which the creator of an object deletes it; after that the sweep does."""
 FRESH_S = 15.0
 """For so long it is trusted that an id is still what the tracker has just said that it is."""
 FIRST_DELAY_S = 30.0
@@ -49,11 +49,11 @@ class Thing:
 
     Attributes:
         row: its entry in our own list.
-        window: in which it may be worked on by whoever asked for it.
+        window: in which its creator may work on it.
         fresh: in which its id is trusted.
-        answer: what the tracker said to its creation; None where no answer came.
+        answer: what the tracker said to its creation; None if no answer came.
         failure: why none came.
-        tracker_id: the tracker's id; None where it is not known, or where nothing was made.
+        tracker_id: the tracker's id; None if it is not known, or if nothing was made.
         refused: whether the tracker refused it, so that there is nothing to delete.
     """
 
@@ -202,7 +202,7 @@ def delay(attempts: int, settling: float) -> float:
 
 
 def id_in(answer: RawAnswer | None, name: str) -> int | None:
-    """Return the id of the object in an answer, None where it names none."""
+    """Return the id of the object in an answer, None if it names none."""
     if answer is None or not 200 <= answer.status < 300:
         return None
     found = json_in(answer)
@@ -212,7 +212,7 @@ def id_in(answer: RawAnswer | None, name: str) -> int | None:
 
 
 def json_in(answer: RawAnswer) -> Any:
-    """Return an answer's JSON, None where it is none."""
+    """Return an answer's JSON, None if it is none."""
     try:
         return json.loads(answer.body)
     except (ValueError, RecursionError):

@@ -27,7 +27,7 @@ class Delivery:
         event: the validated event.
         payload: the event as sent (extra keys included), as ASCII JSON.
         digest: SHA-256 of the payload with its keys in order, to tell a redelivery from another event.
-        traceparent: of the trace that it came with (W3C Trace Context), None where there is none.
+        traceparent: of the trace that it came with (W3C Trace Context), None if there is none.
     """
 
     delivery_id: str

@@ -41,7 +41,7 @@ _LINE_BREAKING = frozenset(["br", *_BLOCKS.split()])
 _CLOSING_HINT = "|".join(
     name for name in f"{_BLOCKS} {_INLINE}".split() if name not in ("title", "link", "data")
 )
-_DESCRIBED_HINT = "a|font|iframe|img|input|label|span|textarea|video"  # with an attribute, nobody types these
+_DESCRIBED_HINT = "a|font|iframe|img|input|label|span|textarea|video"  # with an attribute, no one types these
 _OPENING_HINT = "p|br|hr|div|li|img|table|tr|td|th|ul|ol|html|h[1-6]|blockquote|pre"
 
 MARKUP = re.compile(

@@ -19,7 +19,7 @@ _ESCAPED = re.compile(
 
 
 _MEANT = {code: bytes([code]).decode("cp1252", "ignore") for code in range(0x80, 0xA0)}
-"""Control characters that Windows-1252 has other characters for: nobody means the control character."""
+"""Control characters that Windows-1252 has other characters for: no one means the control character."""
 _REORDERING = re.compile("[\u202a-\u202e\u2066-\u2069]")
 """What shows a text in another order than it is written, such as a file's name with another ending."""
 _SHOWS_NOTHING = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0")

@@ -8,7 +8,7 @@ from shared.process.settings import Settings
 
 
 def configured_lookup(settings: Settings) -> HelpdeskLookup | None:
-    """Return what asks the helpdesk, None where the settings name none."""
+    """Return what asks the helpdesk, None if the settings name none."""
     if settings.glpi_api_url is None:
         return None
     from shared.helpdesk.glpi import GlpiAccess, GlpiLookup

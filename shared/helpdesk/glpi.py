@@ -84,7 +84,7 @@ class GlpiLookup:
             ) from None
 
     def email_of(self, helpdesk_user_id: int) -> str | None:
-        """Return a user's default e-mail address, None where there is none or no such user."""
+        """Return a user's default e-mail address, None if there is none or no such user."""
 
         def ask() -> str | None:
             path = f"/v2/Administration/User/{helpdesk_user_id}"
@@ -98,7 +98,7 @@ class GlpiLookup:
         return email
 
     def technician_of(self, ticket_id: int) -> int | None:
-        """Return the id of the user to whom a ticket is assigned first, None where there is none."""
+        """Return the id of the user to whom a ticket is assigned first, None if there is none."""
 
         def ask() -> int | None:
             path = f"{TICKETS}/{ticket_id}"
@@ -245,7 +245,7 @@ class GlpiLookup:
         self._token_ends = self._clock() + max(0.0, seconds - RENEW_BEFORE_S)
 
     def _call(self, method: str, path: str, **options: Any) -> tuple[int, Any]:
-        """Make one call, bounded in time and size as a whole; return its status and its JSON, None where it is none."""
+        """Make one call, bounded in time and size as a whole; return its status and its JSON, None if it is none."""
         try:
             status, content = bounded_call(
                 self._access.outbound, method, self._api + path, within=CALL_S, most=LARGEST_ANSWER, **options

@@ -52,14 +52,14 @@ class HelpdeskLookup(Protocol):
         """
 
     def email_of(self, helpdesk_user_id: int) -> str | None:
-        """Return a user's default e-mail address, None where there is none or no such user.
+        """Return a user's default e-mail address, None if there is none or no such user.
 
         Raises:
             HelpdeskUnreachable: it could not be asked.
         """
 
     def technician_of(self, ticket_id: int) -> int | None:
-        """Return the id of the user to whom a ticket is assigned first, None where there is none.
+        """Return the id of the user to whom a ticket is assigned first, None if there is none.
 
         Raises:
             HelpdeskUnreachable: it could not be asked.

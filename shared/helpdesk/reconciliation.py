@@ -149,7 +149,7 @@ def _missing(
 
 
 def _is_status_missing(state: Desired | None, event: Event) -> bool:
-    """Return whether a ticket that is known has got a status that nobody told of; others wait for their first task."""
+    """Return whether a ticket that is known has got a status that no one told of; others wait for their first task."""
     return state is not None and state.occurred_at < event.occurred_at and state.status != event.ticket.status
 
 

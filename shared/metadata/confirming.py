@@ -27,7 +27,7 @@ def confirm(tx: Transaction, kind: MetadataKind, tracker_id: int) -> bool:
     """Confirm an id.
 
     Returns:
-        False where the cache knows nothing of this kind and confirms nothing.
+        False if the cache knows nothing of this kind and confirms nothing.
 
     Raises:
         NotFound: naming the choices, of which the id is none.
@@ -49,7 +49,7 @@ def confirm_link(tx: Transaction, link: Link) -> bool:
     """Confirm that a link leads to an active tracker project, and its category to one of that project (SPEC 7).
 
     Returns:
-        False where the cache is empty and confirms nothing.
+        False if the cache is empty and confirms nothing.
 
     Raises:
         NotFound: naming the choices.
@@ -71,7 +71,7 @@ def confirm_people(tx: Transaction, tracker_user_ids: Collection[int]) -> bool:
     """Check tracker user ids against the cache.
 
     Returns:
-        False where the cache is empty and confirms nothing.
+        False if the cache is empty and confirms nothing.
 
     Raises:
         NotFound: naming the ids that a filled cache does not hold, and some that it does.
@@ -86,7 +86,7 @@ def confirm_people(tx: Transaction, tracker_user_ids: Collection[int]) -> bool:
 
 
 def unusable_defaults(tx: Transaction, config: PluginConfig) -> dict[str, Notice]:
-    """Return why a default cannot be chosen any more, by its key; nothing where the cache is empty.
+    """Return why a default cannot be chosen any more, by its key; nothing if the cache is empty.
 
     Args:
         tx: the transaction.
@@ -107,7 +107,7 @@ def unusable_defaults(tx: Transaction, config: PluginConfig) -> dict[str, Notice
 
 
 def fault_of(check: Callable[..., object], *arguments: object) -> Notice | None:
-    """Return why a check refuses, None where it does not."""
+    """Return why a check refuses, None if it does not."""
     try:
         check(*arguments)
     except NotFound as unknown:
@@ -121,6 +121,6 @@ def some_of(choices: Sequence[object], most: int = MOST_NAMED) -> dict[str, Any]
 
 
 def _is_of_a_project(tx: Transaction, activity_id: int) -> bool:
-    """Return whether a tracker project has an activity of its own with this id (where that was read)."""
+    """Return whether a tracker project has an activity of its own with this id (if that was read)."""
     projects = tx.metadata.of_kind(MetadataKind.PROJECT)
     return any(activity_id in one.details.get("activity_ids", ()) for one in projects)

@@ -72,7 +72,7 @@ def read_kinds(lists: TrackerLists, kinds: Collection[MetadataKind]) -> dict[tup
 
 
 def read_categories(lists: TrackerLists, tracker_project_id: int) -> list[Entry]:
-    """Read a project's categories; none where it has no issue module, or has just been closed or deleted.
+    """Read a project's categories; none if it has no issue module, or has just been closed or deleted.
 
     Raises:
         TrackerError: they could not be read.
@@ -176,5 +176,5 @@ class _Reading:
 
 
 def _kept(users: Answer) -> list[TrackerPerson | None]:
-    """Return what is kept of a page of users: one who has signed in meanwhile is no change."""
+    """Return what is kept of a page of users: one who has signed in in the meantime is no change."""
     return [metadata_rows.person(row, USERS) for row in rows_of(users, "users", USERS)]

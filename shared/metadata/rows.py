@@ -51,7 +51,7 @@ def person(row: Row, path: str) -> TrackerPerson | None:
     login, mail = row.get("login"), row.get("mail")
     if not is_id(row.get("id")) or not isinstance(login, str) or not clean(login):
         raise OutcomeUnknown("GET", path, detail=Detail.USER_WITHOUT_ID())
-    if not is_header(login):  # and not cleaned either: that may be somebody else's
+    if not is_header(login):  # and not cleaned either: that may be someone else's
         log.warning(
             "a tracker user with an unusable login is left out", tracker_user_id=row["id"], login=login
         )
@@ -77,7 +77,7 @@ def project(row: Row, path: str) -> Entry | None:
 
 
 def category(row: Row, path: str, tracker_project_id: int) -> Entry:
-    """Return an issue category of a project, with whom its issues are assigned to."""
+    """Return an issue category of a project, with its default assignee."""
     assignee = row.get("assigned_to")
     details = (
         {"assigned_to_id": id_in(assignee), "assigned_to": clean(str(assignee.get("name") or ""))}

@@ -133,7 +133,7 @@ class UnderWay:
 
 
 def under_way(locks: Locks) -> UnderWay | None:
-    """Return how far a synchronisation has come, whichever process carries it out; None where there is none.
+    """Return how far a synchronisation has come, whichever process carries it out; None if there is none.
 
     Raises:
         RedisError: Redis is away.
@@ -162,7 +162,7 @@ def synchronise(
         locks: one run at a time, over every process.
         connect: returns the configuration and the tracker.
         progress: as `sync_metadata`.
-        older_than: only where it is due at this interval (s), as the one who holds the lock sees it.
+        older_than: only if it is due at this interval (s), as the one who holds the lock sees it.
 
     Returns:
         What it brought; false where it failed: the cache is as it was, and the failure is logged and recorded.
@@ -212,7 +212,7 @@ def sync_metadata(
     started_at: datetime | None = None,
     project_activities: bool = False,
 ) -> MetadataResult:
-    """Replace the cache by what the tracker has now, and record the run; the caller sees to it that it is the only one.
+    """Replace the cache by what the tracker has now, and record the run; the caller ensures that it is the only one.
 
     Args:
         store: where the cache is.
@@ -270,10 +270,10 @@ def keep_kinds(tx: Transaction, kinds: Iterable[MetadataKind], now: Entries) -> 
 
 
 def refresh_people(store: Store, lists: TrackerLists) -> dict[int, TrackerPerson]:
-    """Read the tracker's users afresh between two synchronisations, because one is met whom it does not know so.
+    """Read the tracker's users again between two synchronisations, because of a user that the cache does not know.
 
     Returns:
-        Them, by id; whoever is locked or deleted is none of them.
+        Them, by id; anyone who is locked or deleted is none of them.
 
     Raises:
         TrackerError: they could not be read; the cache is as it was.

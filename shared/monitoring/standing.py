@@ -28,7 +28,7 @@ FRESH_S = 5.0
 """However many ask, it is looked up so rarely."""
 ALIVE_S = 30.0
 PATIENCE_S = 2.0
-"""Who asks while somebody else looks waits no longer than that."""
+"""Who asks while someone else looks waits no longer than that."""
 
 
 class StandingCollector(Collector):
@@ -59,7 +59,7 @@ class StandingCollector(Collector):
         return [one.family() for one in metrics.LOOKED_UP]
 
     def collect(self) -> Iterable[GaugeMetricFamily]:
-        """Return what was seen within the last seconds; nothing where somebody else has been looking for long."""
+        """Return what was seen within the last seconds; nothing where another process has been looking for long."""
         if not self._looking.acquire(timeout=PATIENCE_S):
             return []
         try:

@@ -1,4 +1,4 @@
-"""Codes of wrong authors: why somebody else than was meant has an issue or a time entry."""
+"""Codes of wrong authors: why someone else than was meant has an issue or a time entry."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Codes of changes: what somebody did with deskbridge, as the record of changes keeps it."""
+"""Codes of changes: what someone did with deskbridge, as the record of changes keeps it."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from shared.notices.notice import Code, Message, Plural
 
 
 class Did(Code):
-    """What somebody did, by page, API or command line."""
+    """What a user did, by page, API or command line."""
 
     CONFIG_CHANGED = Message("config_changed", "changed the settings: {keys}")
     KEY_STORED = Message("key_stored", "stored the Redmine API key")

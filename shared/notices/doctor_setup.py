@@ -200,7 +200,7 @@ class SetupFinding(Code):
 
 
 class Named(Code):
-    """Somebody or something that a finding names, with what is known of it."""
+    """A user or an object in a finding, with what is known of it."""
 
     STATUS_SEEN = Message(
         "status_seen",

@@ -215,7 +215,7 @@ class Unimported(Code, article=WRONG_ASKED):
 
 
 Faults = list[tuple[str, Notice]]
-"""One entry for each fault: the field that it is in, empty where it is the whole; and what is wrong with it."""
+"""One entry for each fault: the field that it is in, empty if it is the whole; and what is wrong with it."""
 
 
 def faulty(code: Code, faults: Iterable[tuple[str, Notice]]) -> Notice:

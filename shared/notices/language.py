@@ -1,4 +1,4 @@
-"""In which language sentences are made: English, unless somebody who reads them asks for another."""
+"""In which language sentences are made: English, unless someone who reads them asks for another."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def N_(text: str) -> str:  # noqa: N802 (as gettext calls it)
 
 
 def said(text: str) -> str:
-    """Return a text in that language; in English where it has no translation."""
+    """Return a text in that language; in English if it has no translation."""
     return _words.get().gettext(text) if text else text
 
 

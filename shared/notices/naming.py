@@ -1,4 +1,4 @@
-"""Names beside the numbers of sentences, if whoever makes them knows names: `helpdesk user 99 (Claire Lefèvre)`."""
+"""Names beside the numbers of sentences, if anyone who makes them knows names: `helpdesk user 99 (Claire Lefèvre)`."""
 
 from __future__ import annotations
 

@@ -92,7 +92,7 @@ CODES: dict[str, Code] = {}
 
 
 class Written(Code):
-    """What has no code: a sentence as versions before codes stored it, or as somebody else's message says it."""
+    """A reason without a code: a sentence that an older version stored, or the message of another program."""
 
     AS_WRITTEN = Message("as_written", "{text}", why="[{why}]")
 

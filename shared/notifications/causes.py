@@ -46,7 +46,7 @@ class InRedis:
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """How everything stands.
+    """The state of the installation.
 
     Attributes:
         failures: the causes of failures.

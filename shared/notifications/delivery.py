@@ -25,7 +25,7 @@ PACKAGE, EXTRA, FIELD = "apprise", "[notify]", "urls"
 PATIENCE_S = 20.0
 STATUS = re.compile(r"\berror=(\d{3})\b")
 LOCAL = ("dbus", "qt", "kde", "glib", "gnome", "macosx", "windows", "syslog", "blink1")
-"""Schemes that reach nobody but this machine."""
+"""Schemes that reach no one but this machine."""
 MOST = 20
 
 

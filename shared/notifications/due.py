@@ -11,7 +11,7 @@ from shared.notices.notice import Notice
 AGAIN_AFTER = timedelta(hours=1)
 """At most one message is sent about a cause within this time."""
 TOGETHER = timedelta(minutes=5)
-"""At most one message is sent within this time: whatever appears meanwhile is in the next one."""
+"""At most one message is sent within this time: whatever appears in the meantime is in the next one."""
 
 
 @dataclass(frozen=True, slots=True)

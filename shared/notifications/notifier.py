@@ -42,7 +42,7 @@ class NotifyingTransaction(Transaction):
 
 @dataclass(frozen=True, slots=True)
 class _Message:
-    """What is to be sent, and what is taken back if nobody takes it."""
+    """What is to be sent, and what is undone if no one takes it."""
 
     causes: Sequence[Cause]
     urls: Sequence[str]
@@ -139,7 +139,7 @@ class Notifier:
 
 
 def _untold(decision: Decision, before: Mapping[str, Remembered]) -> dict[str, Remembered]:
-    """Return what is known of each cause if the message is taken by nobody."""
+    """Return what is known of each cause if the message is taken by no one."""
     due = {one.key for one in decision.due}
     return {
         key: replace(

@@ -1,4 +1,4 @@
-"""Signs of life of threads at long work: whoever watches them counts from the last one, not from the beginning."""
+"""Signs of life of threads at long work: anyone who watches them counts from the last one, not from the beginning."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _HERE = _Here()
 
 @contextmanager
 def watched(sign: Sign | None) -> Iterator[None]:
-    """Have this thread's signs of life within the block count for some work; None: nobody watches it."""
+    """Have this thread's signs of life within the block count for some work; None: no one watches it."""
     before, _HERE.sign = _HERE.sign, sign
     try:
         yield

@@ -1,6 +1,6 @@
 """One HTTP call to a server that is not the tracker (GLPI's API, an OpenID provider), which ends as a whole.
 
-The library's time-outs bound single waits, so an answer that trickles, its headers too, could last for ever. So a call
+The library's time-outs bound single waits, so an answer that trickles, its headers too, could last forever. So a call
 is made in a thread of its own, and what it connected is shut when the time is over. Nothing is taken from the
 environment: no proxy, no .netrc; the settings may name a proxy. Redirects are not followed.
 """

@@ -1,4 +1,4 @@
-"""Nobody gets at the memory of a process by way of the system: the tracker's API key is in it."""
+"""Protects the memory of a process, which holds the tracker's API key, from core dumps and debuggers."""
 
 from __future__ import annotations
 

@@ -18,7 +18,7 @@ NOT_THE_PRODUCERS = (
     "CONSOLE_TOKENS",
     "OIDC_CLIENT_SECRET",
 )
-"""Secrets with which whoever takes over the producer could get at the tracker or the helpdesk, and what is only
+"""Secrets with which anyone who takes over the producer could get at the tracker or the helpdesk, and what is only
 complete with them."""
 
 

@@ -47,7 +47,7 @@ class Process:
 
     @classmethod
     def read(cls, found: Any) -> Process | None:
-        """Return a process as `asdict` made it; None where something else wrote it."""
+        """Return a process as `asdict` made it; None if something else wrote it."""
         try:
             one = cls(**found)
         except TypeError:

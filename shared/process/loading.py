@@ -1,4 +1,4 @@
-"""What a process loads when it starts stays until its end, so looking for garbage in it is in vain, then and later."""
+"""Keeps the garbage collector away from what a process loads at its start, since that stays until its end."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ its processor time on looks that found hardly anything."""
 
 @contextmanager
 def without(*packages: str) -> Iterator[None]:
-    """Load modules inside the block as if packages were not there that they use where they are, and can do without."""
+    """Load modules inside the block as if optional packages were not installed."""
     hidden = [one for one in packages if one not in sys.modules]
     sys.modules.update(dict.fromkeys(hidden))  # type: ignore[arg-type]
     try:

@@ -119,7 +119,7 @@ def tunnel(sock: socket.socket, proxy: SplitResult, host: str, port: int) -> Non
         sock: connected to the proxy.
         proxy: the proxy.
         host: the server.
-        port: likewise.
+        port: the same.
 
     Raises:
         ProxyRefused: it does not.

@@ -47,7 +47,7 @@ class Sentinels:
 
     @property
     def of_sentinel(self) -> dict[str, Any]:
-        """How the Sentinels are spoken to, in redis-py's words: each once, since one that is silent is not alone."""
+        """Options of connections to Sentinels, as redis-py names them: each is asked once, as there are others."""
         return {"password": self.sentinel_password, "retry": Retry(NoBackoff(), 0)}
 
     @property
@@ -59,7 +59,7 @@ class Sentinels:
 
 
 def sentinels(url: str) -> Sentinels | None:
-    """Return what an address says of Sentinels; None where it names a server itself.
+    """Return what an address says of Sentinels; None if it names a server itself.
 
     Raises:
         ValueError: it is meant to name Sentinels, and cannot be read.

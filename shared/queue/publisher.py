@@ -62,7 +62,7 @@ class Publisher:
         return True
 
     def is_answering(self) -> bool:
-        """Tell whether the broker can be reached."""
+        """Return whether the broker can be reached."""
         try:
             with self._app.connection_for_write() as connection:
                 connection.ensure_connection(

@@ -1,4 +1,4 @@
-"""kombu's Redis transport, reading with care what anybody who can write to Redis may have put into the queue.
+"""kombu's Redis transport, reading with care what anyone who can write to Redis may have put into the queue.
 
 kombu and Celery take a message as it is. An error in it ends the worker, and Celery's own options in it (a time, a
 callback) make the worker keep it or send others. So these channels hand over only what our own messages hold. With

@@ -1,6 +1,6 @@
 """How many calls each worker makes to the tracker at once: what workers publish in Redis, and others read.
 
-Anybody may write to Redis: a value that no worker can have written does not count.
+Anyone may write to Redis: a value that no worker can have written does not count.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The one mechanism for outages: paused until T because R; then one worker probes, then all go on.
 
-T is told by Redis' own clock: a worker whose clock is off by a minute would stop or wake everybody else.
-What Redis holds may be anybody's: a pause that no worker can have written is dropped.
+T is told by Redis' own clock: a worker whose clock is off by a minute would stop or wake all others.
+What Redis holds may be anyone's: a pause that no worker can have written is dropped.
 """
 
 from __future__ import annotations
@@ -79,7 +79,7 @@ class CircuitBreaker:
         return f"{self.key}:probe"
 
     def current(self) -> Paused | None:
-        """Return the pause in force, over or not, until something succeeded again.
+        """Return the pause, over or not, until a call succeeded again.
 
         Raises:
             RedisError: Redis does not tell.
@@ -100,7 +100,7 @@ class CircuitBreaker:
         return paused
 
     def left(self, paused: Paused) -> float:
-        """Return how many seconds the pause still has; 0: somebody may probe."""
+        """Return how many seconds the pause still has; 0: a process may probe."""
         return max(0.0, paused.until - now(self._redis))
 
     def enter(self) -> Permit:
@@ -124,7 +124,7 @@ class CircuitBreaker:
         self._redis.delete(self._probe_key)
 
     def begin(self, reason: Notice, seconds: float | None = None) -> Paused:
-        """Pause everybody, after each failed probe twice as long, up to a minute; or for the time the tracker named.
+        """Pause all calls, after each failed probe twice as long, up to a minute; or for the time the tracker named.
 
         Those who were under way when it began find out one after the other: that makes it no longer.
         """
@@ -141,12 +141,12 @@ class CircuitBreaker:
         return paused
 
     def end(self) -> bool:
-        """Let everybody go on; True where there had been a pause."""
+        """End the pause; True if there was one."""
         return bool(self._redis.delete(self.key, self._probe_key))
 
 
 def _read(stored: str | bytes) -> Paused | None:
-    """Return a stored pause; None where it has not the form that `begin` gives it."""
+    """Return a stored pause; None if it has not the form that `begin` gives it."""
     try:
         found = json.loads(stored)
         until, length = float(found["until"]), float(found["length"])

@@ -1,6 +1,6 @@
-"""What the doctor found last, kept in Redis for a quarter of an hour: for whoever shows or counts it.
+"""What the doctor found last, kept in Redis for a quarter of an hour: for anyone who shows or counts it.
 
-What Redis holds may be anybody's: what no doctor can have written does not count.
+What Redis holds may be anyone's: what no doctor can have written does not count.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ def keep(redis: Redis, found: Sequence[dict[str, Any]]) -> None:
 
 
 def kept(redis: Redis) -> list[dict[str, Any]] | None:
-    """Return what was not well when the doctor last looked; None: nobody looked lately.
+    """Return what was not well when the doctor last looked; None: no one looked lately.
 
     Args:
         redis: connection with its own time-outs.

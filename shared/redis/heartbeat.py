@@ -63,7 +63,7 @@ class Heartbeats:
         self._redis = redis
 
     def mark(self, kind: str, process: Process | None = None, ahead_s: float | None = None) -> None:
-        """Say that a process is alive now, by Redis' own clock.
+        """Record that a process is alive now, by Redis' own clock.
 
         Args:
             kind: what it is.
@@ -89,7 +89,7 @@ class Heartbeats:
         return KEY + kind if kind == BEAT else key_of(self._redis, KEY + kind)
 
     def mark_unable(self, kind: str) -> None:
-        """Say that this process is alive and cannot open the stored API key."""
+        """Record that this process is alive and cannot open the stored API key."""
         name, at = json.dumps(Process.here().told(), sort_keys=True), now(self._redis)
         with self._redis.pipeline(transaction=False) as pipe:
             pipe.zadd(self._key(kind) + UNABLE, {name: at})
@@ -97,7 +97,7 @@ class Heartbeats:
             pipe.execute()
 
     def able(self, kind: str) -> None:
-        """Say that this process can open it again."""
+        """Record that this process can open it again."""
         mine = Process.here()
         for member, _ in self._latest(self._key(kind) + UNABLE, KEPT_S):
             process = _process(member)
@@ -184,12 +184,12 @@ class Heartbeats:
         return mine, {one: signs[0] if signs else None for one, signs in seen.items()}
 
     def seconds_since(self, kind: str) -> float | None:
-        """Return how long ago the last heartbeat of a kind was, None where there is none."""
+        """Return how long ago the last heartbeat of a kind was, None if there is none."""
         return next((sign.seconds for sign in self.seen(kind)), None)
 
 
 def _process(name: bytes | str) -> Process | None:
-    """Return the process that a name was made of, None where no process of ours made it."""
+    """Return the process that a name was made of, None if no process of ours made it."""
     try:
         return Process.read(json.loads(name))
     except (ValueError, RecursionError):
@@ -197,7 +197,7 @@ def _process(name: bytes | str) -> Process | None:
 
 
 def is_there(redis: Redis) -> bool:
-    """Tell whether Redis answers."""
+    """Return whether Redis answers."""
     try:
         return bool(redis.ping())
     except RedisError:

@@ -38,12 +38,12 @@ def key_of(redis: Redis, key: str) -> str:
 
 
 def key_of_installation(installation: str, key: str) -> str:
-    """Return the key of another installation, likewise."""
+    """Return the key of another installation, in the same way."""
     return f"{OURS}{installation}:{key.removeprefix(OURS)}"
 
 
 def is_of_another_type(error: ResponseError) -> bool:
-    """Tell whether a key holds what no process of ours writes: Redis refuses a command for other reasons, too.
+    """Return whether a key holds what no process of ours writes: Redis refuses a command for other reasons, too.
 
     Args:
         error: what a command for the key was answered.

@@ -1,6 +1,6 @@
 """What calls to the tracker took lately, over all workers: kept in Redis by the minute, by Redis' own clock.
 
-What Redis holds may be anybody's: a minute that no worker can have written does not count.
+What Redis holds may be anyone's: a minute that no worker can have written does not count.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ def note_calls(redis: Redis, calls: Mapping[str, tuple[int, float]]) -> None:
         pipe.hincrby(key, "us", round(seconds * 1e6))
         pipe.expire(key, KEPT_S)
         if any(isinstance(one, ResponseError) for one in pipe.execute(raise_on_error=False)):
-            redis.delete(key)  # somebody else's value
+            redis.delete(key)  # someone else's value
 
 
 def seconds_per_call(redis: Redis) -> float | None:

@@ -30,12 +30,12 @@ RENEWED_AFTER = 1 / 3
 """The part of its lease after which a lock is renewed."""
 
 AGAIN_S = 1.0
-"""When it is tried again where Redis could not be asked: each lock has two thirds of its lease left."""
+"""When it is tried again if Redis could not be asked: each lock has two thirds of its lease left."""
 
 R = TypeVar("R", bound=Redis)
 
 LONGEST_HELD_S = 3600.0
-"""Longer than whatever is done under a lock before its holder looks at it again: whoever has not for so long hangs."""
+"""Longer than any work under a lock before its holder checks it again: a holder that has not for so long hangs."""
 
 
 def make_redis(settings: Settings, whose: Callable[[], str]) -> InstallationRedis:
@@ -70,7 +70,7 @@ def connected(kind: type[R], url: str, **options: Any) -> R:
 
 
 def drop_endless(redis: Redis, key: str) -> None:
-    """Delete a key that has no end: every one of ours has, so it would stand in the way for ever."""
+    """Delete a key that has no end: every one of ours has, so it would stand in the way forever."""
     if redis.pttl(key) == WITHOUT_END:
         log.warning("a key in Redis that never ends is none of ours, and dropped", key=key)
         redis.delete(key)
@@ -101,10 +101,10 @@ class HeldLock:
         return time.monotonic() < self.renewed_at + self._locks.lease
 
     def check(self) -> None:
-        """Look whether it is held still, and ask nobody; whoever looks is at work, so that it is kept on.
+        """Check, without a call, that the lock is still held. A check also shows that its holder works.
 
         Raises:
-            LockBusy: it ran out meanwhile; somebody else may hold it.
+            LockBusy: it ran out in the meantime; another process may hold it.
         """
         if not self.is_held:
             raise LockBusy(Fault.LOCK_RAN_OUT())
@@ -112,7 +112,7 @@ class HeldLock:
 
 
 # Takes each key that is free; where the first one is no lock but must not be there, and is, none of them. One that has
-# no end is nobody's, since every one of ours has one: it is dropped.
+# no end is no one's, since every one of ours has one: it is dropped.
 TAKE = """
 local taken, unless = {}, ARGV[2] == 'unless' and table.remove(KEYS, 1)
 if unless and redis.call('EXISTS', unless) == 1 then return false end
@@ -127,7 +127,7 @@ end
 return taken
 """
 
-# Starts the leases of the keys anew that still hold their tokens.
+# Starts the leases of the keys again that still hold their tokens.
 RENEW = """
 local kept = {}
 for place, key in ipairs(KEYS) do
@@ -153,7 +153,7 @@ class Locks:
 
     Args:
         redis: connection with its own time-outs.
-        lease: seconds until a lock that nobody renews ends.
+        lease: seconds until a lock that no one renews ends.
         keeps: whether those that are held are renewed, by a thread of its own that begins with the first: however long
             the work under one waits for its turn, its holder need only look (`HeldLock.check`).
         give_up: called where that thread has failed itself: whatever is held runs out from then on.
@@ -170,7 +170,7 @@ class Locks:
         self._has_keeper = False
 
     def _keep(self) -> None:
-        """Start the leases of all locks that are held anew, time and again."""
+        """Start the leases of all locks that are held again, time and again."""
         never, wait_s = threading.Event(), self.lease * RENEWED_AFTER
         try:
             while not never.wait(wait_s):
@@ -186,7 +186,7 @@ class Locks:
             self._give_up()
 
     def _kept(self) -> list[HeldLock]:
-        """Return what is to be renewed: all that is held, but for what nobody can be at work on any more."""
+        """Return what is to be renewed: all that is held, but for what no one can be at work on any more."""
         begun = time.monotonic() - LONGEST_HELD_S
         with self._change:
             hanging = [one for one in self._held if one.looked_at <= begun]
@@ -205,7 +205,7 @@ class Locks:
             threading.Thread(target=self._keep, daemon=True, name="locks").start()
 
     def once(self, name: str, seconds: float) -> bool:
-        """Tell whether nobody has asked the same in the last so many seconds."""
+        """Return whether no one has asked the same in the last so many seconds."""
         key = key_of(self._redis, f"{ONCE}{name}")
         if self._redis.set(key, "1", nx=True, px=max(1, round(seconds * 1000))):
             return True
@@ -213,9 +213,9 @@ class Locks:
         return False
 
     def tell(self, name: str, progress: Mapping[str, Any] | None) -> None:
-        """Say how far the work under a lock has come, for every process to see; None: it has ended.
+        """State how far the work under a lock has come, for every process to see; None: it has ended.
 
-        It is said in vain where Redis is away, and forgotten with the lease where nothing more is said.
+        It is said in vain if Redis is away, and forgotten with the lease where nothing more is said.
         """
         with suppress(RedisError):
             key = key_of(self._redis, f"{PREFIX}{name}:progress")
@@ -225,7 +225,7 @@ class Locks:
                 self._redis.set(key, json.dumps(progress), px=self._lease_ms)
 
     def told(self, name: str) -> dict[str, Any] | None:
-        """Return how far the work under a lock has come; None where nobody is at it.
+        """Return how far the work under a lock has come; None if no one is at it.
 
         Raises:
             RedisError: Redis is away.
@@ -278,7 +278,7 @@ class Locks:
         return found
 
     def renew(self, held: Sequence[HeldLock]) -> None:
-        """Start the leases of some locks anew, in one round trip."""
+        """Start the leases of some locks again, in one round trip."""
         if not held:
             return
         at = time.monotonic()
@@ -287,7 +287,7 @@ class Locks:
             one.renewed_at = at if is_kept else -math.inf
 
     def release_all(self, held: Sequence[HeldLock]) -> None:
-        """Give some locks back in one round trip; those that were lost meanwhile are only told of."""
+        """Give some locks back in one round trip; those that were lost in the meantime are only reported."""
         with self._change:
             self._held.difference_update(held)
         try:
@@ -309,7 +309,7 @@ class Locks:
         """Hold a lock during the block, without waiting for it.
 
         Raises:
-            LockBusy: somebody else holds it.
+            LockBusy: another process holds it.
         """
         (held,) = self.take_all([name])
         if isinstance(held, LockBusy):

@@ -22,7 +22,7 @@ SAID_FROM_S = 30.0
 """A wait that is longer is logged, once a minute at most."""
 
 # The time of the next free slot and the seconds between two, by Redis' own clock; returns how long to wait for the slot
-# just taken. One that is no number, or further ahead than this key lives, is nobody's.
+# just taken. One that is no number, or further ahead than this key lives, is no one's.
 NEXT_SLOT = """
 local now = redis.call('TIME')
 local at = tonumber(now[1]) + tonumber(now[2]) / 1000000

@@ -43,7 +43,7 @@ def fields_of(known: Known, customized_type: str, issue_type_id: int | None) -> 
     Args:
         known: the cache.
         customized_type: issue, time_entry or project.
-        issue_type_id: of an issue; None where the tracker chooses it: every field of issues counts.
+        issue_type_id: of an issue; None if the tracker chooses it: every field of issues counts.
     """
 
     def applies(field: Entry) -> bool:

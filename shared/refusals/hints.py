@@ -1,4 +1,4 @@
-"""What a refusal means, from the payload and the cache alone: the tracker's own texts are in anybody's language."""
+"""What a refusal means, from the payload and the cache alone: the tracker's own texts are in anyone's language."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def explain(
         known: the cache, of the payload's project.
         status: the answer's HTTP status. For a success: what the tracker ignores, or was not asked because a dry
             run replaces it. For a 422 that nothing explains: guesses, codes that begin with `maybe_`.
-        said: whether the tracker itself said why; beside that, a guess stands only where it was checked.
+        said: whether the tracker itself said why; beside that, a guess stands only if it was checked.
     """
     found = hints(operation, payload, known)
     if status < 300:

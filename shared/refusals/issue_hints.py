@@ -58,7 +58,7 @@ def subject(fields: Fields, _known: Known) -> Iterator[Explanation]:
 
 
 def priority(fields: Fields, known: Known) -> Iterator[Explanation]:
-    """A priority must exist; one is needed where the tracker has no default."""
+    """A priority must exist; one is needed if the tracker has no default."""
     if unknown(fields, "priority_id", known.priorities):
         why = Hint.UNKNOWN_PRIORITY(
             priority_id=fields["priority_id"], **choices_of(known.priorities.values())
@@ -87,7 +87,7 @@ def category(fields: Fields, known: Known) -> Iterator[Explanation]:
 
 
 def category_assignee(fields: Fields, known: Known) -> Iterator[Explanation]:
-    """A category gives its issues to somebody, who must be active."""
+    """A category gives its issues to someone, who must be active."""
     entry = known.categories.get(whole(fields.get("category_id")) or 0)
     assignee_id = entry.details.get("assigned_to_id") if entry else None
     is_given = not blank(fields.get("assigned_to_id"))

@@ -35,7 +35,7 @@ def number(value: Any) -> float | None:
 
 
 def blank(value: Any) -> bool:
-    """Return whether the tracker takes a value for none."""
+    """Return whether the tracker treats a value as empty."""
     return value is None or value == [] or (isinstance(value, str) and not value.strip())
 
 

@@ -81,7 +81,7 @@ def known_of(tx: Transaction, tracker_project_id: int | None) -> Known:
 
     Args:
         tx: an open transaction.
-        tracker_project_id: the project that a payload is for; None where it is not about one.
+        tracker_project_id: the project that a payload is for; None if it is not about one.
     """
     found = {
         kind: {one.tracker_id: one for one in entries}

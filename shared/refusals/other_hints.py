@@ -53,7 +53,7 @@ def activity(fields: Fields, known: Known) -> Iterator[Explanation]:
 
 
 def _enabled_ids(known: Known) -> set[int]:
-    """Return the activities that work: the project's where they were read, else the tracker's that are not off."""
+    """Return the activities that work: the project's if they were read, else the tracker's that are not off."""
     project = known.projects.get(known.tracker_project_id or 0)
     own = project.details.get("activity_ids") if project else None
     return set(own) if own is not None else set(_usable_activities(known))

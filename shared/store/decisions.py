@@ -56,7 +56,7 @@ def into_trace(tx: Transaction) -> Tell:
 
 
 def asked_by(tx: Transaction, row: LedgerRow) -> Event | None:
-    """Return the event that a row was claimed for; None where it is past its retention."""
+    """Return the event that a row was claimed for; None if it is past its retention."""
     found = tx.journal.get(row.event_id) if row.event_id is not None else None
     return snapshot_of(found) if found else None
 
@@ -131,7 +131,7 @@ class Decisions:
             self._in_journal(LedgerEvent.FOUND, row, reason)
 
     def adopt_after_restore(self, claim: Claim, lease: float, found: Found) -> bool:
-        """Link a new or free row to what was created before a backup was restored; False where it is neither.
+        """Link a new or free row to what was created before a backup was restored; False if it is neither.
 
         Raises:
             IntegrityError: another row holds it.
@@ -166,7 +166,7 @@ class Decisions:
             self.to_notify.add(row.ticket_id)
 
     def hold_after_restore(self, claim: Claim, lease: float, candidates: Collection[int]) -> bool:
-        """Give a new or free row to a person: the tracker has what is alike in part; False where it is neither."""
+        """Give a new or free row to a person: the tracker has what is alike in part; False if it is neither."""
         ledger = self.tx.ledger(self.kind)
         attempt = ledger.claim(claim, lease)
         if attempt is None:
@@ -178,7 +178,7 @@ class Decisions:
         return True
 
     def let_wait(self, key: int, event_ids: Collection[int], reason: Notice) -> bool:
-        """End events as held whose row waits for a person; where it does no more, they stay pending: False."""
+        """End events as held whose row waits for a person; if it does no more, they stay pending: False."""
         row = self.tx.ledger(self.kind).lock(key)
         waits = row is not None and row.state in FOR_A_PERSON
         if waits:
@@ -207,7 +207,7 @@ class Decisions:
         return reason
 
     def adopt_by_person(self, row: LedgerRow, tracker_id: int, tracker_project_id: int | None = None) -> None:
-        """Link a held or gone row to what a person named, in the project where it was seen."""
+        """Link a held or gone row to what a person named, in the project if it was seen."""
         ticket_id, before = row.ticket_id, row.tracker_id
         adopt = Verdict.ADOPT(kind=self.kind, tracker_id=tracker_id)
         self._decide(row, adopt, tracker_id, tracker_project_id)
@@ -219,7 +219,7 @@ class Decisions:
             self.tx.statuses.owe({ticket_id: None}, self.tx.configs.status_map())
 
     def take_back(self, row: LedgerRow, tracker_id: int) -> bool:
-        """Hold a row again that a person had linked to the wrong object; False where it is not linked to that."""
+        """Hold a row again that a person had linked to the wrong object; False if it is not linked to that."""
         reason = Reason.ADOPTION_TAKEN_BACK(tracker_id=tracker_id)
         taken_back = self.tx.ledger(self.kind).take_back(row.key, tracker_id, reason)
         if taken_back:
@@ -228,7 +228,7 @@ class Decisions:
         return taken_back
 
     def create_again(self, row: LedgerRow) -> bool:
-        """Let a held or gone row be created again, as a person said; False where no event is left that asks for it."""
+        """Free a held or gone row on a person's decision, to be created again; False if no event asks for it."""
         ticket_id, before, was_gone = row.ticket_id, row.tracker_id, row.state == LedgerState.GONE
         asked = self._decide(row, Verdict.CREATE_AGAIN(kind=self.kind), None)
         if self.kind is Kind.TICKET and was_gone and before is not None:
@@ -330,7 +330,7 @@ class Decisions:
         self.tx.misattributed.put(self.kind, row.key, row.ticket_id, found.tracker_id, wrong)
 
     def _ask_again(self, row: LedgerRow, reason: Notice, ended: Collection[EventState] = ENDED_WELL) -> bool:
-        """Make the newest event pending again that asks for what a row stood for; False where none is left.
+        """Make the newest event pending again that asks for what a row stood for; False if none is left.
 
         What claimed the row may have been superseded since.
 

@@ -85,7 +85,7 @@ class Transaction(Opened):
         return related_rows(self._session, asked)
 
     def wait_briefly(self, *, durable: bool = True, locks_settings: bool = False) -> None:
-        """Wait for what somebody else holds no longer than BRIEFLY_S; SQLite has one writer, who is done soon.
+        """Wait for what another session holds no longer than BRIEFLY_S; SQLite has one writer, who is done soon.
 
         Args:
             durable: whether the commit waits for the disk. It need not for what is found again should PostgreSQL's

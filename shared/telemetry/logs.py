@@ -96,15 +96,15 @@ class Lines:
         self._write(logging.INFO, "info", event)
 
     def warning(self, /, **event: Any) -> None:
-        """Likewise."""
+        """Do the same at this level."""
         self._write(logging.WARNING, "warning", event)
 
     def error(self, /, **event: Any) -> None:
-        """Likewise."""
+        """Do the same at this level."""
         self._write(logging.ERROR, "error", event)
 
     def critical(self, /, **event: Any) -> None:
-        """Likewise."""
+        """Do the same at this level."""
         self._write(logging.CRITICAL, "critical", event)
 
     def _write(self, level: int, method: str, event: Any) -> None:
@@ -145,10 +145,10 @@ _report: Report | None = None
 
 
 def report_to(report: Report | None) -> None:
-    """Have each line that is an error handed to somebody as well.
+    """Have each line that is an error handed to someone as well.
 
     Args:
-        report: takes the logger's name, the level, error or critical, and the line's fields; None: nobody.
+        report: takes the logger's name, the level, error or critical, and the line's fields; None: no one.
     """
     global _report
     _report = report
@@ -195,14 +195,14 @@ def _on_one_line(_logger: Any, _method: str, event: structlog.typing.EventDict) 
 def log_fields(notice: Notice) -> dict[str, Any]:
     """Return what a line says of something that happened: its sentence and why; code and parameters for programs.
 
-    In English, whoever it is logged for: a visitor of the pages may read another language.
+    In English for every reader: a visitor of the pages may read another language.
     """
     with speaking(ENGLISH):
         return {"event": sentence(notice), "why": because(notice) or None, **notice_json(notice)}
 
 
 def reason_fields(notice: Notice) -> dict[str, Any]:
-    """Return what a line says of the reason of something else, likewise."""
+    """Return what a line says of the reason of something else, in the same way."""
     with speaking(ENGLISH):
         return {"reason": sentence(notice), **notice_json(notice)}
 

@@ -1,6 +1,6 @@
 """Every metric, for Prometheus: what each counts, which labels it has, and what a process shows of them.
 
-Labels are bounded: no ticket, person, project or text of anybody is one. Each process is one process of the operating
+Labels are bounded: no ticket, person, project or text of anyone is one. Each process is one process of the operating
 system and counts for itself; what is read from the database is the same in each that shows it.
 """
 
@@ -283,7 +283,7 @@ def called(method: str, path: str, status: str, seconds: float) -> str:
     Args:
         method: HTTP method.
         path: below the tracker's address.
-        status: of the answer; `lost` or `unsent` where there was none.
+        status: of the answer; `lost` or `unsent` if there was none.
         seconds: how long it took.
     """
     named = operation(method, path)

@@ -1,4 +1,4 @@
-"""What goes wrong, reported to a Sentry where one is set up (SENTRY_DSN, the extra `sentry`), else to nobody.
+"""What goes wrong, reported to a Sentry if one is set up (SENTRY_DSN, the extra `sentry`), else to no one.
 
 Reported is each line that is an error: where in the code, which code, which tickets and events by their numbers. What
 an exception or another's line says in words stays here: it may quote a ticket or a person.
@@ -77,7 +77,7 @@ def secrets(settings: Settings) -> Iterator[str]:
 
 def _passwords(address: str) -> Iterator[str]:
     """Yield an address's password, as those read it who stop at the last @ and those who stop at the first."""
-    with suppress(ValueError):  # a bracket in it is no address to everybody
+    with suppress(ValueError):  # a bracket in it is no address to everyone
         if "://" in address and (password := urlsplit(address).password):
             yield password
     if found := PASSWORD.search(address):

@@ -11,19 +11,19 @@ Attributes = Mapping[str, str | int]
 
 
 class Span:
-    """A span that nobody records.
+    """A span that no one records.
 
     Attributes:
-        traceparent: names it to whoever goes on from it; None: there is none.
+        traceparent: its identity for those that continue it; None: there is none.
     """
 
     traceparent: str | None = None
 
     def link(self, traceparent: str) -> None:
-        """Say that another span, of whichever trace, has to do with it."""
+        """State that another span, of whichever trace, has to do with it."""
 
     def end(self, *, failed: bool = False) -> None:
-        """Say that it is over."""
+        """End the span."""
 
 
 class Tracing(ABC):

@@ -11,7 +11,7 @@ FORM = re.compile(r"00-(?!0{32})([0-9a-f]{32})-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}
 
 
 def read(text: object) -> str | None:
-    """Return a traceparent as it came; None where it is none of the version that we know."""
+    """Return a traceparent as it came; None if it is none of the version that we know."""
     return text if isinstance(text, str) and FORM.fullmatch(text) else None
 
 

@@ -1,4 +1,4 @@
-"""Spans of traces, for OpenTelemetry where it is switched on (OTLP_ENDPOINT), else nothing at all.
+"""Spans of traces, for OpenTelemetry if it is switched on (OTLP_ENDPOINT), else nothing at all.
 
 A span is handed on by its traceparent, in the journal, in a ring, in a way's own context; never by the thread that
 works on it, since one thread may work on many tickets in turn.
@@ -90,7 +90,7 @@ def called(operation: str, status: str, seconds: float) -> None:
 
     Args:
         operation: as in the metrics: `POST issues`.
-        status: of the answer; `lost` or `unsent` where there was none.
+        status: of the answer; `lost` or `unsent` if there was none.
         seconds: how long it took.
     """
     if parent := CURRENT.get().traceparent:
@@ -100,7 +100,7 @@ def called(operation: str, status: str, seconds: float) -> None:
 
 
 def notified(tickets: Mapping[int, str | None]) -> dict[int, str]:
-    """Return what a ring says of the traces of its tickets: of each a span of its own; nothing where none is recorded.
+    """Return what a ring says of the traces of its tickets: of each a span of its own; nothing if none is recorded.
 
     Args:
         tickets: by ticket the traceparent of its event.

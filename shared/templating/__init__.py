@@ -6,7 +6,7 @@ What the rest of the program uses:
 - `catalogue`: `catalogue_for(operation)`; the contexts `from_ticket`, `from_form` and `sample`
 - `operations`: `Operation`, `OPERATIONS`, `CustomField`; `fields_for(operation)`
 - `filters`: `FILTERS` and `CONDITIONS`, to be shown to people
-- `reader`: `read(body)`, for whoever looks for values in a template
+- `reader`: `read(body)`, for anyone who looks for values in a template
 - `values`: the limits
 
 In the order of its work: `reader` (JSON and places), `grammar` (tags become a syntax tree), `expressions` (names are

@@ -235,14 +235,14 @@ def from_ticket(
 
     Args:
         ticket: the ticket's newest snapshot.
-        task: the ticket task, where the operation is about one.
+        task: the ticket task, if the operation is about one.
         config: the plugin configuration.
         occurred_at: when it happened, by the helpdesk's clock.
         tracker_project_id: the project that the project rule resolved, or that the issue was created in.
         default_category_id: of the link that resolved.
         project_name: as the metadata cache has it.
         issue_id: the ticket's issue; None while it is being created.
-        tracker_user_id: whom the helpdesk's person was matched with.
+        tracker_user_id: the matched tracker user of the helpdesk's person.
         login: the same person's login on the tracker.
         event_name: such as `ticket_task.added`.
         status: the helpdesk status that is mapped; None: the snapshot's.
@@ -286,7 +286,7 @@ def sample(operation: Operation, custom_fields: tuple[CustomField, ...] = ()) ->
 
 
 def part_of(annotation: Any) -> type[BaseModel] | None:
-    """Return the part that a field holds, also where it may be null; None for a plain value."""
+    """Return the part that a field holds, also if it may be null; None for a plain value."""
     options = getattr(annotation, "__args__", (annotation,))
     return next((one for one in options if isinstance(one, type) and issubclass(one, BaseModel)), None)
 

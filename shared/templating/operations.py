@@ -46,7 +46,7 @@ class CustomField:
         required: whether a creation without it is refused (SPEC section 7).
         possible_values: what a list field accepts.
         multiple: whether it takes a list of values.
-        default_value: the tracker's own default, None where it has none.
+        default_value: the tracker's own default, None if it has none.
     """
 
     id: int
@@ -78,7 +78,7 @@ class Field:
         required: whether the tracker refuses the call without it.
         filled_in: whether a template may leave it out: it is known, and filled in.
         longest: most characters of a text.
-        possible_values: what it accepts, where that is a closed list.
+        possible_values: what it accepts, if that is a closed list.
         least, most: the range of a number.
     """
 

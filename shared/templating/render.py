@@ -53,7 +53,7 @@ class Template:
     Attributes:
         source: the text, for the places of errors.
         document: its JSON, for the places of fields.
-        tree: the JSON as plain data, with TaggedText where there are tags.
+        tree: the JSON as plain data, with TaggedText if there are tags.
     """
 
     source: Source

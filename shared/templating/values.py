@@ -32,7 +32,7 @@ NUMBER = re.compile(r"[+-]?[0-9]{1,40}(?:\.[0-9]{1,40})?")
 
 
 class UnlocatedError(Exception):
-    """Something in a template does not work; whoever knows the place makes a TemplateError of it.
+    """Something in a template does not work; the caller, who knows the place, raises a TemplateError for it.
 
     Args:
         notice: what does not; it never quotes a value, which may be a ticket's.

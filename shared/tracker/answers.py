@@ -43,7 +43,7 @@ class Answer:
     Attributes:
         status: HTTP status.
         data: the decoded JSON, None for an empty body.
-        at: the tracker's own clock (Date header), None where it sent none.
+        at: the tracker's own clock (Date header), None if it sent none.
     """
 
     status: int
@@ -63,7 +63,7 @@ class Answer:
 
     @property
     def login(self) -> str | None:
-        """Whose key it is, where the answer is to `MYSELF`; None where it does not tell."""
+        """Whose key it is, if the answer is to `MYSELF`; None if it does not tell."""
         user = self.data.get("user") if isinstance(self.data, dict) else None
         login = user.get("login") if isinstance(user, dict) else None
         return clean(str(login)) if login else None
@@ -76,7 +76,7 @@ class RawAnswer:
     Attributes:
         status: HTTP status.
         body: the whole body, undecodable bytes replaced.
-        at: the tracker's own clock (Date header), None where it sent none.
+        at: the tracker's own clock (Date header), None if it sent none.
         is_trackers: whether it is known to be the tracker's own, or a limiter's that kept the call from it.
     """
 
@@ -153,10 +153,10 @@ def _error(
 
 
 def is_foreign(status: int, headers: Headers, body: bytes) -> bool:
-    """Tell whether an answer is none that the tracker's API gives, such as a maintenance page.
+    """Return whether an answer is none that the tracker's API gives, such as a maintenance page.
 
     Its own refusals have an empty body or `{"errors": […]}` or `{"status": …}`, its empty 404 says that it is JSON,
-    and it never answers 3xx or 405. A 5xx is no clear answer anyway, whoever gave it.
+    and it never answers 3xx or 405. A 5xx is not a clear answer, no matter what sent it.
     """
     if status >= 500 or status in (401, 429):
         return False
@@ -201,7 +201,7 @@ def why_foreign(error: TrackerError) -> Notice:
 
 
 def refused_on_the_way(status: int | None) -> Notice:
-    """Return what a foreign answer to a text means where the tracker itself answers other calls.
+    """Return what a foreign answer to a text means if the tracker itself answers other calls.
 
     Only a redirect says that base_url is wrong.
     """
@@ -211,7 +211,7 @@ def refused_on_the_way(status: int | None) -> Notice:
 
 
 def is_limiters(status: int, body: bytes) -> bool:
-    """Tell whether an answer proves that it comes from a limiter in front of the tracker, which has not seen the call.
+    """Return whether an answer is certain to come from a limiter in front of the tracker, which has not seen the call.
 
     Only a problem document of the type that means just this is such a proof (decision 15).
     """
@@ -254,7 +254,7 @@ def _is_json(body: bytes) -> bool:
 
 
 def _object(body: bytes) -> dict[str, Any]:
-    """Return the object that a body is, an empty one where it is none."""
+    """Return the object that a body is, an empty one if it is none."""
     try:
         found = json.loads(body)
     except (ValueError, RecursionError):

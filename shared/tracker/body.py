@@ -1,4 +1,4 @@
-"""The body of an answer: as a whole, never larger than is read, and of a form that everybody reads alike."""
+"""The body of an answer: as a whole, never larger than is read, and of a form that everyone reads alike."""
 
 from __future__ import annotations
 

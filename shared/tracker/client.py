@@ -64,7 +64,7 @@ PROXY_PORT = 3128
 IN_A_PATH = "/%!$&'()*+,;=:@~"
 LONGEST_LOGIN = 255
 USERS = "/users.json"
-"""What anybody else's key, and anything else than the tracker, does not answer as it should."""
+"""What anyone else's key, and anything else than the tracker, does not answer as it should."""
 MYSELF = "/users/current.json"
 """What every key is answered as long as the REST API is on."""
 OVERLOADED = ("429", "502", "503", "504")
@@ -446,7 +446,7 @@ class TrackerClient:
 
 
 def _proxy(outbound: Outbound, host: str) -> tuple[str | None, dict[str, str]]:
-    """Return the address of the proxy by which a host is called, and what it is told of us."""
+    """Return the address of the proxy by which a host is called, and what it is reported us."""
     proxy = outbound.proxy_for(host)
     if proxy is None:
         return None, {}
@@ -474,5 +474,5 @@ def _tell_refusal(request: Request, status: int) -> None:
 
 
 def is_header(login: str) -> bool:
-    """Tell whether a login can be sent as a header: one line, without blanks around it, of no great length."""
+    """Return whether a login can be sent as a header: one line, without blanks around it, of no great length."""
     return 0 < len(login) <= LONGEST_LOGIN and login == login.strip(" ") and not NOT_IN_A_HEADER.search(login)

@@ -1,6 +1,6 @@
 """Reads the tracker's lists so that what is in none of their pages is not on the tracker.
 
-Two things make a list lie. With a refused key, or its REST API off, a tracker answers lists as for anybody, 200: so
+Two things make a list lie. With a refused key, or its REST API off, a tracker answers lists as for anyone, 200: so
 /users.json, which it then refuses, is asked for before and after. And a list that changes while its pages are read may
 hide a row between two of them: so the pages are checked against one another.
 """
@@ -86,7 +86,7 @@ class PagedList:
 
 
 class PageSearch:
-    """Reads a list page by page, from its start to its end, or to where whoever makes the calls has found enough.
+    """Reads a list page by page, from its start to its end, or until the caller has found enough.
 
     Args:
         path: where it is.
@@ -138,7 +138,7 @@ class TrackerLists:
 
     Args:
         client: the tracker.
-        observe: is told of each call.
+        observe: is reported each call.
         repeats: how many lost answers are asked for once more, over all its reads.
     """
 
@@ -154,7 +154,7 @@ class TrackerLists:
         self._is_asked_around = False
 
     def get(self, path: str, params: Params | None = None) -> Answer:
-        """Read once, and once more where the answer was lost, as long as repeats are left.
+        """Read once, and once more if the answer was lost, as long as repeats are left.
 
         Raises:
             TrackerError: as `TrackerClient.call`.
@@ -195,7 +195,7 @@ class TrackerLists:
         self.ask_whether_open()
 
     def whole(self, path: str, name: str, params: Params | None = None) -> list[Listed]:
-        """Read every row of a list, each exactly once; again where it changed meanwhile.
+        """Read every row of a list, each exactly once; again where it changed in the meantime.
 
         Raises:
             ListChanged: it never stands still.
@@ -245,7 +245,7 @@ class TrackerLists:
         return search.found
 
     def find(self, path: str, name: str, tracker_id: int, params: Params) -> Listed | None:
-        """Return the row of an id, None where the list does not have it.
+        """Return the row of an id, None if the list does not have it.
 
         Raises:
             TrackerError: as `search`.
@@ -297,7 +297,7 @@ class TrackerLists:
 
 
 def settled(read: Callable[[], Result]) -> Result:
-    """Read, and again where a list changed meanwhile, a few times at most.
+    """Read, and again where a list changed in the meantime, a few times at most.
 
     Raises:
         ListChanged: it never stands still.

@@ -30,7 +30,7 @@ class Portal:
             seconds: how long it is waited for; then it is cancelled.
 
         Raises:
-            RuntimeError: this thread runs an event loop, which would stand still meanwhile.
+            RuntimeError: this thread runs an event loop, which would stand still in the meantime.
             TimeoutError: the time is over.
             BaseException: what the coroutine raises.
         """

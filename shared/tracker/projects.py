@@ -85,7 +85,7 @@ def project_now(get: Get, project_id: int) -> ProjectNow:
     """Read how a project stands.
 
     Args:
-        get: reads a path with query parameters as the administrator, whom nothing but archiving keeps out.
+        get: reads a path with query parameters as the API user, who can read every project that is not archived.
         project_id: the project.
 
     Raises:

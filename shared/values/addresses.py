@@ -1,4 +1,4 @@
-"""Addresses at which no tracker is, but at which a cloud gives its secrets to whoever asks from inside."""
+"""Addresses at which no tracker is, but at which a cloud gives its secrets to anyone who asks from inside."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ NAT64 = ip_network("64:ff9b::/96")
 
 
 def why_forbidden(host: str) -> Notice | None:
-    """Say why a host is none that a tracker may have; None where nothing speaks against it. Asks no name server.
+    """State why a host is none that a tracker may have; None if nothing speaks against it. Asks no name server.
 
     Args:
         host: a name, or an address in any of its notations.

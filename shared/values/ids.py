@@ -13,7 +13,7 @@ MOST_DIGITS = len(str(LARGEST))
 
 
 def is_id(value: object) -> TypeGuard[int]:
-    """Return whether a value of somebody's JSON is an id."""
+    """Return whether a value of someone's JSON is an id."""
     return type(value) is int and 0 < value <= LARGEST
 
 

@@ -102,7 +102,7 @@ def is_in_milliseconds(digits: str) -> bool:
 
 
 def parts_of(address: str) -> SplitResult | None:
-    """Return the parts of an address; None where it has none that can be read, of which its port may be one.
+    """Return the parts of an address; None if it has none that can be read, of which its port may be one.
 
     What `urlsplit` and its port say of it quotes pieces of it, which may be a password's.
     """

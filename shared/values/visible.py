@@ -1,4 +1,4 @@
-"""Characters that nobody sees, or that change the order in which others are seen, as marks that everybody sees."""
+"""Characters that no one sees, or that change the order in which others are seen, as marks that everyone sees."""
 
 from __future__ import annotations
 

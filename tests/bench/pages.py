@@ -102,8 +102,8 @@ def large_console(started: Servers, fillings: Sequence[str] = FILLINGS) -> Itera
     _set_up(Store(database), settings, started)
     console = Served(create_console(settings))
     console.start()
-    desk = console.app.state.services
-    synchronise(desk.store, desk.locks, desk.connector.connect)
+    services = console.app.state.services
+    synchronise(services.store, services.locks, services.connector.connect)
     with database.engine.begin() as connection:
         for filling in fillings:
             connection.execute(text(filling))

@@ -60,8 +60,8 @@ def console(bridge: Bridge, monkeypatch: pytest.MonkeyPatch) -> Iterator[Served]
         accounts.add(str(right), PASSWORD, right)
     running = Served(create_console(bridge.settings))
     running.start()
-    desk = running.app.state.services
-    assert synchronise(desk.store, desk.locks, desk.connector.connect)
+    services = running.app.state.services
+    assert synchronise(services.store, services.locks, services.connector.connect)
     yield running
     running.stop()
 

@@ -60,7 +60,7 @@ def test_from_the_first_sign_in_to_a_ticket_that_broke_and_was_fixed(
     page.get_by_role("button", name="Save").first.click()
     expect(page.get_by_text("Saved.")).to_be_visible()
 
-    page.get_by_role("navigation", name="Pages").get_by_role("link", name="Links").click()
+    page.get_by_role("navigation", name="Pages").get_by_role("link", name="Mappings").click()
     page.get_by_label("Id of the GLPI entity").fill("3")
     page.get_by_role("button", name="Add mapping").click()
     page.get_by_role("combobox", name="Redmine project").fill("Support")

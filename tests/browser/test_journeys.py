@@ -87,8 +87,8 @@ def test_a_project_is_created_with_what_the_tracker_requires(
     page: Any, sign_in: Any, console: Any, bridge: Bridge, stand_in: StandIn
 ) -> None:
     stand_in.settings(required_custom_fields=[2])
-    desk = console.app.state.services
-    assert synchronise(desk.store, desk.locks, desk.connector.connect)
+    services = console.app.state.services
+    assert synchronise(services.store, services.locks, services.connector.connect)
     sign_in()
     page.goto("/console/links/entity/12")
     page.get_by_label("a new Redmine project").check()

@@ -41,13 +41,13 @@ def test_without_the_extra_it_warns(bridge: Bridge, receiver: Receiver, monkeypa
 
 
 def test_a_message_that_was_not_taken_is_a_warning_until_one_is(bridge: Bridge, receiver: Receiver) -> None:
-    desk = Services(bridge.settings, bridge.store)
-    notifications.save(desk, receiver.url)
+    services = Services(bridge.settings, bridge.store)
+    notifications.save(services, receiver.url)
     receiver.status = 403
-    notifications.send_test(desk)
+    notifications.send_test(services)
     result = found(bridge)
     assert (result.status, result.found.code) == (Status.WARNING, ServiceFinding.NOTIFICATION_NOT_TAKEN)
     assert "JSON answered 403" in result.what
     receiver.status = 200
-    notifications.send_test(desk)
+    notifications.send_test(services)
     assert found(bridge).status is Status.OK

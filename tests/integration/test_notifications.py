@@ -33,17 +33,17 @@ URL = "https://deskbridge.example.test"
 
 
 @pytest.fixture
-def desk(bridge: Bridge) -> Services:
+def services(bridge: Bridge) -> Services:
     """The console's collaborators."""
     return Services(bridge.settings.model_copy(update={"console_url": URL}), bridge.store)
 
 
 @pytest.fixture
-def console(desk: Services, bridge: Bridge, receiver: Receiver) -> Notifier:
+def console(services: Services, bridge: Bridge, receiver: Receiver) -> Notifier:
     """What a console runs, with an address to send to; a worker runs, too."""
-    notifications.save(desk, receiver.url)
+    notifications.save(services, receiver.url)
     Heartbeats(bridge.redis).mark(WORKER)
-    return Notifier(desk.store, desk.redis, desk.vault, desk.settings)
+    return Notifier(services.store, services.redis, services.vault, services.settings)
 
 
 @pytest.fixture
@@ -73,7 +73,7 @@ def fail(bridge: Bridge, stand_in: StandIn) -> None:
 
 
 def test_a_new_cause_of_failures_reaches_people_with_the_address_of_its_page(
-    bridge: Bridge, stand_in: StandIn, console: Notifier, receiver: Receiver, desk: Services
+    bridge: Bridge, stand_in: StandIn, console: Notifier, receiver: Receiver, services: Services
 ) -> None:
     console.run()
     assert receiver.taken == [], "all is well"
@@ -81,7 +81,7 @@ def test_a_new_cause_of_failures_reaches_people_with_the_address_of_its_page(
     console_again(console, bridge)
     (message,) = receiver.taken
     assert "1 event failed" in message["title"]
-    with desk.store.transaction() as tx:
+    with services.store.transaction() as tx:
         (group,) = tx.events.groups()
     assert f"{URL}/console/events?state=failed&cause={group.cause}" in message["message"]
 
@@ -95,11 +95,11 @@ def console_again(console: Notifier, bridge: Bridge) -> None:
 
 
 def test_a_restart_repeats_nothing(
-    bridge: Bridge, stand_in: StandIn, console: Notifier, receiver: Receiver, desk: Services
+    bridge: Bridge, stand_in: StandIn, console: Notifier, receiver: Receiver, services: Services
 ) -> None:
     fail(bridge, stand_in)
     console.run()
-    again = Notifier(desk.store, desk.redis, desk.vault, desk.settings)
+    again = Notifier(services.store, services.redis, services.vault, services.settings)
     console_again(again, bridge)
     assert len(receiver.taken) == 1
 
@@ -169,7 +169,7 @@ def test_a_worker_that_is_gone_and_a_helpdesk_that_is_quiet_are_reported(
 
 
 def test_redis_that_does_not_answer_is_reported_after_five_minutes(
-    desk: Services,
+    services: Services,
     console: Notifier,
     receiver: Receiver,
     pass_time: Callable[[float], None],
@@ -191,7 +191,7 @@ def test_what_no_service_took_is_sent_again_after_five_minutes(
     stand_in: StandIn,
     console: Notifier,
     receiver: Receiver,
-    desk: Services,
+    services: Services,
     pass_time: Callable[[float], None],
 ) -> None:
     fail(bridge, stand_in)
@@ -199,7 +199,7 @@ def test_what_no_service_took_is_sent_again_after_five_minutes(
     with structlog.testing.capture_logs() as lines:
         console.run()
     assert receiver.SECRET not in str(lines)
-    found = notifications.show(desk)
+    found = notifications.show(services)
     assert found.failure
     assert found.failure.params["status"] == 503
     receiver.status = 200
@@ -209,7 +209,7 @@ def test_what_no_service_took_is_sent_again_after_five_minutes(
     pass_time(1.1)
     console.run()
     assert len(receiver.taken) == 2
-    assert notifications.show(desk).failure is None
+    assert notifications.show(services).failure is None
 
 
 def test_one_service_that_is_down_keeps_no_message_from_the_others_and_repeats_none(
@@ -217,14 +217,14 @@ def test_one_service_that_is_down_keeps_no_message_from_the_others_and_repeats_n
     stand_in: StandIn,
     console: Notifier,
     receiver: Receiver,
-    desk: Services,
+    services: Services,
     pass_time: Callable[[float], None],
 ) -> None:
-    notifications.save(desk, f"json://127.0.0.1:9/nobody\n{receiver.url}")
+    notifications.save(services, f"json://127.0.0.1:9/nobody\n{receiver.url}")
     fail(bridge, stand_in)
     console.run()
     assert len(receiver.taken) == 1
-    assert notifications.show(desk).failure
+    assert notifications.show(services).failure
     pass_time(6)
     console.run()
     assert len(receiver.taken) == 1
@@ -260,25 +260,27 @@ def test_without_apprise_nothing_is_checked_and_nothing_is_taken_for_sent(
 
 
 def test_addresses_that_no_key_opens_are_told_and_stop_nothing_else(
-    bridge: Bridge, console: Notifier, desk: Services, receiver: Receiver
+    bridge: Bridge, console: Notifier, services: Services, receiver: Receiver
 ) -> None:
     with bridge.store.database.transaction() as session:
         for row in session.query(NotificationRecord):
             row.urls_encrypted = "gAAAAA"
     console.run()
-    failure = notifications.show(desk).failure
+    failure = notifications.show(services).failure
     assert failure
     assert failure.code == "notify_urls_not_opened"
 
 
-def test_the_addresses_are_stored_encrypted(desk: Services, console: Notifier, receiver: Receiver) -> None:
-    with desk.store.transaction() as tx:
+def test_the_addresses_are_stored_encrypted(
+    services: Services, console: Notifier, receiver: Receiver
+) -> None:
+    with services.store.transaction() as tx:
         found = tx.notifications.get()
         noted = [one.params for one in tx.changes.find(limit=10)]
     assert found
     assert receiver.SECRET not in f"{found.urls_encrypted}{found.services}{noted}"
     assert found.services == ["json"]
-    assert desk.vault.decrypt(found.urls_encrypted).get_secret_value() == receiver.url
+    assert services.vault.decrypt(found.urls_encrypted).get_secret_value() == receiver.url
 
 
 @pytest.mark.parametrize(
@@ -291,15 +293,15 @@ def test_the_addresses_are_stored_encrypted(desk: Services, console: Notifier, r
         ("\n".join(["json://127.0.0.1/"] * 21), "notify_too_many"),
     ],
 )
-def test_an_address_that_is_none_is_refused(desk: Services, typed: str, code: str) -> None:
+def test_an_address_that_is_none_is_refused(services: Services, typed: str, code: str) -> None:
     with pytest.raises(SettingsError) as refused:
-        notifications.save(desk, typed)
+        notifications.save(services, typed)
     assert [problem.code for _, problem in refused.value.faults] == [code]
-    assert notifications.show(desk).services == ()
+    assert notifications.show(services).services == ()
 
 
-def test_nothing_is_stored_without_a_key_to_encrypt_it_with(desk: Services, receiver: Receiver) -> None:
-    keyless = Services(desk.settings.model_copy(update={"secret_keys": ()}), desk.store)
+def test_nothing_is_stored_without_a_key_to_encrypt_it_with(services: Services, receiver: Receiver) -> None:
+    keyless = Services(services.settings.model_copy(update={"secret_keys": ()}), services.store)
     assert isinstance(keyless.vault, Vault)
     with pytest.raises(SettingsError):
         notifications.save(keyless, receiver.url)

@@ -19,6 +19,7 @@ from babel.messages.pofile import read_po, write_po
 from jinja2.ext import babel_extract
 
 from producer.admin.doctor.examination import RECORDS
+from producer.admin.doctor.finding import LABELS
 from producer.admin.knowledge.record import parse_record
 from producer.console.rendering.markdown import texts_of
 from shared.notices.kinds import Kind
@@ -44,7 +45,7 @@ def texts() -> set[Text]:
         found |= set(_extracted(babel_extract, path))
     for code in CODES.values():
         found |= {(one.one, one.many) if isinstance(one, Plural) else one for one in (code.text, code.why)}
-    found |= {kind.noun for kind in Kind} | set(RECORDS)
+    found |= {kind.noun for kind in Kind} | {LABELS.get(one, one) for one in RECORDS}
     for operation in Operation:
         found |= {one.description for one in catalogue_for(operation).variables}
         found |= {text for one in fields_for(operation) for text in (one.description, one.type)}

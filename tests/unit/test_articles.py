@@ -11,6 +11,7 @@ import yaml
 
 import shared.notices.render  # noqa: F401 (loads every code)
 from producer.admin.doctor.examination import RECORDS
+from producer.admin.doctor.finding import LABELS
 from producer.admin.knowledge.record import Record, parse_record
 from shared.notices.notice import CODES, Plural, Sentence
 from shared.notices.template import PLACEHOLDER
@@ -47,6 +48,7 @@ def shown(text: Sentence) -> list[str]:
 
 
 SENTENCES = [one for code in CODES.values() for text in (code.text, code.why) for one in shown(text)]
+CHECKS = [LABELS.get(one, one) for one in RECORDS]
 VIEWS = "".join(
     path.read_text(encoding="utf-8") for path in (ROOT / "producer" / "console" / "views").glob("*.html")
 )
@@ -54,7 +56,7 @@ VIEWS = "".join(
 
 def is_shown(quote: str) -> bool:
     """Return whether deskbridge shows a text: a check's name, a state, a page's title, or a part of a message."""
-    if quote in {*RECORDS, *EventState} or f'_("{quote}")' in VIEWS:
+    if quote in {*CHECKS, *EventState} or f'_("{quote}")' in VIEWS:
         return True
     pattern = re.compile(".*".join(re.escape(part.strip()) for part in quote.split("…") if part.strip()))
     return any(pattern.search(one) for one in SENTENCES)

@@ -25,6 +25,11 @@ from tests.support.documents import run_by_tests as asked_for
 
 LANGUAGES = {"sh", "text", "json", "ini"}
 COMMAND: Any = typer.main.get_command(app)
+UsageError: Any = typer.BadParameter.__base__
+GROUPS = "|".join(name for name, one in COMMAND.commands.items() if hasattr(one, "commands"))
+TYPED = re.compile(r"(?:^|\b(?:console|producer) |-- |&& |bin/)deskbridge ([^\"(][^;]*)")
+PLACEHOLDER = re.compile(r"^[A-Z][A-Z_]*(?=…?$)")
+"""What stands for a number or a name, as in `deskbridge user map GLPI_USER_ID REDMINE_USER_ID`."""
 KNOWLEDGE = {"knowledge/README.md", "knowledge/KB-*.md"}
 GENERATED = [page for page in reference.pages() if reference.PART.search(page.read_text(encoding="utf-8"))]
 SITE = (ROOT / "deploy" / "site" / "nav.yml").read_text(encoding="utf-8")
@@ -143,6 +148,20 @@ def test_every_command_and_option_that_a_page_names_exists() -> None:
         assert {word for word in words if word.startswith("--")} <= known, (page, line)
 
 
+def test_every_command_of_a_page_is_accepted_with_its_arguments() -> None:
+    for page, line in ((page_name(one), line) for one in PAGES for line in _commands(one)):
+        words = shlex.split(re.split(r" [<>|] ", f"{line} ")[0], comments=True)
+        command: Any = COMMAND
+        while hasattr(command, "commands") and words and words[0] in command.commands:
+            command = command.commands[words.pop(0)]
+        if not words or "…" in words or words == ["--version"] or hasattr(command, "commands"):
+            continue  # it is only named
+        try:
+            command.make_context(line, [PLACEHOLDER.sub("1", word) for word in words])
+        except UsageError as refused:
+            raise AssertionError((page, line, refused.format_message())) from refused
+
+
 def test_every_command_that_a_message_names_exists() -> None:
     for notice in CODES.values():
         texts = (notice.text.one, notice.text.many) if isinstance(notice.text, Plural) else (notice.text,)
@@ -161,12 +180,11 @@ def _commands(page: Path) -> list[str]:
         if one.language == "sh"
         for line in one.text.replace("\\\n", "").split("\n")
     ]
-    typed = [*re.findall(r"`(deskbridge [^`]+)`", text), *lines]
-    return [
-        found[1]
-        for line in typed
-        if (found := re.search(r"(?:^|\bconsole |\bproducer )deskbridge ([^\"].+)", line))
-    ]
+    prose = re.sub(r"(?ms)^( *)```.*?^\1```$", "", text)
+    named = [" ".join(one.split()) for one in re.findall(r"`deskbridge\s+([^`]+)`", prose)]
+    short = [" ".join(one.split()) for one in re.findall(rf"`((?:{GROUPS})\s+[a-z][^`]*)`", prose)]
+    typed = [found[1] for line in lines if (found := TYPED.search(line))]
+    return [*named, *short, *typed]
 
 
 def test_code_is_fenced_and_says_of_what_it_is() -> None:

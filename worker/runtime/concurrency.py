@@ -7,7 +7,7 @@ call that fails halves it, as in AIMD.
 A probe measures the latency without load, as BBR's PROBE_RTT does: for a few calls the limit is near 1. It comes only
 if calls take longer than expected, and at most once a minute. All workers probe at the same time by the clock: one
 alone would measure the queue that the others fill. If a sixth of the calls takes as long as all of them did, no probe
-is needed: the tracker has become slower for everybody.
+is needed: the tracker has become slower for everyone.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ OPENING_WINDOW, WINDOW, PROBE = 16, 48, 8
 
 FEWER, SAME = 6, 0.8
 """If a sixth of the calls takes at least this part of the time that all took, they do not queue behind each other: the
-tracker has become slower for everybody."""
+tracker has become slower for everyone."""
 
 PROBE_DIVISOR = 16
 SLOW_S, PROBE_EVERY_S, SLOW_PROBE_EVERY_S = 0.3, 60.0, 600.0
@@ -151,7 +151,7 @@ class ConcurrencyLimit:
         return min(1.0, (without_load + max(without_load * TOLERANCE, TOLERANCE_S)) / latency)
 
     def _is_slower(self, delayed: Calls) -> bool:
-        """Tell whether calls take as long as many more did before: then the tracker has become slower."""
+        """Return whether calls take as long as many more did before: then the tracker has become slower."""
         latency = mean_latency(delayed)
         if self._peak is None:
             self._peak = self._limit, latency

@@ -1,6 +1,6 @@
 """Group commit: what many tickets ask of the database, or of Redis, is executed together in one thread.
 
-Nobody waits for a group to become large: it is what has gathered while the last one was executed, as a database groups
+No one waits for a group to become large: it is what has gathered while the last one was executed, as a database groups
 its commits, and within a short linger when several tickets are running.
 """
 

@@ -197,7 +197,7 @@ class Runner:
             self._calls.release()
 
     async def _take(self, slots: Slots, ticket: RunningTicket) -> None:
-        """Take a slot; what waits for one may have been stopped meanwhile.
+        """Take a slot; what waits for one may have been stopped in the meantime.
 
         Raises:
             NotBegun: it was.

@@ -73,7 +73,7 @@ class Enter(Admission[Entered]):
         try:
             taken = iter(actions[0]._locks.take_all(names) if names else ())
         except RedisError:
-            if any(permit.probing for permit in permits):  # else nobody could until it runs out
+            if any(permit.probing for permit in permits):  # else no one could until it runs out
                 with suppress(RedisError):
                     actions[0]._breaker.give_up_probe()
             raise
@@ -127,7 +127,7 @@ class SyncService(Services):
             except Exception as fault:  # noqa: BLE001 (a fault of ours: bounded tries, never a spinning ticket)
                 return [*results, await Blocking(Pool.OTHERS, partial(self._put_off, ticket_id, fault))]
             finally:
-                if permit.probing:  # however it ended: a probe that is not given up stops everybody
+                if permit.probing:  # however it ended: a probe that is not given up stops everyone
                     await Blocking(Pool.NOTES, partial(self._end_probe, answered=answered))
             if not forwarded.is_more_due:
                 return results

@@ -29,7 +29,7 @@ async def built(ctx: TicketContext, build: Callable[P, T], *args: P.args, **kwar
 
 
 def takes_long(ctx: TicketContext) -> bool:
-    """Tell whether building the body may take long, or ask the store."""
+    """Return whether building the body may take long, or ask the store."""
     return bool(ctx.templates or ctx.moved or not ctx.people)
 
 

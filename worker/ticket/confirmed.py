@@ -59,7 +59,7 @@ class Confirmed:
         self._seen[one] = self._clock()
 
     def is_known(self, one: Transition | Watchers) -> bool:
-        """Tell whether the tracker took it within the last hour."""
+        """Return whether the tracker took it within the last hour."""
         at = self._seen.get(one)
         if at is not None and self._clock() - at > SEEN_S:
             self._seen.pop(one, None)

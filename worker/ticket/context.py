@@ -1,6 +1,6 @@
 """What the workflow of a ticket works with: `TicketContext`, and the operations on the database that it runs.
 
-The workflow imports no driver and no event loop. It awaits what the context's methods return; whoever drives the
+The workflow imports no driver and no event loop. It awaits what the context's methods return; anyone who drives the
 workflow decides when and where each of these steps is carried out, and which of them share a transaction.
 """
 
@@ -59,7 +59,7 @@ class Services:
         call_limit: returns how many calls this process makes at once, and why no more; None: there is no limit.
         kept: what was read before and was not changed since.
         unclear_answers: those of all tickets of the process.
-        unable: is told that this process cannot open the stored API key, which others may; None: that stops everybody.
+        unable: is told that this process cannot open the stored API key, which others may; None: that stops everyone.
         confirmed: what the tracker takes, so that it need not be read back.
     """
 
@@ -252,7 +252,7 @@ class TicketContext:
             raise TrackerFailing(record.method, record.path, status=record.status, detail=detail)
 
     def _is_outage(self) -> bool:
-        """Tell whether an unclear answer is one of many, or all that a probe got."""
+        """Return whether an unclear answer is one of many, or all that a probe got."""
         is_failed_probe = self.probes and not self.answered
         return self.services.unclear_answers.unclear(self.ticket_id) or is_failed_probe
 
@@ -304,7 +304,7 @@ class TicketDatabase:
         """Look right before a request that no claim stands for.
 
         Raises:
-            Outdated: what the request was built from was changed meanwhile.
+            Outdated: what the request was built from was changed in the meantime.
         """
         basis = self.ctx.basis
         if basis is not None and not await self.change(lambda tx: tx.configs.is_basis(basis)):
@@ -322,7 +322,7 @@ class TicketRedis:
     locks: Locks
 
     def once(self, name: str, seconds: float) -> Step[bool]:
-        """Tell whether this is the first time within so many seconds that any process asks."""
+        """Return whether this is the first time within so many seconds that any process asks."""
         return Blocking(Pool.NOTES, lambda: self.locks.once(name, seconds))
 
     @asynccontextmanager

@@ -10,7 +10,7 @@ Nothing is created twice:
 - A refusal, or a call that was never sent, makes the row free again. Without a clear answer it is in doubt (`doubt`).
   Once the tracker has named the object, no error makes the row free.
 - The answer is recorded for its own attempt. A process that was stopped between that check and the call may send late:
-  if another attempt was begun meanwhile, the row is put on hold with both objects, and a person decides.
+  if another attempt was begun in the meantime, the row is put on hold with both objects, and a person decides.
 
 The first time entry of a new issue is claimed in the commit that links the issue: one commit less for each ticket.
 """
@@ -82,7 +82,7 @@ async def create(
     Raises:
         TrackerError: an outage, or a refusal for good.
         LeaseOver, NotYet: nothing was created, and it may be another time.
-        Outdated: nothing was created; what it was built from was changed meanwhile.
+        Outdated: nothing was created; what it was built from was changed in the meantime.
         LockBusy: nothing was created; the ticket's lock was lost, the process stops, or the tracker is away.
     """
     ctx, attempt, after = creation.ctx, begun, None
@@ -226,7 +226,7 @@ class Claim(DbOp[Claimed]):
     """Take the row for one attempt, before anything is sent.
 
     The result is an attempt; None if the row is not as it was read; an error if what it was built from was changed
-    meanwhile; and after a restored backup, until the tracker was searched, that mode.
+    in the meantime; and after a restored backup, until the tracker was searched, that mode.
     """
 
     creation: Creation
@@ -290,13 +290,13 @@ class Claim(DbOp[Claimed]):
 
 
 def _is_decided(row: LedgerRow | None, mode: RecoveryMode) -> bool:
-    """Tell whether a person has decided since the restore to have it created."""
+    """Return whether a person has decided since the restore to have it created."""
     return row is not None and row.first_claimed_at is None and row.changed_at >= mode.began_at
 
 
 @dataclass(frozen=True, eq=False)
 class Link(DbOp[Created | Waiting]):
-    """Record the tracker's definite answer: row, journal and status in one commit, whatever happened meanwhile.
+    """Record the tracker's definite answer: row, journal and status in one commit, whatever happened in the meantime.
 
     The result is the linked object, or that a person is to decide: the answer came too late, for a possible duplicate.
     """
@@ -340,7 +340,7 @@ class Link(DbOp[Created | Waiting]):
 
     @classmethod
     def execute_many(cls, tx: Transaction, operations: Sequence[Self]) -> Sequence[Created | Waiting]:
-        """Record some answers: together if their rows were left alone meanwhile, each other one by itself."""
+        """Record some answers: together if their rows were left alone in the meantime, each other one by itself."""
         recorded = dict[Self, Created | Waiting]()
         for kind in Kind:
             some = [one for one in operations if one.creation.kind is kind]
@@ -378,7 +378,7 @@ class Link(DbOp[Created | Waiting]):
         return Answered(self.creation.key, self.attempt.number, self.tracker_id, self._author_id(), reason)
 
     def _link(self, tx: Transaction) -> Created | Waiting | None:
-        """Link a row that was changed meanwhile; return the result if it is not to be linked."""
+        """Link a row that was changed in the meantime; return the result if it is not to be linked."""
         decisions = self.creation.ctx.decisions(tx, self.creation.kind)
         row = tx.ledger(self.creation.kind).lock(self.creation.key)
         if odd := self._at_odds(tx, decisions, row):
@@ -391,7 +391,7 @@ class Link(DbOp[Created | Waiting]):
     def _at_odds(
         self, tx: Transaction, decisions: Decisions, row: LedgerRow | None
     ) -> Created | Waiting | None:
-        """Return the result if the row, changed meanwhile, is not to be linked; None: link it all the same."""
+        """Return the result if the row, changed in the meantime, is not to be linked; None: link it all the same."""
         creation, tracker_id, number = self.creation, self.tracker_id, self.attempt.number
         ctx, kind, key, project_id = creation.ctx, creation.kind, creation.key, creation.sender.project_id
         linked_to = row.tracker_id if row and row.state == LedgerState.LINKED else None
@@ -425,7 +425,7 @@ class LinkAndClaim(DbOp[tuple[Created | Waiting, Claimed]]):
         return self.link.owner()
 
     def carry_out(self) -> tuple[Created | Waiting, Claimed]:
-        """Do one after the other: neither may harm the other."""
+        """Run both, one after the other, even if the first fails."""
         created = self.link.carry_out()
         return created, self.claim.carry_out() if self._is_plain(created) else None
 
@@ -447,7 +447,7 @@ class LinkAndClaim(DbOp[tuple[Created | Waiting, Claimed]]):
 
 
 def _is_exchanged(tx: Transaction, kind: Kind, row: LedgerRow | None, attempt: int, tracker_id: int) -> bool:
-    """Tell whether a sibling adopted what this answer names, and the row has, or is getting, another in its place.
+    """Return whether a sibling adopted what this answer names, and the row has, or is getting, another in its place.
 
     Then there is one object for each of them, and nothing was created twice.
     """
@@ -458,7 +458,7 @@ def _is_exchanged(tx: Transaction, kind: Kind, row: LedgerRow | None, attempt: i
 
 
 def _orphans(tx: Transaction, kind: Kind, row: LedgerRow, linked_to: int | None) -> bool:
-    """Tell whether what the row had adopted would belong to no row once its own answer replaces it."""
+    """Return whether what the row had adopted would belong to no row once its own answer replaces it."""
     if linked_to is None:
         return False
     alike = tx.ledger(kind).in_doubt_like(row.fingerprint or "", settleable=False)

@@ -31,8 +31,8 @@ class Completion:
     """Finds out what events lack.
 
     Attributes:
-        lookup: the helpdesk; None where none can be asked.
-        circuit: the pause of everybody who asks it.
+        lookup: the helpdesk; None if none can be asked.
+        circuit: the pause of everyone who asks it.
         wait_s: seconds that an event waits for a helpdesk that cannot be asked, before it goes without.
     """
 

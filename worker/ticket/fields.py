@@ -28,7 +28,7 @@ from worker.ticket.retry import is_exhausted
 
 
 async def give_fields(ctx: TicketContext, work: Work, issue: Created) -> list[str]:
-    """Give what is due of an issue's fields.
+    """Send the fields of an issue that are still missing.
 
     Args:
         ctx: the ticket's context.
@@ -81,7 +81,7 @@ async def give_fields(ctx: TicketContext, work: Work, issue: Created) -> list[st
 
 
 def _watchers_left_out(ctx: TicketContext, issue: Created, body: Body, found: dict[str, Any]) -> list[str]:
-    """Return the field of the watchers if the tracker has left one of them out: nobody can add them by a field."""
+    """Return the field of the watchers if the tracker has left one of them out: no one can add them by a field."""
     sent = Watchers(issue.project_id, watchers_of(body))
     shown = found.get("watchers")
     if isinstance(shown, list) and not sent.user_ids <= {id_in(one) for one in shown}:

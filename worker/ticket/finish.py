@@ -38,7 +38,7 @@ class EventFinisher:
         """End events as done or skipped; if the result is that they wait, they wait.
 
         Raises:
-            Outdated: they would be skipped, or wait, by settings that were changed meanwhile.
+            Outdated: they would be skipped, or wait, by settings that were changed in the meantime.
         """
         if isinstance(result, Waiting):
             await self._wait(event_ids, result)
@@ -62,7 +62,7 @@ class EventFinisher:
             of_status: that follows from what this helpdesk status is mapped to; None: from no setting.
 
         Raises:
-            Outdated: they would be failed by a map that was changed meanwhile.
+            Outdated: they would be failed by a map that was changed in the meantime.
         """
         if of_status is None:
             await self._close(event_ids, EventState.FAILED, reason)
@@ -72,7 +72,7 @@ class EventFinisher:
     async def _conclude(
         self, event_ids: Collection[int], state: EventState, reason: Notice, of_status: int | None = None
     ) -> None:
-        """End events by the settings that are in force."""
+        """End events by the settings that are active."""
 
         def end(tx: Transaction) -> None:
             self._tell(event_ids, state, reason)

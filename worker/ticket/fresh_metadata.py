@@ -56,7 +56,7 @@ def known_now(
 
 
 def _is_closed(lists: TrackerLists, issue_id: object) -> bool | None:
-    """Tell whether an issue is closed; None: the tracker does not show it."""
+    """Return whether an issue is closed; None: the tracker does not show it."""
     try:
         found = lists.get(f"/issues/{issue_id}.json").data
     except TrackerRejected:

@@ -26,7 +26,7 @@ async def issue_gone(ctx: TicketContext, issue_id: int) -> Waiting | None:
 
 
 async def _is_gone(ctx: TicketContext, issue_id: int) -> bool:
-    """Tell whether an issue no longer exists: an empty PUT answers 404, and the list does not have it.
+    """Return whether an issue no longer exists: an empty PUT answers 404, and the list does not have it.
 
     An issue of an archived project is in no list either, but its PUT answers 403.
     """

@@ -124,7 +124,7 @@ class Sender:
         try:
             return await tracker.call_as_api_user(method, path, body, before_send)
         except TrackerRejected:
-            if refused.status != NOBODY:  # nobody may: the rights of this person are not the cause
+            if refused.status != NOBODY:  # no one may: the rights of this person are not the cause
                 told = What.REFUSED_TO_ANYBODY(login=self.person.login, because=refused.notice)
             raise
         finally:
@@ -322,7 +322,7 @@ class Sender:
         return await self.ctx.metadata(refresh_people)
 
     def _may_become_member(self) -> bool:
-        """Tell whether the person may be made a member: never an administrator, who needs no membership."""
+        """Return whether the person may be made a member: never an administrator, who needs no membership."""
         config, person = self.ctx.config, self.person
         if (
             config.default_role_id is None

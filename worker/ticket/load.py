@@ -55,7 +55,7 @@ class Work:
         people: the helpdesk users who are to log time (`People.who`), and who they are on the tracker.
         members: (tracker project, tracker user) to whether the membership is known, for these people.
         administrators: the tracker's administrators, as far as they are known.
-        statuses: the tracker's statuses, likewise.
+        statuses: the tracker's statuses, in the same way.
         now: the database's clock.
         is_complete: whether the events are all that are due; older ones may be left.
         is_deleted: whether the helpdesk has deleted the ticket: nothing of it is sent.
@@ -89,7 +89,7 @@ class Work:
         return [pending for pending in self.events if not pending.event.task]
 
     def status(self, status_map: Mapping[int, int]) -> int:
-        """Return the ticket's newest status that is mapped; where none is, its newest."""
+        """Return the ticket's newest status that is mapped; if none is, its newest."""
         status, mapped = self.ticket.status, self.state.mapped_status
         return mapped if status not in status_map and mapped is not None and mapped in status_map else status
 

@@ -45,7 +45,7 @@ class OwnContext:
         return self.context.run(do, *args, **kwargs)
 
     def end(self, *, failed: bool = False) -> None:
-        """Say that the workflow has ended; it is forgotten at once, with all that it held."""
+        """State that the workflow has ended; it is forgotten at once, with all that it held."""
         self._span.end(failed=failed)
         self.context.run(_own.set, None)
 

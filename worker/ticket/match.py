@@ -47,7 +47,7 @@ class Essence:
     day: str | None = None
 
     def meets(self, other: Essence) -> bool:
-        """Tell whether the two may be of one object."""
+        """Return whether the two may be of one object."""
         mine, others = (self.place, self.subject, self.text), (other.place, other.subject, other.text)
         is_same_day = self.day == other.day or None in (self.day, other.day)
         return mine == others and is_same_day and not self.hours.isdisjoint(other.hours)
@@ -163,7 +163,7 @@ def unheld(kind: Kind, rows: Sequence[Mapping[str, Any]], held: Collection[int])
 def assign(doubts: Sequence[Doubt], found: Sequence[Candidate]) -> dict[int, Candidate]:
     """Give as many rows in doubt as possible a candidate each (a maximum matching).
 
-    Rows that fewer people may be the author of choose first: whoever may also have been repeated as the administrator
+    Rows that fewer people may be the author of choose first: a row that may also have been repeated as the API user
     does not take the issue of a row that only the API user may have created. Then those whose day is known,
     and those of fewer possible hours: 5430 s may be listed as 1.51 or 1.52, 5460 s only as 1.52.
 
@@ -230,13 +230,13 @@ def settle(
 
 
 def fits(doubt: Doubt, candidate: Candidate) -> bool:
-    """Tell whether a candidate may be what a claim created: its author is possible, its time is not before."""
+    """Return whether a candidate may be what a claim created: its author is possible, its time is not before."""
     author_possible = not doubt.authors or candidate.author_id in doubt.authors
     return author_possible and is_possible(doubt, candidate)
 
 
 def is_possible(doubt: Doubt, candidate: Candidate) -> bool:
-    """Tell whether a candidate may be what a claim created but for its author: alike, not from before, not refused."""
+    """Return whether a claim may have created a candidate, apart from its author: alike, not older, not refused."""
     if doubt.essence and candidate.essence and not doubt.essence.meets(candidate.essence):
         return False
     return candidate.created_on >= doubt.since and candidate.tracker_id not in doubt.refused

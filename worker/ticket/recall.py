@@ -58,7 +58,7 @@ def recall(
 
 
 def _is_alike(wanted: Essence, one: Candidate, *, by_author: bool) -> bool:
-    """Tell whether one was edited into the other: the same place, and one of two texts (or the hours) the same."""
+    """Return whether one was edited into the other: the same place, and one of two texts (or the hours) the same."""
     has = one.essence
     if has is None or wanted.place != has.place:
         return False

@@ -20,7 +20,7 @@ from worker.ticket.match import Candidate, Doubt, Verdict, candidates, fingerpri
 from worker.ticket.retry import backoff, is_given_up, is_undecidable, round_delay
 from worker.ticket.search import ids_of, look_up
 
-# the tracker's clock may have been put right since it dated what we look for (decision 6)
+# the tracker's clock may have been corrected since it dated what we look for (decision 6)
 CLOCK_MARGIN = timedelta(minutes=15)
 BUSY_S = 2.0
 
@@ -153,7 +153,7 @@ async def _apply(ctx: TicketContext, kind: Kind, alike: Sequence[LedgerRow], ver
         try:
             await ctx.db.change(partial(apply, row=row))
         except NotUnique:
-            continue  # its own creator linked the candidate meanwhile; the row stays in doubt
+            continue  # its own creator linked the candidate in the meantime; the row stays in doubt
         if row.ticket_id != ctx.ticket_id:
             ctx.to_notify.add(row.ticket_id)
 

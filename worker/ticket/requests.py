@@ -1,4 +1,4 @@
-"""What is to be created on the tracker, and for whom: a ticket's issue, a ticket task's time entry (SPEC section 3)."""
+"""Requests that create a ticket's issue or a ticket task's time entry on the tracker (SPEC section 3)."""
 
 from __future__ import annotations
 
@@ -236,7 +236,7 @@ class IssueCreation(Creation):
         return [one.creation.ctx.ticket_id in newest for one in links]
 
     def _has_its_status(self, has: int | None, wanted: int | None) -> bool | None:
-        """Tell whether an issue has the ticket's newest status; None: it stays due, since it is not known yet.
+        """Return whether an issue has the ticket's newest status; None: it stays due, since it is not known yet.
 
         A template's own choice stands until the ticket changes, if it is known which status the issue has.
         """
@@ -322,7 +322,7 @@ def _match(ctx: TicketContext, user: HelpdeskUser | None, project_id: int) -> tu
 
 
 def _is_member(ctx: TicketContext, match: Match, project_id: int) -> bool:
-    """Tell whether a person's membership is known: as it was read, or as it came to be in this pass."""
+    """Return whether a person's membership is known: as it was read, or as it came to be in this pass."""
     if match.person is None or not project_id:
         return False
     known = ctx.members.get((project_id, match.person.tracker_user_id))

@@ -22,7 +22,7 @@ from worker.ticket.retry import backoff
 
 MOST_TURNS = 4
 SURE = 2
-"""After so many attempts without a clear answer a 5xx is about the text, where others go through meanwhile."""
+"""After so many attempts without a clear answer a 5xx is about the text, where others go through in the meantime."""
 OF_THIS_TEXT = (Detail.REFUSED_ON_THE_WAY, Detail.TOO_LARGE_ON_THE_WAY, Detail.ONLY_THIS_TEXT)
 
 
@@ -108,7 +108,7 @@ async def doubt(creation: Creation, attempt: int, unclear: TrackerError) -> Wait
 
 
 async def _cause(creation: Creation, unclear: TrackerError) -> Notice:
-    """Return why no clear answer came; that it is about this text alone, where others went through meanwhile."""
+    """Return why no clear answer came; that it is about this text alone, where others went through in the meantime."""
     said = unclear.notice
     if not isinstance(unclear, OutcomeUnknown) or unclear.status is None:
         return said

@@ -34,7 +34,7 @@ def round_delay(rounds: int, chance: float) -> float:
 
 
 def is_undecidable(rounds: int, *, refused: bool) -> bool:
-    """Tell whether a person is to decide, since the tracker was asked so often without a verdict.
+    """Return whether a person is to decide, since the tracker was asked so often without a verdict.
 
     Args:
         rounds: how often it was asked.
@@ -44,10 +44,10 @@ def is_undecidable(rounds: int, *, refused: bool) -> bool:
 
 
 def is_given_up(unclear: int) -> bool:
-    """Tell whether a creation is for a person, since so many of its attempts got no clear answer."""
+    """Return whether a creation is for a person, since so many of its attempts got no clear answer."""
     return unclear >= MOST_ATTEMPTS
 
 
 def is_exhausted(attempts: int) -> bool:
-    """Tell whether an event has used up its attempts and becomes `failed`, replayable."""
+    """Return whether an event has used up its attempts and becomes `failed`, replayable."""
     return attempts >= MOST_ATTEMPTS

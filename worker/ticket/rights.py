@@ -88,7 +88,7 @@ async def rights_of(
 
 
 async def _may(ctx: TicketContext, roles: Iterable[int], needed: str) -> bool:
-    """Tell whether one of some roles has a right."""
+    """Return whether one of some roles has a right."""
     for role_id in roles:
         if needed in await _permissions(ctx, role_id):
             return True
@@ -96,7 +96,7 @@ async def _may(ctx: TicketContext, roles: Iterable[int], needed: str) -> bool:
 
 
 async def is_deleted(ctx: TicketContext, person: TrackerPerson) -> bool:
-    """Tell whether a person, whose login no active user has, was deleted: a locked one is still there.
+    """Return whether a person, whose login no active user has, was deleted: a locked one is still there.
 
     Raises:
         TrackerError: an outage, or no clear answer.

@@ -28,7 +28,7 @@ async def look_up(
 ) -> tuple[list[Listed], timedelta]:
     """Return every object that may be the wanted one, and how far the tracker's clock is ahead of ours (at most).
 
-    A list that grows meanwhile hides nothing: what is wanted was there before, and new rows only push it on. An issue
+    A list that grows in the meantime hides nothing: the wanted row was there before, new rows only move it. An issue
     is looked for in every tracker project: a person may have moved it since it was created.
 
     Args:
@@ -86,7 +86,7 @@ async def _as_created(
 
 
 async def _was_created_in(ctx: TicketContext, issue_id: int, within: int | None) -> bool:
-    """Tell whether an issue was created in a tracker project, by the first move in its journals."""
+    """Return whether an issue was created in a tracker project, by the first move in its journals."""
     path = f"/issues/{issue_id}.json"
     found = (await ctx.tracker.get(path, {"include": "journals"})).data
     issue = found.get("issue") if isinstance(found, dict) else None

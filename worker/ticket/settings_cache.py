@@ -4,7 +4,7 @@ Each change is counted, and a claim that was built from older settings counts no
 kept: a new mapping, or a person who is matched, counts at once.
 
 Memberships and who was seen are not counted, and may be old for as long: a person who is refused has their membership
-forgotten, and ensured anew; an e-mail that another process has noted meanwhile is noted again when it comes.
+forgotten, and ensured again; an e-mail that another process has noted in the meantime is noted again when it comes.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ class Known:
         return time.monotonic() - self._read_at > KEPT_S
 
     def templates(self, tx: Transaction) -> Mapping[str, ActiveTemplate]:
-        """Return the templates in force, by operation."""
+        """Return the active templates, by operation."""
         if self._templates is None:
             self._templates = tx.templates.active()
         return self._templates

@@ -203,7 +203,7 @@ class Given(DbOp[None]):
 def note_given(
     tx: Transaction, status_map: Mapping[int, int], given: Sequence[tuple[TicketContext, Desired, int | None]]
 ) -> set[int]:
-    """Note which statuses the tracker has, and that others are owed if status_map was changed meanwhile.
+    """Note which statuses the tracker has, and that others are owed if status_map was changed in the meantime.
 
     The person who changed it could not see what was being sent.
 
@@ -256,12 +256,12 @@ async def _wait(ctx: TicketContext, work: Work, unclear: TrackerError | NotYet) 
 
 
 def _is_known(work: Work, status_id: object) -> bool:
-    """Tell whether the cache has a status; an empty one knows nothing."""
+    """Return whether the cache has a status; an empty one knows nothing."""
     return not isinstance(status_id, int) or not work.statuses or status_id in work.statuses
 
 
 async def _is_there(ctx: TicketContext, status_id: int) -> bool:
-    """Tell whether the tracker has a status: to a PUT with another one it answers 204, and keeps what it has."""
+    """Return whether the tracker has a status: to a PUT with another one it answers 204, and keeps what it has."""
     await ctx.metadata(lambda store, lists: refresh(store, lists, MetadataKind.STATUS))
     found = await ctx.db.change(lambda tx: tx.metadata.get(MetadataKind.STATUS, status_id))
     return found is not None

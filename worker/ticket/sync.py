@@ -47,7 +47,7 @@ class Forwarded:
     Attributes:
         results: what was done, in order.
         answered: whether the tracker answered anything.
-        is_more_due: whether something has become due meanwhile, of which no queue message may tell.
+        is_more_due: whether something has become due in the meantime, of which there may be no queue message.
     """
 
     results: list[Result]
@@ -97,7 +97,7 @@ async def forward(
 
 
 async def _synced(ctx: TicketContext, work: Work) -> list[Result]:
-    """Carry the work out; if settings are replaced meanwhile, the rest stays due, and is loaded again."""
+    """Carry the work out; if settings are replaced in the meantime, the rest stays due, and is loaded again."""
     forwarding = Forwarding(ctx, work)
     try:
         return await forwarding.carry_out()
@@ -116,7 +116,7 @@ async def _loaded(using: Services, ticket_id: int, lock: HeldLock) -> tuple[Tick
 
 @dataclass(frozen=True)
 class Leave(DbOp[bool]):
-    """Tell whether something is due for the ticket.
+    """Return whether something is due for the ticket.
 
     A message that came while the lock was held found it busy: so what is due now is looked for after its release.
     """

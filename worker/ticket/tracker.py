@@ -71,7 +71,7 @@ class TicketTracker:
     ) -> Answer:
         """Make a call that needs a right of the API user: a 403 counts only if it comes again while the API is on.
 
-        A REST API that is switched off answers 403, too, and may be on again by the time that anybody asks.
+        A REST API that is switched off answers 403, too, and may be on again by the time that anyone asks.
 
         Raises:
             NotYet: refused, and whether the API was on is not known.
@@ -96,7 +96,7 @@ class TicketTracker:
         """Wait for the rate limit, for the next call: a claim's lease does not wait for it.
 
         Raises:
-            LockBusy: the ticket's lock was lost meanwhile.
+            LockBusy: the ticket's lock was lost in the meantime.
         """
         if self.client.is_limited:
             await BlockingCall(Pool.TRACKER, self.client.take_turn)
@@ -132,7 +132,7 @@ class TicketTracker:
             most_pages: how many pages are read at most.
 
         Raises:
-            ListChanged: it became shorter meanwhile.
+            ListChanged: it became shorter in the meantime.
             OutcomeUnknown: it is too long.
             TrackerError: as any call.
         """

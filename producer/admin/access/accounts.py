@@ -45,7 +45,7 @@ class AccountRefused(BridgeError):
 
 @dataclass(frozen=True, slots=True)
 class SignedIn:
-    """Somebody who is signed in.
+    """A signed-in user.
 
     Attributes:
         id: of the account.
@@ -68,7 +68,7 @@ class KnownToken:
         owner: the account that it belongs to, None for one that belongs to none.
         created_at: when it was made.
         used_at: when it was used last.
-        revoked_at: from when on nobody comes in with it; in the future if it was replaced.
+        revoked_at: from when on no one comes in with it; in the future if it was replaced.
         expires_at: when it ends by itself, None: never.
     """
 
@@ -82,7 +82,7 @@ class KnownToken:
 
     @property
     def is_good(self) -> bool:
-        """Whether it lets somebody in at this moment."""
+        """Whether it is accepted at this moment."""
         now = datetime.now(UTC)
         return all(one is None or one > now for one in (self.revoked_at, self.expires_at))
 
@@ -142,14 +142,14 @@ class AccountStore:
             tx.changes.note(Did.PASSWORD_CHANGED(account=name))
 
     def disable(self, name: str, *, disabled: bool = True) -> int:
-        """Let nobody in with an account any more, nor with its tokens, from this moment; or again, without those.
+        """Disable an account and its tokens from this moment; or enable it, without its tokens.
 
         Returns:
             How many tokens were revoked.
 
         Raises:
             NotFound: there is no such account.
-            AccountRefused: nobody else could administer.
+            AccountRefused: no one else could administer.
         """
         revoked: Sequence[str] = ()
         with self._store.transaction() as tx:
@@ -175,7 +175,7 @@ class AccountStore:
 
         Raises:
             NotFound: there is no such account.
-            AccountRefused: nobody else could administer, or it is no right of an account.
+            AccountRefused: no one else could administer, or it is no right of an account.
         """
         _check_right(right)
         with self._store.transaction() as tx:
@@ -191,9 +191,9 @@ class AccountStore:
             tx.changes.note(did, before={"right": before}, after={"right": right})
 
     def sign_in(self, name: str, password: str) -> str | None:
-        """Begin a session; return what the cookie holds, None where name and password do not belong together.
+        """Begin a session; return what the cookie holds, None if name and password do not belong together.
 
-        A name that nobody has takes as long as one that somebody has.
+        A name that no one has takes as long as one that someone has.
 
         Raises:
             TooBusy: too many sign in at this moment.
@@ -215,7 +215,7 @@ class AccountStore:
         return self._proven(name, password) is not None
 
     def begin_anew(self, name: str) -> str:
-        """Begin a session of somebody who has proved otherwise who they are; return what the cookie holds.
+        """Begin a session of someone who has proved otherwise who they are; return what the cookie holds.
 
         Raises:
             NotFound: there is no such account.
@@ -240,21 +240,21 @@ class AccountStore:
         return code
 
     def sign_in_by_link(self, code: str) -> str | None:
-        """Begin a session by such a code, which is used up; None where it is none, or no longer."""
+        """Begin a session by such a code, which is used up; None if it is none, or no longer."""
         with self._store.transaction() as tx:
             account = tx.accounts.use_link(digest(code))
         return None if account is None else self._begin(account)
 
     def sign_in_known(self, name: str, right: Right | None, *, add: bool) -> str:
-        """Begin a session of somebody whom an OpenID provider has signed in; return what the cookie holds.
+        """Begin a session of someone whom an OpenID provider has signed in; return what the cookie holds.
 
         Args:
             name: of the account.
             right: what they may do from now on; None: what the account may, a new one only look.
-            add: make the account where there is none.
+            add: make the account if there is none.
 
         Raises:
-            AccountRefused: there is none, it is shut, its name is unfit, or nobody else could administer.
+            AccountRefused: there is none, it is shut, its name is unfit, or no one else could administer.
         """
         _check_name(name)
         with self._store.transaction() as tx:
@@ -313,7 +313,7 @@ class AccountStore:
         return session
 
     def whose(self, session: str) -> SignedIn | None:
-        """Return who is signed in with a session; None where it is over."""
+        """Return who is signed in with a session; None if it is over."""
         with self._store.transaction() as tx:
             account = tx.accounts.in_session(digest(session), IDLE_S)
             return SignedIn(account.id, account.name, Right(account.right)) if account else None
@@ -405,7 +405,7 @@ class AccountStore:
         return token
 
     def revoke_token(self, name: str) -> None:
-        """Let nobody come in with a token any more.
+        """Stop accepting a token.
 
         Raises:
             NotFound: there is no such token.
@@ -419,7 +419,7 @@ class AccountStore:
                 tx.changes.note(Did.TOKEN_REVOKED(token=name))
 
     def token_with(self, text: str) -> tuple[str, Right] | None:
-        """Return a good token's name and what it may do; None where it is none."""
+        """Return a good token's name and what it may do; None if it is none."""
         with self._store.transaction() as tx:
             found = tx.accounts.token_with(digest(text))
             if found is None:
@@ -436,7 +436,7 @@ def _has_ended(token: ApiToken, now: datetime) -> bool:
 
 
 def digest(text: str) -> str:
-    """Return as what a secret is kept."""
+    """Return the hash under which a secret is stored."""
     return hashlib.sha256(text.encode("utf-8", "surrogateescape")).hexdigest()
 
 

@@ -14,7 +14,7 @@ HASHING = threading.BoundedSemaphore(2)
 """Each hash takes 64 MiB: forty at once took 2.4 GB."""
 
 LINE = threading.BoundedSemaphore(8)
-"""So many sign-ins are hashed or wait for it; whoever comes then is refused, so that threads are left for pages."""
+"""Maximum number of sign-ins that are hashed or wait for it. Further ones are refused, to keep threads for pages."""
 
 PATIENCE_S = 5.0
 
@@ -32,7 +32,7 @@ def hash_of(password: str) -> str:
 
 
 def matches(hashed: str | None, password: str) -> bool:
-    """Compare a password with a hash, or with nobody's, in the same time.
+    """Compare a password with a hash, or with no one's, in the same time.
 
     Raises:
         TooBusy: too many sign in at this moment.

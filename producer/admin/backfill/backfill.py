@@ -136,7 +136,7 @@ def export_links(store: Store, out: TextIO) -> tuple[int, int]:
 def import_links(services: Services, text: Iterable[str], *, same_tracker: bool = False) -> Imported:
     """Add every link of a file as `add_links` does, and ring the tickets whose waiting work may go on.
 
-    The tracker is asked in which projects issues are; where it cannot be, that is asked for when they are next needed.
+    The tracker is asked in which projects issues are; if it cannot be, that is asked for when they are next needed.
 
     Raises:
         NotImported: as `add_links`.
@@ -261,7 +261,7 @@ def _twice(lines: Sequence[Line]) -> Faults:
 def _with_projects(
     lines: Sequence[Line], projects_of: Callable[[Sequence[int]], Mapping[int, int]]
 ) -> list[Line]:
-    """Return the lines, those of issues with their tracker project where that can be known."""
+    """Return the lines, those of issues with their tracker project if that can be known."""
     lacking = [
         one.values["tracker_id"] or 0
         for one in lines
@@ -300,7 +300,7 @@ def _add_all(tx: Transaction, lines: Sequence[Line]) -> Imported:
 
 
 def _add_link(tx: Transaction, kind: LinkKind, line: Line) -> bool | Notice:
-    """Add the link of a helpdesk project or entity; False where it is here, or why it cannot be added."""
+    """Add the link of a helpdesk project or entity; False if it is here, or why it cannot be added."""
     link = Link(kind, line.id, line.values["tracker_project_id"] or 0, line.values["default_category_id"])
     before = tx.links.get(kind, link.helpdesk_id)
     if before == link:
@@ -318,7 +318,7 @@ def _add_link(tx: Transaction, kind: LinkKind, line: Line) -> bool | Notice:
 
 
 def _add_override(tx: Transaction, line: Line) -> bool | Notice:
-    """Add a manual override; False where it is here, or why it cannot be added."""
+    """Add a manual override; False if it is here, or why it cannot be added."""
     tracker_user_id = line.values["tracker_id"] or 0
     before = tx.people.overrides().get(line.id)
     if before is not None and before != tracker_user_id:
@@ -328,7 +328,7 @@ def _add_override(tx: Transaction, line: Line) -> bool | Notice:
 
 
 def _add_created(tx: Transaction, kind: Kind, line: Line) -> bool | Notice:
-    """Add the link of a ticket or ticket task; False where it is here, or why it would break "one per ticket"."""
+    """Add the link of a ticket or ticket task; False if it is here, or why it would break "one per ticket"."""
     ledger, tracker_id = tx.ledger(kind), line.values["tracker_id"] or 0
     row = ledger.lock(line.id)
     if row is not None and row.state == LedgerState.LINKED and row.tracker_id == tracker_id:

@@ -33,11 +33,11 @@ class Recovering:
 
 
 def begin(store: Store, retention_days: float, since: datetime | None = None) -> Recovering:
-    """Ask the tracker before each creation from now on; where that is so already, only ever look further back.
+    """Ask the tracker before each creation from now on; if that is so already, only ever look further back.
 
     Args:
         store: the restored database.
-        retention_days: how far to look back where the database knows of nothing at all.
+        retention_days: how far to look back if the database knows of nothing at all.
         since: when the backup was made; None: the newest moment that the database knows of, less a day.
 
     Raises:
@@ -58,7 +58,7 @@ def begin(store: Store, retention_days: float, since: datetime | None = None) ->
 
 
 def status(store: Store) -> Recovering | None:
-    """Return how it stands, None where the mode is off."""
+    """Return how it stands, None if the mode is off."""
     with store.transaction() as tx:
         mode = tx.recovery.get()
         if mode is None:
@@ -68,7 +68,7 @@ def status(store: Store) -> Recovering | None:
 
 
 def end(store: Store) -> Recovering | None:
-    """Create without asking again; return how it stood, None where the mode was off."""
+    """Create without asking again; return how it stood, None if the mode was off."""
     before = status(store)
     with store.transaction() as tx:
         tx.recovery.end()

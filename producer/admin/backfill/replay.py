@@ -137,7 +137,7 @@ def replay_matching(services: Services, wanted: Wanted) -> tuple[Replayed, int |
         wanted: the filter; its state is `failed` or `skipped`, and its `upto` is set.
 
     Returns:
-        What was replayed, and the number of the change that keeps which events these were; None where nothing matched.
+        What was replayed, and the number of the change that keeps which events these were; None if nothing matched.
     """
     with services.store.transaction() as tx:
         found = tx.events.page(wanted, limit=MOST_TOLD)

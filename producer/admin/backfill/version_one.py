@@ -1,6 +1,6 @@
 """The link tables of plugin 1.x, as its database exports them, in the form that `mapping import` reads.
 
-SPEC 2.2 names the tables and not their columns, so whoever imports them says which column is what.
+SPEC 2.2 names the tables and not their columns, so anyone who imports them says which column is what.
 """
 
 from __future__ import annotations

@@ -77,7 +77,7 @@ def show(store: Store) -> dict[str, Any]:
 
 
 def current(store: Store) -> PluginConfig:
-    """Return the configuration in force."""
+    """Return the active configuration."""
     with store.transaction() as tx:
         return tx.configs.get()[0]
 
@@ -220,8 +220,8 @@ def change(
         assignments: key to the value as a person typed it.
         moved: a new base_url is another address of the same tracker.
         allow_link_local: whether the tracker may be at a link-local or cloud-metadata address.
-        api_key: a new API key for it, encrypted, which is stored with them.
-        knows_key: whether whoever changes it could have the stored key anyway, which is sent to base_url.
+        api_key: a new API key for it, encrypted; stored in the same transaction.
+        knows_key: whether the caller could read the stored key anyway, which is sent to base_url.
         replay: a new status_map is applied to what was given before, too.
 
     Raises:
@@ -250,7 +250,7 @@ def change(
 
 
 def _keep_others_out(tx: Transaction, assignments: Mapping[str, str]) -> None:
-    """Let nobody claim for another address, nor change the settings, until this is committed.
+    """Let no one claim for another address, nor change the settings, until this is committed.
 
     In the order in which a worker locks who is alone: the ledger, then the settings. One with others takes them the
     other way round; it gives up long before PostgreSQL looks for a deadlock (`Transaction.wait_briefly`).
@@ -263,9 +263,9 @@ def _keep_others_out(tx: Transaction, assignments: Mapping[str, str]) -> None:
 
 
 def _owed(store: Store, config: PluginConfig, before: PluginConfig, *, replay: bool) -> list[int]:
-    """Return the tickets that are owed a status by a map that was put in force; have it given where it is to be.
+    """Return the tickets that are owed a status by a map that was activated; have it given if it is to be.
 
-    In transactions of their own, which may take their time: nobody concludes by the map of before any more.
+    In transactions of their own, which may take their time: no one concludes by the map of before any more.
     """
     with store.transaction() as tx:
         owed = tx.statuses.owed(config.status_map, before.status_map)
@@ -312,7 +312,7 @@ def set_key(services: Services, text: str) -> KeyStored:
 
 
 def _try_key(services: Services) -> KeyStored:
-    """Ask the tracker whose the stored key is; what had waited for another key goes on where it takes this one."""
+    """Ask the tracker whose the stored key is; what had waited for another key goes on if it takes this one."""
     try:
         whose = ask_whose_key(services.connector.connect)
     except (SettingsError, TrackerError) as failure:
@@ -412,7 +412,7 @@ CHECKS: dict[str, Callable[[Transaction, Any], bool]] = {
     "status_map": _check_statuses,
     "default_watcher_ids": confirm_people,
 }
-"""How the ids of a key are confirmed: False where nothing is cached, NotFound where they are unknown."""
+"""How the ids of a key are confirmed: False if nothing is cached, NotFound if they are unknown."""
 
 
 def change_of_address(
@@ -430,12 +430,12 @@ def change_of_address(
 
 
 def _check_trust(config: PluginConfig, before: PluginConfig) -> None:
-    """Let nobody who may not know the API key choose who gets to see it.
+    """Prevent that a user who may not know the API key chooses where it is sent.
 
-    Another path of a host may be another application's, and an unchecked certificate anybody's.
+    Another path of a host may be another application's, and an unchecked certificate anyone's.
 
     Raises:
-        SettingsError: the stored key would be sent to another address, or to whoever stands in for the tracker.
+        SettingsError: the stored key would be sent to another address, or to a server that pretends to be the tracker.
     """
     if config.base_url != before.base_url:
         raise _wrong("base_url", Invalid.KEY_NEEDED_ELSEWHERE())
@@ -444,7 +444,7 @@ def _check_trust(config: PluginConfig, before: PluginConfig) -> None:
 
 
 def _check_address(base_url: str) -> None:
-    """Refuse an address that no tracker has, as far as it can be told without asking anybody.
+    """Refuse an address that no tracker has, as far as it can be told without asking anyone.
 
     What a name leads to is checked at each connection.
 
@@ -459,7 +459,7 @@ def _check_address(base_url: str) -> None:
 def _change_address(
     tx: Transaction, before: PluginConfig, base_url: str | None, *, moved: bool
 ) -> list[Notice]:
-    """Let base_url change where nothing was created on the old tracker, or where it is the same one.
+    """Let base_url change if nothing was created on the old tracker, or if it is the same one.
 
     Raises:
         SettingsError: tickets and ticket tasks would be linked to objects of another tracker.

@@ -31,7 +31,7 @@ class Tested:
     """What a try has shown.
 
     Attributes:
-        user: whose key it is; empty where the tracker does not tell.
+        user: whose key it is; empty if the tracker does not tell.
         milliseconds: how long the first answer took.
     """
 
@@ -51,7 +51,7 @@ def try_connection(services: Services, wanted: PluginConfig, typed_key: str) -> 
     Args:
         services: the collaborators.
         wanted: the configuration as it is typed.
-        typed_key: empty: the stored one, as long as it goes where it has always gone.
+        typed_key: empty: the stored one, as long as the address is unchanged.
 
     Raises:
         SettingsError: the address is none, or the stored key would be sent elsewhere.
@@ -95,7 +95,7 @@ def sealed_key(vault: Vault, base_url: str, key: str) -> str:
 
 
 def unsealed_key(vault: Vault, base_url: str, sealed: str) -> str | None:
-    """Return a key that was tested with an address; None where it was for another one, or is too old.
+    """Return a key that was tested with an address; None if it was for another one, or is too old.
 
     Args:
         vault: what has sealed it.

@@ -43,7 +43,7 @@ def cached(store: Store) -> Metadata:
 
 
 def entries(store: Store, part: str, tracker_project_id: int | None = None) -> Sequence[Entry]:
-    """Return a part of the cache other than the users, of a tracker project where one is named.
+    """Return a part of the cache other than the users, of a tracker project if one is named.
 
     Raises:
         NotFound: there is no such part.
@@ -86,16 +86,16 @@ def read_now(services: Services, progress: Progress | None = None) -> MetadataRe
 
 
 def begin_reading(services: Services, within: float) -> MetadataResult | None:
-    """Do the same, and let it go on by itself where it takes longer: `under_way` tells how far it has come.
+    """Do the same, and let it go on by itself if it takes longer: `under_way` tells how far it has come.
 
-    A process that ends meanwhile takes it along: the cache is as it was, and the lock's lease runs out.
+    A process that ends in the meantime takes it along: the cache is as it was, and the lock's lease runs out.
 
     Args:
         services: the collaborators.
         within: seconds to wait for its end.
 
     Returns:
-        What came of it; None where it goes on.
+        What came of it; None if it goes on.
     """
     done: Future[MetadataResult] = Future()
 

@@ -48,7 +48,7 @@ WORDS_OF_PATHS = frozenset({
     "issue_statuses", "issues", "memberships", "projects", "roles", "search", "time_entries",
     "time_entry_activities", "trackers", "users",
 })  # fmt: skip
-"""Words of Redmine's API; anything else in a path may be somebody's."""
+"""Words of Redmine's API; anything else in a path may be someone's."""
 
 LABELS = frozenset({"code", "kind", "process", "python", "service", "state", "status", "version", "why"})
 """Labels of metrics whose values are deskbridge's own words."""

@@ -60,7 +60,7 @@ def _examine(installation: Installation) -> Iterator[CheckResult]:
     yield from services.others(installation)
     if is_written or not installation.settings.is_broker_redis:  # else it says nothing new
         yield from services.broker(installation)
-    if is_written:  # else nobody can leave a sign of life in it
+    if is_written:  # else no one can leave a sign of life in it
         yield from services.processes(installation)
     yield from services.calls(installation)
     yield from services.rate_limit(installation)

@@ -6,11 +6,23 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from producer.admin.presenters.shapes import Shape
+from shared.notices.language import N_
 from shared.notices.notice import Notice, notice_json
 from shared.notices.render import because, sentence
 
 RECORDS: dict[str, str] = {}
 """Each part and the article that says more about it (producer/admin/knowledge/records); `@check` fills it."""
+LABELS = {
+    "held": N_("on hold"),
+    "helpdesk API": N_("GLPI API"),
+    "helpdesk events": N_("GLPI events"),
+    "links": N_("mappings"),
+    "on the way": N_("creations"),
+    "people": N_("users"),
+    "refused": N_("rejected"),
+    "tracker": N_("Redmine"),
+}
+"""What people call a part if its name in the code, which the API keeps, is another one."""
 
 
 class Status(StrEnum):
@@ -36,13 +48,18 @@ class CheckResult:
     found: Notice
 
     @property
+    def label(self) -> str:
+        """Return what people call the part."""
+        return LABELS.get(self.check, self.check)
+
+    @property
     def what(self) -> str:
         """What was found, as a sentence."""
         return sentence(self.found)
 
     @property
     def todo(self) -> str:
-        """What to do about it, else about what it quotes; empty where all is well."""
+        """What to do about it, else about what it quotes; empty if all is well."""
         return "" if self.status is Status.OK else because(self.advice)
 
     @property
@@ -53,7 +70,7 @@ class CheckResult:
 
     @property
     def record(self) -> str | None:
-        """The knowledge record on it; None where all is well."""
+        """The knowledge record on it; None if all is well."""
         return None if self.status is Status.OK else RECORDS[self.check]
 
 

@@ -1,4 +1,4 @@
-"""What the doctor found when it looked last, so that whoever looks at less says no less."""
+"""The doctor's last results, so that a shorter check reports no less."""
 
 from __future__ import annotations
 

@@ -163,7 +163,7 @@ def broker(installation: Installation) -> Iterator[CheckResult]:
 
 @check(Group.SERVICES, {"worker": "KB-SERVICE-005", "beat": "KB-SERVICE-006", "console": "KB-SERVICE-009"})
 def processes(installation: Installation) -> Iterator[CheckResult]:
-    """A worker and a beat were alive recently, and a console where one is used."""
+    """A worker and a beat were alive recently, and a console if one is used."""
     heartbeats = Heartbeats(installation.redis)
     try:
         workers, beats, consoles = (heartbeats.seen(kind) for kind in (WORKER, BEAT, CONSOLE))
@@ -183,7 +183,7 @@ def processes(installation: Installation) -> Iterator[CheckResult]:
 
 
 def evictions(installation: Installation) -> Iterator[CheckResult]:
-    """Redis has dropped no key for want of memory, so that what it says of locks and signs of life is true."""
+    """Redis has dropped no key because memory was short, so that what it says of locks and signs of life is true."""
     try:
         lost = evictions_of(installation.redis)
     except RedisError:
@@ -217,7 +217,7 @@ def producer(installation: Installation) -> Iterator[CheckResult]:
 
 
 def _alive(check: str, seen: Sequence[ProcessSign | Producer], found: Code) -> CheckResult | None:
-    """Return that a process of a kind is alive, None where none is."""
+    """Return that a process of a kind is alive, None if none is."""
     alive = [one for one in seen if one.seconds <= ALIVE_S]
     if not alive:
         return None

@@ -110,7 +110,7 @@ def _left_out(config: PluginConfig, faults: dict[str, Notice]) -> Iterator[Check
 
 @check(Group.SETTINGS)
 def memberships(installation: Installation) -> Iterator[CheckResult]:
-    """An e-mail address alone lets nobody into a private project."""
+    """An e-mail address alone lets no one into a private project."""
     with installation.store.transaction() as tx:
         config, _ = tx.configs.get()
         linked = {link.tracker_project_id for link in tx.links.all()}
@@ -155,7 +155,7 @@ def statuses(installation: Installation) -> Iterator[CheckResult]:
 
 @check(Group.SETTINGS, {"people": "KB-SETUP-006"})
 def people(installation: Installation) -> Iterator[CheckResult]:
-    """Everybody named in events has a tracker user."""
+    """Every person in events has a tracker user."""
     found = user_map(installation.store)
     waiting = [one for one in found if one.waits]
     is_locked = _locked_among(installation)
@@ -200,7 +200,7 @@ def _status(status: int, tickets: int) -> Notice:
 
 
 def _found_by_email(installation: Installation, people: Sequence[Mapped]) -> dict[int, list[str]]:
-    """Return whom the tracker finds by the e-mail of each: it looks at further addresses, too, and lists none."""
+    """Return the users that the tracker finds by each e-mail: it also searches further addresses, which no list has."""
     _, client = installation.connect()
     found: dict[int, list[str]] = {}
 
@@ -233,7 +233,7 @@ def _locked_among(installation: Installation) -> Callable[[Mapped], bool]:
 
 
 def _deleted_among(installation: Installation, people: Sequence[Mapped]) -> list[Mapped]:
-    """Return whom of some people was matched with a tracker user who was deleted since."""
+    """Return those of some people whose matched tracker user was deleted since."""
     with installation.store.transaction() as tx:
         was = {**tx.people.pins(), **tx.people.overrides()}
     return [one for one in people if was.get(one.helpdesk_user_id) in installation.deleted]

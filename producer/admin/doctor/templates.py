@@ -1,4 +1,4 @@
-"""Payload templates: can those in force be rendered, do they send what the tracker requires, is anything left?"""
+"""Payload templates: can the active ones be rendered, do they send what the tracker requires, is anything left?"""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ CREATING = (Operation.ISSUE_CREATE, Operation.TIME_ENTRY_CREATE)
 
 @check(Group.TEMPLATES, {"templates": "KB-TEMPLATE-001"})
 def in_force(installation: Installation) -> Iterator[CheckResult]:
-    """Each template in force can be rendered."""
+    """Each active template can be rendered."""
     with installation.store.transaction() as tx:
         found = list(tx.templates.active().values())
         faults = [(one, fault) for one in found if isinstance(fault := _payload(tx, one), TemplateError)]
@@ -56,7 +56,7 @@ def in_force(installation: Installation) -> Iterator[CheckResult]:
 
 @check(Group.TEMPLATES)
 def up_to_date(installation: Installation) -> Iterator[CheckResult]:
-    """Each template in force names only what the tracker has: it silently ignores an unknown field or status."""
+    """Each active template names only what the tracker has: it silently ignores an unknown field or status."""
     with installation.store.transaction() as tx:
         known = known_of(tx, None)
         payloads = [(one, _payload(tx, one)) for one in tx.templates.active().values()]

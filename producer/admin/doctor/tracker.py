@@ -1,4 +1,4 @@
-"""The tracker: can it be reached, is the key an administrator's, can one act as somebody else."""
+"""The tracker: can it be reached, is the key an administrator's, can one act as someone else."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ GONE = {
     {"tracker": "KB-TRACKER-001", "administrator": "KB-TRACKER-002", "impersonation": "KB-TRACKER-004"},
 )
 def connection(installation: Installation) -> Iterator[CheckResult]:
-    """The tracker answers this key as it answers an administrator's; lists would answer anybody."""
+    """The tracker answers this key as it answers an administrator's; lists would answer anyone."""
     try:
         config, client = installation.connect()
     except SettingsError as missing:
@@ -85,7 +85,7 @@ def _why_closed(closed: TrackerClosed) -> Notice:
 
 
 def _impersonation(client: TrackerClient) -> Iterator[CheckResult]:
-    """Nobody can be impersonated who does not exist: an answer of 412 proves that the header is respected."""
+    """No one can be impersonated who does not exist: an answer of 412 proves that the header is respected."""
     header = f"X-{client.target.header_prefix}-Switch-User"
     try:
         client.call(
@@ -180,7 +180,7 @@ def _category(link: Link, project: ProjectNow) -> list[CheckResult]:
 
 
 def _assignee(link: Link, category: Entry | None, locked: Collection[int]) -> list[CheckResult]:
-    """Return that whom a category assigns its issues to is locked: the tracker then refuses each of them."""
+    """Return a warning if a category's default assignee is locked: the tracker then refuses its issues."""
     assignee_id = category.details.get("assigned_to_id") if category else None
     if category is None or assignee_id not in locked:
         return []

@@ -66,7 +66,7 @@ WHERE_THE_ISSUE_IS = (
     Hint.NO_TIME_TRACKING,
     Hint.ACTIVITY_NOT_USABLE_NOW,
 )
-"""Causes that lie in the project of an issue that exists: which is looked at only where it is linked."""
+"""Causes that lie in the project of an issue that exists: which is looked at only if it is linked."""
 
 
 @check(Group.WORK, {"pending": "KB-WORK-001"}, glance=Glance.OWN_WORDS)
@@ -188,7 +188,7 @@ def _cause(why: Notice | None) -> Notice | None:
 
 @check(Group.WORK, {"authors": "KB-WORK-005"}, glance=Glance.NOTED, only=(WorkFinding.AUTHORS_WRONG,))
 def authors(installation: Installation) -> Iterator[CheckResult]:
-    """Nothing went out in another's name, and nobody who made something was deleted."""
+    """No work has the wrong author, and no author was deleted."""
     with installation.store.transaction() as tx:
         count = tx.wrong_authors.count()
     orphaned = list(_orphaned(installation))
@@ -245,7 +245,7 @@ def fields(installation: Installation) -> Iterator[CheckResult]:
 
 @check(Group.WORK, {"recovery": "KB-WORK-004"}, glance=Glance.OWN_WORDS)
 def recovery(installation: Installation) -> Iterator[CheckResult]:
-    """Nobody has forgotten that a backup was restored."""
+    """Recovery mode was not left on after a restore."""
     with installation.store.transaction() as tx:
         mode = tx.recovery.get()
     if mode is None:
@@ -266,7 +266,7 @@ def trial(installation: Installation) -> Iterator[CheckResult]:
 
 
 def _paused(installation: Installation) -> Notice | None:
-    """Return why everything is paused, None where it is not."""
+    """Return why everything is paused, None if it is not."""
     try:
         paused = CircuitBreaker(installation.redis).current()
     except RedisError:

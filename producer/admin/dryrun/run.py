@@ -3,9 +3,9 @@
 What people may notice of it: the tracker sends the notifications that it sends for any new or changed issue, to whom
 the project's settings say, and to the watchers and the assignee of the payload. Redmine 5.0 offers nothing over REST
 to suppress them: its model knows how (`notify`), but only imports and mails set it.
-New projects, memberships and time entries, and all deletions, notify nobody. A subtask also changes its parent's
+New projects, memberships and time entries, and all deletions, notify no one. A subtask also changes its parent's
 dates and progress for a moment. Status updates, time entries and memberships are tried on a temporary issue or project,
-so that nobody's own is touched.
+so that no one's own is touched.
 """
 
 from __future__ import annotations

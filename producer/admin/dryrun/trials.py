@@ -32,7 +32,7 @@ NEEDS_ISSUE = (Operation.ISSUE_UPDATE_STATUS, Operation.TIME_ENTRY_CREATE)
 
 @dataclass(frozen=True)
 class Tried:
-    """What was tried, and the tracker's answer to it; None where none came.
+    """What was tried, and the tracker's answer to it; None if none came.
 
     Attributes:
         created: such as `issue #17`.
@@ -153,7 +153,7 @@ class Trial:
         )
 
     def _send(self, method: str, path: str, payload: Body, within: Thing) -> RawAnswer | None:
-        """Make the call that is tried; None where no answer came: whatever it made is inside what is temporary."""
+        """Make the call that is tried; None if no answer came: whatever it made is inside what is temporary."""
         try:
             answer = self.bench.client.raw(method, path, body=payload, before_send=within.window.check)
         except OutcomeUnknown:
@@ -162,7 +162,7 @@ class Trial:
         return answer
 
     def _delete_time_entry(self, entry_id: int | None) -> str | None:
-        """Delete a time entry just made; where that fails, the temporary issue takes it along."""
+        """Delete a time entry just made; if that fails, the temporary issue takes it along."""
         if entry_id is None:
             return None
         with suppress(TrackerError, LeaseOver):

@@ -40,7 +40,7 @@ def upgrade(database: Database, *, tries: int = TRIES) -> tuple[str | None, str]
 
     Args:
         database: the database.
-        tries: how often, where somebody holds a table.
+        tries: how often, where someone holds a table.
 
     Returns:
         The revision before (None: an empty database) and the one now.
@@ -68,7 +68,7 @@ def upgrade(database: Database, *, tries: int = TRIES) -> tuple[str | None, str]
 def beside_others(database: Database, change: Callable[[Connection], T], *, tries: int = TRIES) -> T:
     """Change the schema in one transaction while everything else goes on.
 
-    A change of a table waits for whoever reads it, and everybody else waits behind the change. So it waits for half
+    A change of a table waits for anyone who reads it, and everyone else waits behind the change. So it waits for half
     a second at most, gives way, and tries again.
 
     Args:

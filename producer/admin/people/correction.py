@@ -1,4 +1,4 @@
-"""Gives hours on the tracker to whom they were meant for, as a person asked: SPEC has no such call."""
+"""Corrects the author of time entries on the tracker at a person's request: SPEC has no such call."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def correct_author(store: Store, connect: Connect, task_id: int) -> Corrected:
     Raises:
         NotFound: the ticket task has no time entry.
         CorrectionOff: the settings do not allow it.
-        NotCorrected: nobody is known who it could be, or the tracker refused or ignored it.
+        NotCorrected: no one is known who it could be, or the tracker refused or ignored it.
         TrackerError: no clear answer; it may be asked again.
     """
     config, client = connect()

@@ -29,7 +29,7 @@ PERSON, LOGIN, NOBODY = "person", "login", "nobody"
 class WrongAuthor(Reasoned):
     """An issue or a time entry that has another author on the tracker than was meant.
 
-    `helpdesk_user_id`: who was meant, if GLPI named anybody. `hours`: of a time entry, if they are known. `author` and
+    `helpdesk_user_id`: who was meant, if GLPI named anyone. `hours`: of a time entry, if they are known. `author` and
     `person`: what they are called, if that is known.
     """
 
@@ -62,11 +62,11 @@ class Whose:
     """What was meant for one person and has another author.
 
     Attributes:
-        key: names the person in addresses: `person:99`, `login:alice`, or `nobody` if GLPI named nobody.
+        key: names the person in addresses: `person:99`, `login:alice`, or `nobody` if GLPI named no one.
         helpdesk_user_id: None if it is not known who this is in GLPI.
-        name: e-mail, login, or number; empty for nobody.
+        name: e-mail, login, or number; empty for no one.
         reasons: why.
-        person: who it is in Redmine as the mappings are now; None if they name nobody.
+        person: who it is in Redmine as the mappings are now; None if they name no one.
     """
 
     key: str
@@ -129,7 +129,7 @@ def with_names(names: Names, found: Iterable[WrongAuthor]) -> list[WrongAuthor]:
 
 
 def by_person(store: Store) -> ByPerson:
-    """Return for whom what has another author was meant, of the newest of it."""
+    """Return the intended authors of work that has another author, newest first."""
     with store.transaction() as tx:
         people = sorted(_people(tx).values(), key=lambda one: (-one.hours, -one.issues, one.key))
     counted = sum(one.issues + one.entries for one in people)

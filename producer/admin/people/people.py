@@ -29,7 +29,7 @@ def map_user(store: Store, helpdesk_user_id: int, tracker_user_id: int) -> Track
         tracker_user_id: the tracker's id.
 
     Returns:
-        The tracker user, or None where the cache is empty and cannot confirm the id.
+        The tracker user, or None if the cache is empty and cannot confirm the id.
 
     Raises:
         NotFound: the cache is filled and does not hold the tracker user.
@@ -67,7 +67,7 @@ class HelpdeskUser(Reasoned):
 
     @property
     def match(self) -> Notice:
-        """Why it is so."""
+        """Return the reason."""
         return Notice(self.code or "", from_json(self.params))
 
 
@@ -161,7 +161,7 @@ def confirm_matches(store: Store, helpdesk_user_ids: Collection[int] | None) -> 
 
     Args:
         store: where they are.
-        helpdesk_user_ids: whose; None: everybody's that is new.
+        helpdesk_user_ids: whose; None: everyone's that is new.
 
     Returns:
         Those that were confirmed now or before.

@@ -12,7 +12,7 @@ KEEPS_ALL = "noeviction"
 
 
 def policy(redis: Redis) -> str | None:
-    """Return what Redis does when its memory is full, None where it does not say (hosted ones often forbid CONFIG)."""
+    """Return what Redis does when its memory is full, None if it does not say (hosted ones often forbid CONFIG)."""
     try:
         found = redis.config_get("maxmemory-policy")
     except ResponseError:

@@ -36,7 +36,7 @@ def is_ours(reason: Notice) -> bool:
 
 
 def step(reason: Notice) -> Notice | None:
-    """Return the code, of all within a reason, that says what to do about it; None where none does."""
+    """Return the code, of all within a reason, that says what to do about it; None if none does."""
     return next((one for one in _within(reason) if because(one)), None)
 
 

@@ -28,7 +28,7 @@ REFUSED = {
     "LOADING": ServiceFinding.REDIS_LOADING,
     "ERR max number of clients": ServiceFinding.REDIS_CROWDED,
 }
-"""What is found where Redis answers so; the memory that is used up is looked into."""
+"""What is found if Redis answers so; the memory that is used up is looked into."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +58,7 @@ def write(redis: Redis) -> None:
 
 
 def words(error: RedisError) -> str:
-    """Return Redis's own words: its client takes the first one away where that has an exception of its own."""
+    """Return Redis's own words: its client takes the first one away if that has an exception of its own."""
     first, told = getattr(error, "status_code", None), str(error)
     return (f"{first} {told}" if first else told)[:LONGEST_WORDS]
 

@@ -42,7 +42,7 @@ class Scrubber:
 
     Args:
         person: the person.
-        with_names: also logins and full names, as in our own sentences; a ticket's text may mean somebody else.
+        with_names: also logins and full names, as in our own sentences; a ticket's text may mean someone else.
     """
 
     def __init__(self, person: Person, *, with_names: bool) -> None:
@@ -57,7 +57,7 @@ class Scrubber:
         return self._pattern.sub(FORGOTTEN, text) if self._pattern else text
 
     def data(self, value: Any, role: str | None = None) -> Any:
-        """Return JSON data without the person: nobody where it named them."""
+        """Return JSON data without the person: no one where it named them."""
         if isinstance(value, str):
             return self.text(value)
         if isinstance(value, list):

@@ -44,7 +44,7 @@ class Linked:
     Attributes:
         link: as it is now.
         before: the link that it replaced.
-        tickets: tickets whose events had been skipped, or whose status had been dropped, for want of it.
+        tickets: tickets whose events had been skipped, or whose status had been dropped, because it did not exist.
         events: how many events these are.
         replayed: whether these are sent now; the tickets are to be notified.
         confirmed: whether the cache of the tracker's metadata knows the project; False: it is empty.
@@ -83,7 +83,7 @@ def named_links(store: Store, kind: LinkKind) -> NamedLinks:
 
 
 def find_link(store: Store, kind: LinkKind, helpdesk_id: int) -> Link | None:
-    """Return the link of a helpdesk project or entity, None where it has none."""
+    """Return the link of a helpdesk project or entity, None if it has none."""
     with store.transaction() as tx:
         return tx.links.get(kind, helpdesk_id)
 
@@ -124,7 +124,7 @@ def make_link(
         store: where links and events are.
         link: the link.
         keep_category: the category of the link before stays, as long as the tracker project does.
-        replay: make the events pending, and the statuses due, that were skipped or dropped for want of it.
+        replay: make the events pending, and the statuses due, that were skipped or dropped because it did not exist.
         connect: returns the tracker, to be asked how a project stands that the cache does not hold.
 
     Raises:
@@ -194,9 +194,9 @@ def put_link(tx: Transaction, link: Link, *, keep_category: bool = False) -> Lin
 
 
 def with_what_waited(store: Store, made: Linked, *, replay: bool) -> Linked:
-    """Return what came of making a link with what had waited for it; see to that where it is to be sent.
+    """Return what came of making a link with what had waited for it; notify the tickets that are to be sent.
 
-    In transactions of their own, which may take their time: nobody concludes by the links of before any more.
+    In transactions of their own, which may take their time: no one concludes by the links of before any more.
 
     Args:
         store: where the link is.

@@ -1,7 +1,7 @@
 """Creates a tracker project for a helpdesk project or entity and links it, once (SPEC 2.3, 4.1 forms).
 
 The tracker itself makes several projects of one identifier when it is asked at the same time, so a form
-claims its identifier before the call, and whoever comes after looks the project up before anything is sent again.
+claims its identifier before the call, and anyone who comes after looks the project up before anything is sent again.
 """
 
 from __future__ import annotations
@@ -258,7 +258,7 @@ class ProjectForms:
         return found
 
     def _keep(self, link: Link, project: Entry, *, replay: bool, keep_category: bool) -> Linked:
-        """Keep the project and its link, in one commit; then see to what waited for it."""
+        """Keep the project and its link, in one commit; then process what waited for it."""
         with self.store.transaction() as tx:
             tx.metadata.put([project])
             tx.project_claims.created(str(project.details["identifier"]), project.tracker_id)

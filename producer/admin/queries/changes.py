@@ -42,7 +42,7 @@ SUBJECTS: Mapping[str, tuple[str, tuple[Did, ...]]] = {
         (Did.LINK_CHANGED, Did.LINK_REMOVED, Did.LINKS_IMPORTED, Did.PROJECT_CREATED),
     ),
     "people": (
-        N_("people"),
+        N_("users"),
         (
             Did.PERSON_MAPPED,
             Did.PERSON_UNMAPPED,

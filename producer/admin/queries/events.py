@@ -26,7 +26,7 @@ class EventPage:
 
     Attributes:
         rows: newest first.
-        newest: the newest of all that match, 0 where none does.
+        newest: the newest of all that match, 0 if none does.
         matching: how many match, as far as they are counted.
         groups: the failed ones by cause.
         subjects: what each of the rows is about, by its id.

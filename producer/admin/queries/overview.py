@@ -59,7 +59,7 @@ class Overview:
         is_stuck: whether it has waited for minutes, and nothing was done since it came in; not in trial mode.
         held: issues and time entries that wait for a decision.
         hours: of each hour up to 24 ago how many came in and how many of these failed.
-        signs: None where Redis cannot be asked.
+        signs: None if Redis cannot be asked.
         redis_fault: why not.
         linked: whether anything is linked at all.
         noted: checks of the doctor that have something to tell (`WHERE_NOTED`).

@@ -89,7 +89,7 @@ class TicketTrace:
     Attributes:
         state: the desired state, None before the first event was looked at.
         open_events: events that wait, are held, or failed; oldest first.
-        last_event: the newest event, None where all have been pruned.
+        last_event: the newest event, None if all have been pruned.
         hindered_by: what stands in the way of an event that waits and does not say why; None: nothing does.
         has_wrong_author: whether its issue or a time entry has another author than was meant.
     """
@@ -111,7 +111,7 @@ class TicketTrace:
 
     @property
     def refused_status(self) -> Notice | None:
-        """Why the tracker has not the newest status; None where nothing refused it."""
+        """Why the tracker has not the newest status; None if nothing refused it."""
         why = self.state.status_notice if self.state and not self.state.status_due else None
         return why if why and why.code == Reason.STATUS_REFUSED else None
 

@@ -27,7 +27,7 @@ class Accounts:
         return self._session.scalars(select(ConsoleAccount).order_by(ConsoleAccount.name)).all()
 
     def lock(self) -> None:
-        """Have nobody else change an account, or begin a session, until this transaction ends; what is read is new."""
+        """Block other changes of accounts, and new sessions, until this transaction ends; what is read is new."""
         self._session.execute(select(ConsoleAccount.id).order_by(ConsoleAccount.id).with_for_update()).all()
 
     def named(self, name: str) -> ConsoleAccount | None:
@@ -47,7 +47,7 @@ class Accounts:
         self._change(account_id, password_hash=password_hash)
 
     def disable(self, account_id: int, *, disabled: bool) -> None:
-        """Let nobody sign in with an account any more, or again."""
+        """Disable or enable an account."""
         self._change(account_id, disabled_at=clock() if disabled else None)
 
     def set_right(self, account_id: int, right: str) -> None:
@@ -154,12 +154,12 @@ class Accounts:
         return token, right
 
     def revoke_tokens(self, owner_id: int) -> Sequence[str]:
-        """Let nobody come in with an account's tokens any more; return their names."""
+        """Stop accepting an account's tokens; return their names."""
         is_good = or_(ApiToken.revoked_at.is_(None), ApiToken.revoked_at > moment())
         good = update(ApiToken).where(ApiToken.owner_id == owner_id, is_good)
         return self._session.scalars(good.values(revoked_at=clock()).returning(ApiToken.name)).all()
 
     def revoke_token(self, token_id: int, after_s: float = 0) -> None:
-        """Let nobody come in with a token any more, now or after some seconds."""
+        """Stop accepting a token, now or after some seconds."""
         own = update(ApiToken).where(ApiToken.id == token_id)
         self._session.execute(own.values(revoked_at=clock(after_s)))

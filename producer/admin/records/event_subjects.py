@@ -1,7 +1,7 @@
 """What events are about: their ticket's title, person, place and issue, and how events are found by these.
 
 Payloads and snapshots are ASCII JSON as text (`shared.store.tables.types.Json`). A quote inside a string is escaped, so
-`"user": {` stands only where a key does.
+`"user": {` stands only if a key does.
 """
 
 from __future__ import annotations

@@ -15,7 +15,7 @@ DIGEST = String(64)
 
 
 class ConsoleAccount(Base):
-    """Somebody who may sign in to the console."""
+    """A user who may sign in to the console."""
 
     __tablename__ = "console_account"
     __table_args__ = ({"sqlite_autoincrement": True},)
@@ -29,7 +29,7 @@ class ConsoleAccount(Base):
 
 
 class ConsoleSession(Base):
-    """Somebody who is signed in, by the SHA-256 of the cookie."""
+    """A signed-in user, by the SHA-256 of the cookie."""
 
     __tablename__ = "console_session"
 
@@ -41,7 +41,7 @@ class ConsoleSession(Base):
 
 
 class SignInLink(Base):
-    """A link that signs somebody in once, by the SHA-256 of its code."""
+    """A link that signs a user in once, by the SHA-256 of its code."""
 
     __tablename__ = "console_sign_in_link"
 

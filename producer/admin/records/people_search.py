@@ -1,6 +1,6 @@
 """Searches of helpdesk users for people: filters, pages and counts, whom each is matched with told by SQL.
 
-It says what `People.match` says, so that a page need not match everybody; what a page shows of its rows `match` says.
+It says what `People.match` says, so that a page need not match everyone; what a page shows of its rows `match` says.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class PeopleSearch:
     ) -> tuple[Sequence[HelpdeskUser], Everybody]:
         """Return some helpdesk users, and how many there are in all.
 
-        Those without a tracker user come first, then those nobody has confirmed.
+        Those without a tracker user come first, then those no one has confirmed.
 
         Args:
             find: what their number, e-mail or login has in it.
@@ -126,7 +126,7 @@ def _matched(*, administrators: bool) -> Select[Any]:
 
 
 def _everybody() -> Select[Any]:
-    """Return the query for whom events have named, or an override names."""
+    """Return the query for people that are named by events or by an override."""
     named = select(HelpdeskPerson.helpdesk_user_id, HelpdeskPerson.email)
     is_named = select(HelpdeskPerson.helpdesk_user_id).where(
         HelpdeskPerson.helpdesk_user_id == UserMap.helpdesk_user_id

@@ -44,11 +44,11 @@ class ProjectClaims:
             identifier: of the tracker project.
             kind: what the form is for.
             helpdesk_id: its id.
-            attempt: the attempt that was seen, 0 where there was no claim.
-            settling: seconds until anybody may send again without having been told what came of this.
+            attempt: the attempt that was seen, 0 if there was no claim.
+            settling: seconds until anyone may send again without having been told what came of this.
 
         Returns:
-            The new attempt number, or None where somebody else was faster.
+            The new attempt number, or None if someone else was faster.
         """
         values: dict[str, Any] = {
             "link_kind": str(kind),
@@ -76,7 +76,7 @@ class ProjectClaims:
         return claimed
 
     def created(self, identifier: str, tracker_project_id: int) -> None:
-        """Record the project that came of a claim; whoever looked for it before it was there has to look again."""
+        """Record the project that a claim created; a search that did not find it has to be repeated."""
         self._set(
             ProjectClaim.identifier == identifier,
             state=ClaimState.CREATED,

@@ -1,4 +1,4 @@
-"""What somebody may do: one scale, on which more covers less."""
+"""What someone may do: one scale, on which more covers less."""
 
 from __future__ import annotations
 

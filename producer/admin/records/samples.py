@@ -57,7 +57,7 @@ class Samples:
     def person(self, email: str) -> HelpdeskUser | None:
         """Return the helpdesk user whom events have named with an e-mail, or who is matched with the one it names.
 
-        A sample acts for that user: to another one of the same e-mail deskbridge gives nobody's name.
+        A sample acts for that user: to another one of the same e-mail deskbridge gives no one's name.
         """
         owner = select(TrackerUser.tracker_user_id).where(TrackerUser.mail_key == mail_key(email))
         matched = union(

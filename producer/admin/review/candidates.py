@@ -53,7 +53,7 @@ def known_candidates(row: LedgerRow) -> list[int]:
 def candidates_of(
     services: Services, kind: Kind, row: LedgerRow, also: Collection[int] = ()
 ) -> tuple[list[Candidate], Notice | None]:
-    """Return the candidates of a row as the tracker has them, and why they could not be read, where that is so.
+    """Return the candidates of a row as the tracker has them, and why they could not be read, if that is so.
 
     Where none is known, the tracker is searched for what is alike and was created at the time of the send.
 
@@ -160,7 +160,7 @@ def _with_holders(
 
 
 def _moment(text: Any) -> datetime | None:
-    """Return a time of the tracker; None where it is none."""
+    """Return a time of the tracker; None if it is none."""
     try:
         found = datetime.fromisoformat(str(text))
     except ValueError:

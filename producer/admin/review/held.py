@@ -51,7 +51,7 @@ def held_page(store: Store, *, limit: int, after: int = 0) -> list[tuple[Kind, L
 
 
 def held_row(store: Store, kind: Kind, key: int) -> LedgerRow | None:
-    """Return a row that waits for a person, None where it does not."""
+    """Return a row that waits for a person, None if it does not."""
     with store.transaction() as tx:
         row = tx.ledger(kind).get(key)
     return row if row is not None and row.state in FOR_A_PERSON else None
@@ -73,7 +73,7 @@ class Resolved:
 def resolve(services: Services, kind: Kind, key: int, adopt: int | None, *, is_sure: bool = True) -> Resolved:
     """Carry out a person's verdict as `decide` does, and ring the ticket.
 
-    What is adopted is looked for on the tracker first; where that cannot be asked, it is adopted without a check.
+    What is adopted is looked for on the tracker first; if that cannot be asked, it is adopted without a check.
 
     Args:
         services: the collaborators.

@@ -20,7 +20,7 @@ from shared.store.tables.ledger import LedgerRow, LedgerState
 
 
 class NotTakenBack(BridgeError):
-    """An adoption that cannot be taken back; nothing was changed."""
+    """An adoption that cannot be undone; nothing was changed."""
 
 
 class Adoption(NamedTuple):

@@ -17,7 +17,7 @@ from shared.values.ids import new_sample
 
 SECONDS = 900
 ASSIGNED = 2
-"""GLPI's status of a ticket that somebody works on: the sample's, unless only others are in status_map."""
+"""GLPI's status of a ticket that someone works on: the sample's, unless only others are in status_map."""
 
 
 class NoSample(BridgeError):
@@ -50,7 +50,7 @@ def new_event(store: Store, entity_id: int | None, email: str | None) -> Sample:
     Args:
         store: where links, settings and people are.
         entity_id: the ticket's entity; None: the first that is linked, else the first helpdesk project that is.
-        email: of the person for whom it acts; None: nobody, so that the API's user acts.
+        email: of the person for whom it acts; None: no one, so that the API's user acts.
 
     Raises:
         NoSample: the entity is not linked, or nothing is.

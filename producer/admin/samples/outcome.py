@@ -18,7 +18,7 @@ LOOKS_EVERY_S = 0.2
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """How a sample stands.
+    """The state of a sample.
 
     Attributes:
         state: its event's.
@@ -66,7 +66,7 @@ def wait_for(store: Store, event_id: int, ticket_id: int, seconds: float) -> Out
     """Wait until a sample has ended, or the time is over; return how it stands then.
 
     Raises:
-        NotFound: somebody has removed it meanwhile.
+        NotFound: a user has removed it in the meantime.
     """
     until = time.monotonic() + seconds
     while (found := outcome(store, event_id, ticket_id)).waits and time.monotonic() < until:

@@ -160,7 +160,7 @@ def _delete_issue(
 
 
 def _found_by_mark(client: TrackerClient, issue: LedgerRow, mark: str) -> int | None:
-    """Return the issue that carries the mark of a sample whose answer was lost; None where there is none."""
+    """Return the issue that carries the mark of a sample whose answer was lost; None if there is none."""
     begun_at = issue.first_claimed_at or issue.changed_at
     asked = DryRunObject(
         kind=ObjectKind.ISSUE, mark=mark, tracker_project_id=issue.tracker_project_id, begun_at=begun_at

@@ -43,7 +43,7 @@ def unfit_values(tx: Transaction, operation: Operation, payload: dict[str, Any])
 
 
 def unfit_constant(tx: Transaction, operation: Operation, body: str) -> TemplateError | None:
-    """Return what is wrong with a value that is the same in every rendering, None where nothing is.
+    """Return what is wrong with a value that is the same in every rendering, None if nothing is.
 
     Args:
         tx: an open transaction.

@@ -1,7 +1,7 @@
 """The template store as a person uses it: save, activate, roll back (SPEC 9.1 "Template store").
 
 Saving never changes what is sent: a new version waits until it is activated. So a faulty text can be kept as a draft,
-and a faulty text can never be in force.
+and a faulty text can never be active.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class TemplateRefused(BridgeError):
 
 
 class EditedMeanwhile(BridgeError):
-    """Somebody else saved a version after the one that was edited; nothing was kept."""
+    """Another user saved a version after the one that was edited; nothing was kept."""
 
 
 class TemplateFault(Reasoned):
@@ -105,7 +105,7 @@ class TemplateStore:
             return custom_fields_of(tx)
 
     def list(self, operation: str | None = None) -> list[Template]:
-        """Return the templates, of one operation where one is named.
+        """Return the templates, of one operation if one is named.
 
         Raises:
             NotFound: there is no such operation.
@@ -153,20 +153,20 @@ class TemplateStore:
     def edit(
         self, template_id: int, body: str, who: str, *, based_on: int, in_force: bool = False
     ) -> Template:
-        """Keep a new version of a template; what is in force stays in force.
+        """Keep a new version of a template; the active version stays active.
 
         Args:
             template_id: the template.
             body: the new text; a faulty one is kept as a draft.
             who: by whom.
             based_on: the version that was edited.
-            in_force: put it in force in the same transaction: a faulty text is refused, and nothing is kept.
+            in_force: activate it in the same transaction: a faulty text is refused, and nothing is kept.
 
         Raises:
             NotFound: there is no such template.
-            TemplateError: the text is faulty and was to be put in force.
+            TemplateError: the text is faulty and was to be activated.
             TemplateRefused: the text cannot be stored.
-            EditedMeanwhile: somebody else saved a version after `based_on`.
+            EditedMeanwhile: another user saved a version after `based_on`.
         """
         _check(body)
         with self._store.transaction() as tx:
@@ -183,7 +183,7 @@ class TemplateStore:
             return _as_it_is(tx, template)
 
     def activate(self, template_id: int, who: str, version: int | None = None) -> Template:
-        """Put a version in force, the newest unless one is named; what was in force for the operation ends.
+        """Activate a version, the newest unless one is named; the one that was active for the operation no longer is.
 
         Raises:
             NotFound: there is no such template, or version of it.
@@ -210,10 +210,10 @@ class TemplateStore:
             return _as_it_is(tx, template)
 
     def roll_back(self, template_id: int, who: str, version: int | None = None) -> Template:
-        """Put an earlier version in force again: the one that was in force before, unless one is named.
+        """Activate an earlier version again: the one that was active before, unless one is named.
 
         Raises:
-            NotFound: there is no such template or version, or none was in force before.
+            NotFound: there is no such template or version, or none was active before.
             TemplateError: the version is faulty by now.
             TemplateRefused: another template of the operation was activated at the same moment.
         """
@@ -318,7 +318,7 @@ def _described(tx: Transaction, kept: SettingsCache) -> Template:
 
 
 def fault_of(tx: Transaction, operation: Operation, body: str) -> TemplateError | None:
-    """Return why a text cannot be a template of an operation, None where it can."""
+    """Return why a text cannot be a template of an operation, None if it can."""
     try:
         engine_for(operation, tx).check(body)
     except TemplateError as fault:
@@ -327,7 +327,7 @@ def fault_of(tx: Transaction, operation: Operation, body: str) -> TemplateError 
 
 
 def _in_force_before(history: Sequence[configuration.TemplateChange], now: int | None) -> int | None:
-    """Return the version that was in force before, from a history with the newest first."""
+    """Return the previously active version, from a history with the newest first."""
     put = (change.version for change in history if change.what in (Change.ACTIVATED, Change.ROLLED_BACK))
     return next((version for version in put if version != now), None)
 

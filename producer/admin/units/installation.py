@@ -87,7 +87,7 @@ def install(venv: Path, root: Path = Path("/")) -> list[Path]:
 
     Args:
         venv: where deskbridge is installed.
-        root: the root of the file system; commands are run only where it is this machine's.
+        root: the root of the file system; commands are run only if it is this machine's.
 
     Returns:
         What was written.

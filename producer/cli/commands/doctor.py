@@ -100,8 +100,8 @@ def _write(services: Services, findings: list[CheckResult], file: Path) -> None:
 def _line(one: CheckResult, blind: list[CheckResult]) -> str:
     """Return a result as a line; the checks that were not done share one line."""
     if one in blind:
-        return f"{', '.join(each.check for each in blind)}: {one.what}"
-    return f"{one.check:14} {one.what}"
+        return f"{', '.join(each.label for each in blind)}: {one.what}"
+    return f"{one.label:14} {one.what}"
 
 
 def _tell(findings: list[CheckResult]) -> None:

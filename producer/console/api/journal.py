@@ -103,5 +103,5 @@ def misattributed(services: WithServices) -> list[WrongAuthor]:
 
 @router.get("/trace/{ticket_id}", responses=refusals(404))
 def trace(services: WithServices, ticket_id: Id) -> Trace:
-    """Tell everything that happened to a ticket, and why."""
+    """Return everything that happened to a ticket, and why."""
     return Trace.of(trace_ticket(services.store, ticket_id, services.redis))

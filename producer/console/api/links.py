@@ -66,7 +66,7 @@ def entity_link(services: WithServices, helpdesk_id: IdOrZero) -> shapes.LinkSho
 
 @router.put("/projects/{helpdesk_id}", responses=PUT)
 def put_project_link(services: WithServices, helpdesk_id: Id, form: LinkForm, response: Response) -> LinkMade:
-    """Link a helpdesk project, creating the tracker project where that is asked for; 201 where it was created."""
+    """Link a helpdesk project, creating the tracker project if that is asked for; 201 if it was created."""
     return _put(services, LinkKind.PROJECT, helpdesk_id, form, response)
 
 
@@ -74,7 +74,7 @@ def put_project_link(services: WithServices, helpdesk_id: Id, form: LinkForm, re
 def put_entity_link(
     services: WithServices, helpdesk_id: IdOrZero, form: LinkForm, response: Response
 ) -> LinkMade:
-    """Link a helpdesk entity, creating the tracker project where that is asked for; 201 where it was created."""
+    """Link a helpdesk entity, creating the tracker project if that is asked for; 201 if it was created."""
     return _put(services, LinkKind.ENTITY, helpdesk_id, form, response)
 
 

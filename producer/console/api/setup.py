@@ -59,7 +59,7 @@ class Synchronised(shapes.Answer):
 
 
 class UserMapped(shapes.Answer):
-    """An override; `confirmed` is false where no metadata is cached that could confirm the id."""
+    """An override; `confirmed` is false if no metadata is cached that could confirm the id."""
 
     helpdesk_user_id: int
     tracker_user_id: int
@@ -153,7 +153,7 @@ def show_metadata(services: WithServices) -> Metadata:
 
 @router.post("/metadata/sync", responses=refusals(502), response_model=Synchronised)
 def sync_metadata(services: WithServices) -> Any:
-    """Read the tracker's metadata now; 502 where it could not be read as a whole, and the cache is as it was."""
+    """Read the tracker's metadata now; 502 if it could not be read as a whole, and the cache is as it was."""
     result = read_now(services)
     if result.busy:
         raise Problem(
@@ -194,7 +194,7 @@ def user_map(services: WithServices) -> list[HelpdeskUser]:
 
 @router.post("/user-map/{helpdesk_user_id}/confirm", responses=refusals(404))
 def confirm_match(services: WithServices, helpdesk_user_id: Id) -> HelpdeskUser:
-    """Say that a helpdesk user's match by e-mail is right."""
+    """State that a helpdesk user's match by e-mail is right."""
     (confirmed,) = people.with_names(
         services.names, people.confirm_matches(services.store, [helpdesk_user_id])
     )
@@ -203,7 +203,7 @@ def confirm_match(services: WithServices, helpdesk_user_id: Id) -> HelpdeskUser:
 
 @router.put("/user-map/{helpdesk_user_id}")
 def map_user(services: WithServices, helpdesk_user_id: Id, override: Override) -> UserMapped:
-    """Say who a helpdesk user is on the tracker."""
+    """Map a helpdesk user to a tracker user."""
     try:
         person = people.map_user(services.store, helpdesk_user_id, override.tracker_user_id)
     except NotFound as unknown:

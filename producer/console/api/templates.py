@@ -54,7 +54,7 @@ class Edit(BaseModel):
 
 
 class Choice(BaseModel):
-    """Which version; the newest (to activate) or the one in force before (to roll back) unless named."""
+    """Which version; the newest (to activate) or the active one before (to roll back) unless named."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -72,7 +72,7 @@ def templates(
 
 @router.post("", status_code=201)
 def create_template(services: WithServices, who: Who, form: NewTemplate) -> Template:
-    """Keep a new template; it is not in force before it is activated."""
+    """Save a new template without activating it."""
     return services.templates.create(form.operation, form.name, form.body, who)
 
 
@@ -116,7 +116,7 @@ def template(
 
 @router.put("/{template_id}", responses=refusals(404))
 def edit_template(services: WithServices, who: Who, template_id: Id, form: Edit) -> Template:
-    """Keep a new version; 409 where somebody else saved one after `based_on`. What is in force stays in force."""
+    """Save a new version; 409 if another user saved one after `based_on`. The active version stays active."""
     return services.templates.edit(template_id, form.body, who, based_on=form.based_on)
 
 
@@ -129,13 +129,13 @@ def delete_template(services: WithServices, template_id: Id) -> Response:
 
 @router.get("/{template_id}/history", responses=refusals(404))
 def history(services: WithServices, template_id: Id) -> Sequence[TemplateChange]:
-    """Tell what was done to a template, when and by whom; newest first."""
+    """Return what was done to a template, when and by whom, newest first."""
     return services.templates.history(template_id)
 
 
 @router.post("/{template_id}/activate", responses=refusals(404))
 def activate(services: WithServices, who: Who, template_id: Id, choice: Choice | None = None) -> Template:
-    """Put a version in force, in place of whatever was in force for the operation."""
+    """Activate a version, in place of the one that was active for the operation."""
     version = choice.version if choice else None
     return services.templates.activate(template_id, who, version)
 
@@ -148,6 +148,6 @@ def deactivate(services: WithServices, who: Who, template_id: Id) -> Template:
 
 @router.post("/{template_id}/rollback", responses=refusals(404))
 def roll_back(services: WithServices, who: Who, template_id: Id, choice: Choice | None = None) -> Template:
-    """Put an earlier version in force again."""
+    """Activate an earlier version again."""
     version = choice.version if choice else None
     return services.templates.roll_back(template_id, who, version)

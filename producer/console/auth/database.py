@@ -1,4 +1,4 @@
-"""What is answered where the database fails, and what the log says of it."""
+"""What is answered if the database fails, and what the log says of it."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Stands before the whole console: who may come in, and how much they may bring.
 
 The API takes bearer tokens and nothing else: no other site can use a browser that is signed in. The pages take the
-session's cookie and nothing else, and say themselves what somebody who is not signed in gets to see.
+session's cookie and nothing else, and say themselves what someone who is not signed in gets to see.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ FORGIVEN_PER_S = 1 / 6
 """… and how many of them are forgotten per second: ten a minute."""
 
 SIGNED_IN_S = 300.0
-"""How long the answer to somebody who is signed in may take: a dry run and a synchronisation wait for the tracker."""
+"""How long the answer to a signed-in user may take: a dry run and a synchronisation wait for the tracker."""
 
 
 class Guard:
@@ -106,7 +106,7 @@ class Guard:
             await self._app(scope, replayed(body, receive), send)
 
     async def _recognise(self, scope: Scope) -> SQLAlchemyError | None:
-        """Note who is signed in, if anybody is; return why the database cannot tell, where it cannot."""
+        """Note who is signed in, if anyone is; return why the database cannot tell, if it cannot."""
         connection = HTTPConnection(scope)
         session = connection.cookies.get(visitors.cookie_name(connection))
         if not session:
@@ -131,7 +131,7 @@ class Guard:
         """Make sure that a request has a token.
 
         Raises:
-            Problem: 401 it has none; 429 there were too many wrong ones from its address; 503 nobody can tell.
+            Problem: 401 it has none; 429 there were too many wrong ones from its address; 503 it is not known.
         """
         client = visitors.client_of(HTTPConnection(scope))
         source = source_of(client)
@@ -191,7 +191,7 @@ def _page_meant(scope: Scope) -> str | None:
 
 
 def _check_address(scope: Scope) -> None:
-    """Refuse U+0000 in an address: nobody types it, and no text of a database holds it.
+    """Refuse U+0000 in an address: no one types it, and no text of a database holds it.
 
     Raises:
         Problem: 422.

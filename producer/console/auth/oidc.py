@@ -42,21 +42,21 @@ KNOWN_S = 300.0
 """So long what the provider says of itself is taken for true."""
 
 AT_ONCE = threading.BoundedSemaphore(8)
-"""So many calls to the provider wait for it; whoever comes then is refused, so that threads are left for pages."""
+"""Maximum number of calls that wait for the provider. Further ones are refused, to keep threads for pages."""
 
 LASTS_S = 600
-"""So long somebody has to sign in at the provider."""
+"""So long someone has to sign in at the provider."""
 
 LEEWAY_S = 60
 LONGEST_ANSWER = 1_000_000
 ENDPOINTS = ("authorization_endpoint", "token_endpoint", "jwks_uri")
 PLAIN = re.compile(r"[!-~]{1,2000}")
 ALGORITHMS = ("RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512")
-"""Of signatures by a key pair: with one that the client secret makes, whoever knows the secret could be anybody."""
+"""Of signatures by a key pair: with one that the client secret makes, anyone who knows the secret could be anyone."""
 
 
 class SignOnRefused(BridgeError):
-    """Somebody is not let in."""
+    """Someone is not let in."""
 
 
 class ProviderFailed(BridgeError):
@@ -65,7 +65,7 @@ class ProviderFailed(BridgeError):
 
 @dataclass(frozen=True, slots=True)
 class Person:
-    """Whom the provider has signed in.
+    """A user that the provider has signed in.
 
     Attributes:
         name: of the account.
@@ -161,7 +161,7 @@ class SingleSignOn:
             Who it is, and the page to go to.
 
         Raises:
-            SignOnRefused: it was not begun here, is too old, or the provider or its groups let nobody in.
+            SignOnRefused: it was not begun here, is too old, or the provider or its groups let no one in.
             ProviderFailed: the provider does not answer as it should.
             TooBusy: too many sign in at this moment.
         """
@@ -310,7 +310,7 @@ def _json(outbound: Outbound, method: str, address: str, **more: Any) -> dict[st
 
 
 def _object(content: bytes) -> dict[str, Any] | None:
-    """Return the JSON object that an answer is; None where it is none."""
+    """Return the JSON object that an answer is; None if it is none."""
     try:
         found = json.loads(content)
     except (ValueError, RecursionError):

@@ -52,7 +52,7 @@ def hand_over(request: Request, response: Response, secret: Secret, path: str = 
 
 
 def handed_over(request: Request) -> Secret | None:
-    """Return the secret that a browser carries; None where it has none of this session."""
+    """Return the secret that a browser carries; None if it has none of this session."""
     content, _, seal = request.cookies.get(visitors.cookie_name(request, COOKIE), "").partition(".")
     if not hmac.compare_digest(_seal(request, content).encode(), seal.encode("utf-8", "replace")):
         return None

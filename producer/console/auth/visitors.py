@@ -25,7 +25,7 @@ MOST_FIELDS = 3000
 
 
 class SignInNeeded(Exception):
-    """Nobody is signed in."""
+    """No one is signed in."""
 
 
 class Fields:
@@ -57,7 +57,7 @@ class Fields:
         return [one for one in self._values.get(name, []) if one]
 
     def number(self, name: str) -> int | None:
-        """Return a field that is an id, or 0; None where it is empty or none."""
+        """Return a field that is an id, or 0; None if it is empty or none."""
         return read_id(self.text(name))
 
     def has(self, name: str) -> bool:
@@ -154,7 +154,7 @@ async def visiting(request: Request) -> None:
     """Let in who is signed in; a change only from a form of their own session.
 
     Raises:
-        SignInNeeded: nobody is.
+        SignInNeeded: no one is.
         Problem: 403; 409 the form is of an earlier session.
     """
     if getattr(request.state, "account", None) is None:

@@ -61,7 +61,7 @@ def give(request: Request, services: WithServices, form: Form) -> Response:
 
 @router.post("/authors/{task_id}")
 def correct(request: Request, services: WithServices, task_id: Id) -> Response:
-    """Give a ticket task's hours to whom they were meant for."""
+    """Correct the author of a ticket task's time entry."""
     try:
         correct_author(services.store, services.connector.connect, task_id)
     except CorrectionOff as refused:
@@ -140,7 +140,7 @@ def _named(one: WrongAuthor) -> str:
 
 
 def _place(text: str) -> Place | None:
-    """Return the place that an address names; None where it names none."""
+    """Return the place that an address names; None if it names none."""
     since, _, place = text.partition("/")
     kind, _, key = place.partition("/")
     try:

@@ -95,7 +95,7 @@ def decide(request: Request, services: WithServices, kind: Kind, key: Id, form: 
     if verdict == "adopt" and form.number("seen") != adopt:
         row = held_row(services.store, kind, key)
         if row is not None and adopt not in known_candidates(row):
-            return go(address(f"{PATH}/{kind}/{key}", number=adopt))  # nobody has compared it yet
+            return go(address(f"{PATH}/{kind}/{key}", number=adopt))  # no one has compared it yet
     try:
         done = resolve(services, kind, key, adopt if verdict == "adopt" else None, is_sure=form.has("sure"))
     except NotFound:

@@ -1,4 +1,4 @@
-"""The first page: whether it works, and what to do where it does not."""
+"""The first page: whether it works, and what to do if it does not."""
 
 from __future__ import annotations
 

@@ -34,7 +34,7 @@ SHOWN = 50
 """So many issues are listed before their status is changed."""
 
 SOON_S = 2.0
-"""So long somebody waits for a reading before the page shows how far it is."""
+"""So long someone waits for a reading before the page shows how far it is."""
 
 BOXES = ("verify_tls", "match_administrators", "project_activities", "correct_authors")
 PLAIN = (
@@ -208,7 +208,7 @@ def _part(request: Request, form: Fields | None) -> str:
 
 
 def _sealed(services: WithServices, base_url: str | None, key: str) -> str:
-    """Return a typed key as the page holds it until it is saved; empty where there is none, or no way to seal it."""
+    """Return a typed key as the page holds it until it is saved; empty if there is none, or no way to seal it."""
     try:
         return sealed_key(services.vault, base_url or "", key) if key else ""
     except SettingsError:
@@ -254,7 +254,7 @@ def _as_typed(config: PluginConfig, name: str) -> str:
 
 
 def _seen(config: PluginConfig) -> str:
-    """Return what tells whether the settings are those that somebody saw."""
+    """Return a mark that shows whether the settings are still those that the user saw."""
     return hashlib.sha256(config.model_dump_json().encode()).hexdigest()[:16]
 
 

@@ -37,8 +37,8 @@ router = page_router()
 class Tries:
     """Counts wrong passwords by address, and by name or device, in each process.
 
-    What is counted by a name slows whoever never signed in to it. A browser that did is counted by itself, so that
-    nobody who guesses a name keeps its owner out. A try counts as wrong from its beginning, so that many at once are
+    What is counted by a name slows anyone who never signed in to it. A browser that did is counted by itself, so that
+    no one who guesses a name keeps its owner out. A try counts as wrong from its beginning, so that many at once are
     no more than one after another.
     """
 
@@ -48,7 +48,7 @@ class Tries:
         self._lock = threading.Lock()
 
     def begin(self, address: str, name: str = "", device: str = "") -> int:
-        """Count a try; return the seconds until the next one where none is allowed now.
+        """Count a try; return the seconds until the next one if none is allowed now.
 
         Args:
             address: where it comes from.
@@ -144,7 +144,7 @@ def sign_in(request: Request, services: WithServices, form: Form) -> Response:
 
 
 def too_many(wait: int) -> str:
-    """Say that there were too many tries."""
+    """State that there were too many tries."""
     return said("Too many attempts. Try again in %(seconds)d seconds.") % {"seconds": wait}
 
 
@@ -167,7 +167,7 @@ def sign_out(request: Request, services: WithServices) -> Response:
 
 @open_router.post("/language")
 def choose_language(request: Request, form: Form) -> Response:
-    """Keep the language that somebody chose."""
+    """Keep the language that someone chose."""
     visitors.check_own_page(request)
     response = go(own_path(form.text("next")))
     if form.text("language") in NAMES:

@@ -49,7 +49,7 @@ def begin(request: Request, next: str = "") -> Response:
 
 @open_router.get("/sign-in/sso/callback")
 def end(request: Request, services: WithServices) -> Response:
-    """Begin the session of whom the provider has signed in."""
+    """Begin the session of a user that the provider has signed in."""
     sso = _sso(request)
     if refusal := _counted(request, visitors.PATH):
         return refusal
@@ -82,7 +82,7 @@ def _sso(request: Request) -> SingleSignOn:
 
 
 def _counted(request: Request, wanted: str) -> Response | None:
-    """Count a try of an address; refuse it where there were too many."""
+    """Count a try of an address; refuse it if there were too many."""
     tries: Tries = request.app.state.tries
     wait = tries.begin(_source(request))
     return sign_in_form(request, status=429, next=wanted, fault=too_many(wait)) if wait else None

@@ -1,4 +1,4 @@
-"""Payload templates: write them, see what they would send, try them, put them in force, go back."""
+"""Payload templates: write them, see what they would send, try them, activate them, go back."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ def template(
 
 @router.post("/templates/{template_id}")
 def act(request: Request, services: WithServices, template_id: Id, form: Form) -> Response:
-    """Save a version, try it, put one in force, go back, or delete the template."""
+    """Save a version, try it, activate one, go back, or delete the template."""
     who, what, version = request.state.who, form.text("act"), form.number("version")
     here = with_parameters(f"{PATH}/{template_id}", back=way_back(request.query_params.get("back")))
     store = services.templates

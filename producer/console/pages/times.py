@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 
 
 def typed_moment(text: str, offset: str) -> datetime | None:
-    """Return what a field for date and time holds; None where it holds none.
+    """Return what a field for date and time holds; None if it holds none.
 
     Args:
         text: the field, which has no zone.

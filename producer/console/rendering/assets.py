@@ -33,7 +33,7 @@ class Assets:
         }
 
     def address(self, name: str) -> str:
-        """Return where a file is, as long as it is what it is."""
+        """Return the address of a file, which changes with its content."""
         return f"/console/static/{self._hashes[name]}/{name}"
 
     def router(self) -> APIRouter:

@@ -1,4 +1,4 @@
-"""The languages of the pages: by the browser's preference, or as somebody has chosen."""
+"""The languages of the pages: by the browser's preference, or as a user has chosen."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Languages:
         self._words = _catalogues()
 
     def names(self) -> dict[str, str]:
-        """Return what somebody may choose: code to name."""
+        """Return what someone may choose: code to name."""
         return {code: name for code, name in NAMES.items() if code in self._words}
 
     def chosen(self, choice: str | None, headers: Headers) -> NullTranslations:

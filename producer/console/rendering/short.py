@@ -47,7 +47,7 @@ def in_short(notice: Notice | None) -> str:
 
 
 def short_of(code: str) -> str:
-    """Return what a code means in at most six words; empty where only its sentence says it."""
+    """Return what a code means in at most six words; empty if only its sentence says it."""
     return said(SHORT[code]) if code in SHORT else ""
 
 

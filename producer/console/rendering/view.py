@@ -123,7 +123,7 @@ class View:
             request: what asked for it.
             file: its name in `views`.
             status: HTTP status.
-            counts: failed events and held rows, where the page has counted them anyway.
+            counts: failed events and held rows, if the page has counted them anyway.
             values: what it shows.
         """
         with naming(self._desk.names):
@@ -173,7 +173,7 @@ def outside(value: object) -> Markup:
 
 
 def plain(value: object) -> str:
-    """Return a text from outside where no element can be around it: an option, a label, an attribute."""
+    """Return a text from outside if no element can be around it: an option, a label, an attribute."""
     return visible(NOT_FOR_A_TERMINAL.sub("\ufffd", str(value)))
 
 
@@ -238,7 +238,7 @@ def _exact_time(moment: datetime) -> Markup:
 
 
 def _moment(text: str) -> Markup:
-    """Return a time that somebody else has written, as ours are; where it is none, what is written there."""
+    """Return a time that another process has written, as ours are; if it is none, what is written there."""
     try:
         return _exact_time(datetime.fromisoformat(text))
     except (ValueError, OverflowError):

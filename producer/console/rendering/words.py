@@ -6,7 +6,7 @@ from shared.notices.language import N_, said
 
 STATES = {
     "pending": N_("Waiting"),
-    "held": N_("Held"),
+    "held": N_("On hold"),
     "done": N_("Done"),
     "skipped": N_("Nothing to send"),
     "superseded": N_("Replaced"),
@@ -46,7 +46,7 @@ LABELS = {
     "ticket.restored": N_("ticket restored"),
     "ticket_task.deleted": N_("task deleted"),
     "unreadable": N_("unreadable"),
-    "links": N_("read links only"),
+    "links": N_("read mappings only"),
     "viewer": N_("viewer"),
     "operator": N_("operator"),
     "administrator": N_("administrator"),

@@ -129,7 +129,7 @@ def read(item: Item, body: bytes, delivery_id: str) -> Delivery:
 def without_private_text(body: bytes) -> bytes:
     """Return a body that cannot be read without the text of the ticket task in it, if that says it is private.
 
-    Whether that may be kept is asked of what can be read; what a body that is no JSON holds, nobody can tell.
+    Whether that may be kept is asked of what can be read; what a body that is no JSON holds, it is not known.
     """
     try:
         data = json.loads(body)

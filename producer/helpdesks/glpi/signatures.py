@@ -18,8 +18,8 @@ AGENT = "GuzzleHttp/"
 DIGITS = hashlib.sha256().digest_size * 2
 CHALLENGE = b"validate_cra_challenge"
 OLDEST_S = 7 * 86400
-"""GLPI stamps a delivery when it queues it and repeats it with that stamp, so whoever refuses an old one loses it where
-GLPI's cron stood still. A repeat changes nothing, since the journal knows every signature that it has taken."""
+"""GLPI stamps a delivery when it queues it and repeats it with that stamp. A lower limit would lose deliveries after
+GLPI's cron was stopped. A repeat changes nothing, since the journal knows every signature that it has taken."""
 NEWEST_S = 300
 SETTING = "DESKBRIDGE_GLPI_WEBHOOK_SECRETS"
 
@@ -83,7 +83,7 @@ class GlpiVerifier:
         raise BadSignature(Undelivered.SECRET_UNKNOWN(setting=SETTING))
 
     def answer_challenge(self, token: str) -> str:
-        """Answer GLPI's challenge, and nothing else: whoever could have any text signed could sign deliveries.
+        """Answer GLPI's challenge, and nothing else: anyone who could have any text signed could sign deliveries.
 
         Args:
             token: the `crc_token` of the query.

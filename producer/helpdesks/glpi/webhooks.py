@@ -21,7 +21,7 @@ ANSWER_WITHIN_S = 1.0
 """GLPI waits for five seconds and then sends again; an endpoint that never answers stops its cron."""
 SOURCE = "glpi"
 SHORTEST = 16
-"""Bytes of a secret: whoever overhears a challenge could try shorter ones, and this address would confirm a guess."""
+"""Bytes of a secret. An attacker who overhears a challenge could guess shorter ones."""
 
 
 def webhooks(secrets: Sequence[SecretStr], intake: Intake) -> APIRouter:
@@ -43,7 +43,7 @@ def webhooks(secrets: Sequence[SecretStr], intake: Intake) -> APIRouter:
 
     @router.get("/{item}", responses=refusals(401), response_class=PlainTextResponse)
     async def challenge(item: Item, crc_token: str = "") -> PlainTextResponse:  # noqa: ARG001 (the address names it)
-        """Answer the challenge with which GLPI makes sure that it talks to whoever knows the secret."""
+        """Answer the challenge, by which GLPI checks that this side knows the secret."""
         try:
             return PlainTextResponse(verifier.answer_challenge(crc_token))
         except BadSignature as refusal:

@@ -15,7 +15,7 @@ BASIS = cast(Table, Basis.__table__)
 NOTED = "basis_changes"
 
 CHANGES = select(func.coalesce(func.max(BASIS.c.changes), 0)).scalar_subquery()
-"""How many there were, as whoever has committed them tells; nobody waits for those who have not."""
+"""Number of committed changes. To read it waits for no open transaction."""
 
 
 def note_change(session: Session) -> None:

@@ -40,7 +40,7 @@ class WantedChanges:
     """Which changes.
 
     Attributes:
-        who: part of the name of who made them, in either case; empty: anybody.
+        who: part of the name of who made them, in either case; empty: anyone.
         codes: what was done; empty: anything.
         since, until: when.
     """

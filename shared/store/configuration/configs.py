@@ -16,8 +16,8 @@ from shared.store.tables.types import clock, insert_for, is_on_postgresql
 
 THE_RECORD = 1
 LOCK = 5_023_704_119
-"""Key of PostgreSQL's advisory lock on the settings: shared by who decides by them, for whoever changes them alone. In
-turn, as locks of rows are not: there, who shares one overtakes whoever waits for it."""
+"""Key of PostgreSQL's advisory lock on the settings: shared by decisions that read them, exclusive for a change.
+It is granted in turn. Row locks are not: there, a shared lock overtakes a waiting exclusive one."""
 
 SHARE, HOLD = f"pg_advisory_xact_lock_shared({LOCK})", text(f"SELECT pg_advisory_xact_lock({LOCK})")
 SETTLE = f"SELECT {SHARE}"
@@ -52,7 +52,7 @@ class Configs:
         self.basis: int | None = None
 
     def get(self) -> tuple[PluginConfig, str | None]:
-        """Return the configuration and the encrypted API key (None where none is stored)."""
+        """Return the configuration and the encrypted API key (None if none is stored)."""
         found = execute_prepared(self._session, STORED)
         if not found:
             return PluginConfig(), None
@@ -60,17 +60,17 @@ class Configs:
         return PluginConfig.model_validate(_known(values)), api_key
 
     def is_basis(self, basis: int) -> bool:
-        """Tell whether nothing was changed since that what is sent is built from."""
+        """Return whether nothing was changed since that what is sent is built from."""
         return self.changes() == basis
 
     def changes(self) -> int:
-        """Return how often what is sent is built from has been changed."""
+        """Return how often the basis of what is sent has been changed."""
         return self._session.scalar(select(CHANGES)) or 0
 
     def status_map(self) -> Mapping[int, int]:
-        """Return status_map as it is once whoever changes it at this moment has committed.
+        """Return status_map, after any change of it that is under way has been committed.
 
-        It stays so until this transaction ends: whoever changes it then sees what was decided by it.
+        It stays so until this transaction ends. A later change then sees what was decided by it.
         """
         settle(self._session)
         found = execute_prepared(self._session, VALUES)
@@ -80,7 +80,7 @@ class Configs:
         return {int(helpdesk_status): tracker_status for helpdesk_status, tracker_status in stored.items()}
 
     def hold(self) -> None:
-        """Wait for whoever decides by the settings at this moment; who would do so next waits for this transaction.
+        """Wait for running decisions that read the settings; later ones wait for this transaction.
 
         What is read after its commit has all that was decided by the settings of before.
         """
@@ -99,7 +99,7 @@ class Configs:
             note_change(self._session)
 
     def put_api_key(self, encrypted: str, *, is_another: bool = True) -> None:
-        """Replace the encrypted API key; by the same key, encrypted anew, nothing is changed."""
+        """Replace the encrypted API key; by the same key, encrypted again, nothing is changed."""
         self._write({"api_key_encrypted": encrypted})
         if is_another:
             note_change(self._session)

@@ -125,7 +125,7 @@ class Links:
             note_change(self._session)
 
     def remove(self, kind: LinkKind, helpdesk_id: int) -> bool:
-        """Delete a link; False where there was none."""
+        """Delete a link; False if there was none."""
         note_change(self._session)
         model, key = _model(kind)
         return self._session.scalar(delete(model).where(key == helpdesk_id).returning(key)) is not None
@@ -139,7 +139,7 @@ class Links:
         return found
 
     def any(self) -> bool:
-        """Tell whether anything is linked."""
+        """Return whether anything is linked."""
         some = (exists().where(_model(kind)[1].is_not(None)) for kind in LinkKind)
         return bool(self._session.scalar(select(or_(*some))))
 

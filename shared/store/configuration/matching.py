@@ -1,7 +1,7 @@
-"""Who a helpdesk user is on the tracker (SPEC section 5, rule 4): by override, else by e-mail, else nobody.
+"""Who a helpdesk user is on the tracker (SPEC section 5, rule 4): by override, else by e-mail, else no one.
 
 A person who can change an e-mail address, in the helpdesk or on the tracker, could pass for any other. So the first
-match by e-mail is pinned. A later match that differs from it counts as nobody until a person decides.
+match by e-mail is pinned. A later match that differs from it counts as no one until a person decides.
 """
 
 from __future__ import annotations

@@ -81,7 +81,7 @@ class Metadata:
     def of_kind(
         self, kind: MetadataKind, *, tracker_project_id: int | None = None, limit: int | None = None
     ) -> Sequence[Entry]:
-        """Return the entries of a kind by name, of one project where one is named."""
+        """Return the entries of a kind by name, of one project if one is named."""
         statement = select(*COLUMNS).where(MetadataRow.kind == kind)
         if tracker_project_id is not None:
             statement = statement.where(MetadataRow.tracker_project_id == tracker_project_id)

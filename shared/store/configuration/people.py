@@ -219,7 +219,7 @@ class People:
         return self._session.scalar(select(func.count()).select_from(TrackerUser)) or 0
 
     def is_cached(self, tracker_user_id: int) -> bool:
-        """Tell whether the cache holds a tracker user."""
+        """Return whether the cache holds a tracker user."""
         return self._session.get(TrackerUser, tracker_user_id) is not None
 
     def replace_cache(self, people: Iterable[TrackerPerson]) -> None:
@@ -247,7 +247,7 @@ class People:
             self._session.execute(delete(table))
 
     def is_member_known(self, tracker_project_id: int, tracker_user_id: int) -> bool:
-        """Tell whether a membership was ensured before."""
+        """Return whether a membership was ensured before."""
         return self._session.get(MembershipKnown, (tracker_project_id, tracker_user_id)) is not None
 
     def members(
@@ -260,7 +260,7 @@ class People:
         return {(project_id, user_id) for project_id, user_id in self._session.execute(MEMBERS, asked)}
 
     def is_member(self, tracker_project_id: int | None, match: Match) -> bool:
-        """Tell whether a matched person's membership was ensured before; False if nobody was matched."""
+        """Return whether a matched person's membership was ensured before; False if no one was matched."""
         if match.person is None or tracker_project_id is None:
             return False
         return self.is_member_known(tracker_project_id, match.person.tracker_user_id)

@@ -26,10 +26,10 @@ class Change(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class ActiveTemplate:
-    """The template that is in force for an operation.
+    """The template that is active for an operation.
 
     Attributes:
-        version: the version in force.
+        version: the active version.
         body: its text.
     """
 
@@ -82,7 +82,7 @@ class Templates:
         self._session = session
 
     def active(self) -> dict[str, ActiveTemplate]:
-        """Return the templates in force, by operation."""
+        """Return the active templates, by operation."""
         return {row.operation: ActiveTemplate(*row) for row in self._session.execute(ACTIVE)}
 
     def kept(
@@ -157,7 +157,7 @@ class Templates:
             who: by whom.
 
         Returns:
-            The new version, or None where somebody else saved one meanwhile.
+            The new version, or None if another user saved one in the meantime.
         """
         version: int | None = self._session.scalar(
             update(PayloadTemplate)
@@ -172,7 +172,7 @@ class Templates:
     def activate(
         self, template: PayloadTemplate, version: int, who: str, what: Change = Change.ACTIVATED
     ) -> None:
-        """Put a version in force, in place of whatever was in force for the operation.
+        """Activate a version, in place of the one that was active for the operation.
 
         Raises:
             IntegrityError: another template of the operation was activated at the same moment.

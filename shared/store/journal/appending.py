@@ -102,7 +102,7 @@ class JournalAppender:
         return answers
 
     def keeps_private_text(self) -> bool:
-        """Tell whether the settings keep the text of private ticket tasks; read nothing but their values."""
+        """Return whether the settings keep the text of private ticket tasks; read nothing but their values."""
         values = self._session.scalar(select(PluginConfigRecord.values)) or {}
         return values.get("private_tasks") == SENT
 

@@ -40,8 +40,8 @@ class Due:
 
     Attributes:
         occurred_at: bounded once more by when it came in, and by now.
-        payload: None where it is too large to be read so, or where its row makes no sense.
-        completion: what was found out of what the event lacks, as JSON; None: nobody has looked yet.
+        payload: None if it is too large to be read so, or where its row makes no sense.
+        completion: what was found out of what the event lacks, as JSON; None: no one has looked yet.
         traceparent: of the trace that it came with.
     """
 
@@ -196,7 +196,7 @@ def snapshot_of(row: JournalEvent | Due) -> Event | None:
 
 
 def content_of(row: JournalEvent | Due) -> Event | Deletion | None:
-    """Return the event that a row holds; None where it cannot be read, or is about something else than its row says."""
+    """Return the event that a row holds; None if it cannot be read, or is about something else than its row says."""
     if row.payload is None:
         return None
     try:

@@ -18,7 +18,7 @@ def installation_id(database: Database) -> str:
     """Return the id that the migration has given; a database that has none is given one.
 
     Args:
-        database: the installation's; to read the id waits for nobody who writes.
+        database: the installation's; to read the id waits for no one who writes.
     """
     asked = select(InstallationRecord.name)
     with database.engine.connect().execution_options(**{ONLY_READS: True}) as connection:

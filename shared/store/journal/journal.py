@@ -100,7 +100,7 @@ class Journal(JournalQueries, JournalAppender):
     def end(self, event_ids: Collection[int], state: EventState, reason: Notice) -> None:
         """Give pending events a final state (or `held`, `failed`) with its reason.
 
-        An event that another worker has ended meanwhile stays as it is: a worker that was stopped and comes back has
+        An event that another worker has ended in the meantime is left alone: a worker that was stopped has
         old knowledge.
         """
         self._change(_pending(event_ids), reason, state=state, next_attempt_at=None, ended_at=clock())
@@ -119,7 +119,7 @@ class Journal(JournalQueries, JournalAppender):
     def wait(
         self, event_ids: Collection[int], until: datetime | None, reason: Notice, *, attempt: bool = False
     ) -> None:
-        """Keep pending events pending; an event that another worker has ended meanwhile stays as it is.
+        """Keep pending events pending; an event that another worker has ended in the meantime stays as it is.
 
         Args:
             event_ids: the events.

@@ -239,7 +239,7 @@ class JournalQueries:
         return self._session.scalar(select(func.count(newest.subquery().c.ticket_id.distinct()))) or 0
 
     def has_pending(self, ticket_id: int) -> bool:
-        """Tell whether a ticket has a pending event, due or not."""
+        """Return whether a ticket has a pending event, due or not."""
         statement = select(JournalEvent.id).where(
             JournalEvent.ticket_id == ticket_id, JournalEvent.state == EventState.PENDING
         )

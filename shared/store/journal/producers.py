@@ -53,7 +53,7 @@ class Producers:
         refused: Sequence[dict[str, Any]],
         spools: Sequence[dict[str, Any]] = (),
     ) -> None:
-        """Say that a producer is alive now, by the database's clock.
+        """Record that a producer is alive now, by the database's clock.
 
         Args:
             name: the same one after a restart, so that there are no more rows than producers.

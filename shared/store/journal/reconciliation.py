@@ -19,7 +19,7 @@ class Reconciliation:
         self._session = session
 
     def get(self) -> ReconciliationMark | None:
-        """Return the last complete run, None where there was none."""
+        """Return the last complete run, None if there was none."""
         return self._session.get(ReconciliationMark, THE_ROW)
 
     def ran(self, read_until: datetime, missing: int, hours_since: str | None = None) -> None:

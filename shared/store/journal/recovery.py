@@ -27,11 +27,11 @@ class Recovery:
         self._session = session
 
     def get(self) -> RecoveryMode | None:
-        """Return the mode, None where it is off."""
+        """Return the mode, None if it is off."""
         return self._session.get(RecoveryMode, THE_ROW)
 
     def begin(self, since: datetime) -> None:
-        """Switch it on; where it is on already, only ever look further back."""
+        """Switch it on; if it is on already, only ever look further back."""
         values = {"since": since, "began_at": clock()}
         self._session.execute(
             insert_for(self._session)(RecoveryMode)
@@ -42,7 +42,7 @@ class Recovery:
         )
 
     def end(self) -> bool:
-        """Switch it off; False where it was off."""
+        """Switch it off; False if it was off."""
         gone = delete(RecoveryMode).returning(RecoveryMode.id)
         return self._session.scalar(gone) is not None
 

@@ -19,8 +19,8 @@ OBJECTS = cast(Table, DryRunObject.__table__)
 class DryRunObjects:
     """Reads and writes the list within one transaction.
 
-    Whoever works on a row owns it until `next_attempt_at`, and knows it by its number of attempts: taking it
-    over counts one more, so that whoever had it before changes nothing any more.
+    A process that works on a row owns it until `next_attempt_at`, and knows it by its number of attempts: taking it
+    over counts one more, so that anyone who had it before changes nothing any more.
     """
 
     def __init__(self, session: Session) -> None:
@@ -33,7 +33,7 @@ class DryRunObjects:
             kind: issue or project.
             mark: what it will carry.
             tracker_project_id: where an issue will be; None for a project.
-            lease: seconds until somebody else may work on it.
+            lease: seconds until another process may work on it.
         """
         values: dict[str, Any] = {
             "kind": kind,
@@ -56,7 +56,7 @@ class DryRunObjects:
 
         Args:
             limit: at most so many.
-            lease: seconds until somebody else may take them over.
+            lease: seconds until another process may take them over.
         """
         is_due = DryRunObject.next_attempt_at <= clock()
         due = select(DryRunObject.id).where(is_due).order_by(DryRunObject.next_attempt_at, DryRunObject.id)
@@ -73,7 +73,7 @@ class DryRunObjects:
         return taken
 
     def put_off(self, row_id: int, attempts: int, seconds: float, reason: Notice) -> None:
-        """Give a row back to be tried later, unless somebody else has taken it over meanwhile.
+        """Give a row back to be tried later, unless another process has taken it over in the meantime.
 
         Args:
             row_id: the row.

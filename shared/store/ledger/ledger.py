@@ -98,7 +98,7 @@ class Ledger(LedgerQueries):
         """Link rows that are still claimed, within their leases, to the answers of their attempts, in one statement.
 
         Returns:
-            Their keys and attempts. The others need more: another row holds the id, or the row was changed meanwhile.
+            Their keys and attempts. The others need more: another row holds the id, or the row has changed.
         """
         rows = (
             {**{name: getattr(one, name) for name in ANSWERED}, **keeping(one.reason)}

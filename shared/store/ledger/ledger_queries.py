@@ -124,7 +124,7 @@ class LedgerQueries:
         return self._session.scalars(oldest_first).all()
 
     def unsettleable_like(self, fingerprint: str, moment: datetime) -> Sequence[LedgerRow]:
-        """Return the rows that might not be told apart on the tracker and that nobody could settle at that moment.
+        """Return the rows that might not be told apart on the tracker and that no one could settle at that moment.
 
         Args:
             fingerprint: hash of what they have in common.
@@ -137,7 +137,7 @@ class LedgerQueries:
         return self._session.scalars(statement.limit(MOST_SETTLED)).all()
 
     def is_alike_in_flight(self, fingerprint: str, key: int) -> bool:
-        """Tell whether another row that might not be told apart from this one is claimed or in doubt."""
+        """Return whether another row that might not be told apart from this one is claimed or in doubt."""
         statement = select(self._model.key).where(
             self._model.fingerprint == fingerprint,
             self._model.state.in_(IN_FLIGHT),
@@ -181,7 +181,7 @@ class LedgerQueries:
         return self._session.scalars(statement.order_by(self._model.changed_at)).all()
 
     def due_tickets(self, limit: int, settling: float) -> list[int]:
-        """Return tickets with a row that somebody must settle now."""
+        """Return tickets with a row that someone must settle now."""
         due = (NOT_LINKED, self._settleable(settling))
         statement = select(self._model.ticket_id).where(*due).limit(limit)
         return list(dict.fromkeys(self._session.scalars(statement)))

@@ -76,7 +76,7 @@ class MisattributedObjects:
         return [(one, author_id) for one, author_id in self._session.execute(newest_first)]
 
     def of_ticket(self, ticket_id: int) -> bool:
-        """Tell whether anything of a ticket is noted and linked still."""
+        """Return whether anything of a ticket is noted and linked still."""
         found = wrong_authors().where(Misattributed.ticket_id == ticket_id).limit(1)
         return self._session.scalar(found) is not None
 
@@ -85,7 +85,7 @@ class MisattributedObjects:
         return self._session.scalar(select(func.count()).select_from(wrong_authors().subquery())) or 0
 
     def remove(self, kind: Kind, key: int) -> None:
-        """Forget it: it was put right."""
+        """Forget it: it was corrected."""
         where = (Misattributed.kind == str(kind), Misattributed.key == key)
         self._session.execute(delete(Misattributed).where(*where))
 

@@ -1,4 +1,4 @@
-"""The time in which a claim may send; afterwards somebody else may be at work on the same thing."""
+"""The time in which a claim may send; afterwards another process may be at work on the same thing."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from shared.notices.faults import Fault
 
 
 def _now() -> float:
-    """Return the monotonic time that, where the system has it, also goes on while the machine sleeps."""
+    """Return the monotonic time that, if the system has it, also goes on while the machine sleeps."""
     clock = getattr(time, "CLOCK_BOOTTIME", None)
     return time.clock_gettime(clock) if clock is not None else time.monotonic()
 

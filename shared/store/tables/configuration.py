@@ -35,7 +35,7 @@ class Basis(Base):
 
 
 class ChangeRecord(Base):
-    """A record of the audit log: what somebody changed, from what, to what; never a secret."""
+    """A record of the audit log: what someone changed, from what, to what; never a secret."""
 
     __tablename__ = "change_record"
     __table_args__ = (Index("ix_change_record_at", "at"), {"sqlite_autoincrement": True})

@@ -71,23 +71,23 @@ def words_for_the_log(error: BaseException) -> str | None:
 
 
 def is_held_by_others(error: BaseException) -> bool:
-    """Tell whether a statement failed because somebody else holds what it needs: it may be repeated."""
+    """Return whether a statement failed because another session holds what it needs: it may be repeated."""
     cause = error.orig if isinstance(error, DBAPIError) else None
     return _sqlite_code(cause) & 0xFF == SQLITE_BUSY or getattr(cause, "pgcode", None) in HELD_BY_OTHERS
 
 
 def is_deadlock(error: BaseException) -> bool:
-    """Tell whether PostgreSQL ended a transaction, since it and another waited for each other."""
+    """Return whether PostgreSQL ended a transaction, since it and another waited for each other."""
     return isinstance(error, DBAPIError) and getattr(error.orig, "pgcode", None) == DEADLOCK
 
 
 def is_of_the_statement(error: BaseException) -> bool:
-    """Tell whether SQLite refused a statement for what it says, and nothing is the matter with the database."""
+    """Return whether SQLite refused a statement for what it says, and nothing is the matter with the database."""
     return isinstance(error, DBAPIError) and _sqlite_code(error.orig) == SQLITE_ERROR
 
 
 def is_of_other_tables(error: BaseException) -> bool:
-    """Tell whether a statement failed since the tables are not those of this version.
+    """Return whether a statement failed since the tables are not those of this version.
 
     PostgreSQL has codes for a table or column that is missing. SQLite has one for any statement that it refuses, so
     that it was asked for its tables, too.
@@ -97,7 +97,7 @@ def is_of_other_tables(error: BaseException) -> bool:
 
 
 def _sqlite_code(cause: BaseException | None) -> int:
-    """Return SQLite's code of an error, 0 where it is not SQLite's: its driver is loaded only where it is used."""
+    """Return SQLite's code of an error, 0 if it is not SQLite's: its driver is loaded only if it is used."""
     code: int = getattr(cause, "sqlite_errorcode", 0)
     return code
 
@@ -106,7 +106,7 @@ TRIED_EVERY_S = 3.0
 """How often it is tried at most whether an event can be committed."""
 
 READ_ONLY, FORBIDDEN = "25006", "42501"
-"""PostgreSQL's codes for a write where none is allowed, and for what a role may not do."""
+"""PostgreSQL's codes for a write if none is allowed, and for what a role may not do."""
 
 SQLITE_KINDS: dict[int, Literal["file", "full", "busy"]] = {
     3: "file", 8: "file", 10: "full", 13: "full", 14: "file", SQLITE_BUSY: "busy",
@@ -198,7 +198,7 @@ class Database:
                 self._threads.release()
 
     def takes_writes(self) -> bool:
-        """Tell whether an event can be committed now; tried every few seconds at most, however many ask."""
+        """Return whether an event can be committed now; tried every few seconds at most, however many ask."""
         with self._trying:
             if time.monotonic() - self._tried_at > TRIED_EVERY_S:
                 try:
@@ -252,7 +252,7 @@ class Database:
         with self._turn():
             pooled = self.engine.raw_connection()
             connection: Any = pooled.driver_connection
-            pooled.detach()  # what is set here is of no use to anybody else
+            pooled.detach()  # what is set here is of no use to anyone else
             try:
                 for statement in WRITE_WITHOUT_CACHE:
                     connection.execute(statement)
@@ -299,7 +299,7 @@ def _engine(url: str, pool_size: int) -> Engine:
 
 
 def _limit_waits(connection: Any, _record: ConnectionPoolEntry) -> None:
-    """Have PostgreSQL end what a stopped process left open, and refuse who would wait for it for ever.
+    """Have PostgreSQL end what a stopped process left open, and refuse who would wait for it forever.
 
     A statement, not a start-up option, which a connection pooler may refuse.
     """
@@ -317,7 +317,7 @@ def _note_use(_connection: Any, record: ConnectionPoolEntry) -> None:
 
 
 def _ping_after_idling(connection: Any, record: ConnectionPoolEntry, _proxy: Any) -> None:
-    """Replace a connection that broke while nobody used it; one in constant use is not asked each time."""
+    """Replace a connection that broke while no one used it; one in constant use is not asked each time."""
     if time.monotonic() - record.info.get("used_at", time.monotonic()) < IDLE_S:
         return
     try:
@@ -358,7 +358,7 @@ def _note_other_tables(failed: ExceptionContext) -> None:
 def _begin_immediate(connection: Connection) -> None:
     """Take the write lock at BEGIN: a transaction that upgrades later would fail at once under load.
 
-    One that only reads, and says so, waits for nobody.
+    One that only reads, and says so, waits for no one.
     """
     only_reads = connection.get_execution_options().get(ONLY_READS)
     connection.exec_driver_sql("BEGIN" if only_reads else "BEGIN IMMEDIATE")

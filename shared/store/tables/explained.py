@@ -39,11 +39,11 @@ class Explained:
 
     @property
     def notice(self) -> Notice | None:
-        """The reason; None where there is none."""
+        """The reason; None if there is none."""
         return kept(self.reason_text, self.code, self.params)
 
     def has_code(self, code: Code) -> bool:
-        """Tell whether the reason has a code."""
+        """Return whether the reason has a code."""
         notice = self.notice
         return notice is not None and notice.code == code
 

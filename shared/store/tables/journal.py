@@ -165,7 +165,7 @@ class TraceStep(Base):
 
     @property
     def why(self) -> str:
-        """Why it was done, or what to do about it, likewise; empty if there is nothing to say."""
+        """Why it was done, or what to do about it, in the same way; empty if there is nothing to say."""
         return because(self.notice)
 
 

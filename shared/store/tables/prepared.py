@@ -60,7 +60,7 @@ def execute_prepared(
 
 
 def send_with_next(session: Session, statement: str) -> None:
-    """Send a statement whose result nobody reads to PostgreSQL together with the next one: it saves a round trip.
+    """Send a statement whose result no one reads to PostgreSQL together with the next one: it saves a round trip.
 
     Args:
         session: the transaction; more follows in it.
@@ -78,7 +78,7 @@ class PreparedStatements:
 
     Behind a pooler nothing is prepared: the next transaction may be another server process's. A pooler shows in that
     another process answers than was announced when the connection was made. If PostgreSQL does not know a prepared
-    statement all the same, the transaction fails as if its connection had broken, all connections are made anew, and
+    statement all the same, the transaction fails as if its connection had broken, all connections are made again, and
     nothing is prepared any more. A statement's name follows from its text: no other one is executed in its place.
 
     Args:
@@ -94,7 +94,7 @@ class PreparedStatements:
 
     def _begin(self, connection: extensions.connection, record: ConnectionPoolEntry) -> None:
         with connection.cursor() as cursor:
-            # PostgreSQL would plan anew for each list, since it guesses that one has ten values
+            # PostgreSQL would plan again for each list, since it guesses that one has ten values
             cursor.execute(
                 "SELECT pg_backend_pid(), set_config('plan_cache_mode', 'force_generic_plan', false)"
             )
@@ -104,7 +104,7 @@ class PreparedStatements:
             record.info.update({PREPARED: set[str](), PLANNED_AT: time.monotonic()})
 
     def _plan_anew(self, connection: extensions.connection, record: ConnectionPoolEntry, _: object) -> None:
-        """Have PostgreSQL forget its plans from time to time; it makes each anew when it is wanted."""
+        """Have PostgreSQL forget its plans from time to time; it makes each again when it is wanted."""
         record.info.pop(FIRST, None)  # of a transaction that ended without another statement
         now = time.monotonic()
         if not record.info.get(PREPARED) or now - record.info[PLANNED_AT] < PLANNED_FOR_S:

@@ -46,7 +46,7 @@ def is_current(settings: Settings) -> bool:
         settings: the process's settings.
 
     Returns:
-        False where the database cannot be reached: it may be down for a while, and that is no reason not to start.
+        False if the database cannot be reached: it may be down for a while, and that is no reason not to start.
 
     Raises:
         SettingsError: `deskbridge migrate` is due, or the database belongs to a newer version.
@@ -62,7 +62,7 @@ def is_current(settings: Settings) -> bool:
 
 
 def revision_of(connection: Connection) -> str | None:
-    """Return the revision of the schema, None where it has none."""
+    """Return the revision of the schema, None if it has none."""
     if not inspect(connection).has_table("alembic_version"):
         return None
     found: str | None = connection.scalar(text("SELECT version_num FROM alembic_version"))

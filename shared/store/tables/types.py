@@ -98,7 +98,7 @@ class clock(GenericFunction[datetime]):  # noqa: N801  (a SQL function)
 def moment(seconds: float | BindParameter[float] = 0) -> ScalarSelect[datetime]:
     """Return the clock as it is when the statement begins: to compare columns with.
 
-    PostgreSQL reads `clock_timestamp()` anew for each row, so that no index can be used to compare with it.
+    PostgreSQL reads `clock_timestamp()` again for each row, so that no index can be used to compare with it.
 
     Args:
         seconds: offset in seconds, may be negative.
@@ -164,5 +164,5 @@ def delete_oldest(
 
 
 def is_on_postgresql(session: Session) -> bool:
-    """Tell whether it is PostgreSQL that a session talks to; else it is SQLite."""
+    """Return whether it is PostgreSQL that a session talks to; else it is SQLite."""
     return session.get_bind().dialect.name == "postgresql"

@@ -87,7 +87,7 @@ def test_forty_sign_ins_at_once_hash_two_at_a_time_and_keep_nobody_else_waiting(
     asked = all_at_once(console, [f"somebody {number}" for number in range(AT_ONCE)])
     for _ in range(5):
         began = time.monotonic()
-        assert "Changes" in visitor.open("/console/changes")
+        assert "Audit log" in visitor.open("/console/changes")
         assert time.monotonic() - began < SOON_S
     while sum(one.done() for one in asked) < AT_ONCE - IN_LINE:
         wait([one for one in asked if not one.done()], timeout=30, return_when=FIRST_COMPLETED)

@@ -113,8 +113,8 @@ def test_why_nobody_can_tell_who_asks_is_logged_by_its_kind(
 
 @pytest.fixture
 def visitor(console: Console, bridge: Bridge, come_in: ComeIn) -> Visitor:
-    desk = console.app.state.services
-    assert synchronise(desk.store, desk.locks, desk.connector.connect)
+    services = console.app.state.services
+    assert synchronise(services.store, services.locks, services.connector.connect)
     return come_in(Right.ADMINISTRATOR)
 
 

@@ -92,8 +92,8 @@ class Reader(HTMLParser):
 @pytest.fixture
 def visitor(console: Console, bridge: Bridge, stand_in: StandIn, come_in: ComeIn) -> Visitor:
     filled(bridge, stand_in)
-    desk = console.app.state.services
-    assert synchronise(desk.store, desk.locks, desk.connector.connect)
+    services = console.app.state.services
+    assert synchronise(services.store, services.locks, services.connector.connect)
     return come_in(Right.ADMINISTRATOR, "2")
 
 

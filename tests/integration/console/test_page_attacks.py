@@ -26,7 +26,7 @@ def test_no_text_from_outside_is_anything_but_text_on_any_page(
     console: Console, visitor: Visitor, bridge: Bridge, stand_in: StandIn
 ) -> None:
     filled(bridge, stand_in)
-    desk = console.app.state.services
+    services = console.app.state.services
     for table, row in (
         ("projects", 1),
         ("statuses", 1),
@@ -35,8 +35,10 @@ def test_no_text_from_outside_is_anything_but_text_on_any_page(
         ("custom_fields", 3),
     ):
         stand_in.patch(table, row, name=EVIL)
-    assert synchronise(desk.store, desk.locks, desk.connector.connect)
-    kept = desk.templates.create(Operation.ISSUE_CREATE, EVIL[:100], '{"issue": {"subject": "' + EVIL, "x")
+    assert synchronise(services.store, services.locks, services.connector.connect)
+    kept = services.templates.create(
+        Operation.ISSUE_CREATE, EVIL[:100], '{"issue": {"subject": "' + EVIL, "x"
+    )
     evil = task_event()
     evil["ticket"] |= {"id": 4714, "title": EVIL, "content": EVIL}
     evil["task"] |= {"id": 5555, "content": EVIL, "user": {"id": 77, "email": EVIL}}

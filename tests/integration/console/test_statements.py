@@ -22,9 +22,9 @@ NONE_OF_OURS = ("BEGIN", "PRAGMA", "SAVEPOINT", "RELEASE")
 @pytest.fixture
 def visitor(console: Console, bridge: Bridge, stand_in: StandIn, come_in: ComeIn) -> Visitor:
     filled(bridge, stand_in)
-    desk = console.app.state.services
-    assert synchronise(desk.store, desk.locks, desk.connector.connect)
-    desk.names.name("user", 1)  # names are read once a minute, in two statements
+    services = console.app.state.services
+    assert synchronise(services.store, services.locks, services.connector.connect)
+    services.names.name("user", 1)  # names are read once a minute, in two statements
     return come_in(Right.ADMINISTRATOR)
 
 

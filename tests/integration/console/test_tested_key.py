@@ -36,10 +36,10 @@ def form_of(page: str) -> dict[str, str]:
 
 
 def stored_key(console: Console) -> str:
-    desk = console.app.state.services
-    with desk.store.transaction() as tx:
+    services = console.app.state.services
+    with services.store.transaction() as tx:
         _, encrypted = tx.configs.get()
-    return str(desk.vault.decrypt(encrypted).get_secret_value()) if encrypted else ""
+    return str(services.vault.decrypt(encrypted).get_secret_value()) if encrypted else ""
 
 
 def after_a_test(visitor: Visitor, key: str) -> dict[str, str]:

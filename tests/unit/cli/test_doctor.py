@@ -72,7 +72,7 @@ def test_links_that_were_not_all_looked_at_are_a_line_of_their_own(
     monkeypatch.setattr("producer.admin.doctor.examination.examine", lambda _patient: found)
     lines = shell.type("doctor").stdout.splitlines()
     assert lines[0].startswith(
-        "unknown links          1400 of 2000 mapped Redmine projects were checked within 5 s"
+        "unknown mappings       1400 of 2000 mapped Redmine projects were checked within 5 s"
     )
     assert "--all" in lines[1]
     assert lines[2].startswith("unknown role, ids: not checked")
