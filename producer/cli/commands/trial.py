@@ -92,11 +92,15 @@ def off(
 
 def _ask(waiting: int) -> str:
     """Ask what to do with the events that wait."""
-    import click
-
     asked = f"{_waiting(waiting).capitalize()}. Send or drop?"
-    answer: str = typer.prompt(asked, default=SEND, type=click.Choice([SEND, DROP]))
+    answer: str = typer.prompt(asked, default=SEND, value_proc=_chosen)
     return answer
+
+
+def _chosen(typed: str) -> str:
+    if typed not in (SEND, DROP):
+        raise typer.BadParameter(f"type {SEND} or {DROP}")
+    return typed
 
 
 def _waiting(events: int) -> str:
