@@ -93,7 +93,8 @@ def _cause(error: SQLAlchemyError) -> str:
 
 
 def _kind(installation: Installation) -> str:
-    return installation.store.database.engine.dialect.name
+    name = installation.store.database.engine.dialect.name
+    return {"sqlite": "SQLite", "postgresql": "PostgreSQL"}.get(name, name)
 
 
 @check(Group.SERVICES, {"redis": "KB-SERVICE-003"}, glance=Glance.IN_REDIS)
