@@ -137,7 +137,7 @@ def test_a_helpdesk_api_that_was_off_is_well_once_it_is_on(shell: Shell, api: Gl
     assert json_of(shell.type("reconcile", "--json").stdout)["error"]["code"] == Refusal.HELPDESK_UNANSWERED
     api.down = False
     (said,) = follow(shell, HelpdeskFinding.HELPDESK_API_UNREACHABLE).values()
-    assert "ok      helpdesk API" in said
+    assert "ok      GLPI API" in said
 
 
 def test_what_had_been_missed_is_told_until_a_comparison_misses_nothing(
