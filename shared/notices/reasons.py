@@ -64,7 +64,7 @@ class Reason(Code, article=NOTHING_WRONG):
     TIME_LOGGED = Message("time_logged", f"time entry #{{time_entry_id}} on issue #{{issue_id}}{KEPT}")
     TIME_LOGGED_AS_ANOTHER = Message(
         "time_logged_as_another",
-        f"time entry #{{time_entry_id}} on issue #{{issue_id}}, under the wrong user: {{because}}{KEPT}",
+        f"time entry #{{time_entry_id}} on issue #{{issue_id}}, with a wrong author: {{because}}{KEPT}",
         article="KB-WORK-005",
     )
     STATUS_SET = Message("status_set", "issue #{issue_id} set to Redmine status {tracker_status_id}")

@@ -115,6 +115,7 @@ def installed(reader: Reader) -> Reader:
     reader.types(
         instead(
             documented("how-to/install-by-hand.md#settings"),
+            ('export PATH="/opt/deskbridge/bin:\\$PATH"\n', ""),
             ("postgresql+psycopg2://deskbridge:PASSWORD@db/deskbridge", reader.database_url),
             ("redis://redis:6379/0", reader.redis_url),
         ),
@@ -135,7 +136,7 @@ def installed(reader: Reader) -> Reader:
     reader.starts(
         instead(
             documented("how-to/install-by-hand.md#processes"),
-            ("0.0.0.0 --port 8080", f"{HOST} --port {reader.port}"),
+            ("deskbridge producer", f"deskbridge producer --host {HOST} --port {reader.port}"),
             ("deskbridge console", f"deskbridge console --port {free_port()}"),
         )
     )

@@ -41,7 +41,7 @@ def _issue(trace: TicketTrace) -> str:
 
 
 def _standing(link: IssueOfTicket) -> str:
-    project = f" in tracker project {link.tracker_project_id}" if link.tracker_project_id else ""
+    project = f" in Redmine project {link.tracker_project_id}" if link.tracker_project_id else ""
     if link.state == LedgerState.LINKED:
         author = f", written by {link.author}" if link.author else ""
         adopted = " (adopted)" if link.adopted else ""
@@ -51,7 +51,7 @@ def _standing(link: IssueOfTicket) -> str:
     if link.state == LedgerState.HELD:
         return f"waits for a person to say which issue it is: {link.reason}"
     if link.state == LedgerState.IN_DOUBT:
-        return f"may have an issue{project} or not, and the tracker will be asked: {link.reason}"
+        return f"may have an issue{project} or not, and deskbridge will look in Redmine: {link.reason}"
     return f"is just getting its issue{project}"
 
 

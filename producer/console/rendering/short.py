@@ -23,7 +23,7 @@ SHORT: dict[str, str] = {
     Reason.NEWER_TASK_EVENT: N_("replaced by a newer event"),
     Reason.NEWER_TICKET_EVENT: N_("replaced by a newer event"),
     Reason.TIME_LOGGED: N_("hours logged"),
-    Reason.TIME_LOGGED_AS_ANOTHER: N_("hours logged under another user"),
+    Reason.TIME_LOGGED_AS_ANOTHER: N_("hours logged, with a wrong author"),
     Reason.STATUS_SET: N_("status set"),
     Reason.ISSUE_UPDATED: N_("issue updated"),
     Reason.STATUS_AS_IT_IS: N_("status was already correct"),

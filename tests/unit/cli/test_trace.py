@@ -71,7 +71,7 @@ def test_a_linked_ticket_names_its_issue_its_author_and_its_time_entries(shell: 
         (512, "linked", 30),
         (513, "skipped", None),
     ]
-    assert "Ticket 4711 is issue #12 in tracker project 1, written by alice; 1 ticket task logged" in told(
+    assert "Ticket 4711 is issue #12 in Redmine project 1, written by alice; 1 ticket task logged" in told(
         shell
     )
 
