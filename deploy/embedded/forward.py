@@ -98,7 +98,7 @@ class Helpdesk:
 
 
 class Tracker:
-    """Steers the stand-in tracker and looks into it.
+    """Steers the mock Redmine and looks into it.
 
     Args:
         url: its address.
@@ -129,7 +129,7 @@ class Tracker:
         body = None if wanted is None else json.dumps(wanted)
         status, answer = exchange(self._url, method, f"/_control{path}", body)
         if status != 200:
-            raise EmbeddedError(f"the stand-in tracker answered {status} to {method} {path}: {answer}")
+            raise EmbeddedError(f"the mock Redmine answered {status} to {method} {path}: {answer}")
         return answer
 
 

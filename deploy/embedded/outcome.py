@@ -62,7 +62,7 @@ class Judge:
     Args:
         samples: what was delivered, and what must become of it.
         administration: reads the journal, the links and the trace.
-        held: everything that the stand-in tracker holds.
+        held: everything that the mock Redmine holds.
     """
 
     def __init__(

@@ -105,7 +105,7 @@ def _show_where(stack: Stack, screen: Screen) -> None:
         "Console": f"{stack.console_url}/console",
         "  signs you in once": f"{stack.console_url}/console/sign-in?code={stack.administration.sign_in_code(ACCOUNT)}",
         "API": f"{stack.console_url}/api/openapi.json (the token: {stack.workplace.directory}/console-token)",
-        "Stand-in tracker": f"{stack.tracker_url} (what it holds: /_control/state)",
+        "Mock Redmine": f"{stack.tracker_url} (what it holds: /_control/state)",
         "Data, logs, secrets": str(stack.workplace.directory),
     }
     commands = [f". {env_file}", f"{command} event list", f"{command} ticket history 4711"]

@@ -1,4 +1,4 @@
-"""All of deskbridge on this machine: Redis, the stand-in tracker, producer, worker and beat as child processes."""
+"""All of deskbridge on this machine: Redis, the mock Redmine, producer, worker and beat as child processes."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ class Stack:
 
     @property
     def tracker_url(self) -> str:
-        """The stand-in tracker's address."""
+        """The mock Redmine's address."""
         return f"http://{HOST}:{self._ports['tracker']}"
 
     def start(self, installation: Installation) -> None:
@@ -80,7 +80,7 @@ class Stack:
         """
         self._report("Redis")
         self._processes.adopt(self._redis.start())
-        self._report("stand-in tracker")
+        self._report("mock Redmine")
         # Where this process is killed, the tracker saves what it holds; the others' data are safe at any time.
         tracker = self._start("tracker", self._tracker_command(), parent_death_signal=signal.SIGTERM)
         self._report("database")

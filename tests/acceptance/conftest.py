@@ -1,4 +1,4 @@
-"""An installation as processes, over a stand-in tracker of its own.
+"""An installation as processes, over a mock Redmine of its own.
 
 They are begun ready made, which takes a tenth of the time, but where a module says `FROM_NOTHING = True`.
 """

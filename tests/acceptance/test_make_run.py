@@ -25,7 +25,7 @@ from tests.support.make_run import UP, Start, running
 pytestmark = pytest.mark.slow
 
 SAMPLES = load_samples()
-PROCESSES = 6  # Redis, stand-in tracker, producer, worker, beat, console
+PROCESSES = 6  # Redis, mock Redmine, producer, worker, beat, console
 
 
 def assert_gone(children: dict[int, str]) -> None:

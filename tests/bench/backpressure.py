@@ -1,6 +1,6 @@
 """`python -m tests.bench.backpressure`: the tracker is away for an hour while a hundred thousand events come in.
 
-The hour is one of a simulated clock. Everything else is real: PostgreSQL, Redis, the stand-in tracker, the producer's
+The hour is one of a simulated clock. Everything else is real: PostgreSQL, Redis, the mock Redmine, the producer's
 intake, the sweep, the workers' code in threads. Then the tracker comes back, at a rate limit, and a part is synced.
 """
 

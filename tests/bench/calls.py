@@ -1,6 +1,6 @@
 """`python -m tests.bench.calls`: what a call to the tracker costs beside requests.
 
-Processor time of this process alone, both against the stand-in tracker, over a connection that is kept: a creation on
+Processor time of this process alone, both against the mock Redmine, over a connection that is kept: a creation on
 behalf of a person, with the check before the send, the answer decoded and the record of the trace.
 """
 

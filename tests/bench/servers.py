@@ -1,4 +1,4 @@
-"""What both sides share: one PostgreSQL, one Redis, one stand-in tracker."""
+"""What both sides share: one PostgreSQL, one Redis, one mock Redmine."""
 
 from __future__ import annotations
 

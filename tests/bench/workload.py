@@ -59,7 +59,7 @@ class Batch:
         return [signed(array, len(array)) for array in arrays]
 
     def differences(self, state: dict[str, list[dict[str, Any]]]) -> list[str]:
-        """Compare with what the stand-in tracker holds; an empty list means: each once, by the right person."""
+        """Compare with what the mock Redmine holds; an empty list means: each once, by the right person."""
         marker = f"[{self.name}]"
         issues = [issue for issue in state["issues"] if issue["subject"].startswith(marker)]
         ours = {issue["id"]: issue for issue in issues}

@@ -1,6 +1,6 @@
 """The ids that every tracker under the contract suite starts with.
 
-deploy/redmine/seed.rb makes them in a real Redmine; the stand-in tracker starts with the same ones.
+deploy/redmine/seed.rb makes them in a real Redmine; the mock Redmine starts with the same ones.
 """
 
 from __future__ import annotations

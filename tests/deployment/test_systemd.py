@@ -74,7 +74,7 @@ exit 1
 
 
 class Machine:
-    """A machine with systemd, PostgreSQL, Redis and the stand-in tracker; no network but its own loopback.
+    """A machine with systemd, PostgreSQL, Redis and the mock Redmine; no network but its own loopback.
 
     Args:
         environment: how the Docker engine is reached.

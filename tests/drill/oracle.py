@@ -28,7 +28,7 @@ class Oracle:
 
     Args:
         expected: what must become of each ticket.
-        state: everything that the stand-in tracker holds.
+        state: everything that the mock Redmine holds.
         deleted: tickets whose issue was deleted on the tracker, with that issue.
         moved: tickets whose issue was moved to any other tracker project.
     """

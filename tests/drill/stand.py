@@ -1,4 +1,4 @@
-"""What a drill runs on: real servers, the stand-in tracker, and every process of an installation, supervised."""
+"""What a drill runs on: real servers, the mock Redmine, and every process of an installation, supervised."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The stand-in tracker's faults, switched on and off, with the count of calls that each has hit."""
+"""The mock Redmine's faults, switched on and off, with the count of calls that each has hit."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A deskbridge over a stand-in tracker, a real Redis and a real database."""
+"""A deskbridge over a mock Redmine, a real Redis and a real database."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from tests.support.tls import Authority
 
 @pytest.fixture(scope="session")
 def stand_in_process() -> Iterator[StandIn]:
-    """A stand-in tracker, for the whole session."""
+    """A mock Redmine, for the whole session."""
     with StandIn(in_process=True) as stand_in:
         yield stand_in
 
 
 @pytest.fixture
 def stand_in(stand_in_process: StandIn) -> StandIn:
-    """A stand-in tracker with nothing but its seed in it."""
+    """A mock Redmine with nothing but its seed in it."""
     stand_in_process.reset()
     return stand_in_process
 

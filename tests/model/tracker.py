@@ -1,4 +1,4 @@
-"""The stand-in tracker without HTTP: every request may get lost, come late, or be refused, as the machine says."""
+"""The mock Redmine without HTTP: every request may get lost, come late, or be refused, as the machine says."""
 
 from __future__ import annotations
 

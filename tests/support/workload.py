@@ -53,7 +53,7 @@ class Workload:
         entries: Sequence[Mapping[str, Any]],
         status_map: Mapping[int, int],
     ) -> list[str]:
-        """Compare with what the stand-in tracker holds; an empty list means: nothing lost, nothing twice."""
+        """Compare with what the mock Redmine holds; an empty list means: nothing lost, nothing twice."""
         found: list[str] = []
         by_ticket = _by_ticket(issues)
         for ticket_id, expected in self.expected.items():

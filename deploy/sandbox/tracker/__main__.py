@@ -1,4 +1,4 @@
-"""`python -m deploy.sandbox.tracker`: run the stand-in tracker from the command line."""
+"""`python -m deploy.sandbox.tracker`: run the mock Redmine from the command line."""
 
 from __future__ import annotations
 

@@ -22,7 +22,7 @@ _PATIENCE = 15.0
 
 
 class StandIn:
-    """A stand-in tracker as a process of its own, or as threads of this one.
+    """A mock Redmine as a process of its own, or as threads of this one.
 
     Attributes:
         base_url: Its address, once started.

@@ -1,4 +1,4 @@
-"""The rows that the stand-in tracker holds, as plain dataclasses of JSON types.
+"""The rows that the mock Redmine holds, as plain dataclasses of JSON types.
 
 Times are seconds since 1970 with their fraction; answers show them cut to whole seconds.
 """

@@ -1,4 +1,4 @@
-"""All rows of the stand-in tracker, with the indexes that keep it fast, and its clock."""
+"""All rows of the mock Redmine, with the indexes that keep it fast, and its clock."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ TABLES: dict[str, type] = {
 
 
 class Tracker:
-    """Everything one stand-in tracker knows. Hold `lock` while reading or changing it."""
+    """Everything one mock Redmine knows. Hold `lock` while reading or changing it."""
 
     def __init__(self, settings: Settings | None = None) -> None:
         """Make an empty tracker; see `seed.seeded` for one with data."""

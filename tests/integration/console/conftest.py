@@ -1,4 +1,4 @@
-"""A running console over a deskbridge, a stand-in tracker and a real Redis."""
+"""A running console over a deskbridge, a mock Redmine and a real Redis."""
 
 from __future__ import annotations
 

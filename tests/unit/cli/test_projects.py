@@ -1,4 +1,4 @@
-"""project create, over a stand-in tracker."""
+"""project create, over a mock Redmine."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ LAB = ("--name", "Lab 🧪", "--identifier", "LAB")
 
 @pytest.fixture
 def tracker(shell: Shell) -> Iterator[StandIn]:
-    """A stand-in tracker that the shell's deskbridge is set up for."""
+    """A mock Redmine that the shell's deskbridge is set up for."""
     with StandIn(in_process=True) as stand_in:
         shell.do("config", "set", f"base_url={stand_in.base_url}")
         shell.do("config", "set-api-key", stdin=stand_in.api_key)

@@ -1,4 +1,4 @@
-"""A seeded stand-in tracker for each test: as an object, and on a real socket."""
+"""A seeded mock Redmine for each test: as an object, and on a real socket."""
 
 from __future__ import annotations
 
