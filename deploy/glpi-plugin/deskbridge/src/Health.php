@@ -23,7 +23,7 @@ final class Health
         $spool = new Spool();
         $told = [];
         if (!Settings::load()->isComplete()) {
-            $told[] = __('Events are waiting, because deskbridge\'s address or secret is not set.', 'deskbridge');
+            $told[] = __('No event is sent until deskbridge\'s address and secret are set.', 'deskbridge');
         }
         $since = $spool->waitsSince();
         if ($since !== null && $since < time() - self::TOO_LONG_S) {
