@@ -2,11 +2,35 @@
 
 from __future__ import annotations
 
+import inspect
+from pathlib import Path
+from typing import Any, get_args, get_type_hints
+
 import pytest
 
+from producer.admin.configuration.configuration import CHECKS
+from producer.admin.doctor import setup
+from producer.admin.naming.names import OF_FIELDS
+from producer.console.rendering.setting_pages import PARTS
 from shared.errors import SettingsError
 from shared.events.config import PluginConfig
+from shared.metadata.confirming import OF_SPEC, unusable_defaults
 from shared.notices.invalid import Invalid
+from shared.values.validation import Id
+
+VIEW = Path(__file__).resolve().parents[2] / "producer" / "console" / "views" / "settings.html"
+
+
+def holds_ids(hint: Any) -> bool:
+    """Return whether a type has ids of Redmine in it."""
+    return bool(hint == Id) or any(map(holds_ids, get_args(hint)))
+
+
+OF_IDS = sorted(
+    name for name, hint in get_type_hints(PluginConfig, include_extras=True).items() if holds_ids(hint)
+)
+NOT_CONFIRMED = {"template_role_ids"}
+"""Only what a template may use; a body with another role is refused when it is sent."""
 
 
 def refusal(**assignments: str) -> str:
@@ -24,6 +48,29 @@ def test_the_keys_are_those_of_the_contract() -> None:
     }  # fmt: skip
     assert PluginConfig().done_state == 2
     assert PluginConfig().in_doubt_policy == "lookup"
+
+
+def test_every_setting_is_on_a_page() -> None:
+    on_pages = {name for names in PARTS.values() for name in names}
+    assert on_pages == set(PluginConfig.model_fields) - {"trial"}, "trial mode has a form of its own"
+    view = VIEW.read_text(encoding="utf-8")
+    assert [name for name in sorted(on_pages) if name not in view] == []
+
+
+@pytest.mark.parametrize("name", sorted(set(OF_IDS) - NOT_CONFIRMED))
+def test_ids_in_a_setting_are_confirmed(name: str) -> None:
+    assert name in CHECKS
+
+
+@pytest.mark.parametrize("name", OF_IDS)
+def test_ids_in_a_setting_are_shown_with_names(name: str) -> None:
+    assert name in OF_FIELDS
+
+
+@pytest.mark.parametrize("name", sorted(set(OF_IDS) - NOT_CONFIRMED))
+def test_the_doctor_finds_ids_that_no_longer_exist(name: str) -> None:
+    looks = inspect.getsource(unusable_defaults) + inspect.getsource(setup.statuses)
+    assert name in OF_SPEC or f"config.{name}" in looks
 
 
 def test_values_are_read_as_they_are_typed() -> None:

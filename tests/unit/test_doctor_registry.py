@@ -6,6 +6,7 @@ import pytest
 
 from producer.admin.doctor.checks import Group, check, is_fresher, parts
 from producer.admin.doctor.examination import RECORDS
+from producer.admin.doctor.finding import LABELS
 from producer.admin.knowledge.shipped import RECORDS as ARTICLES
 from shared.notices import doctor_helpdesk, doctor_service, doctor_setup, doctor_tracker, doctor_work
 from shared.notices.notice import Code
@@ -26,6 +27,12 @@ SHIPPED = {one.name.removesuffix(".md") for one in ARTICLES.iterdir()}
 def test_every_part_has_one_article_that_exists() -> None:
     assert sorted(parts()) == sorted(RECORDS)
     assert set(RECORDS.values()) <= SHIPPED
+
+
+@pytest.mark.parametrize("part", sorted(RECORDS))
+def test_an_article_names_the_checks_that_lead_to_it(part: str) -> None:
+    article = (ARTICLES / f"{RECORDS[part]}.md").read_text(encoding="utf-8")
+    assert f"*{LABELS.get(part, part)}*" in article
 
 
 @pytest.mark.parametrize(

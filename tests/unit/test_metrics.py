@@ -2,10 +2,20 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 from prometheus_client import generate_latest
+from prometheus_client.metrics import MetricWrapperBase
 
 from shared.telemetry import metrics
+
+ROOT = Path(__file__).resolve().parents[2]
+DECLARED = {
+    name: one for name, one in vars(metrics).items() if isinstance(one, MetricWrapperBase | metrics.Looked)
+}
+COUNTED_WHERE_DECLARED = {"BUILD", "CALLS", "CALL_SECONDS"}
+"""`registry` and `called` do it."""
 
 
 @pytest.mark.parametrize("process", list(metrics.BY_PROCESS))
@@ -39,3 +49,15 @@ def test_a_status_that_no_tracker_has_is_counted_as_another() -> None:
     before = metrics.CALLS.labels(operation="GET issues", status="other")._value.get()
     metrics.called("GET", "/issues.json", "799", 0.1)
     assert metrics.CALLS.labels(operation="GET issues", status="other")._value.get() == before + 1
+
+
+def test_every_metric_is_shown() -> None:
+    shown = {metrics.BUILD, *metrics.LOOKED_UP, *metrics.INBOUND, *metrics.WORK}
+    assert [name for name, one in DECLARED.items() if one not in shown] == []
+
+
+def test_every_metric_is_counted() -> None:
+    files = [path for part in ("producer", "shared", "worker") for path in (ROOT / part).rglob("*.py")]
+    code = "".join(path.read_text(encoding="utf-8") for path in files)
+    counted = {name for name in DECLARED if f"metrics.{name}" in code} | COUNTED_WHERE_DECLARED
+    assert set(DECLARED) - counted == set()

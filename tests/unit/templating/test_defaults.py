@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import re
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -32,6 +34,7 @@ from tests.unit.templating.support import PATIENTLY, PROFILE, still
 
 pytestmark = PATIENTLY
 
+SYNCED = Path(__file__).resolve().parents[3] / "docs" / "what-is-synced.md"
 NOW = datetime(2026, 11, 21, 9, 30, tzinfo=UTC)
 IDS = st.integers(1, 2**63 - 1)
 OPTIONAL_ID = st.none() | IDS
@@ -44,22 +47,29 @@ RICH = st.text(max_size=80) | st.lists(
     ),
     max_size=14,
 ).map("".join)  # fmt: skip
-CONFIGS = st.builds(
-    PluginConfig,
-    text_formatting=st.sampled_from([None, "plain", "textile", "markdown", "common_mark"]),
-    default_tracker_id=OPTIONAL_ID,
-    default_priority_id=OPTIONAL_ID,
-    default_activity_id=OPTIONAL_ID,
-    default_role_id=IDS,
-    default_watcher_ids=st.lists(IDS, max_size=3).map(tuple),
-    status_map=st.dictionaries(st.integers(0, 6), IDS, max_size=4),
-    spent_on=st.sampled_from(["task_date", "omit"]),
-)
+OF_BODIES: dict[str, st.SearchStrategy[Any]] = {
+    "text_formatting": st.sampled_from([None, "plain", "textile", "markdown", "common_mark"]),
+    "default_tracker_id": OPTIONAL_ID,
+    "default_priority_id": OPTIONAL_ID,
+    "default_activity_id": OPTIONAL_ID,
+    "default_role_id": IDS,
+    "default_watcher_ids": st.lists(IDS, max_size=3).map(tuple),
+    "status_map": st.dictionaries(st.integers(0, 6), IDS, max_size=4),
+    "spent_on": st.sampled_from(["task_date", "omit"]),
+}
+"""The settings that bodies are made of."""
+OF_NO_BODY = {
+    "base_url", "header_prefix", "verify_tls", "done_state", "private_tasks", "in_doubt_policy", "membership_for",
+    "template_role_ids", "match_administrators", "correct_authors", "project_activities", "trial",
+}  # fmt: skip
+CONFIGS = st.builds(PluginConfig, **OF_BODIES)
+NUMBER = st.none() | st.integers(0, 6)
 FORMATS = st.sampled_from([None, "html", "plain"])
 BASES = st.sampled_from([None, "https://glpi.example.org"])
 TICKETS = st.builds(
     Ticket, content_format=FORMATS, helpdesk_url=BASES, id=IDS, title=RICH, content=st.none() | RICH,
     status=st.integers(-2, 7), entity_id=st.integers(0, 9), project_id=OPTIONAL_ID, technician=st.none(),
+    urgency=NUMBER, impact=NUMBER, priority=NUMBER, type=NUMBER,
 )  # fmt: skip
 TASKS = st.builds(
     TicketTask, content_format=FORMATS, helpdesk_url=BASES, id=IDS, content=st.none() | RICH, state=st.just(2),
@@ -106,6 +116,16 @@ def rendered(
 def same(payload: object, body: object) -> bool:
     """Compare as it is sent: types, and the order of the fields."""
     return payload == body and json.dumps(payload) == json.dumps(body)
+
+
+def test_every_setting_of_a_body_varies() -> None:
+    assert {*OF_BODIES, *OF_NO_BODY} == set(PluginConfig.model_fields)
+    assert not OF_NO_BODY & set(OF_BODIES)
+
+
+def test_every_setting_of_a_body_is_documented() -> None:
+    page = SYNCED.read_text(encoding="utf-8")
+    assert [name for name in OF_BODIES if not re.search(rf"\b{name}\b", page)] == []
 
 
 @PROFILE
