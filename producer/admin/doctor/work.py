@@ -35,7 +35,6 @@ NOT_SET_UP = (
 OF_THE_WAY = (Detail.REFUSED_ON_THE_WAY, Detail.TOO_LARGE_ON_THE_WAY, Detail.ONLY_THIS_TEXT)
 SLOW_S = 120.0
 STUCK_S = 3600.0
-DAY_S = 86400.0
 MOST_NAMED = 10
 NEWEST = 1000
 """So many of the newest issues, and of the newest time entries, are looked at."""
