@@ -231,12 +231,12 @@ class Reason(Code, article=NOTHING_WRONG):
         "never_clear",
         Plural(
             (
-                "{count} attempt got no clear answer, and Redmine does not have it; check Redmine before you "
-                "create it again"
+                "{count} attempt got no clear answer, and deskbridge did not find it in Redmine; check Redmine "
+                "before you create it again"
             ),
             (
-                "{count} attempts got no clear answer, and Redmine does not have it; check Redmine before you "
-                "create it again"
+                "{count} attempts got no clear answer, and deskbridge did not find it in Redmine; check Redmine "
+                "before you create it again"
             ),
         ),
         article="KB-WORK-002",

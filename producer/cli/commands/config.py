@@ -19,7 +19,7 @@ from shared.notices.render import sentence
 def show(as_json: Json = False) -> None:
     """Show the Redmine settings.
 
-    Of the API key, you see only whether it is stored.
+    The API key itself is not shown, only whether it is stored.
     """
     from producer.admin.configuration import configuration
     from shared.events.config import PluginConfig
