@@ -201,7 +201,7 @@ def test_one_sender_at_a_time(play: Play, scripted: Scripted) -> None:
 def test_nothing_is_sent_before_there_is_an_address(play: Play) -> None:
     *_, sent, rows, trouble = play(add_task(), SEND, ROWS, TROUBLE)
     assert (sent, len(rows)) == (0, 1)
-    assert "not set" in trouble
+    assert "No event is sent until deskbridge's address and secret are set." in trouble
 
 
 def test_a_server_that_never_answers_is_given_up_in_time(play: Play) -> None:
