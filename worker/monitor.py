@@ -10,7 +10,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, generate_latest
 
 from shared.errors import SettingsError
-from shared.notices.refusals import Refusal
+from shared.notices.system_refusals import SystemRefusal
 from shared.process.settings import Settings
 from shared.telemetry.logs import get_logger
 
@@ -39,7 +39,7 @@ def monitored(settings: Settings, registry: CollectorRegistry, needed: Looks) ->
         server = Monitor((host.strip("[]"), int(port)), registry, needed)
     except OSError as error:
         raise SettingsError(
-            Refusal.MONITOR_NOT_BOUND(address=settings.monitor_listen, error=error.strerror)
+            SystemRefusal.MONITOR_NOT_BOUND(address=settings.monitor_listen, error=error.strerror)
         ) from None
     threading.Thread(target=server.serve_forever, daemon=True, name="monitor").start()
     log.info("monitored", at=settings.monitor_listen)

@@ -16,7 +16,7 @@ from redis.exceptions import RedisError
 from shared.errors import BridgeError, SettingsError
 from shared.monitoring.clocks import OwnClock
 from shared.monitoring.standing import StandingCollector
-from shared.notices.refusals import Refusal
+from shared.notices.system_refusals import SystemRefusal
 from shared.notifications.notifier import CHECKED_EVERY_S
 from shared.process.itself import Process
 from shared.process.settings import Settings
@@ -61,7 +61,7 @@ log = get_logger("worker")
 def work(settings: Settings, concurrency: int) -> int:
     """Run a worker until it is told to stop; return the process's exit code."""
     if not settings.secret_keys:
-        log.error("does not start", **reason_fields(Refusal.SECRET_KEYS_NOT_SET()))
+        log.error("does not start", **reason_fields(SystemRefusal.SECRET_KEYS_NOT_SET()))
         return 2
     registry, seen = metrics.registry("worker"), dict.fromkeys(NEEDED, _not_yet)
     try:

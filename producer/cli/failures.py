@@ -9,7 +9,7 @@ import typer
 from producer.admin.presenters.failures import why
 from shared.errors import BridgeError
 from shared.notices.notice import Notice
-from shared.notices.refusals import Refusal
+from shared.notices.system_refusals import SystemRefusal
 
 FAILED = 1
 WRONG_USAGE = 2
@@ -23,7 +23,7 @@ class WrongUsage(BridgeError):
     """
 
     def __init__(self, told: Notice | str) -> None:
-        super().__init__(told if isinstance(told, Notice) else Refusal.WRONG_USAGE(text=told))
+        super().__init__(told if isinstance(told, Notice) else SystemRefusal.WRONG_USAGE(text=told))
 
 
 def explain(error: BaseException) -> tuple[Notice, int]:
@@ -31,10 +31,12 @@ def explain(error: BaseException) -> tuple[Notice, int]:
     if isinstance(error, WrongUsage):
         return error.notice, WRONG_USAGE
     if isinstance(error, (KeyboardInterrupt, typer.Abort)):
-        return Refusal.STOPPED_BY_USER(), FAILED
+        return SystemRefusal.STOPPED_BY_USER(), FAILED
     if hasattr(error, "format_message"):  # typer's own, of arguments and options
         _reword(error)
-        return Refusal.WRONG_USAGE(text=error.format_message()), getattr(error, "exit_code", WRONG_USAGE)
+        return SystemRefusal.WRONG_USAGE(text=error.format_message()), getattr(
+            error, "exit_code", WRONG_USAGE
+        )
     return why(error), FAILED
 
 

@@ -13,7 +13,7 @@ from producer.console.auth.guard import MONITORED
 from producer.http.problems import Problem
 from producer.http.readiness import FreshLook, told
 from shared.monitoring.standing import StandingCollector
-from shared.notices.refusals import Refusal
+from shared.notices.system_refusals import SystemRefusal
 from shared.redis.heartbeat import is_there
 from shared.telemetry import metrics
 
@@ -71,6 +71,6 @@ class Monitoring:
             async with asyncio.timeout(WITHIN_S):
                 found = await self._metrics.look()
         except TimeoutError:
-            why = Refusal.DATABASE_DOWN()
+            why = SystemRefusal.DATABASE_DOWN()
             raise Problem(503, "Not known now", "the database is slow; ask again", why=why) from None
         return Response(found["text"], media_type=CONTENT_TYPE_LATEST)

@@ -26,8 +26,8 @@ from shared.errors import BridgeError, LockBusy, NotFound, SettingsError, Templa
 from shared.notices.access import AccessRefusal
 from shared.notices.language import N_, said
 from shared.notices.notice import Notice, written
-from shared.notices.refusals import Refusal
 from shared.notices.render import sentence
+from shared.notices.system_refusals import SystemRefusal
 from shared.telemetry.logs import get_logger, reason_fields
 from shared.values.validation import expected, path_of
 
@@ -74,7 +74,7 @@ def problem_of(error: Exception) -> Problem:
         code = Notice(why(error).code)
         return Problem(503, N_("Cannot reach Redis"), said(AGAIN), why=code, headers=AGAIN_S)
     told_to = said("please report it; the log has the details")
-    return Problem(500, N_("Internal error"), told_to, why=Refusal.UNEXPECTED_ERROR())
+    return Problem(500, N_("Internal error"), told_to, why=SystemRefusal.UNEXPECTED_ERROR())
 
 
 def _of_ours(error: BridgeError) -> Problem:

@@ -43,6 +43,7 @@ from shared.notices.deliveries import Undelivered
 from shared.notices.invalid import faulty
 from shared.notices.notice import Notice
 from shared.notices.refusals import Refusal
+from shared.notices.system_refusals import SystemRefusal
 from shared.process.settings import Settings
 from shared.queue.publisher import Publisher
 from shared.redis.installation import Whose
@@ -398,9 +399,9 @@ def _verifier(settings: Settings, host: str) -> Verifier | None:
     if settings.webhook_secrets or settings.glpi_webhook_secrets:
         return Verifier(settings.webhook_secrets)
     if not settings.allow_unsigned:
-        raise SettingsError(Refusal.WEBHOOK_SECRETS_NOT_SET())
+        raise SettingsError(SystemRefusal.WEBHOOK_SECRETS_NOT_SET())
     if not _is_loopback(host):
-        raise SettingsError(Refusal.UNSIGNED_NOT_ON_LOOPBACK())
+        raise SettingsError(SystemRefusal.UNSIGNED_NOT_ON_LOOPBACK())
     return None
 
 

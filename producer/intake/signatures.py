@@ -13,7 +13,7 @@ from standardwebhooks.webhooks import EmptyWebhookSecretError, Webhook
 
 from shared.errors import BadSignature, SettingsError
 from shared.notices.deliveries import Undelivered
-from shared.notices.refusals import Refusal
+from shared.notices.system_refusals import SystemRefusal
 from shared.values.validation import is_in_milliseconds
 
 PREFIX = "whsec_"
@@ -91,10 +91,10 @@ class Verifier:
 
 def _webhook(secret: str) -> Webhook:
     if not secret.startswith(PREFIX):
-        raise SettingsError(Refusal.WEBHOOK_SECRET_MALFORMED(prefix=PREFIX))
+        raise SettingsError(SystemRefusal.WEBHOOK_SECRET_MALFORMED(prefix=PREFIX))
     try:
         if len(base64.b64decode(secret.removeprefix(PREFIX) + "==")) < SHORTEST:
-            raise SettingsError(Refusal.WEBHOOK_SECRET_TOO_SHORT(least=SHORTEST))
+            raise SettingsError(SystemRefusal.WEBHOOK_SECRET_TOO_SHORT(least=SHORTEST))
         return Webhook(secret)
     except (ValueError, RuntimeError, binascii.Error, EmptyWebhookSecretError):
-        raise SettingsError(Refusal.WEBHOOK_SECRET_NOT_ENCODED(prefix=PREFIX)) from None
+        raise SettingsError(SystemRefusal.WEBHOOK_SECRET_NOT_ENCODED(prefix=PREFIX)) from None

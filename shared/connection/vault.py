@@ -9,6 +9,7 @@ from pydantic import SecretStr
 
 from shared.errors import SettingsError
 from shared.notices.refusals import Refusal
+from shared.notices.system_refusals import SystemRefusal
 
 
 class Vault:
@@ -64,5 +65,5 @@ class Vault:
 
     def _keys(self) -> MultiFernet:
         if self._fernet is None:
-            raise SettingsError(Refusal.SECRET_KEYS_NOT_SET())
+            raise SettingsError(SystemRefusal.SECRET_KEYS_NOT_SET())
         return self._fernet

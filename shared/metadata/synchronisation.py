@@ -22,6 +22,7 @@ from shared.metadata.reading import (
 from shared.notices.notice import Notice
 from shared.notices.refusals import Refusal
 from shared.notices.render import sentence
+from shared.notices.system_refusals import SystemRefusal
 from shared.redis.locks import Locks
 from shared.store.configuration.matching import TrackerPerson
 from shared.store.configuration.metadata import Entry, MetadataKind
@@ -201,7 +202,7 @@ def synchronise(
         return MetadataResult(why=Refusal.METADATA_BUSY(), busy=True)
     except RedisError as error:
         log.warning("metadata not synchronised: no lock", error=type(error).__name__)
-        return MetadataResult(why=Refusal.REDIS_DOWN(error=type(error).__name__))
+        return MetadataResult(why=SystemRefusal.REDIS_DOWN(error=type(error).__name__))
 
 
 def sync_metadata(

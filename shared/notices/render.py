@@ -24,6 +24,7 @@ from shared.notices import (  # noqa: F401 (a stored code may be any of theirs)
     reasons,
     refusals,
     steps,
+    system_refusals,
     templates,
 )
 from shared.notices.language import counted, said

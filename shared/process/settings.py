@@ -20,7 +20,7 @@ from pydantic_settings import BaseSettings, NoDecode, PydanticBaseSettingsSource
 
 from shared.errors import SettingsError
 from shared.notices.invalid import Invalid, faulty
-from shared.notices.refusals import Refusal
+from shared.notices.system_refusals import SystemRefusal
 from shared.process.environment import PREFIX
 from shared.process.sentinels import sentinels
 from shared.values.validation import Unfit, model_faults, parts_of
@@ -491,7 +491,7 @@ def load_settings(environ: Mapping[str, str] | None = None) -> Settings:
     given = _with_files(environ if environ is not None else os.environ)
     unknown = sorted(PREFIX + name.upper() for name in given if name not in Settings.model_fields)
     if unknown:
-        raise SettingsError(Refusal.VARIABLES_UNKNOWN(count=len(unknown), variables=unknown))
+        raise SettingsError(SystemRefusal.VARIABLES_UNKNOWN(count=len(unknown), variables=unknown))
     try:
         return Settings.model_validate(given)
     except ValidationError as error:
@@ -499,7 +499,7 @@ def load_settings(environ: Mapping[str, str] | None = None) -> Settings:
             (f"{PREFIX}{path.partition('.')[0].upper()}" if path else "", problem)
             for path, problem in model_faults(error)
         ]
-        raise SettingsError(faulty(Refusal.ENVIRONMENT_NOT_VALID, faults)) from None
+        raise SettingsError(faulty(SystemRefusal.ENVIRONMENT_NOT_VALID, faults)) from None
 
 
 def _with_files(environ: Mapping[str, str]) -> dict[str, str]:
@@ -513,7 +513,7 @@ def _with_files(environ: Mapping[str, str]) -> dict[str, str]:
             try:
                 value = Path(value).read_text(encoding="utf-8").strip()
             except (OSError, UnicodeDecodeError) as error:
-                why = Refusal.VARIABLE_NOT_READ(variable=variable, error=type(error).__name__)
+                why = SystemRefusal.VARIABLE_NOT_READ(variable=variable, error=type(error).__name__)
                 raise SettingsError(why) from None
         given[name.lower()] = value
     return given

@@ -19,7 +19,7 @@ from urllib.parse import unquote, urlsplit
 from pydantic import SecretStr
 
 from shared.errors import SettingsError
-from shared.notices.refusals import Refusal
+from shared.notices.system_refusals import SystemRefusal
 from shared.process.settings import Settings
 from shared.telemetry.logs import CHANNEL, report_to
 
@@ -53,12 +53,12 @@ def start(settings: Settings, process: str, transport: type[Transport] | None = 
     try:
         reporter = Reporter(settings.sentry_dsn, process, set(secrets(settings)), transport)
     except ImportError:
-        why = Refusal.EXTRA_NOT_INSTALLED(
+        why = SystemRefusal.EXTRA_NOT_INSTALLED(
             variable="DESKBRIDGE_SENTRY_DSN", package="sentry-sdk", extra="[sentry]"
         )
         raise SettingsError(why) from None
     except ValueError:
-        raise SettingsError(Refusal.SENTRY_DSN_MALFORMED()) from None
+        raise SettingsError(SystemRefusal.SENTRY_DSN_MALFORMED()) from None
     report_to(reporter.report)
     atexit.register(reporter.close)
 

@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 
 from shared.errors import SettingsError
-from shared.notices.refusals import Refusal
+from shared.notices.system_refusals import SystemRefusal
 from shared.process.settings import Settings
 from shared.telemetry.spans import Attributes, KindOfSpan, Span, Tracing
 
@@ -39,7 +39,7 @@ def start(settings: Settings, process: str) -> None:
     try:
         from shared.telemetry.opentelemetry import OpenTelemetry
     except ImportError as missing:
-        why = Refusal.EXTRA_NOT_INSTALLED(
+        why = SystemRefusal.EXTRA_NOT_INSTALLED(
             variable="DESKBRIDGE_OTLP_ENDPOINT", package=missing.name, extra="[otel]"
         )
         raise SettingsError(why) from None

@@ -16,8 +16,8 @@ from producer.admin.records.rights import Right
 from producer.admin.records.transaction import Store
 from shared.errors import SettingsError
 from shared.notices.doctor_setup import Named, SetupFinding
-from shared.notices.refusals import Refusal
 from shared.notices.steps import What
+from shared.notices.system_refusals import SystemRefusal
 from shared.store.tables.database import Database
 from shared.store.tables.journal import EventState
 from shared.store.tables.schema import is_current
@@ -65,7 +65,7 @@ def test_migrations_that_are_behind_are_named_by_every_command_and_process_and_m
     settings = stage.bridge.settings.model_copy(update={"database_url": SecretStr(str(old.engine.url))})
     with pytest.raises(SettingsError) as refused:
         is_current(settings)  # as each process does at its start
-    assert refused.value.notice == Refusal.DATABASE_TOO_OLD(found=TODAY, newest=NEXT)
+    assert refused.value.notice == SystemRefusal.DATABASE_TOO_OLD(found=TODAY, newest=NEXT)
     (step,) = set(COMMAND.findall(words))
     shell.do(*shlex.split(step))
     assert words not in shell.type("doctor").stdout

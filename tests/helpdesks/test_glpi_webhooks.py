@@ -24,7 +24,7 @@ from shared.errors import SettingsError
 from shared.notices.deliveries import Undelivered
 from shared.notices.invalid import Invalid
 from shared.notices.reasons import Reason
-from shared.notices.refusals import Refusal
+from shared.notices.system_refusals import SystemRefusal
 from shared.process.settings import Settings
 from shared.store.tables.journal import EventState
 from tests.helpdesks.conftest import OF_GLPI_ALONE, GlpiProducer
@@ -107,7 +107,7 @@ def test_with_glpi_secrets_alone_nobody_can_send_events(glpi: GlpiProducer) -> N
 @pytest.mark.promise("SEC-06")
 @pytest.mark.parametrize("short", ["a", "s3cret-for-glpi", "é" * 7])
 def test_a_secret_that_could_be_guessed_is_refused_at_start_without_being_shown(short: str) -> None:
-    with pytest.raises(SettingsError, check=says(Refusal.GLPI_SECRET_TOO_SHORT, least=16)) as failure:
+    with pytest.raises(SettingsError, check=says(SystemRefusal.GLPI_SECRET_TOO_SHORT, least=16)) as failure:
         create_app(Settings(glpi_webhook_secrets=(SecretStr(SECRET), SecretStr(short))))
     assert short == "a" or short not in str(failure.value)
 

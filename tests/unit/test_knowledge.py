@@ -23,9 +23,9 @@ from shared.notices.changes import Did
 from shared.notices.doctor_service import ServiceFinding
 from shared.notices.notice import NOTHING_WRONG, Code, Written
 from shared.notices.reasons import Reason
-from shared.notices.refusals import Refusal
 from shared.notices.render import article
 from shared.notices.steps import Actor, Arrival, What, Which
+from shared.notices.system_refusals import SystemRefusal
 
 ROOT = Path(__file__).resolve().parents[2]
 OURS = ROOT / "producer" / "admin" / "knowledge" / "records"
@@ -240,7 +240,7 @@ NORMAL = {
 }
 TELLS_WHAT_WAS_DONE = (What, Arrival, Actor, Which, Did, Written)
 """Of these some have a record: those that tell of something that stops, changes or refuses."""
-SAYS_IT_ITSELF = {ServiceFinding.NOT_LOOKED_AT, Refusal.STOPPED_BY_USER}
+SAYS_IT_ITSELF = {ServiceFinding.NOT_LOOKED_AT, SystemRefusal.STOPPED_BY_USER}
 EVERY_CODE = [
     code
     for module in pkgutil.iter_modules(shared.notices.__path__)

@@ -16,7 +16,7 @@ from sentry_sdk.transport import Transport
 
 from shared.errors import SettingsError
 from shared.notices.faults import Fault
-from shared.notices.refusals import Refusal
+from shared.notices.system_refusals import SystemRefusal
 from shared.process.settings import Settings
 from shared.telemetry import logs, reporting
 from shared.telemetry.logs import configure_logging, get_logger, log_fields
@@ -138,8 +138,8 @@ def test_nothing_is_reported_unless_a_project_is_set() -> None:
 def test_without_the_extra_or_with_a_wrong_address_the_setting_is_refused(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    with pytest.raises(SettingsError, check=says(Refusal.SENTRY_DSN_MALFORMED)):
+    with pytest.raises(SettingsError, check=says(SystemRefusal.SENTRY_DSN_MALFORMED)):
         reporting.start(Settings(sentry_dsn=SecretStr("hidden-word")), "worker", SettingsCache)
     monkeypatch.setitem(sys.modules, "sentry_sdk", None)
-    with pytest.raises(SettingsError, check=says(Refusal.EXTRA_NOT_INSTALLED, extra="[sentry]")):
+    with pytest.raises(SettingsError, check=says(SystemRefusal.EXTRA_NOT_INSTALLED, extra="[sentry]")):
         reporting.start(SETTINGS, "worker", SettingsCache)

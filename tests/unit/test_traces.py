@@ -19,7 +19,7 @@ from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanE
 from deploy.embedded.ports import free_port
 from shared.errors import SettingsError
 from shared.events.parsing import parse_event
-from shared.notices.refusals import Refusal
+from shared.notices.system_refusals import SystemRefusal
 from shared.process.settings import Settings
 from shared.queue.publisher import arguments
 from shared.telemetry import traceparent, tracing
@@ -184,7 +184,7 @@ def test_traces_are_off_unless_an_address_is_set() -> None:
 def test_without_the_extra_the_setting_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delitem(sys.modules, "shared.telemetry.opentelemetry")
     monkeypatch.setitem(sys.modules, "opentelemetry.exporter.otlp.proto.http.trace_exporter", None)
-    with pytest.raises(SettingsError, check=says(Refusal.EXTRA_NOT_INSTALLED, extra="[otel]")):
+    with pytest.raises(SettingsError, check=says(SystemRefusal.EXTRA_NOT_INSTALLED, extra="[otel]")):
         tracing.start(Settings(otlp_endpoint="http://127.0.0.1:4318"), "worker")
 
 

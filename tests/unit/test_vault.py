@@ -9,6 +9,7 @@ from pydantic import SecretStr
 from shared.connection.vault import Vault
 from shared.errors import SettingsError
 from shared.notices.refusals import Refusal
+from shared.notices.system_refusals import SystemRefusal
 from tests.support.refusals import says
 
 OLD, NEW = (SecretStr(Fernet.generate_key().decode()) for _ in range(2))
@@ -57,9 +58,9 @@ def test_the_error_shows_neither_key_nor_token() -> None:
 
 def test_without_a_key_nothing_is_encrypted_or_opened() -> None:
     empty = Vault([])
-    with pytest.raises(SettingsError, check=says(Refusal.SECRET_KEYS_NOT_SET)):
+    with pytest.raises(SettingsError, check=says(SystemRefusal.SECRET_KEYS_NOT_SET)):
         empty.encrypt(SECRET)
-    with pytest.raises(SettingsError, check=says(Refusal.SECRET_KEYS_NOT_SET)):
+    with pytest.raises(SettingsError, check=says(SystemRefusal.SECRET_KEYS_NOT_SET)):
         empty.decrypt(Vault([OLD]).encrypt(SECRET))
 
 

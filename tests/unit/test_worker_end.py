@@ -17,7 +17,7 @@ from celery.signals import worker_shutting_down
 from cryptography.fernet import Fernet
 from pydantic import SecretStr
 
-from shared.notices.refusals import Refusal
+from shared.notices.system_refusals import SystemRefusal
 from shared.process.settings import Settings
 from worker.app import _give_up, bootstrap
 from worker.health import EXIT_CODE, ProgressCheck
@@ -71,12 +71,12 @@ def said(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 def test_a_worker_refuses_a_database_without_tables(settings: Settings, said: list[str]) -> None:
     assert work(settings, 1) == 1
-    assert said == [Refusal.DATABASE_MISSING]
+    assert said == [SystemRefusal.DATABASE_MISSING]
 
 
 def test_a_worker_refuses_to_start_without_keys(settings: Settings, said: list[str]) -> None:
     assert work(settings.model_copy(update={"secret_keys": ()}), 1) == 2
-    assert said == [Refusal.SECRET_KEYS_NOT_SET]
+    assert said == [SystemRefusal.SECRET_KEYS_NOT_SET]
 
 
 def test_a_worker_that_celery_ends_with_an_error_notifies_what_it_leaves(

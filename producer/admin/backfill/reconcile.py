@@ -8,7 +8,7 @@ from producer.admin.services import Services
 from shared.errors import SettingsError
 from shared.helpdesk.configured import configured_lookup
 from shared.helpdesk.reconciliation import Reconciled, reconcile
-from shared.notices.refusals import Refusal
+from shared.notices.system_refusals import SystemRefusal
 
 
 def compare(
@@ -28,7 +28,7 @@ def compare(
     """
     lookup = configured_lookup(services.settings)
     if lookup is None:
-        raise SettingsError(Refusal.HELPDESK_API_NOT_SET())
+        raise SettingsError(SystemRefusal.HELPDESK_API_NOT_SET())
     found = reconcile(services.store, lookup, since, hours_since=hours_since, dry_run=dry_run)
     if not dry_run:
         services.notify(sorted(found.tickets))

@@ -19,6 +19,7 @@ from shared.notices.hints import Hint
 from shared.notices.notice import Notice, Written
 from shared.notices.reasons import Reason
 from shared.notices.refusals import Formerly, Refusal
+from shared.notices.system_refusals import SystemRefusal
 from shared.redis.circuit_breaker import CircuitBreaker
 from shared.store.tables.journal import EventState
 from shared.values.ids import read_id
@@ -27,7 +28,7 @@ NOT_SET_UP = (
     Refusal.TRACKER_NOT_CONFIGURED,
     Refusal.API_KEY_NOT_STORED,
     Refusal.API_KEY_NOT_OPENED,
-    Refusal.SECRET_KEYS_NOT_SET,
+    SystemRefusal.SECRET_KEYS_NOT_SET,
     Formerly.SETTING_NOT_VALID,
 )
 """Why a worker pauses whose settings do not let it ask the tracker."""

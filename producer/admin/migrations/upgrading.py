@@ -17,7 +17,7 @@ from sqlalchemy.engine import Connection
 from sqlalchemy.exc import OperationalError
 
 from shared.errors import SettingsError
-from shared.notices.refusals import Refusal
+from shared.notices.system_refusals import SystemRefusal
 from shared.store.tables.database import Database, is_held_by_others
 from shared.store.tables.schema import revision_of
 
@@ -91,4 +91,4 @@ def beside_others(database: Database, change: Callable[[Connection], T], *, trie
                 raise
             if left:
                 time.sleep(PAUSE_S)
-    raise SettingsError(Refusal.TABLE_LOCKED())
+    raise SettingsError(SystemRefusal.TABLE_LOCKED())

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from shared.errors import BridgeError, first_line
 from shared.notices.notice import Notice
-from shared.notices.refusals import Refusal
+from shared.notices.system_refusals import SystemRefusal
 
 
 def why(error: BaseException) -> Notice:
@@ -30,14 +30,14 @@ def _of_the_database(error: BaseException) -> Notice | None:
         return None
     cause = first_line(error.orig if isinstance(error, DBAPIError) and error.orig else error)
     if isinstance(error, IntegrityError):
-        return Refusal.DATABASE_CONFLICT(error=cause)
+        return SystemRefusal.DATABASE_CONFLICT(error=cause)
     if is_of_other_tables(error):
-        return Refusal.DATABASE_NOT_MIGRATED(error=cause)
+        return SystemRefusal.DATABASE_NOT_MIGRATED(error=cause)
     if is_held_by_others(error):
-        return Refusal.DATABASE_HELD(error=cause)
+        return SystemRefusal.DATABASE_HELD(error=cause)
     if isinstance(error, OperationalError) and not is_of_the_statement(error):
-        return Refusal.DATABASE_DOWN(error=cause)
-    return Refusal.DATABASE_FAILED(error=cause)
+        return SystemRefusal.DATABASE_DOWN(error=cause)
+    return SystemRefusal.DATABASE_FAILED(error=cause)
 
 
 def _of_others(error: BaseException) -> Notice:
@@ -47,10 +47,10 @@ def _of_others(error: BaseException) -> Notice:
         if isinstance(error, RedisError):
             from producer.admin.presenters.redis_health import refusal
 
-            return refusal(error) or Refusal.REDIS_DOWN(error=first_line(error))
+            return refusal(error) or SystemRefusal.REDIS_DOWN(error=first_line(error))
     if isinstance(error, OSError):
         reason = error.strerror if error.filename and error.strerror else first_line(error)
-        return Refusal.FILE_NOT_USABLE(file=error.filename and str(error.filename), error=reason)
+        return SystemRefusal.FILE_NOT_USABLE(file=error.filename and str(error.filename), error=reason)
     frames = traceback.extract_tb(error.__traceback__)
     place = f"{Path(frames[-1].filename).name}:{frames[-1].lineno}" if frames else None
-    return Refusal.UNEXPECTED_ERROR(type=type(error).__name__, error=first_line(error), place=place)
+    return SystemRefusal.UNEXPECTED_ERROR(type=type(error).__name__, error=first_line(error), place=place)

@@ -8,6 +8,7 @@ from shared.notices.faults import Detail
 from shared.notices.notice import Notice
 from shared.notices.refusals import Formerly, Refusal
 from shared.notices.render import because
+from shared.notices.system_refusals import SystemRefusal
 
 OURS = frozenset(
     {
@@ -23,7 +24,7 @@ OURS = frozenset(
         Refusal.TRACKER_NOT_CONFIGURED,
         Refusal.API_KEY_NOT_STORED,
         Refusal.API_KEY_NOT_OPENED,
-        Refusal.SECRET_KEYS_NOT_SET,
+        SystemRefusal.SECRET_KEYS_NOT_SET,
         Formerly.SETTING_NOT_VALID,
     }
 )

@@ -13,7 +13,7 @@ from shared.notices.doctor_service import ServiceFinding
 from shared.notices.doctor_work import WorkFinding
 from shared.notices.notice import Notice
 from shared.notices.reasons import Reason
-from shared.notices.refusals import Refusal
+from shared.notices.system_refusals import SystemRefusal
 from shared.redis.circuit_breaker import CircuitBreaker
 from shared.redis.heartbeat import WORKER, Heartbeats
 from shared.redis.latency import SLOW_S, seconds_per_call
@@ -41,7 +41,7 @@ def obstacle(redis: Redis) -> Notice | None:
             return WorkFinding.EVERYTHING_PAUSED(because=paused.reason)
         found, seconds = turns(redis), seconds_per_call(redis)
     except RedisError as error:
-        return refusal(error) or Refusal.REDIS_DOWN(error=type(error).__name__)
+        return refusal(error) or SystemRefusal.REDIS_DOWN(error=type(error).__name__)
     if found and found.wait_s > NOTABLE_S:
         return Reason.TURN_AWAITED(rate=found.rate, seconds=found.wait_s)
     if seconds and seconds > SLOW_S:

@@ -13,7 +13,7 @@ from importlib.resources.abc import Traversable
 from pathlib import Path
 
 from shared.errors import BridgeError
-from shared.notices.refusals import Refusal
+from shared.notices.system_refusals import SystemRefusal
 
 SHIPPED = files("producer.admin.units")
 WRITTEN_FOR = "/opt/deskbridge"
@@ -61,11 +61,11 @@ def planned(venv: Path, root: Path = Path("/")) -> list[Planned]:
         CannotInstall: units cannot run what is there, or a package has brought units.
     """
     if not PLAIN.fullmatch(str(venv)) or not (venv / "bin" / "deskbridge").exists():
-        raise CannotInstall(Refusal.UNITS_NO_VENV(venv=str(venv)))
+        raise CannotInstall(SystemRefusal.UNITS_NO_VENV(venv=str(venv)))
     if f"{venv}/".startswith(HIDDEN):
-        raise CannotInstall(Refusal.UNITS_NOT_SEEN(venv=str(venv), place=WRITTEN_FOR))
+        raise CannotInstall(SystemRefusal.UNITS_NOT_SEEN(venv=str(venv), place=WRITTEN_FOR))
     if (root / PACKAGED).exists():
-        raise CannotInstall(Refusal.UNITS_ARE_PACKAGED())
+        raise CannotInstall(SystemRefusal.UNITS_ARE_PACKAGED())
     etc = root / "etc"
     found = [
         *((etc / "systemd/system" / name, text) for name, text in _texts(SHIPPED / "systemd")),
@@ -96,10 +96,10 @@ def install(venv: Path, root: Path = Path("/")) -> list[Path]:
         CannotInstall: not as root, without systemd, or a command failed, or as `planned`.
     """
     if os.geteuid() != 0:
-        raise CannotInstall(Refusal.UNITS_NEED_ROOT())
+        raise CannotInstall(SystemRefusal.UNITS_NEED_ROOT())
     is_this_machine = root == Path("/")
     if is_this_machine and not RUNNING.is_dir():
-        raise CannotInstall(Refusal.UNITS_NEED_SYSTEMD())
+        raise CannotInstall(SystemRefusal.UNITS_NEED_SYSTEMD())
     written = []
     for one in planned(venv, root):
         if one.is_kept and one.path.exists():
@@ -131,5 +131,5 @@ def _run(command: tuple[str, ...]) -> None:
     ended = subprocess.run(command, capture_output=True, text=True, check=False)
     if ended.returncode:
         raise CannotInstall(
-            Refusal.UNITS_COMMAND_FAILED(command=" ".join(command), error=ended.stderr.strip())
+            SystemRefusal.UNITS_COMMAND_FAILED(command=" ".join(command), error=ended.stderr.strip())
         )

@@ -14,6 +14,7 @@ from producer.cli.output import console, count, print_json, say
 from producer.cli.register import EVENT, Json, command, fits
 from producer.cli.services import settings
 from shared.notices.refusals import Refusal
+from shared.notices.system_refusals import SystemRefusal
 
 if TYPE_CHECKING:
     from pydantic import SecretStr
@@ -163,4 +164,4 @@ def _content(file: str) -> bytes:
     try:
         return Path(file).read_bytes()
     except OSError as error:
-        raise WrongUsage(Refusal.FILE_NOT_USABLE(file=file, error=error.strerror)) from None
+        raise WrongUsage(SystemRefusal.FILE_NOT_USABLE(file=file, error=error.strerror)) from None

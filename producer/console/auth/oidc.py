@@ -26,7 +26,7 @@ from producer.admin.records.rights import Right
 from shared.connection.vault import Vault
 from shared.errors import BridgeError, SettingsError
 from shared.notices.access import AccessRefusal
-from shared.notices.refusals import Refusal
+from shared.notices.system_refusals import SystemRefusal
 from shared.process.bounded import Unanswered, bounded_call
 from shared.process.outbound import Outbound
 from shared.process.settings import Settings
@@ -108,12 +108,12 @@ class SingleSignOn:
             import joserfc  # noqa: F401
         except ImportError:
             raise SettingsError(
-                Refusal.EXTRA_NOT_INSTALLED(
+                SystemRefusal.EXTRA_NOT_INSTALLED(
                     variable="DESKBRIDGE_OIDC_ISSUER", package="joserfc", extra="[sso]"
                 )
             ) from None
         if not settings.secret_keys:
-            raise SettingsError(Refusal.SIGN_ON_WITHOUT_KEYS())
+            raise SettingsError(SystemRefusal.SIGN_ON_WITHOUT_KEYS())
 
     @property
     def is_on(self) -> bool:

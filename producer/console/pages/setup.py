@@ -23,6 +23,7 @@ from shared.errors import SettingsError
 from shared.notices.notice import Notice
 from shared.notices.refusals import Refusal
 from shared.notices.render import sentence
+from shared.notices.system_refusals import SystemRefusal
 from shared.values.addresses import why_forbidden
 from shared.values.ids import read_id
 
@@ -107,7 +108,7 @@ def remove_event(request: Request, services: WithServices) -> Response:
     try:
         _, failed = remove_left_over(services)
     except RedisError:
-        return _failed(request, services, "event", sentence(Refusal.REDIS_DOWN()))
+        return _failed(request, services, "event", sentence(SystemRefusal.REDIS_DOWN()))
     if failed:
         return _failed(request, services, "event", *(sentence(one.notice) for one in failed))
     return go(HOME, "test-removed")

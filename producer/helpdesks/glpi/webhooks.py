@@ -15,7 +15,7 @@ from producer.helpdesks.port import Intake, Unreadable
 from producer.http.problems import Problem, refusals
 from shared.errors import BadSignature, InvalidEvent, SettingsError
 from shared.events.delivery import Delivery
-from shared.notices.refusals import Refusal
+from shared.notices.system_refusals import SystemRefusal
 
 ANSWER_WITHIN_S = 1.0
 """GLPI waits for five seconds and then sends again; an endpoint that never answers stops its cron."""
@@ -38,7 +38,7 @@ def webhooks(secrets: Sequence[SecretStr], intake: Intake) -> APIRouter:
     if not secrets:
         return router
     if any(len(secret.get_secret_value().encode()) < SHORTEST for secret in secrets):
-        raise SettingsError(Refusal.GLPI_SECRET_TOO_SHORT(least=SHORTEST))
+        raise SettingsError(SystemRefusal.GLPI_SECRET_TOO_SHORT(least=SHORTEST))
     verifier = GlpiVerifier(secrets, time.time)
 
     @router.get("/{item}", responses=refusals(401), response_class=PlainTextResponse)

@@ -7,7 +7,7 @@ from sqlalchemy.engine import Connection
 from sqlalchemy.exc import OperationalError
 
 from shared.errors import SettingsError
-from shared.notices.refusals import Refusal
+from shared.notices.system_refusals import SystemRefusal
 from shared.process.settings import Settings
 from shared.store.tables.database import Database
 
@@ -27,16 +27,16 @@ def require_current(database: Database, *, loaded: bool = True) -> None:
         OperationalError: the database cannot be reached.
     """
     if (file := database.missing_file) is not None:
-        missing = Refusal.DATABASE_MISSING if loaded else Refusal.ENVIRONMENT_NOT_LOADED
+        missing = SystemRefusal.DATABASE_MISSING if loaded else SystemRefusal.ENVIRONMENT_NOT_LOADED
         raise SettingsError(missing(file=file))
     with database.engine.connect() as connection:
         found = revision_of(connection)
     if found is None:
-        raise SettingsError(Refusal.DATABASE_WITHOUT_TABLES())
+        raise SettingsError(SystemRefusal.DATABASE_WITHOUT_TABLES())
     if found > HEAD:
-        raise SettingsError(Refusal.DATABASE_TOO_NEW(found=found, newest=HEAD))
+        raise SettingsError(SystemRefusal.DATABASE_TOO_NEW(found=found, newest=HEAD))
     if found != HEAD:
-        raise SettingsError(Refusal.DATABASE_TOO_OLD(found=found, newest=HEAD))
+        raise SettingsError(SystemRefusal.DATABASE_TOO_OLD(found=found, newest=HEAD))
 
 
 def is_current(settings: Settings) -> bool:

@@ -12,7 +12,7 @@ from sqlalchemy.pool import Pool
 
 from producer.console.app import create_console
 from shared.errors import SettingsError
-from shared.notices.refusals import Refusal
+from shared.notices.system_refusals import SystemRefusal
 from shared.store.tables.schema import is_current
 from tests.failures.rows.row import Nothing, Row
 from tests.failures.stage import Stage
@@ -149,7 +149,7 @@ def not_started(stage: Stage) -> None:
     """No process starts, so that the helpdesk keeps what it has to send."""
     with pytest.raises(SettingsError) as refused:
         is_current(stage.bridge.settings)
-    assert refused.value.notice.code == Refusal.DATABASE_TOO_OLD
+    assert refused.value.notice.code == SystemRefusal.DATABASE_TOO_OLD
 
 
 def migrate(stage: Stage) -> None:

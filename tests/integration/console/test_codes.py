@@ -29,6 +29,7 @@ from shared.notices.invalid import Invalid
 from shared.notices.notice import Code, Notice
 from shared.notices.refusals import Refusal
 from shared.notices.render import sentence
+from shared.notices.system_refusals import SystemRefusal
 from shared.store.configuration.configs import Configs
 from tests.integration.console.conftest import TOKEN, ComeIn, Console
 from tests.integration.console.pages import Visitor
@@ -65,10 +66,10 @@ def test_each_field_has_its_code(console: Console) -> None:
 def test_of_a_database_that_is_down_a_stranger_learns_the_code_and_no_more() -> None:
     gone = OperationalError("SELECT secret", {}, Exception("could not connect to db.internal"))
     problem = problem_of(gone)
-    assert problem.why == Notice(Refusal.DATABASE_DOWN)
+    assert problem.why == Notice(SystemRefusal.DATABASE_DOWN)
     assert b"db.internal" not in bytes(problem.response().body)
     ours = problem_of(ZeroDivisionError("secret"))
-    assert (ours.why, b"secret" in bytes(ours.response().body)) == (Refusal.UNEXPECTED_ERROR(), False)
+    assert (ours.why, b"secret" in bytes(ours.response().body)) == (SystemRefusal.UNEXPECTED_ERROR(), False)
 
 
 def test_a_database_that_is_down_is_told_to_who_has_no_token_yet(
@@ -79,7 +80,7 @@ def test_a_database_that_is_down_is_told_to_who_has_no_token_yet(
 
     monkeypatch.setattr(Configs, "get", down)
     problem = console.refused("GET", "/api/config", 503)
-    assert (problem["code"], problem["params"]) == (Refusal.DATABASE_DOWN, {})
+    assert (problem["code"], problem["params"]) == (SystemRefusal.DATABASE_DOWN, {})
 
 
 @pytest.mark.parametrize(("where", "asks"), [("whose", "/console/events"), ("token_with", "/api/config")])
@@ -102,7 +103,7 @@ def test_why_nobody_can_tell_who_asks_is_logged_by_its_kind(
     (line,) = (one for one in lines if one["log_level"] == "error")
     told = {name: line[name] for name in ("code", "params", "error", "state")}
     assert told == {
-        "code": Refusal.DATABASE_DOWN,
+        "code": SystemRefusal.DATABASE_DOWN,
         "params": {},
         "error": "CannotConnectNow",
         "state": "57P03",
@@ -159,7 +160,7 @@ def test_counts_that_are_not_known_in_time_have_their_code(
     console: Console, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(monitoring, "WITHIN_S", 0)
-    assert console.refused("GET", "/metrics", 503)["code"] == Refusal.DATABASE_DOWN
+    assert console.refused("GET", "/metrics", 503)["code"] == SystemRefusal.DATABASE_DOWN
 
 
 def test_what_is_refused_by_a_page_is_said_in_its_language(visitor: Visitor) -> None:
@@ -197,14 +198,17 @@ def test_what_a_stranger_is_not_told_is_logged(monkeypatch: pytest.MonkeyPatch) 
     assert (line["code"], line["params"]["path"]) == (Fault.TRACKER_REJECTED, "/issues.json")
     assert "Subject is too long" in line["reason"]
     line = logged(RedisConnectionError("Error 111 connecting to redis.internal:6379"))
-    assert (line["code"], "redis.internal" in line["reason"]) == (Refusal.REDIS_DOWN, True)
+    assert (line["code"], "redis.internal" in line["reason"]) == (SystemRefusal.REDIS_DOWN, True)
     theirs = Exception("hidden-word")
     theirs.pgcode = "08006"  # type: ignore[attr-defined]
     line = logged(OperationalError("SELECT", {}, theirs))
-    assert (line["code"], line["error"], line["state"]) == (Refusal.DATABASE_DOWN, "Exception", "08006")
+    assert (line["code"], line["error"], line["state"]) == (SystemRefusal.DATABASE_DOWN, "Exception", "08006")
     assert "hidden-word" not in str(line)
-    line = logged(Problem(503, "Not now", why=Refusal.TABLE_LOCKED()))
-    assert (line["code"], line["reason"]) == (Refusal.TABLE_LOCKED, sentence(Refusal.TABLE_LOCKED()))
+    line = logged(Problem(503, "Not now", why=SystemRefusal.TABLE_LOCKED()))
+    assert (line["code"], line["reason"]) == (
+        SystemRefusal.TABLE_LOCKED,
+        sentence(SystemRefusal.TABLE_LOCKED()),
+    )
 
 
 def test_what_is_wrong_with_a_template_is_said_in_french(visitor: Visitor) -> None:

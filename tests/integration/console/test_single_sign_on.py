@@ -34,6 +34,7 @@ from shared.notices.access import AccessRefusal
 from shared.notices.invalid import Invalid
 from shared.notices.notice import Notice
 from shared.notices.refusals import Refusal
+from shared.notices.system_refusals import SystemRefusal
 from shared.process.settings import load_settings
 from tests.integration.console.oidc import (
     CLIENT_ID,
@@ -571,7 +572,7 @@ def test_nobody_gives_themselves_a_password_that_outlasts_the_provider(place: Pl
 def test_settings_that_cannot_be_right_are_refused_at_start(
     values: dict[str, str], field: str, what: Notice
 ) -> None:
-    with pytest.raises(SettingsError, check=says(Refusal.ENVIRONMENT_NOT_VALID)) as refused:
+    with pytest.raises(SettingsError, check=says(SystemRefusal.ENVIRONMENT_NOT_VALID)) as refused:
         load_settings({f"DESKBRIDGE_{name}": value for name, value in values.items()})
     assert refused.value.faults == [(field, what)]
 

@@ -25,7 +25,7 @@ from producer.intake.private_text import PrivateText
 from producer.intake.store import Store as ProducersStore
 from shared.errors import SettingsError
 from shared.events.config import PluginConfig
-from shared.notices.refusals import Refusal
+from shared.notices.system_refusals import SystemRefusal
 from shared.process.settings import Settings
 from shared.store.journal.installations import installation_id
 from shared.store.tables.database import Database
@@ -237,7 +237,7 @@ def test_a_database_that_is_not_migrated_is_still_told(producer_url: str, owner:
         version = session.scalar(text("SELECT version_num FROM alembic_version"))
         session.execute(change, {"version": "0000"})
     try:
-        with pytest.raises(SettingsError, check=says(Refusal.DATABASE_TOO_OLD, found="0000")):
+        with pytest.raises(SettingsError, check=says(SystemRefusal.DATABASE_TOO_OLD, found="0000")):
             require_current(database)
     finally:
         with owner.database.transaction() as session:

@@ -19,6 +19,7 @@ from pydantic import SecretStr
 from producer.intake.app import create_app
 from shared.errors import SettingsError
 from shared.notices.refusals import Refusal
+from shared.notices.system_refusals import SystemRefusal
 from shared.process.settings import Settings
 from tests.integration.producer.conftest import SECRET, Run, RunningProducer, refused, secret, sign
 from tests.support.events import task_event, ticket_event
@@ -157,14 +158,14 @@ def _away_from_the_work_tree(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
 
 @pytest.mark.promise("SEC-07")
 def test_without_secrets_the_producer_refuses_to_start() -> None:
-    with pytest.raises(SettingsError, check=says(Refusal.WEBHOOK_SECRETS_NOT_SET)):
+    with pytest.raises(SettingsError, check=says(SystemRefusal.WEBHOOK_SECRETS_NOT_SET)):
         create_app(Settings())
 
 
 @pytest.mark.promise("SEC-07")
 @pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.0.2.7", "example.org", "", "127.0.0.1.example.org"])  # noqa: S104
 def test_unsigned_is_refused_on_a_bind_that_others_can_reach(host: str) -> None:
-    with pytest.raises(SettingsError, check=says(Refusal.UNSIGNED_NOT_ON_LOOPBACK)):
+    with pytest.raises(SettingsError, check=says(SystemRefusal.UNSIGNED_NOT_ON_LOOPBACK)):
         create_app(Settings(allow_unsigned=True), host=host)
 
 
@@ -181,11 +182,11 @@ def test_secrets_are_needed_even_where_unsigned_is_switched_on(run: Run) -> None
 @pytest.mark.parametrize(
     ("value", "told"),
     [
-        ("plain", Refusal.WEBHOOK_SECRET_MALFORMED),
-        ("whsec_", Refusal.WEBHOOK_SECRET_TOO_SHORT),
-        ("whsec_ü", Refusal.WEBHOOK_SECRET_NOT_ENCODED),
-        ("whsec_!!!", Refusal.WEBHOOK_SECRET_TOO_SHORT),
-        ("whsec_a", Refusal.WEBHOOK_SECRET_NOT_ENCODED),
+        ("plain", SystemRefusal.WEBHOOK_SECRET_MALFORMED),
+        ("whsec_", SystemRefusal.WEBHOOK_SECRET_TOO_SHORT),
+        ("whsec_ü", SystemRefusal.WEBHOOK_SECRET_NOT_ENCODED),
+        ("whsec_!!!", SystemRefusal.WEBHOOK_SECRET_TOO_SHORT),
+        ("whsec_a", SystemRefusal.WEBHOOK_SECRET_NOT_ENCODED),
     ],
 )
 def test_a_secret_of_another_form_is_refused_without_being_shown(value: str, told: Refusal) -> None:
@@ -215,7 +216,9 @@ def test_signatures_are_compared_in_constant_time(
 @pytest.mark.parametrize("size", [1, 8, 15])
 def test_a_secret_that_could_be_guessed_is_refused_without_being_shown(size: int) -> None:
     value = "whsec_" + base64.b64encode(b"x" * size).decode()
-    with pytest.raises(SettingsError, check=says(Refusal.WEBHOOK_SECRET_TOO_SHORT, least=16)) as failure:
+    with pytest.raises(
+        SettingsError, check=says(SystemRefusal.WEBHOOK_SECRET_TOO_SHORT, least=16)
+    ) as failure:
         create_app(Settings(webhook_secrets=(SecretStr(SECRET), SecretStr(value))))
     assert value not in str(failure.value)
 

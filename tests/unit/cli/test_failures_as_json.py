@@ -15,7 +15,7 @@ from sqlalchemy.exc import OperationalError, ProgrammingError
 from producer.admin.migrations.upgrading import upgrade
 from producer.admin.presenters.failures import why
 from producer.cli.main import app
-from shared.notices.refusals import Refusal
+from shared.notices.system_refusals import SystemRefusal
 from shared.store.tables.database import Database
 from tests.unit.cli.conftest import Shell
 
@@ -83,7 +83,7 @@ def test_most_commands_have_it() -> None:
 @pytest.mark.parametrize("name", WITH_JSON)
 def test_what_is_typed_wrong_is_a_document(shell: Shell, name: str) -> None:
     error = error_of(shell, *typed(name), "--no-such-option", exit_code=2)
-    assert error["code"] == Refusal.WRONG_USAGE
+    assert error["code"] == SystemRefusal.WRONG_USAGE
     assert "--no-such-option" in error["message"]
 
 
@@ -92,7 +92,7 @@ def test_a_wrong_environment_is_a_document(shell: Shell, name: str, monkeypatch:
     monkeypatch.setenv("DESKBRIDGE_NO_SUCH_VARIABLE", "1")
     needs_none = name.startswith("article")
     error = error_of(shell, *typed(name), exit_code=1 if name == "article show" else 2)
-    assert needs_none or error["code"] == Refusal.VARIABLES_UNKNOWN
+    assert needs_none or error["code"] == SystemRefusal.VARIABLES_UNKNOWN
     assert needs_none or error["params"]["variables"] == ["DESKBRIDGE_NO_SUCH_VARIABLE"]
 
 
@@ -106,15 +106,15 @@ def test_a_database_that_is_down_is_a_document(
     monkeypatch.setattr("shared.store.tables.schema.require_current", down)
     monkeypatch.setattr("producer.admin.doctor.examination.examine", down)
     error = error_of(shell, *typed(name), exit_code=1)
-    assert (error["code"], error["params"]) == (Refusal.DATABASE_DOWN, {"error": "no route"})
+    assert (error["code"], error["params"]) == (SystemRefusal.DATABASE_DOWN, {"error": "no route"})
 
 
 def test_a_fault_of_ours_and_an_interruption_are_documents(
     shell: Shell, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for raised, code in (
-        (ZeroDivisionError("x"), Refusal.UNEXPECTED_ERROR),
-        (KeyboardInterrupt(), Refusal.STOPPED_BY_USER),
+        (ZeroDivisionError("x"), SystemRefusal.UNEXPECTED_ERROR),
+        (KeyboardInterrupt(), SystemRefusal.STOPPED_BY_USER),
     ):
 
         def fail(*_: object, error: BaseException = raised, **__: object) -> None:
@@ -135,25 +135,25 @@ def test_a_table_that_is_missing_is_told_by_the_databases_code_and_no_word_of_it
     """SQLite has one code for every statement that it refuses: where every table is there, it is for something else."""
     database = Database(f"sqlite:///{tmp_path}/x.sqlite3")
     missing = "SELECT * FROM no_such_table"
-    assert code_of(database, missing) == Refusal.DATABASE_NOT_MIGRATED
+    assert code_of(database, missing) == SystemRefusal.DATABASE_NOT_MIGRATED
     upgrade(database)
     with database.engine.begin() as connection:
         connection.execute(text("ALTER TABLE journal RENAME COLUMN payload TO of_before"))
-    assert code_of(database, "SELECT payload FROM journal") == Refusal.DATABASE_NOT_MIGRATED
+    assert code_of(database, "SELECT payload FROM journal") == SystemRefusal.DATABASE_NOT_MIGRATED
     with database.engine.begin() as connection:
         connection.execute(text("ALTER TABLE journal RENAME COLUMN of_before TO payload"))
     many = " OR ".join(f"1 = :n{number}" for number in range(40_000))
     for statement in ("ATTACH 'x' AS main", missing, f"SELECT 1 WHERE {many}"):
         values = {f"n{number}": 1 for number in range(40_000)} if statement.endswith(many) else {}
-        assert code_of(database, statement, **values) == Refusal.DATABASE_FAILED
+        assert code_of(database, statement, **values) == SystemRefusal.DATABASE_FAILED
     database.close()
 
 
 def test_of_postgresql_a_missing_table_has_a_code_and_a_missing_right_another() -> None:
     for state, code in (
-        ("42P01", Refusal.DATABASE_NOT_MIGRATED),
-        ("42703", Refusal.DATABASE_NOT_MIGRATED),
-        ("42501", Refusal.DATABASE_FAILED),
+        ("42P01", SystemRefusal.DATABASE_NOT_MIGRATED),
+        ("42703", SystemRefusal.DATABASE_NOT_MIGRATED),
+        ("42501", SystemRefusal.DATABASE_FAILED),
     ):
         theirs = Exception("somebody's words")
         theirs.pgcode = state  # type: ignore[attr-defined]
@@ -162,7 +162,7 @@ def test_of_postgresql_a_missing_table_has_a_code_and_a_missing_right_another() 
 
 def test_of_a_database_that_is_away_no_word_is_read() -> None:
     away = OperationalError("SELECT", {}, Exception("no such table: it is away"))
-    assert why(away).code == Refusal.DATABASE_DOWN
+    assert why(away).code == SystemRefusal.DATABASE_DOWN
 
 
 def test_without_json_nothing_is_printed_on_standard_output(shell: Shell) -> None:

@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 from producer.admin.units import installation
 from producer.admin.units.installation import CannotInstall, install, planned
 from producer.cli.main import app
-from shared.notices.refusals import Refusal
+from shared.notices.system_refusals import SystemRefusal
 from tests.support.refusals import says
 from worker.health import LOOK_S
 
@@ -89,7 +89,7 @@ def test_only_the_worker_s_side_is_handed_the_keys(venv: Path, tmp_path: Path) -
 
 def test_nobody_but_root_installs_units(venv: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(os, "geteuid", lambda: 1000)
-    with pytest.raises(CannotInstall, check=says(Refusal.UNITS_NEED_ROOT)):
+    with pytest.raises(CannotInstall, check=says(SystemRefusal.UNITS_NEED_ROOT)):
         install(venv, tmp_path)
     assert not (tmp_path / "etc").exists()
 
@@ -111,7 +111,7 @@ def test_a_dry_run_shows_every_file_and_writes_none(venv: Path, monkeypatch: pyt
 
 @pytest.mark.parametrize("name", ["with space", "per%cent", 'quo"te', "dollar$"])
 def test_a_path_that_a_unit_would_read_otherwise_is_refused(venv: Path, tmp_path: Path, name: str) -> None:
-    with pytest.raises(CannotInstall, check=says(Refusal.UNITS_NO_VENV)):
+    with pytest.raises(CannotInstall, check=says(SystemRefusal.UNITS_NO_VENV)):
         planned(venv.rename(venv.with_name(name)), tmp_path)
 
 
@@ -119,7 +119,7 @@ def test_a_venv_that_units_do_not_see_is_refused(
     venv: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(installation, "HIDDEN", (f"{tmp_path}/",))
-    with pytest.raises(CannotInstall, check=says(Refusal.UNITS_NOT_SEEN)):
+    with pytest.raises(CannotInstall, check=says(SystemRefusal.UNITS_NOT_SEEN)):
         planned(venv, tmp_path)
 
 
@@ -127,7 +127,7 @@ def test_beside_the_package_nothing_is_written(venv: Path, tmp_path: Path) -> No
     target = tmp_path / "usr/lib/systemd/system/deskbridge.target"
     target.parent.mkdir(parents=True)
     target.touch()
-    with pytest.raises(CannotInstall, check=says(Refusal.UNITS_ARE_PACKAGED)):
+    with pytest.raises(CannotInstall, check=says(SystemRefusal.UNITS_ARE_PACKAGED)):
         install(venv, tmp_path)
     assert not (tmp_path / "etc").exists()
 
@@ -141,7 +141,7 @@ def test_where_systemd_does_not_run_nothing_is_written(
     monkeypatch.setattr(installation, "RUNNING", tmp_path / "none")
     for what in ("write_text", "mkdir", "chmod"):
         monkeypatch.setattr(Path, what, written)
-    with pytest.raises(CannotInstall, check=says(Refusal.UNITS_NEED_SYSTEMD)):
+    with pytest.raises(CannotInstall, check=says(SystemRefusal.UNITS_NEED_SYSTEMD)):
         install(venv)
 
 

@@ -19,6 +19,7 @@ from shared.notices.notice import Code, Notice
 from shared.notices.reasons import Reason
 from shared.notices.refusals import Refusal
 from shared.notices.render import sentence
+from shared.notices.system_refusals import SystemRefusal
 from shared.notices.templates import JsonType, TemplateProblem
 from shared.refusals import custom_field_hints, issue_hints, other_hints
 from shared.store.configuration.links import Link, LinkKind
@@ -64,7 +65,7 @@ MADE: dict[str, list[Callable[[], Notice]]] = {
     ],
     "missing databases": [
         partial(code, file="/var/x.sqlite3")
-        for code in (Refusal.DATABASE_MISSING, Refusal.ENVIRONMENT_NOT_LOADED)
+        for code in (SystemRefusal.DATABASE_MISSING, SystemRefusal.ENVIRONMENT_NOT_LOADED)
     ],
     "templates that could not be used": [
         partial(code, error="ZeroDivisionError")
