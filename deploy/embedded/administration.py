@@ -17,6 +17,7 @@ from deploy.embedded.errors import EmbeddedError
 from deploy.sandbox.samples import Installation
 from producer.admin.access.accounts import AccountStore
 from producer.admin.configuration import configuration
+from producer.admin.configuration.api_key import store_api_key
 from producer.admin.migrations.upgrading import upgrade
 from producer.admin.people.people import map_user
 from producer.admin.projects.links import make_link
@@ -112,7 +113,7 @@ class Administration:
         """
         with _in_words("the installation could not be set up"):
             configuration.change(self._store, {"base_url": base_url}, moved=True)
-            configuration.store_api_key(self._store, self._vault, api_key)
+            store_api_key(self._store, self._vault, api_key)
             sync_metadata(self._store, Connector(self._store, self._vault).connect()[1])
             self._configure(wanted.config)
             self._link(wanted.links)

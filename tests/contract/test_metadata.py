@@ -11,6 +11,7 @@ from fakeredis import FakeRedis
 from pydantic import SecretStr
 
 from producer.admin.configuration import configuration
+from producer.admin.configuration.api_key import store_api_key
 from producer.admin.doctor.examination import examine
 from producer.admin.doctor.finding import Status
 from producer.admin.doctor.installation import Installation
@@ -44,7 +45,7 @@ def services(tracker: Tracker, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     made = Services(Settings(database_url=url, secret_keys=(key,)), Store(Database(url.get_secret_value())))
     make_tables(made.store.database)
     configuration.change(made.store, {"base_url": tracker.base_url})
-    configuration.store_api_key(made.store, made.vault, tracker.api_key)
+    store_api_key(made.store, made.vault, tracker.api_key)
     yield made
     made.store.database.close()
 
@@ -105,9 +106,9 @@ def test_activities_of_each_project_are_read_on_demand(services: Services) -> No
 def test_an_invalid_key_leaves_the_cache_as_it_was(services: Services) -> None:
     sync(services)
     before = entries(services, MetadataKind.PROJECT)
-    configuration.store_api_key(services.store, services.vault, "0" * 40)
+    store_api_key(services.store, services.vault, "0" * 40)
     assert not synchronise(services.store, services.locks, services.connector.connect)
-    configuration.store_api_key(services.store, services.vault, seed.key_of("mallory"))
+    store_api_key(services.store, services.vault, seed.key_of("mallory"))
     assert not synchronise(services.store, services.locks, services.connector.connect)
     assert entries(services, MetadataKind.PROJECT) == before
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from sqlalchemy import select
 
-from producer.admin.configuration.configuration import rotate_keys
+from producer.admin.configuration.api_key import rotate_keys
 from producer.admin.privacy.erasure import Erasure
 from producer.admin.privacy.scrubbing import Person
 from shared.connection.vault import Vault

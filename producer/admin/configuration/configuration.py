@@ -3,38 +3,28 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import urlsplit
 
-from pydantic import SecretStr
-from redis.exceptions import RedisError
-
 from producer.admin.configuration import trial
+from producer.admin.configuration.api_key import encrypted_key, try_stored_key
 from producer.admin.records.transaction import Store, Transaction
 from producer.admin.services import Services
-from shared.connection.vault import Vault
 from shared.errors import NotFound, SettingsError, TrackerError
 from shared.events.config import PluginConfig
 from shared.metadata.confirming import OF_SPEC, confirm, confirm_people
-from shared.metadata.synchronisation import Connect
 from shared.notices.cautions import Amount, Caution
 from shared.notices.changes import Did
 from shared.notices.invalid import Faults, Invalid, faulty
 from shared.notices.notice import Notice
 from shared.notices.refusals import Refusal
 from shared.notices.steps import What
-from shared.redis.circuit_breaker import CircuitBreaker
 from shared.store.configuration.metadata import Entry, MetadataKind
 from shared.store.journal.tickets import AT_ONCE
 from shared.store.journal.trace import Step
-from shared.tracker.client import MYSELF, USERS
 from shared.values.addresses import why_forbidden
-
-KEY = "api_key"
-API_KEY = re.compile(r"[\x21-\x7e]{1,255}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,21 +42,6 @@ class Changed:
     warnings: list[Notice] = field(default_factory=list)
     owed: list[int] = field(default_factory=list)
     replayed: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class KeyStored:
-    """What the tracker says of an API key that was stored.
-
-    Attributes:
-        whose: the login that it belongs to.
-        failure: why nothing can be sent with it yet.
-        resumed: whether a pause ended, since the key may be what was waited for; None: Redis is away.
-    """
-
-    whose: str = ""
-    failure: SettingsError | TrackerError | None = None
-    resumed: bool | None = False
 
 
 def show(store: Store) -> dict[str, Any]:
@@ -141,7 +116,7 @@ def save(
         services.notify(changed.owed)
     if "trial" in assignments and not changed.config.trial:
         trial.go_on(services)
-    if api_key is not None and (failure := _try_key(services).failure) and isinstance(failure, TrackerError):
+    if api_key is not None and (failure := try_stored_key(services).failure) and isinstance(failure, TrackerError):
         changed.warnings.append(Caution.KEY_NOT_USABLE(problem=failure.notice))
     return changed
 
@@ -276,97 +251,6 @@ def _owed(store: Store, config: PluginConfig, before: PluginConfig, *, replay: b
             tx.journal.replay_statuses(some)
             tx.trace.append([Step(ticket_id, What.STATUS_MAP_CHANGED()) for ticket_id in some])
     return owed
-
-
-def checked_key(text: str) -> str:
-    """Return an API key without its outer blanks.
-
-    Raises:
-        SettingsError: it is empty or holds characters that no key has.
-    """
-    key = text.strip()
-    if not key:
-        raise SettingsError(Refusal.API_KEY_EMPTY(field=KEY))
-    if not API_KEY.fullmatch(key):
-        raise SettingsError(Refusal.API_KEY_MALFORMED(field=KEY))
-    return key
-
-
-def encrypted_key(vault: Vault, text: str) -> str:
-    """Return an API key as a person typed it, checked and encrypted.
-
-    Raises:
-        SettingsError: it is empty or holds characters that no key has, or there is nothing to encrypt it with.
-    """
-    return vault.encrypt(SecretStr(checked_key(text)))
-
-
-def set_key(services: Services, text: str) -> KeyStored:
-    """Encrypt and store the tracker's API key, and try it.
-
-    Raises:
-        SettingsError: as `encrypted_key`.
-    """
-    store_api_key(services.store, services.vault, text)
-    return _try_key(services)
-
-
-def _try_key(services: Services) -> KeyStored:
-    """Ask the tracker whose the stored key is; what had waited for another key goes on if it takes this one."""
-    try:
-        whose = ask_whose_key(services.connector.connect)
-    except (SettingsError, TrackerError) as failure:
-        return KeyStored(failure=failure)
-    try:
-        return KeyStored(whose, resumed=CircuitBreaker(services.redis).end())
-    except RedisError:
-        return KeyStored(whose, resumed=None)
-
-
-def store_api_key(store: Store, vault: Vault, text: str) -> None:
-    """Encrypt and store the tracker's API key.
-
-    Raises:
-        SettingsError: as `encrypted_key`.
-    """
-    encrypted = encrypted_key(vault, text)
-    with store.transaction() as tx:
-        tx.configs.put_api_key(encrypted)
-        tx.changes.note(Did.KEY_STORED())
-
-
-def ask_whose_key(connect: Connect) -> str:
-    """Ask the tracker whether it takes the stored API key as an administrator's; return whose it is.
-
-    Raises:
-        SettingsError: no tracker is configured.
-        TrackerError: it does not, and why, or it could not be asked.
-    """
-    _, client = connect()
-    client.call("GET", USERS, params={"limit": 1})
-    return client.call("GET", MYSELF).login or "?"
-
-
-def rotate_keys(store: Store, vault: Vault) -> bool:
-    """Encrypt the stored API key, and the addresses of notifications, with the first of the secret keys.
-
-    Returns:
-        False if neither is stored.
-
-    Raises:
-        SettingsError: there is no secret key, or none of them opens it.
-    """
-    with store.transaction() as tx:
-        _, encrypted = tx.configs.get()
-        notified = tx.notifications.get()
-        if encrypted is None and notified is None:
-            return False
-        if encrypted is not None:
-            tx.configs.put_api_key(vault.rotate(encrypted), is_another=False)
-        if notified is not None:
-            tx.notifications.put_rotated(vault.rotate(notified.urls_encrypted))
-        tx.changes.note(Did.KEY_ROTATED())
-    return True
 
 
 def _note(tx: Transaction, before: PluginConfig, after: PluginConfig) -> None:

@@ -9,7 +9,8 @@ from dataclasses import dataclass, replace
 
 from pydantic import SecretStr
 
-from producer.admin.configuration.configuration import change_of_address, checked_key
+from producer.admin.configuration.api_key import checked_key
+from producer.admin.configuration.configuration import change_of_address
 from producer.admin.doctor.finding import CheckResult, Status
 from producer.admin.doctor.installation import Installation
 from producer.admin.doctor.tracker import connection

@@ -92,12 +92,12 @@ def set_api_key() -> None:
     deskbridge reads the key from standard input, or prompts for it on a terminal. It stores the key encrypted and tests
     it in Redmine. Exits with 1 if Redmine rejects the key.
     """
-    from producer.admin.configuration import configuration
+    from producer.admin.configuration import api_key
     from shared.errors import SettingsError
 
     with open_services() as services:
         text = typer.prompt("API key", hide_input=True) if sys.stdin.isatty() else sys.stdin.read(10_000)
-        stored = configuration.set_key(services, text)
+        stored = api_key.set_key(services, text)
     if isinstance(stored.failure, SettingsError):
         say("The API key is stored, encrypted. It was not tested, because base_url is not set.")
         return
@@ -120,11 +120,11 @@ def rotate_keys() -> None:
     To change the secret key without downtime, put a new one first in DESKBRIDGE_SECRET_KEYS and restart all processes.
     Run this command. Then remove the old key and restart all processes again.
     """
-    from producer.admin.configuration import configuration
+    from producer.admin.configuration import api_key
     from shared.connection.vault import Vault
 
     with open_services() as services:
-        rotated = configuration.rotate_keys(services.store, Vault(services.settings.secret_keys))
+        rotated = api_key.rotate_keys(services.store, Vault(services.settings.secret_keys))
     if rotated:
         say(
             "The API key is now encrypted with the first of DESKBRIDGE_SECRET_KEYS. You can remove the other keys."
