@@ -51,6 +51,11 @@ class BridgeError(Exception):
 class SettingsError(BridgeError):
     """A setting or a configuration value is missing or wrong; the text names it and what was expected."""
 
+    @property
+    def problems(self) -> Faults:
+        """Each faulty field with what is wrong with it; the error itself if it names no field."""
+        return self.faults or [("", self.notice)]
+
 
 class InvalidEvent(BridgeError):
     """An inbound event does not have the agreed shape.

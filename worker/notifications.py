@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from shared.connection.vault import Vault
 from shared.notifications.notifier import Notifier
-from shared.redis.heartbeat import CONSOLE
+from shared.redis.heartbeat import CONSOLE, GONE_S
 from worker.app import Worker
-
-CONSOLE_ALIVE_S = 90.0
 
 
 def notify_people(worker: Worker) -> bool:
@@ -20,7 +18,7 @@ def notify_people(worker: Worker) -> bool:
         SQLAlchemyError, RedisError: the next run tries again.
     """
     seen = worker.heartbeats.seconds_since(CONSOLE)
-    if seen is not None and seen < CONSOLE_ALIVE_S:
+    if seen is not None and seen < GONE_S:
         return False
     vault = Vault(worker.settings.secret_keys)
     Notifier(worker.store, worker.redis, vault, worker.settings).run()

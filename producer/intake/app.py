@@ -44,6 +44,7 @@ from shared.notices.invalid import faulty
 from shared.notices.notice import Notice
 from shared.notices.refusals import Refusal
 from shared.notices.system_refusals import SystemRefusal
+from shared.process.environment import PRODUCER_PORT
 from shared.process.settings import Settings
 from shared.queue.publisher import Publisher
 from shared.redis.installation import Whose
@@ -69,7 +70,7 @@ ARRAY_BYTES, ARRAYS_AT_ONCE = 64 * 1024, 16
 many times their size."""
 
 
-def create_app(settings: Settings, *, host: str = "127.0.0.1", port: int = 8080) -> FastAPI:
+def create_app(settings: Settings, *, host: str = "127.0.0.1", port: int = PRODUCER_PORT) -> FastAPI:
     """Build the producer.
 
     Args:

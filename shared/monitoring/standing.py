@@ -18,7 +18,7 @@ from shared.queue.celery_app import BROKER_ERRORS
 from shared.redis.call_limits import published
 from shared.redis.circuit_breaker import CircuitBreaker
 from shared.redis.examination import kept
-from shared.redis.heartbeat import BEAT, CONSOLE, WORKER, Heartbeats
+from shared.redis.heartbeat import ALIVE_S, BEAT, CONSOLE, WORKER, Heartbeats
 from shared.redis.latency import seconds_per_call
 from shared.redis.rate_limit import turns
 from shared.store.transaction import Store
@@ -26,7 +26,6 @@ from shared.telemetry import metrics
 
 FRESH_S = 5.0
 """However many ask, it is looked up so rarely."""
-ALIVE_S = 30.0
 PATIENCE_S = 2.0
 """Who asks while someone else looks waits no longer than that."""
 

@@ -15,11 +15,10 @@ from shared.notices.notifications import Told
 from shared.notices.render import pattern
 from shared.notifications.due import Cause
 from shared.redis.circuit_breaker import CircuitBreaker, Paused
-from shared.redis.heartbeat import WORKER, Heartbeats
+from shared.redis.heartbeat import GONE_S, WORKER, Heartbeats
 from shared.store.journal.causes import FailureCause
 
 AWAY_MINUTES = 5
-ALIVE_S = 90.0
 RESTART = timedelta(minutes=1)
 """For so long no worker may run before it is reported."""
 GAP = "…"
@@ -102,7 +101,7 @@ def _of_redis(standing: Standing) -> Iterator[Cause]:
     if found is None:
         yield Cause(REDIS, Told.REDIS_AWAY(), DOCTOR, after=timedelta(minutes=AWAY_MINUTES))
         return
-    if found.worker is None or found.worker > ALIVE_S:
+    if found.worker is None or found.worker > GONE_S:
         yield Cause(WORKER_GONE, Told.NO_WORKER(), DOCTOR, after=RESTART)
     if found.paused and standing.waiting:
         what = Told.REDMINE_AWAY(minutes=AWAY_MINUTES, reason=in_general(found.paused.reason))

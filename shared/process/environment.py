@@ -6,6 +6,8 @@ import os
 from collections.abc import Mapping
 
 PREFIX = "DESKBRIDGE_"
+PRODUCER_PORT = 8080
+"""Where the producer listens if no other port is given."""
 NOT_THE_PRODUCERS = (
     "SECRET_KEYS",
     "GLPI_API_URL",

@@ -29,6 +29,10 @@ from shared.redis.keys import (
 KEY = f"{OURS}alive:"
 KEPT_S = 86400 * 7
 MARKED_EVERY_S = 10
+ALIVE_S = 30.0
+"""A process that marked itself within this time runs."""
+GONE_S = 90.0
+"""One that did not for so long is gone: a restart takes less."""
 MOST_READ = 20
 WORKER, BEAT, CONSOLE = "worker", "beat", "console"
 UNABLE = ":unable"

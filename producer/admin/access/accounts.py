@@ -246,7 +246,7 @@ class AccountStore:
         return None if account is None else self._begin(account)
 
     def sign_in_known(self, name: str, right: Right | None, *, add: bool) -> str:
-        """Begin a session of someone whom an OpenID provider has signed in; return what the cookie holds.
+        """Begin a session of a user whom an OpenID provider signed in; return what the cookie holds.
 
         Args:
             name: of the account.

@@ -116,7 +116,11 @@ def save(
         services.notify(changed.owed)
     if "trial" in assignments and not changed.config.trial:
         trial.go_on(services)
-    if api_key is not None and (failure := try_stored_key(services).failure) and isinstance(failure, TrackerError):
+    if (
+        api_key is not None
+        and (failure := try_stored_key(services).failure)
+        and isinstance(failure, TrackerError)
+    ):
         changed.warnings.append(Caution.KEY_NOT_USABLE(problem=failure.notice))
     return changed
 

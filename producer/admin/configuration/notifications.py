@@ -58,7 +58,7 @@ def show(services: Services) -> Notified:
 
 
 def save(services: Services, text: str, console_url: str | None = None) -> Sequence[str]:
-    """Store addresses in place of those before; return their schemes.
+    """Replace the stored addresses; return the schemes of the new ones.
 
     Args:
         services: the collaborators.

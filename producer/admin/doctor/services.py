@@ -20,7 +20,7 @@ from shared.notices.doctor_service import ServiceFinding
 from shared.notices.doctor_setup import Named
 from shared.notices.notice import Code
 from shared.redis.call_limits import published
-from shared.redis.heartbeat import BEAT, CONSOLE, WORKER, Heartbeats, ProcessSign
+from shared.redis.heartbeat import ALIVE_S, BEAT, CONSOLE, WORKER, Heartbeats, ProcessSign
 from shared.redis.latency import SLOW_S, seconds_per_call
 from shared.redis.rate_limit import turns
 from shared.store.journal.producers import Producer
@@ -31,7 +31,6 @@ CLOCK_WARNING_S = 5.0
 SLOWEST_RATE = 1.0
 """Calls per second; a ticket needs several."""
 CLOCK_FAILURE_S = 120.0
-ALIVE_S = 30.0
 LONGEST_ERROR = 200
 HINDRANCES = {
     "standby": ServiceFinding.DATABASE_STANDBY,

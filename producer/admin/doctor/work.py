@@ -190,7 +190,7 @@ def _cause(why: Notice | None) -> Notice | None:
 def authors(installation: Installation) -> Iterator[CheckResult]:
     """No work has the wrong author, and no author was deleted."""
     with installation.store.transaction() as tx:
-        count = tx.wrong_authors.count()
+        count = tx.misattributed.count()
     orphaned = list(_orphaned(installation))
     if count:
         yield warning("authors", WorkFinding.AUTHORS_WRONG(count=count))
@@ -256,7 +256,7 @@ def recovery(installation: Installation) -> Iterator[CheckResult]:
 
 @check(Group.WORK, {"trial": "KB-WORK-008"}, glance=Glance.OWN_WORDS)
 def trial(installation: Installation) -> Iterator[CheckResult]:
-    """Nobody has forgotten that nothing is sent."""
+    """Trial mode is off, or the report says that nothing is sent."""
     with installation.store.transaction() as tx:
         is_on, waiting = tx.configs.get()[0].trial, tx.journal.count(EventState.PENDING)
     if is_on:

@@ -1,1 +1,1 @@
-"""Names in place of numbers."""
+"""Names instead of numbers."""

@@ -1,4 +1,4 @@
-"""Names in place of numbers, for pages, commands and the API: each is read at most once a minute."""
+"""Names instead of numbers, for pages, commands and the API: each is read at most once a minute."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ class Names:
         return None if number is None else str(with_name(number, self.name(kind, number)))
 
     def value(self, field: str, value: Any) -> Any:
-        """Return the value of a field with names in place of the numbers that it holds.
+        """Return the value of a field with names instead of the numbers that it holds.
 
         Args:
             field: of a body, a mapping or the settings.

@@ -15,12 +15,11 @@ from shared.notices.notice import Notice
 from shared.notices.reasons import Reason
 from shared.notices.system_refusals import SystemRefusal
 from shared.redis.circuit_breaker import CircuitBreaker
-from shared.redis.heartbeat import WORKER, Heartbeats
+from shared.redis.heartbeat import ALIVE_S, WORKER, Heartbeats
 from shared.redis.latency import SLOW_S, seconds_per_call
 from shared.redis.rate_limit import turns
 from shared.store.tables.journal import EventState, JournalEvent
 
-WORKER_ALIVE_S = 30.0
 NOTABLE_S = 2.0
 """A turn that is sooner than this is not what an event waits for."""
 
@@ -35,7 +34,7 @@ def obstacle(redis: Redis) -> Notice | None:
         seconds = Heartbeats(redis).seconds_since(WORKER)
         if seconds is None and (lost := evictions(redis)):
             return lost
-        if seconds is None or seconds > WORKER_ALIVE_S:
+        if seconds is None or seconds > ALIVE_S:
             return Reason.WORKER_AWAITED(seconds=seconds)
         if paused := CircuitBreaker(redis).current():
             return WorkFinding.EVERYTHING_PAUSED(because=paused.reason)

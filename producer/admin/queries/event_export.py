@@ -7,9 +7,10 @@ from collections.abc import Iterator
 from typing import Any
 
 from producer.admin.presenters.moments import stamp
-from producer.admin.presenters.shapes import EventAbout, Shape
+from producer.admin.presenters.shapes import Shape
 from producer.admin.presenters.spreadsheets import csv_line
 from producer.admin.presenters.waiting import with_reasons
+from producer.admin.queries.events import event_about
 from producer.admin.records.event_search import Wanted
 from producer.admin.services import Services
 
@@ -35,9 +36,8 @@ def exported_events(services: Services, wanted: Wanted) -> Iterator[list[Shape]]
         if not rows:
             return
         yield [
-            EventAbout.of(row, why, title=about.title, who=about.who, issue_id=about.issue_id).printed()
+            event_about(row, why, subjects[row.id]).printed()
             for row, why in with_reasons(rows, services.redis)
-            for about in [subjects[row.id]]
         ]
         below = rows[-1].id
 

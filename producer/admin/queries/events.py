@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from typing import Any, Literal, get_args
 
+from producer.admin.presenters.shapes import EventAbout
 from producer.admin.presenters.waiting import with_reasons
 from producer.admin.records.event_search import LOOKED_THROUGH, MOST_COUNTED, EventSearch, Group, Wanted
 from producer.admin.records.event_subjects import Subject
@@ -76,6 +77,11 @@ def latest_events(
         rows = tx.events.page(wanted, limit=limit, below=below)
         subjects = tx.event_subjects.of(rows)
     return [(row, why, subjects[row.id]) for row, why in with_reasons(rows, services.redis)]
+
+
+def event_about(row: JournalEvent, why: Notice | None, subject: Subject) -> EventAbout:
+    """Return an event as the API has it, with its reason and its subject."""
+    return EventAbout.of(row, why, title=subject.title, who=subject.who, issue_id=subject.issue_id)
 
 
 def waiting_tickets(store: Store, helpdesk_user_id: int) -> int:

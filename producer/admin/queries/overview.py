@@ -17,11 +17,10 @@ from shared.events.config import PluginConfig
 from shared.metadata.confirming import unusable_defaults
 from shared.notices.notice import Notice
 from shared.redis.circuit_breaker import CircuitBreaker, Paused
-from shared.redis.heartbeat import BEAT, WORKER, Heartbeats
+from shared.redis.heartbeat import BEAT, GONE_S, WORKER, Heartbeats
 from shared.store.tables.configuration import ChangeRecord
 from shared.store.tables.journal import EventState, JournalEvent
 
-ALIVE_S = 90.0
 SLOW, SOON, LONG = timedelta(minutes=2), timedelta(seconds=30), timedelta(minutes=5)
 LATEST = 5
 
@@ -46,7 +45,7 @@ class Signs:
         """Whether a worker was seen lately, or may be at work though its sign of life was dropped."""
         if self.worker is None:
             return self.evicted
-        return self.worker < ALIVE_S
+        return self.worker < GONE_S
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,13 +9,13 @@ from datetime import datetime
 from producer.admin.queries.overview import Overview
 from producer.admin.queries.suggesting import suggested_map
 from producer.admin.services import Services
+from shared.process.environment import PRODUCER_PORT
 from shared.process.itself import Process
 from shared.store.configuration.metadata import Entry, MetadataKind
 from shared.store.journal.journal_queries import Unlinked
 from shared.values.ids import is_sample
 
 MONTH_S = 30 * 86400.0
-PRODUCERS_PORT = 8080
 MOST_ENTITIES = 10
 KINDS = (
     MetadataKind.ACTIVITY,
@@ -109,7 +109,7 @@ def setting_up(services: Services, found: Overview) -> SettingUp | None:
 
 def _url(host: str) -> str:
     near = not host or host == Process.here().host
-    return f"http://{'127.0.0.1' if near else host}:{PRODUCERS_PORT}/events"
+    return f"http://{'127.0.0.1' if near else host}:{PRODUCER_PORT}/events"
 
 
 def _last_part(entity: str) -> str:

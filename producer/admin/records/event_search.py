@@ -27,12 +27,12 @@ from sqlalchemy import (
 from sqlalchemy.orm import Session, defer
 
 from producer.admin.records.event_subjects import EventSubjects
-from producer.admin.records.wrong_authors import wrong_authors
 from shared.notices.kinds import Kind
 from shared.notices.notice import Notice
 from shared.store.journal.causes import cause_of
 from shared.store.journal.ticket_queries import not_given, with_fields_kept
 from shared.store.ledger.ledger_queries import NOT_LINKED, undecided_count
+from shared.store.ledger.misattributed import wrong_authors
 from shared.store.ledger.transitions import FOR_A_PERSON
 from shared.store.tables.configuration import EntityLink, ProjectLink
 from shared.store.tables.explained import kept, texts_of

@@ -5,17 +5,18 @@ from __future__ import annotations
 import json
 from collections.abc import Collection, Sequence
 from datetime import datetime
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-from sqlalchemy import ColumnElement, Select, Text, and_, case, false, func, or_, select, type_coerce
+from sqlalchemy import ColumnElement, Text, and_, case, false, func, or_, select, type_coerce
 from sqlalchemy.orm import Session, aliased
 
 from producer.admin.records.logged_hours import logged_hours
 from shared.notices.kinds import Kind
 from shared.notices.notice import Notice
+from shared.store.ledger.misattributed import wrong_authors
 from shared.store.tables.configuration import HelpdeskPerson, TrackerUser, UserMap, UserPin
 from shared.store.tables.explained import kept
-from shared.store.tables.ledger import LedgerState, Misattributed, TaskTimeLink, TicketIssueLink
+from shared.store.tables.ledger import Misattributed, TaskTimeLink, TicketIssueLink
 
 NEWEST = 10_000
 """So many of the newest are counted: a page has to answer soon."""
@@ -47,26 +48,6 @@ class Counted(NamedTuple):
         return kept(text, code, json.loads(params) if params else None)
 
 
-def wrong_authors() -> Select[Any]:
-    """Return the statement for what is noted and linked still.
-
-    It looks each row of the ledger up by its key. Of `EXISTS` PostgreSQL makes a hash of the whole ledger.
-    """
-    linked = (
-        select(model.key)
-        .where(
-            Misattributed.kind == str(kind),
-            model.key == Misattributed.key,
-            model.tracker_id == Misattributed.tracker_id,
-            model.state == LedgerState.LINKED,
-        )
-        .correlate(Misattributed)
-        .scalar_subquery()
-        for kind, model in ((Kind.TICKET, TicketIssueLink), (Kind.TICKET_TASK, TaskTimeLink))
-    )
-    return select(Misattributed.key).where(or_(*(one.is_not(None) for one in linked)))
-
-
 class WrongAuthors:
     """Looks through what has another author than was meant, within one transaction.
 
@@ -76,10 +57,6 @@ class WrongAuthors:
 
     def __init__(self, session: Session) -> None:
         self._session = session
-
-    def count(self) -> int:
-        """Return how many there are."""
-        return self._session.scalar(select(func.count()).select_from(wrong_authors().subquery())) or 0
 
     def by_reason(self) -> list[Counted]:
         """Return the reasons of the newest, and what has another author for each of them."""

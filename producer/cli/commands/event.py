@@ -82,9 +82,8 @@ def list_events(
 ) -> None:
     """List events and their state, newest first."""
     from producer.admin.backfill.recovery import is_recovering
-    from producer.admin.presenters import shapes
     from producer.admin.queries.event_export import events_csv
-    from producer.admin.queries.events import latest_events, wanted_events
+    from producer.admin.queries.events import event_about, latest_events, wanted_events
     from producer.admin.records.event_search import Wanted
 
     wanted = wanted_events(
@@ -106,12 +105,7 @@ def list_events(
         found = latest_events(services, wanted, limit=limit)
         recovering = is_recovering(services.store)
     if as_json:
-        print_json(
-            [
-                shapes.EventAbout.of(row, why, title=about.title, who=about.who, issue_id=about.issue_id)
-                for row, why, about in found
-            ]
-        )
+        print_json([event_about(*one) for one in found])
         return
     if recovering:
         say(

@@ -15,6 +15,7 @@ from producer.cli.register import EVENT, Json, command, fits
 from producer.cli.services import settings
 from shared.notices.refusals import Refusal
 from shared.notices.system_refusals import SystemRefusal
+from shared.process.environment import PRODUCER_PORT
 
 if TYPE_CHECKING:
     from pydantic import SecretStr
@@ -43,7 +44,9 @@ def send(
             show_default=False,
         ),
     ] = None,
-    url: Annotated[str, typer.Option(help="URL of the producer.")] = "http://127.0.0.1:8080/events",
+    url: Annotated[
+        str, typer.Option(help="URL of the producer.")
+    ] = f"http://127.0.0.1:{PRODUCER_PORT}/events",
     sample: Annotated[
         bool, typer.Option("--sample", help="Send a test event, show the result, and remove it.")
     ] = False,

@@ -11,7 +11,7 @@ import typer
 
 from producer.cli.register import Panel, command
 from producer.cli.services import settings
-from shared.process.environment import without_others_secrets
+from shared.process.environment import PRODUCER_PORT, without_others_secrets
 from shared.process.loading import loading
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 @command(Panel.RUN, "producer", "deskbridge producer", "deskbridge producer --host 0.0.0.0 --port 8080")
 def producer(
     host: Annotated[str, typer.Option(help="Address to listen on.")] = "127.0.0.1",
-    port: Annotated[int, typer.Option(min=0, max=65535, help="Port to listen on.")] = 8080,
+    port: Annotated[int, typer.Option(min=0, max=65535, help="Port to listen on.")] = PRODUCER_PORT,
 ) -> None:
     """Receive events from GLPI over HTTP.
 

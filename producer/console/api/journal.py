@@ -11,7 +11,7 @@ from producer.admin.people.misattributed import WrongAuthor, with_names
 from producer.admin.people.misattributed import misattributed as find_misattributed
 from producer.admin.presenters.shapes import EventAbout, HeldAbout
 from producer.admin.queries.changes import Change, codes_of, latest_changes
-from producer.admin.queries.events import Last, latest_events, wanted_events
+from producer.admin.queries.events import Last, event_about, latest_events, wanted_events
 from producer.admin.queries.story import Trace, trace_ticket
 from producer.admin.review.held import held_rows
 from producer.console.api.routes import api_router
@@ -60,10 +60,7 @@ def events(
         since=since,
         until=until,
     )
-    return [
-        EventAbout.of(row, why, title=about.title, who=about.who, issue_id=about.issue_id)
-        for row, why, about in latest_events(services, wanted, limit=limit, below=below)
-    ]
+    return [event_about(*one) for one in latest_events(services, wanted, limit=limit, below=below)]
 
 
 @router.get("/changes")

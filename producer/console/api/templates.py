@@ -135,7 +135,7 @@ def history(services: WithServices, template_id: Id) -> Sequence[TemplateChange]
 
 @router.post("/{template_id}/activate", responses=refusals(404))
 def activate(services: WithServices, who: Who, template_id: Id, choice: Choice | None = None) -> Template:
-    """Activate a version, in place of the one that was active for the operation."""
+    """Activate a version instead of the active one of its operation."""
     version = choice.version if choice else None
     return services.templates.activate(template_id, who, version)
 

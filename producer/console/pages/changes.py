@@ -83,7 +83,7 @@ def _wanted(given: dict[str, str]) -> WantedChanges:
 
 
 def _differences(services: Services) -> Callable[[ChangeRecord], list[tuple[str, Any, Any]]]:
-    """Return what tells what differs of a change, with names in place of numbers."""
+    """Return the differences of a change, with names instead of numbers."""
 
     def differences(one: ChangeRecord) -> list[tuple[str, Any, Any]]:
         field = OF_USERS if one.code in NAMES_USERS else ""

@@ -36,7 +36,7 @@ async def notify_regularly(services: Services) -> None:
         try:
             await run_in_threadpool(notifier.run)
         except Exception as error:  # noqa: BLE001 (the next run may succeed; the log says what it was)
-            log.warning("nobody could be notified", error=type(error).__name__)
+            log.warning("notifications were not checked", error=type(error).__name__)
 
 
 @router.get("/settings/notifications")
@@ -47,7 +47,7 @@ def page(request: Request, services: WithServices) -> Response:
 
 @router.post("/settings/notifications")
 def save(request: Request, services: WithServices, form: Form) -> Response:
-    """Store the typed addresses in place of those before."""
+    """Replace the stored addresses with the typed ones."""
     try:
         notifications.save(services, form.text(FIELD), _address(request))
     except SettingsError as wrong:
@@ -85,7 +85,7 @@ def _show(
     typed: str = "",
     done: Sequence[Delivered] = (),
 ) -> Response:
-    problems = [sentence(problem) for _, problem in wrong.faults or [("", wrong.notice)]] if wrong else []
+    problems = [sentence(problem) for _, problem in wrong.problems] if wrong else []
     return show(
         request,
         "notifications",

@@ -261,7 +261,7 @@ def _seen(config: PluginConfig) -> str:
 def _faults(wrong: SettingsError) -> dict[str, str]:
     """Return the faults of a refusal by the field of the form that each stands under."""
     found: dict[str, str] = {}
-    for path, problem in wrong.faults or [("", wrong.notice)]:
+    for path, problem in wrong.problems:
         name = path.partition(".")[0]
         field = name if name in (*PluginConfig.model_fields, "api_key") else ""
         found[field] = f"{found.get(field, '')} {sentence(problem)}".strip()

@@ -135,7 +135,7 @@ def _check(services: WithServices, url: str) -> None:
 
 
 def _problems(wrong: SettingsError) -> list[str]:
-    return [sentence(problem) for _, problem in wrong.faults or [("", wrong.notice)]]
+    return [sentence(problem) for _, problem in wrong.problems]
 
 
 def _failed(

@@ -172,7 +172,7 @@ class Templates:
     def activate(
         self, template: PayloadTemplate, version: int, who: str, what: Change = Change.ACTIVATED
     ) -> None:
-        """Activate a version, in place of the one that was active for the operation.
+        """Activate a version instead of the active one of its operation.
 
         Raises:
             IntegrityError: another template of the operation was activated at the same moment.

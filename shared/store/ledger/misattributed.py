@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import ColumnElement, Select, and_, delete, exists, func, or_, select, tuple_
+from sqlalchemy import ColumnElement, Select, and_, delete, func, or_, select, tuple_
 from sqlalchemy.orm import Session
 
 from shared.notices.kinds import Kind
@@ -91,9 +91,15 @@ class MisattributedObjects:
 
 
 def wrong_authors() -> Select[Any]:
-    """Return the statement for what is noted and linked still."""
-    linked = or_(*(exists().where(_join(kind)) for kind in Kind))
-    return select(Misattributed.key).where(linked)
+    """Return the statement for what is noted and linked still.
+
+    It looks each row of the ledger up by its key. Of `EXISTS` PostgreSQL makes a hash of the whole ledger.
+    """
+    linked = (
+        select(_model(kind).key).where(_join(kind)).correlate(Misattributed).scalar_subquery()
+        for kind in Kind
+    )
+    return select(Misattributed.key).where(or_(*(one.is_not(None) for one in linked)))
 
 
 def _join(kind: Kind) -> ColumnElement[bool]:

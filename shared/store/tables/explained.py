@@ -24,7 +24,7 @@ SENTENCES_OF_BEFORE: Mapping[str, Reason] = {
     ): Reason.ALIKE_AFTER_RESTORE,
     (
         "neither the ticket's helpdesk project nor its entity is linked to a tracker project "
-        "(link one with `deskbridge mapping add`, then replay)"
+        "(link one with `deskbridge link`, then replay)"
     ): Reason.NO_LINK,
 }
 """What the version before codes wrote where code acts on the reason. Never changed, whatever sentences say today."""

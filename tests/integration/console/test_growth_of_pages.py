@@ -28,7 +28,7 @@ WRONG = """
     FROM generate_series(1, 2000) i"""
 QUESTIONS: dict[str, retention.Question] = {
     "how everything stands": lambda tx: tx.events.standing(),
-    "wrong authors": lambda tx: tx.wrong_authors.count(),
+    "wrong authors": lambda tx: tx.misattributed.count(),
     "what needs a person": lambda tx: tx.events.needs_a_person(),
     "the ticket of an issue": lambda tx: tx.event_subjects.tickets_of_issue(77),
     "the tasks of time entries": lambda tx: tx.known_hours.of_entries([77, 78, 79]),
