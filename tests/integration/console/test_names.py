@@ -12,6 +12,7 @@ from producer.admin.records.known_names import KnownNames
 from producer.admin.records.rights import Right
 from shared.metadata.synchronisation import synchronise
 from shared.notices.changes import Did
+from shared.notices.doctor_setup import Named
 from shared.notices.naming import naming
 from shared.notices.reasons import Matching
 from shared.notices.render import sentence
@@ -87,6 +88,14 @@ def test_what_has_no_name_keeps_its_number(bridge: Bridge) -> None:
     with naming(names):
         said = sentence(Did.PERSON_MAPPED(helpdesk_user_id=98, tracker_user_id=5))
     assert said == "mapped GLPI user 98 to Redmine user 5 (Alice Archer)"
+
+
+def test_an_e_mail_that_a_sentence_has_is_not_repeated_as_a_name(bridge: Bridge) -> None:
+    bridge.forward(task_event())
+    with naming(Names(bridge.store)):
+        assert sentence(Matching.EMAIL_UNKNOWN(helpdesk_user_id=7)).count("alice@example.test") == 1
+        shown = sentence(Named.PERSON_WITH_EMAIL(helpdesk_user_id=7, email="alice@example.test"))
+    assert shown == "7 (alice@example.test)"
 
 
 def test_without_a_block_a_sentence_is_as_it_was(bridge: Bridge) -> None:

@@ -21,7 +21,6 @@ from shared.notices.render import sentence
 from shared.notices.steps import What
 from shared.store.journal.trace import Step
 from shared.store.tables.database import Database
-from shared.store.tables.explained import SENTENCES_OF_BEFORE
 from shared.store.tables.journal import (
     EventState,
     JournalEvent,
@@ -32,8 +31,14 @@ from tests.integration.store.test_migrations_on_data import database, tables
 from tests.support.events import stored_event, ticket_event
 
 __all__ = ["database"]
-OLD_NO_LINK = next(text for text, code in SENTENCES_OF_BEFORE.items() if code == Reason.NO_LINK)
-OLD_ALIKE = next(text for text, code in SENTENCES_OF_BEFORE.items() if code == Reason.ALIKE_AFTER_RESTORE)
+OLD_NO_LINK = (
+    "neither the ticket's helpdesk project nor its entity is linked to a tracker project "
+    "(link one with `deskbridge link`, then replay)"
+)
+OLD_ALIKE = (
+    "a backup was restored, and the tracker has one made since that is alike in part: "
+    "it may be this one, edited, or another's that was not sent again yet"
+)
 AT = datetime(2026, 11, 20, 3, tzinfo=UTC)
 SNAPSHOT = '{"id": 4711, "title": "t", "content": null, "status": 2, "entity_id": 3}'
 PAYLOAD = (
@@ -85,7 +90,7 @@ def of_before(database: Database) -> Store:
     return Store(database)
 
 
-def test_what_the_version_before_codes_wrote_reads_as_it_did(database: Database) -> None:
+def test_what_the_version_before_codes_wrote_is_told_in_the_words_of_today(database: Database) -> None:
     store = of_before(database)
     with store.transaction() as tx:
         third, second, first = tx.journal.find()
