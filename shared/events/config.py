@@ -76,6 +76,16 @@ class PluginConfig(BaseModel):
             "`skip` logs nothing. The text is stored only with `send`"
         ),
     )
+    sync_followups: Literal["off", "public", "all"] = Field(
+        default="off",
+        description=(
+            "GLPI follow-ups as notes of the Redmine issue: `off`, none; `public`, all but private ones; `all`, "
+            "private ones too, as private notes. The text of private follow-ups is stored only with `all`"
+        ),
+    )
+    sync_solutions: Literal["off", "on"] = Field(
+        default="off", description="GLPI solutions as notes of the Redmine issue: `off` or `on`"
+    )
     in_doubt_policy: Literal["lookup", "hold"] = Field(
         default="lookup",
         description="After a lost answer: `lookup` looks in Redmine, `hold` puts the creation on hold",

@@ -39,7 +39,7 @@ SOON_S = 2.0
 BOXES = ("verify_tls", "match_administrators", "project_activities", "correct_authors")
 PLAIN = (
     "base_url", "header_prefix", "membership_for", "private_tasks", "in_doubt_policy", "text_formatting", "spent_on",
-    "done_state", *OF_SPEC,
+    "done_state", "sync_followups", "sync_solutions", *OF_SPEC,
 )  # fmt: skip
 
 

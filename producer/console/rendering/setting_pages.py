@@ -16,6 +16,8 @@ PARTS = {
         "done_state",
         "spent_on",
         "private_tasks",
+        "sync_followups",
+        "sync_solutions",
         "in_doubt_policy",
         "membership_for",
         "match_administrators",
