@@ -151,7 +151,7 @@ class Membership:
 
 @dataclass(slots=True)
 class Issue:
-    """An issue; `journals` are its status changes, `committed` as in Project."""
+    """An issue; `journals` are its changes and notes, numbered as those of all issues; `committed` as in Project."""
 
     id: int
     project_id: int

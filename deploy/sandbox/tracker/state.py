@@ -96,6 +96,11 @@ class Tracker:
         self.last_ids[table] = highest + 1
         return highest + 1
 
+    def next_journal_id(self) -> int:
+        """The id for the next journal, of whichever issue."""
+        self.last_ids["journals"] = self.last_ids.get("journals", 0) + 1
+        return self.last_ids["journals"]
+
     def find_project(self, reference: object) -> Project | None:
         """A project by id (number or text) or by identifier."""
         text = str(reference)
