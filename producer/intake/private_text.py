@@ -1,4 +1,4 @@
-"""Whether the text of private ticket tasks may be kept: the plugin config says so."""
+"""Which private texts of ticket tasks and follow-ups may be kept: the plugin config says so."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from collections.abc import Callable
 from sqlalchemy.exc import SQLAlchemyError
 
 from producer.intake.store import Store
+from shared.events.config import PrivateTexts
 from shared.telemetry.logs import get_logger
 
 log = get_logger("producer")
@@ -24,12 +25,12 @@ class PrivateText:
 
     def __init__(self, store: Store, clock: Callable[[], float] = time.monotonic) -> None:
         self._store, self._clock = store, clock
-        self._until, self._answer = 0.0, False
+        self._until, self._answer = 0.0, PrivateTexts.NONE
 
-    def may_be_kept(self) -> bool:
-        """Return what the setting says.
+    def may_be_kept(self) -> PrivateTexts:
+        """Return what the settings say.
 
-        If it cannot be read, the text is not kept: it cannot be undone from the journal, and the hours come all the
+        If they cannot be read, no text is kept: it cannot be undone from the journal, and the hours come all the
         same. A role that was given its rights by an earlier version cannot read it (`deskbridge grants`).
         """
         if self._clock() >= self._until:
@@ -38,8 +39,8 @@ class PrivateText:
                     self._answer = tx.journal.keeps_private_text()
             except SQLAlchemyError as error:
                 log.warning(
-                    "private_tasks cannot be read; private texts are left out", error=type(error).__name__
+                    "the settings cannot be read; private texts are left out", error=type(error).__name__
                 )
-                self._answer = False
+                self._answer = PrivateTexts.NONE
             self._until = self._clock() + REMEMBERED_S
         return self._answer

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from enum import IntFlag
 from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
@@ -16,6 +17,16 @@ from shared.values.validation import Id, Unfit, model_faults, parts_of
 
 SENT = "send"
 """Of `private_tasks`: the text of private ticket tasks is stored and sent."""
+ALL = "all"
+"""Of `sync_followups`: private follow-ups are stored and sent too."""
+
+
+class PrivateTexts(IntFlag):
+    """Whose private texts may be stored."""
+
+    NONE = 0
+    TASKS = 1
+    FOLLOWUPS = 2
 
 
 class PluginConfig(BaseModel):
@@ -129,6 +140,11 @@ class PluginConfig(BaseModel):
     def sends_private_text(self) -> bool:
         """Whether the text of private ticket tasks may be stored and sent."""
         return self.private_tasks == SENT
+
+    @property
+    def sends_private_followups(self) -> bool:
+        """Whether private follow-ups may be stored and sent."""
+        return self.sync_followups == ALL
 
     @field_validator("base_url")
     @classmethod

@@ -8,6 +8,7 @@ import re
 from dataclasses import dataclass, replace
 
 from shared.errors import InvalidEvent
+from shared.events.config import PrivateTexts
 from shared.events.event import Deletion, Event
 from shared.events.parsing import parse
 from shared.events.snapshots import TicketTask
@@ -43,18 +44,31 @@ class Delivery:
 
     @property
     def has_private_text(self) -> bool:
-        """Whether it holds the text of a private ticket task."""
-        task = self.event.task
-        return isinstance(task, TicketTask) and task.public.content != task.content
+        """Whether it holds the text of a private ticket task or follow-up."""
+        return self._private_text != PrivateTexts.NONE
 
     @property
     def public(self) -> Delivery:
-        """The same without the text of a private ticket task, as if the helpdesk had not sent it."""
-        if not self.has_private_text:
+        """The same without a private text, as if the helpdesk had not sent it."""
+        return self.with_texts(PrivateTexts.NONE)
+
+    def with_texts(self, kept: PrivateTexts | bool) -> Delivery:
+        """Return the same with those private texts only that may be kept; True: those of ticket tasks."""
+        private = self._private_text
+        if private == PrivateTexts.NONE or kept & private:
             return self
         data = json.loads(self.payload)
-        data["task"]["content"] = None
+        data["task" if private == PrivateTexts.TASKS else "followup"]["content"] = None
         return replace(parse_delivery(data, self.delivery_id), traceparent=self.traceparent)
+
+    @property
+    def _private_text(self) -> PrivateTexts:
+        task, followup = self.event.task, self.event.followup if isinstance(self.event, Event) else None
+        if isinstance(task, TicketTask) and task.public.content != task.content:
+            return PrivateTexts.TASKS
+        if followup is not None and followup.is_private and followup.content is not None:
+            return PrivateTexts.FOLLOWUPS
+        return PrivateTexts.NONE
 
 
 def parse_delivery(data: object, delivery_id: str, *, clean: bool = False, flat: bool = False) -> Delivery:

@@ -9,6 +9,7 @@ from pydantic import AwareDatetime, BeforeValidator, Field
 from shared.events.snapshots import (
     ContentFormat,
     Integer,
+    Note,
     Shape,
     TextHolder,
     Ticket,
@@ -17,13 +18,19 @@ from shared.events.snapshots import (
     web_address,
 )
 from shared.notices.invalid import Invalid
+from shared.notices.kinds import Kind
 from shared.values.validation import Id, Unfit
 
-EventName = Literal["ticket_task.added", "ticket_task.updated", "ticket.updated"]
+EventName = Literal[
+    "ticket_task.added", "ticket_task.updated", "ticket.updated", "followup.added", "solution.added"
+]
 DeletionName = Literal["ticket.deleted", "ticket.restored", "ticket_task.deleted"]
 EVENTS: tuple[str, ...] = get_args(EventName)
 DELETIONS: tuple[str, ...] = get_args(DeletionName)
+NOTE_EVENTS: tuple[EventName, ...] = ("followup.added", "solution.added")
 TICKET_DELETED: DeletionName = "ticket.deleted"
+PART_OF = {"ticket_task": "task", "followup": "followup", "solution": "solution"}
+"""By the first word of an event's name, the part that the event is about; what else is there is ignored."""
 Fact = Literal[
     "ticket.project_id",
     "ticket.other_project_ids",
@@ -59,7 +66,10 @@ class Event(TextHolder):
     """
 
     event: Annotated[EventName, BeforeValidator(_a_name)] = Field(
-        description="`ticket_task.added`, `ticket_task.updated` or `ticket.updated`; of deletions see below"
+        description=(
+            "`ticket_task.added`, `ticket_task.updated`, `ticket.updated`, `followup.added` or `solution.added`; of "
+            "deletions see below"
+        )
     )
     occurred_at: OccurredAt = Field(description="When it happened, helpdesk time, RFC 3339 with an offset")
     sequence: Integer | None = Field(
@@ -67,21 +77,36 @@ class Event(TextHolder):
     )
     content_format: ContentFormat | None = Field(
         default=None,
-        description="`html` or `plain`: what ticket.content and task.content are; without it each is guessed",
+        description="`html` or `plain`: what every `content` of the event is; without it each is guessed",
     )
     helpdesk_url: Annotated[str | None, BeforeValidator(web_address)] = Field(
         default=None, description="The helpdesk's own address, for links and images of its texts that lack it"
     )
     ticket: Ticket
-    task: TicketTask | None = Field(
-        default=None, description="Required for ticket_task.*, ignored for ticket.updated"
-    )
+    task: TicketTask | None = Field(default=None, description="Required for ticket_task.*, otherwise ignored")
+    followup: Note | None = Field(default=None, description="Required for followup.added, otherwise ignored")
+    solution: Note | None = Field(default=None, description="Required for solution.added, otherwise ignored")
     incomplete: Annotated[list[Fact], BeforeValidator(known_facts)] = Field(default_factory=list)
 
     @property
     def key(self) -> str:
-        """The event's key: `ticket:<id>` or `ticket-task:<id>`."""
-        return _key(self)
+        """The event's key: `ticket:<id>`, `ticket-task:<id>`, `followup:<id>` or `solution:<id>`."""
+        return f"{self.note_kind}:{self.note.id}" if self.note else _key(self)
+
+    @property
+    def note(self) -> Note | None:
+        """The follow-up or solution that the event is about."""
+        return self.followup or self.solution
+
+    @property
+    def note_kind(self) -> Kind:
+        """Which of both it is, if it is about one."""
+        return Kind.FOLLOWUP if self.followup else Kind.SOLUTION
+
+    @property
+    def is_update(self) -> bool:
+        """Whether it is about the ticket itself."""
+        return self.task is None and self.note is None
 
 
 class Numbered(Shape):

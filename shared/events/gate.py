@@ -1,6 +1,7 @@
 """The gate of SPEC section 3: a ticket task logs time only while it is Done and has time.
 
-A copy logs none, since its time belongs to the original; a private one none if the settings say so.
+A copy logs none, since its time belongs to the original; a private one none if the settings say so. Follow-ups and
+solutions are sent if the settings say so.
 """
 
 from __future__ import annotations
@@ -26,6 +27,22 @@ def closed_gate(event: Event, config: PluginConfig) -> Notice | None:
     if task.actiontime <= 0:
         return Reason.NO_TIME()
     return None
+
+
+def closed_to_note(event: Event, config: PluginConfig) -> Notice | None:
+    """Return why an event of a follow-up or a solution sends no note, or None if it does."""
+    if event.followup is None:
+        return Reason.SOLUTIONS_OFF() if config.sync_solutions == "off" else None
+    if config.sync_followups == "off":
+        return Reason.FOLLOWUPS_OFF()
+    if event.followup.is_private and not config.sends_private_followups:
+        return Reason.PRIVATE_FOLLOWUP()
+    return None
+
+
+def closed(event: Event, config: PluginConfig) -> Notice | None:
+    """Return why an event of a ticket task, a follow-up or a solution creates nothing, or None if it does."""
+    return closed_gate(event, config) if event.note is None else closed_to_note(event, config)
 
 
 def shown(task: TicketTask, config: PluginConfig) -> TicketTask:

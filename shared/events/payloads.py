@@ -13,7 +13,7 @@ from typing import Any
 from shared.events.config import PluginConfig
 from shared.events.formatting import formatted
 from shared.events.gate import shown
-from shared.events.snapshots import Ticket, TicketTask
+from shared.events.snapshots import Note, Ticket, TicketTask
 from shared.events.text import cut, hours, normalised, one_line, plain_text
 from shared.values.ids import id_in, read_id
 
@@ -85,6 +85,22 @@ def time_entry_body(ticket_id: int, task: TicketTask, issue_id: int, config: Plu
             spent_on=task.date if config.spent_on == "task_date" else None,
         )
     }
+
+
+def note_body(note: Note, config: PluginConfig, *, is_authors: bool = True) -> Body:
+    """Return the body that adds a note to an issue.
+
+    Args:
+        note: the follow-up or solution.
+        config: the plugin configuration.
+        is_authors: whether the note will have its author's name on the tracker; otherwise the text begins with it.
+    """
+    said = plain_text(note.content, note.content_format, note.helpdesk_url)
+    name = one_line(note.user.name or "", LONGEST_NAME) if note.user and not is_authors else ""
+    text = f"{name}:\n\n{said}" if name and said else said
+    private = True if note.is_private else None
+    notes = formatted(text, config.text_formatting or "plain")
+    return {"issue": {"notes": notes, **_without_nulls(private_notes=private)}}
 
 
 def not_taken(body: Body, issue: Mapping[str, Any]) -> list[str]:

@@ -199,3 +199,17 @@ class TicketTask(TextHolder):
     def public(self) -> TicketTask:
         """The same without its text if that is private."""
         return self.model_copy(update={"content": None}) if self.is_private else self
+
+
+class Note(TextHolder):
+    """A follow-up or a solution of a ticket, as it was when it was added."""
+
+    id: Id = Field(description="Its number in the helpdesk")
+    content: str | None = Field(default=None, description="HTML or text; becomes a note of the issue")
+    user: HelpdeskUser | None = Field(default=None, description="Who wrote it; becomes the note's author")
+    date: Annotated[str | None, BeforeValidator(_moment)] = Field(
+        default=None, description="When it was written, RFC 3339 with an offset; for templates"
+    )
+    is_private: bool | None = Field(
+        default=None, description="Whether it is private: see sync_followups; missing: it is not"
+    )

@@ -78,6 +78,9 @@ class Fault(Code):
         "the rights of {login} in Redmine are not known yet: {because}",
         article="KB-HINT-008",
     )
+    ANOTHER_WORKER_HAS_IT = Message(
+        "another_worker_has_it", "another worker has taken over", article="KB-WORK-001"
+    )
     PROJECT_UNKNOWN = Message(
         "project_unknown",
         "the Redmine project of issue #{issue_id} is not known yet: {because}",
@@ -254,6 +257,16 @@ class Detail(Code):
     )
     TOO_MANY_PAGES = Message(
         "too_many_pages", "the list has more than {pages} pages", article="KB-TRACKER-001"
+    )
+    NOTE_NOT_KEPT = Message(
+        "note_not_kept",
+        "Redmine answered 204, but did not add the note: the right Add notes is lacking",
+        article="KB-WORK-003",
+    )
+    NOTE_NOT_SEEN = Message(
+        "note_not_seen",
+        "Redmine answered 204, and the note could not be read back: {because}",
+        article="KB-WORK-001",
     )
     EDIT_CONFLICT = Message(
         "edit_conflict", "edit conflict: it was changed at the same time in Redmine", article="KB-WORK-003"

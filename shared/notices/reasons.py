@@ -48,6 +48,35 @@ class Reason(Code, article=NOTHING_WRONG):
     LOGGED_BEFORE = Message(
         "logged_before", "already logged as time entry #{time_entry_id}; later edits are not sent"
     )
+    FOLLOWUPS_OFF = Message(
+        "followups_off",
+        (
+            "sync_followups is off (to send follow-ups, change the setting and run `deskbridge event replay "
+            "--state skipped --code followups_off`)"
+        ),
+    )
+    PRIVATE_FOLLOWUP = Message(
+        "private_followup",
+        "the follow-up is private, and sync_followups is public; its text was not stored",
+    )
+    SOLUTIONS_OFF = Message(
+        "solutions_off",
+        (
+            "sync_solutions is off (to send solutions, change the setting and run `deskbridge event replay "
+            "--state skipped --code solutions_off`)"
+        ),
+    )
+    NOTE_IS_EMPTY = Message(
+        "note_is_empty", "it contains no text, or its private text was not stored when it arrived"
+    )
+    NO_ISSUE_FOR_NOTE = Message(
+        "no_issue_for_note", "the ticket has no issue yet; deskbridge sends the note when it has one"
+    )
+    NOTED_BEFORE = Message("noted_before", "already sent as note #{note_id}; later edits are not sent")
+    NOTED_BY_EVENT = Message("noted_by_event", "sent by event {event_id}")
+    NEWER_NOTE_EVENT = Message(
+        "newer_note_event", "event {event_id} of the same follow-up or solution is newer"
+    )
     LOGGED_BY_EVENT = Message("logged_by_event", "logged by event {event_id}")
     NEWER_TASK_EVENT = Message("newer_task_event", "event {event_id} of the same ticket task is newer")
     NEWER_TICKET_EVENT = Message("newer_ticket_event", "event {event_id} of the ticket is newer")
@@ -65,6 +94,12 @@ class Reason(Code, article=NOTHING_WRONG):
     TIME_LOGGED_AS_ANOTHER = Message(
         "time_logged_as_another",
         f"time entry #{{time_entry_id}} on issue #{{issue_id}}, with a wrong author: {{because}}{KEPT}",
+        article="KB-WORK-005",
+    )
+    NOTE_SENT = Message("note_sent", "note #{note_id} on issue #{issue_id}")
+    NOTE_SENT_AS_ANOTHER = Message(
+        "note_sent_as_another",
+        "note #{note_id} on issue #{issue_id}, under the wrong user: {because}",
         article="KB-WORK-005",
     )
     STATUS_SET = Message("status_set", "issue #{issue_id} set to Redmine status {tracker_status_id}")
@@ -151,6 +186,11 @@ class Reason(Code, article=NOTHING_WRONG):
     )
 
     TRIAL_MODE = Message("trial_mode", "Trial mode: would {would}[ and {also}]", article="KB-WORK-008")
+    EARLIER_NOTE_FIRST = Message(
+        "earlier_note_first",
+        "event {event_id} of the ticket is an earlier note, and is sent first",
+        article="KB-WORK-001",
+    )
 
     # a sample waits
     NO_WORKER_TOOK_IT = Message("no_worker_took_it", "no worker has processed it yet", article="KB-WORK-001")
@@ -202,6 +242,11 @@ class Reason(Code, article=NOTHING_WRONG):
     WENT_WITH_ISSUE = Message(
         "went_with_issue",
         "time entry #{time_entry_id} was deleted together with issue #{issue_id}",
+        article="KB-WORK-002",
+    )
+    NOTE_WENT_WITH_ISSUE = Message(
+        "note_went_with_issue",
+        "note #{note_id} was deleted together with issue #{issue_id}",
         article="KB-WORK-002",
     )
     LINK_FORGOTTEN = Message("forgotten_by_a_person", "an operator removed the link to #{tracker_id}")
@@ -274,6 +319,7 @@ class Reason(Code, article=NOTHING_WRONG):
     PERSON_DECIDED = Message("person_decided", "an operator decided: {verdict}")
     PERSON_REPLAYED = Message("person_replayed", "replayed by an operator")
     LINK_WAS_MADE = Message("link_was_made", "replayed because a mapping was added")
+    ISSUE_IS_THERE = Message("issue_is_there", "processed again because the ticket has an issue now")
     MAP_WAS_CHANGED = Message("map_was_changed", "replayed because status_map was changed")
     TICKET_RESTORED = Message("ticket_restored", "the ticket was restored in GLPI")
     TRIAL_OVER = Message("trial_over", "due because trial mode was switched off", article="KB-WORK-008")
@@ -303,6 +349,8 @@ class Would(Code, article="KB-WORK-008"):
     LOG_TIME_IN_NEW = Message(
         "would_log_time_in_new", "log {hours:g} h[ on {day}] in the new issue as {author}"
     )
+    ADD_NOTE = Message("would_add_note", "add a note to issue #{issue_id} as {author}")
+    ADD_NOTE_TO_NEW = Message("would_add_note_to_new", "add a note to the new issue as {author}")
     SET_STATUS = Message("would_set_status", "set the status of issue #{issue_id} to {status}")
     UPDATE_ISSUE = Message("would_update_issue", "update issue #{issue_id}")
     GIVE_STATUS = Message("would_give_status", "give the new issue the ticket's status")

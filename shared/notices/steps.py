@@ -84,6 +84,15 @@ class What(Code):
         why="{because}. {login} has the right to create it, so deskbridge does not repeat it as another user",
         article="KB-WORK-003",
     )
+    PRIVATE_AS_ADMINISTRATOR = Message(
+        "private_as_administrator",
+        "The private note is sent as the API user",
+        why=(
+            "Redmine would make it public for {login}, who may not set notes as private[: {because}][. Role {roles} "
+            "lacks the right *{right}*: allow it (Administration, Roles and permissions)]"
+        ),
+        article="KB-WORK-005",
+    )
     BOOKED_TO_PERSON = Message(
         "booked_to_person",
         "Sent as the API user, and booked to {login}",
@@ -169,6 +178,13 @@ class What(Code):
         "hours_logged",
         "{hours:.2f} h logged on issue #{issue_id} as time entry #{time_entry_id}",
         why="ticket task {task_id} is Done and has time",
+    )
+    NOTE_ADDED = Message("note_added", "Note #{note_id} added to issue #{issue_id}", why="{kind:word} {key}")
+    NOTE_IS_PUBLIC = Message(
+        "note_is_public",
+        "Redmine did not make note #{note_id} private: everyone who sees issue #{issue_id} can read it",
+        why="make the note private in Redmine, and give {login} the right Set notes as private",
+        article="KB-TRACKER-001",
     )
     STATUS_GIVEN = Message(
         "status_given",
@@ -294,6 +310,10 @@ class What(Code):
         "Time entry #{time_entry_id} was assigned to {login}",
         why="an operator corrected its author",
     )
+    NOTE_AGAIN = Message("note_again", "The note is sent again", why="{because}")
+    NOTE_NOT_AGAIN = Message(
+        "note_not_again", "The note is not sent again, because its event was pruned", why="{because}"
+    )
     TIME_FOR_PERSON = Message("time_for_person", "Its time needs your decision", why="{because}")
     TIME_AGAIN = Message("time_again", "Its time is logged again", why="{because}")
     TIME_AGAIN_LATER = Message(
@@ -309,6 +329,10 @@ class Arrival(Code):
     TICKET_CAME_IN = Message(
         "ticket_came_in",
         "Event {event_id} arrived: ticket {verb:word}, ticket status {status}[ ({lateness})]",
+    )
+    NOTE_CAME_IN = Message(
+        "note_came_in",
+        ("Event {event_id} arrived: {kind:word} {key} {verb:word}, ticket status {status}[ ({lateness})]"),
     )
     DONE_TASK_CAME_IN = Message(
         "done_task_came_in",

@@ -7,8 +7,8 @@ What a verdict does to the row and to the ticket's events stands in `shared.stor
 - `adopt`, `adopt_after_restore`: an issue's status is owed, unless it has it already. After a restore, rows that
   were held because they might have been this one lose it as candidate.
 - `adopt_by_person`: an issue's status is owed; what was logged on the issue that the row had before is held.
-- `create_again`: the tracker deletes an issue's time entries with it. What was logged on one that is gone is logged
-  again, from its event or once the helpdesk sends it again.
+- `create_again`: the tracker deletes an issue's time entries and notes with it. What was logged on one that is gone is
+  logged again, from its event or once the helpdesk sends it again; notes are sent again from their events.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ from typing import Any, Protocol
 
 from shared.events.config import PluginConfig
 from shared.events.event import Event
-from shared.events.gate import closed_gate
+from shared.events.gate import closed
 from shared.events.payloads import not_taken
 from shared.notices.authors import Misattribution
-from shared.notices.kinds import Kind
+from shared.notices.kinds import NOTES, Kind
 from shared.notices.notice import Notice
 from shared.notices.reasons import Reason, Verdict
 from shared.notices.steps import What
@@ -87,7 +87,7 @@ class Decisions:
 
     Attributes:
         tx: the transaction.
-        kind: issues or time entries.
+        kind: what the rows create.
         tell: notes what happened.
         config: the plugin configuration.
         to_notify: tickets whose waiting work can go on; to be notified after the commit.
@@ -193,7 +193,7 @@ class Decisions:
         self.to_notify.add(sibling.ticket_id)
         self._note(sibling, What.OWNER_ANSWERED(kind=self.kind, key=key, tracker_id=tracker_id))
         happened = LedgerEvent.ADOPTION_TAKEN if sibling.adopted else LedgerEvent.ID_GIVEN_AWAY
-        self._in_journal(happened, sibling, Reason.ADOPTED_ANOTHERS())
+        replace(self, kind=sibling.kind)._in_journal(happened, sibling, Reason.ADOPTED_ANOTHERS())
         if self.kind is Kind.TICKET:
             self._hold_times(
                 sibling.ticket_id, tracker_id, Reason.ISSUE_IS_ANOTHERS(issue_id=tracker_id, ticket_id=key)
@@ -233,6 +233,7 @@ class Decisions:
         asked = self._decide(row, Verdict.CREATE_AGAIN(kind=self.kind), None)
         if self.kind is Kind.TICKET and was_gone and before is not None:
             self._log_again(ticket_id, before)
+            self._note_again(ticket_id, before)
         return asked or self.kind is Kind.TICKET or self.tx.journal.has_pending(ticket_id)
 
     def _decide(
@@ -270,7 +271,7 @@ class Decisions:
             elif change is InJournal.MAKE_DUE:
                 journal.hurry(row.ticket_id, task_id)
             else:
-                journal.put_off(row.ticket_id, breaker, task_id=task_id)
+                journal.put_off(row.ticket_id, breaker, key=self._key(row.key))
         return asked
 
     def _owe(self, ticket_id: int, tracker_status_id: int | None) -> None:
@@ -310,10 +311,21 @@ class Decisions:
                 what = What.TIME_AGAIN if asked else What.TIME_AGAIN_LATER
                 self.tell(what(because=reason), ticket_id=ticket_id, task_id=row.key)
 
+    def _note_again(self, ticket_id: int, issue_id: int) -> None:
+        """The tracker deletes an issue's notes with it: they are to be sent to the new issue."""
+        for kind in NOTES:
+            notes, ledger = replace(self, kind=kind), self.tx.ledger(kind)
+            for row in ledger.of_issue(ticket_id, issue_id, LedgerState.LINKED):
+                reason = Reason.NOTE_WENT_WITH_ISSUE(note_id=row.tracker_id, issue_id=issue_id)
+                if row.tracker_id is not None and ledger.forget(row.key, row.tracker_id, reason):
+                    asked = notes._in_journal(LedgerEvent.WENT_WITH_ISSUE, row, reason)
+                    what = What.NOTE_AGAIN if asked else What.NOTE_NOT_AGAIN
+                    self.tell(what(because=reason), ticket_id=ticket_id, task_id=None)
+
     def _attribute(self, row: LedgerRow, found: Found) -> None:
-        """Note that what was found has another author than the one who was meant."""
+        """Note that what was found has another author than the one who was meant; of notes only the history tells."""
         event = asked_by(self.tx, row)
-        if event is None:
+        if event is None or self.kind.is_note:
             return
         user = event.task.user if self.kind is Kind.TICKET_TASK and event.task else event.ticket.technician
         match = self.tx.people.match(user, administrators=self.config.match_administrators)
@@ -340,10 +352,10 @@ class Decisions:
             ended: only where it ended so.
         """
         asked_by = self.tx.journal.get(row.event_id) if row.event_id is not None else None
-        key = f"{Kind.TICKET_TASK}:{row.key}" if self.kind is Kind.TICKET_TASK else asked_by and asked_by.key
+        key = self._key(row.key) or (asked_by and asked_by.key)
         for one in self.tx.journal.of_key(key) if key else ():
             event = snapshot_of(one)
-            if event is not None and not closed_gate(event, self.config):
+            if event is not None and not closed(event, self.config):
                 self.to_notify.update({one.ticket_id} - {row.ticket_id})
                 return one.state in ended and bool(self.tx.journal.reopen(JournalEvent.id == one.id, reason))
         return False
@@ -351,6 +363,10 @@ class Decisions:
     def _note(self, row: LedgerRow, what: Notice) -> None:
         task_id = row.task_id if isinstance(row, TaskTimeLink) else None
         self.tell(what, ticket_id=row.ticket_id, task_id=task_id)
+
+    def _key(self, key: int) -> str | None:
+        """Return the key of the events that ask for a row; None: those of several keys may ask for an issue."""
+        return f"{self.kind}:{key}" if self.kind.is_on_issue else None
 
     def _task_id(self, key: int) -> int | None:
         return key if self.kind is Kind.TICKET_TASK else None

@@ -23,25 +23,29 @@ from sqlalchemy import (
 from sqlalchemy import cast as sql_cast
 from sqlalchemy.orm import Session
 
+from shared.notices.kinds import Kind
 from shared.store.journal.due import ORDER, task_key
 from shared.store.ledger.transitions import IN_FLIGHT
 from shared.store.tables.functions import among, unindexed
 from shared.store.tables.journal import JournalEvent, TicketDeletion
-from shared.store.tables.ledger import TaskTimeLink, TicketIssueLink
+from shared.store.tables.ledger import MODELS, LedgerRow, NoteLink, TaskTimeLink, TicketIssueLink
 from shared.store.tables.prepared import execute_prepared
 
-ISSUES, TIMES, JOURNAL, DELETIONS = (
-    cast(Table, one.__table__) for one in (TicketIssueLink, TaskTimeLink, JournalEvent, TicketDeletion)
+ISSUES, TIMES, NOTES, JOURNAL, DELETIONS = (
+    cast(Table, one.__table__)
+    for one in (TicketIssueLink, TaskTimeLink, NoteLink, JournalEvent, TicketDeletion)
 )
 OF_A_ROW = {
     column.name: name for name, column in inspect(TicketIssueLink).columns.items() if name != "ticket_id"
 }
-"""The columns that both kinds of rows have beside their keys, and what a row calls each."""
+"""The columns that all kinds of rows have beside their keys, and what a row calls each."""
 
 NO_TASK = 0
 """In place of none at all: for an empty list PostgreSQL may take an index of some rows only, and read all of that."""
 
+NO_NOTES: Mapping[int, Collection[tuple[Kind, int]]] = {}
 ISSUE, TIME, NEWEST, DELETED = "issue", "time", "newest", "deleted"
+"""Parts of the statement's rows; those of notes are the names of their kinds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,30 +56,40 @@ class RelatedRows:
         issues: ticket to the ledger row of its issue.
         times: ticket to the rows of its ticket tasks, by ticket task: those asked for, and those of its own that are
             claimed or in doubt.
+        notes: ticket to the rows of its follow-ups and solutions, by kind and number, likewise.
         newest: ticket task to its newest event, whatever became of it, in whichever ticket it came.
         deleted: those of the tickets that the helpdesk has deleted.
     """
 
     issues: dict[int, TicketIssueLink] = field(default_factory=dict)
     times: dict[int, dict[int, TaskTimeLink]] = field(default_factory=dict)
+    notes: dict[int, dict[tuple[Kind, int], LedgerRow]] = field(default_factory=dict)
     newest: dict[int, int] = field(default_factory=dict)
     deleted: set[int] = field(default_factory=set)
 
 
-def related_rows(session: Session, asked: Mapping[int, Collection[int]]) -> RelatedRows:
+def related_rows(
+    session: Session,
+    asked: Mapping[int, Collection[int]],
+    notes: Mapping[int, Collection[tuple[Kind, int]]] = NO_NOTES,
+) -> RelatedRows:
     """Read what is related to some tickets.
 
     Args:
         session: the transaction.
         asked: ticket to the ticket tasks that its due events are about.
+        notes: ticket to the follow-ups and solutions that its due events are about.
     """
     task_ids = {task_id for some in asked.values() for task_id in some} or {NO_TASK}
     parameters = {
         "ticket_ids": list(asked),
         "task_ids": list(task_ids),
         "keys": [task_key(one) for one in task_ids],
+        "note_ids": list({number for some in notes.values() for _, number in some}) or [NO_TASK],
     }
-    found = RelatedRows(times={ticket_id: {} for ticket_id in asked})
+    found = RelatedRows(
+        times={ticket_id: {} for ticket_id in asked}, notes={ticket_id: {} for ticket_id in asked}
+    )
     for row in execute_prepared(session, _related_rows(), parameters):
         values = {name: getattr(row, column) for column, name in OF_A_ROW.items()}
         if row.part == ISSUE:
@@ -84,6 +98,13 @@ def related_rows(session: Session, asked: Mapping[int, Collection[int]]) -> Rela
             found.newest[row.task_id] = row.event_id
         elif row.part == DELETED:
             found.deleted.add(row.ticket_id)
+        elif row.part != TIME:
+            kind = Kind(row.part)
+            note = MODELS[kind](ticket_id=row.ticket_id, item_id=row.task_id, **values)
+            for ticket_id in asked:
+                is_in_flight = row.ticket_id == ticket_id and note.state in IN_FLIGHT
+                if is_in_flight or (kind, row.task_id) in notes.get(ticket_id, ()):
+                    found.notes[ticket_id][kind, row.task_id] = note
         else:
             time = TaskTimeLink(ticket_id=row.ticket_id, task_id=row.task_id, **values)
             for ticket_id, some in asked.items():
@@ -106,6 +127,14 @@ def _related_rows() -> CompoundSelect[Any]:
     asked = of_times.where(among(times.task_id, "task_ids"))
     is_in_flight = or_(*(unindexed(times.state) == state for state in IN_FLIGHT))
     in_flight = of_times.where(among(times.ticket_id, "ticket_ids"), is_in_flight)  # some are asked for, too
+    notes = NOTES.c
+    of_notes = select(
+        notes.kind.label("part"), notes.ticket_id, notes.item_id, *(notes[one] for one in OF_A_ROW)
+    )
+    notes_asked = of_notes.where(among(notes.item_id, "note_ids"))
+    notes_in_flight = of_notes.where(
+        among(notes.ticket_id, "ticket_ids"), or_(*(unindexed(notes.state) == one for one in IN_FLIGHT))
+    )
     newest_first = [JOURNAL.c[one.key].desc() for one in ORDER]
     place = func.row_number().over(partition_by=JOURNAL.c.key, order_by=newest_first).label("place")
     ranked = (
@@ -125,7 +154,7 @@ def _related_rows() -> CompoundSelect[Any]:
         _none(times.task_id),
         *(_none(times[one]) for one in OF_A_ROW),
     ).where(among(DELETIONS.c.ticket_id, "ticket_ids"), DELETIONS.c.is_deleted)
-    return union_all(of_issues, asked, in_flight, newest, deleted)
+    return union_all(of_issues, asked, in_flight, notes_asked, notes_in_flight, newest, deleted)
 
 
 def _part(name: str) -> ColumnElement[str]:

@@ -32,7 +32,7 @@ from shared.store.ledger.ledger import Ledger
 from shared.store.ledger.ledger_queries import undecided_count
 from shared.store.ledger.misattributed import MisattributedObjects
 from shared.store.opening import Opened, opened
-from shared.store.related_rows import RelatedRows, related_rows
+from shared.store.related_rows import NO_NOTES, RelatedRows, related_rows
 from shared.store.tables.database import Database
 from shared.store.tables.prepared import send_with_next
 from shared.store.tables.types import is_on_postgresql
@@ -58,6 +58,7 @@ class Transaction(Opened):
         super().__init__(session)
         self.issues = Ledger(session, Kind.TICKET)
         self.times = Ledger(session, Kind.TICKET_TASK)
+        self._ledgers = {Kind.TICKET: self.issues, Kind.TICKET_TASK: self.times}
         self.statuses = TicketStates(session)
         self.deletions = TicketDeletions(session)
         self.links = Links(session)
@@ -74,15 +75,26 @@ class Transaction(Opened):
         self.changes = Changes(session)
 
     def ledger(self, kind: Kind) -> Ledger:
-        return self.issues if kind is Kind.TICKET else self.times
+        if kind not in self._ledgers:
+            self._ledgers[kind] = Ledger(self._session, kind)
+        return self._ledgers[kind]
 
     def count_undecided(self) -> int:
         """Return how many creations wait for a person's decision."""
         return self._session.scalar(select(undecided_count())) or 0
 
-    def related_rows(self, asked: Mapping[int, Collection[int]]) -> RelatedRows:
-        """Return what is related to the due events of some tickets: ticket to the ticket tasks that they are about."""
-        return related_rows(self._session, asked)
+    def related_rows(
+        self,
+        asked: Mapping[int, Collection[int]],
+        notes: Mapping[int, Collection[tuple[Kind, int]]] = NO_NOTES,
+    ) -> RelatedRows:
+        """Return what is related to the due events of some tickets.
+
+        Args:
+            asked: ticket to the ticket tasks that they are about.
+            notes: ticket to the follow-ups and solutions that they are about.
+        """
+        return related_rows(self._session, asked, notes)
 
     def wait_briefly(self, *, durable: bool = True, locks_settings: bool = False) -> None:
         """Wait for what another session holds no longer than BRIEFLY_S; SQLite has one writer, who is done soon.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from dataclasses import dataclass, replace
 
@@ -26,7 +26,16 @@ from shared.tracker.answers import Answer
 from shared.tracker.lists import Params, project_of
 from worker.ticket.bodies import body_for, built
 from worker.ticket.context import TicketContext
-from worker.ticket.rights import Found, Rights, is_deleted, rights_of
+from worker.ticket.rights import (
+    ADD_ISSUES,
+    ADD_NOTES,
+    LOG_TIME,
+    SET_PRIVATE,
+    Found,
+    Rights,
+    is_deleted,
+    rights_of,
+)
 
 MEMBERSHIP_MAY_HELP = (403, 422)
 IS_MEMBER = (422,)
@@ -35,6 +44,11 @@ ONCE_S = 3600
 RIGHTS_OR_CONTENT = 422
 NOBODY = 412
 """No active user has the login."""
+Confirm = Callable[[Answer, TrackerPerson | None], Awaitable[Answer]]
+
+
+async def _as_it_is(answer: Answer, _: TrackerPerson | None) -> Answer:
+    return answer
 
 
 @dataclass
@@ -60,6 +74,7 @@ class Sender:
     wrong: Notice | None = None
     _ensured_now: bool = False
     _found: Found | None = None
+    _is_withheld: bool = False
 
     @property
     def project_id(self) -> int:
@@ -68,7 +83,7 @@ class Sender:
     @property
     def person(self) -> TrackerPerson | None:
         """The person to act as; None: the administrator."""
-        return self.match.person
+        return None if self._is_withheld else self.match.person
 
     @property
     def is_prepared(self) -> bool:
@@ -90,8 +105,17 @@ class Sender:
             metrics.AS_ADMINISTRATOR.labels(code=str(self.match.why.code)).inc()
         elif not self.is_member and self._may_become_member():
             await self._ensure_membership(self.person)
+        if self.person is not None and self.about.note and self.about.note.is_private:
+            await self._withhold_unless_private(self.person)
 
-    async def send(self, method: str, path: str, body: Body, before_send: Callable[[], None]) -> Answer:
+    async def send(
+        self,
+        method: str,
+        path: str,
+        body: Body,
+        before_send: Callable[[], None],
+        confirm: Confirm | None = None,
+    ) -> Answer:
         """Send as the person, once more if a forgotten membership explains the refusal, else as the API user.
 
         What is refused to a person who may create it is refused for good: the API user's call could succeed, and would
@@ -102,6 +126,8 @@ class Sender:
             path: path below base_url.
             body: what is sent; the rate limit was waited for.
             before_send: called right before each request leaves; what it raises stops it.
+            confirm: looks whether what was answered well has taken effect, and completes the answer; it is given as
+                whom it was sent. None: the answer tells.
 
         Raises:
             TrackerError: the API user's answer, a refusal of what was sent, or no clear answer at all.
@@ -109,20 +135,24 @@ class Sender:
             NotYet: nothing was created, and it may be another time.
         """
         tracker = self.ctx.tracker
+        confirm = confirm or _as_it_is
         if self.person is None:
-            return await tracker.call_as_api_user(method, path, body, before_send, has_turn=True)
+            answer = await tracker.call_as_api_user(method, path, body, before_send, has_turn=True)
+            return await confirm(answer, None)
         try:
-            return await self._as_person(self.person, method, path, body, before_send)
+            answer = await self._as_person(self.person, method, path, body, before_send)
+            return await confirm(answer, self.person)
         except ImpersonationRefused as refusal:
             refused = refusal
-        if refused.status == RIGHTS_OR_CONTENT and self._rights is Rights.UNSEEING:
+        is_unseeing = self._rights is Rights.UNSEEING and self._right == LOG_TIME
+        if refused.status == RIGHTS_OR_CONTENT and is_unseeing:
             return await self._in_their_name(self.person, method, path, body, before_send, refused)
         metrics.AS_ADMINISTRATOR.labels(code=str(refused.notice.code)).inc()
         if refused.status in MEMBERSHIP_MAY_HELP:
             await self._look_for_reasons(self.person)
         told, self.wrong = await self._why_refused(self.person, refused)
         try:
-            return await tracker.call_as_api_user(method, path, body, before_send)
+            return await confirm(await tracker.call_as_api_user(method, path, body, before_send), None)
         except TrackerRejected:
             if refused.status != NOBODY:  # no one may: the rights of this person are not the cause
                 told = What.REFUSED_TO_ANYBODY(login=self.person.login, because=refused.notice)
@@ -133,6 +163,8 @@ class Sender:
     def wrong_author(self, author_id: int | None) -> Notice | None:
         """Return why the author of an answer is another than was meant; None: it is the right one."""
         person = self.person
+        if person is None and self._is_withheld:
+            return self.wrong
         if person is None:
             is_named = self.match.why.code != Matching.NOBODY_NAMED
             return (
@@ -143,6 +175,35 @@ class Sender:
         if author_id in (person.tracker_user_id, None):
             return None
         return self.wrong or Misattribution.SWITCH_IGNORED(login=person.login)
+
+    @property
+    def _right(self) -> str:
+        """The right that is needed."""
+        if self.about.issue_id is None:
+            return ADD_ISSUES
+        return LOG_TIME if self.about.note is None else ADD_NOTES
+
+    async def _withhold_unless_private(self, person: TrackerPerson) -> None:
+        """Act as the API user if the person may not make notes private: the tracker would make the note public.
+
+        Raises:
+            NotYet: it is not known.
+            TrackerError: an outage.
+        """
+        about: dict[str, object] = {"login": person.login}
+        try:
+            found = await rights_of(
+                self.ctx, person, person.login, self.project_id, self.about.issue_id, SET_PRIVATE
+            )
+        except (OutcomeUnknown, TrackerRejected) as unclear:
+            self._not_yet(Fault.RIGHTS_UNKNOWN(login=person.login, because=unclear.notice))
+            about["because"] = unclear.notice
+        else:
+            if found.rights is Rights.ENOUGH:
+                return
+            about |= {"roles": list(found.roles), "right": found.right}
+        self._is_withheld, self.wrong = True, Misattribution.NOT_PRIVATE_AS_PERSON(**about)
+        self.ctx.warn(What.PRIVATE_AS_ADMINISTRATOR(**about))
 
     @property
     def _rights(self) -> Rights | None:
@@ -165,7 +226,7 @@ class Sender:
         if self._found is None:
             with suppress(OutcomeUnknown, TrackerRejected):
                 self._found = await rights_of(
-                    self.ctx, person, person.login, self.project_id, self.about.issue_id
+                    self.ctx, person, person.login, self.project_id, self.about.issue_id, self._right
                 )
         if self._found and self._found.rights is Rights.NOT_MEMBER:
             about["tracker_project_id"] = self.project_id
@@ -223,7 +284,9 @@ class Sender:
         if refusal.status != RIGHTS_OR_CONTENT:
             return
         try:
-            self._found = await rights_of(self.ctx, person, login, self.project_id, self.about.issue_id)
+            self._found = await rights_of(
+                self.ctx, person, login, self.project_id, self.about.issue_id, self._right
+            )
         except (OutcomeUnknown, TrackerRejected) as unclear:
             self._not_yet(Fault.RIGHTS_UNKNOWN(login=login, because=unclear.notice))
         if self._rights is Rights.ENOUGH:

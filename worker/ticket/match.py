@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from decimal import ROUND_HALF_UP, Decimal
@@ -33,9 +33,9 @@ class Essence:
     """What the tracker keeps of a creation; nothing that it may replace.
 
     Attributes:
-        place: tracker project of an issue; issue of a time entry.
+        place: tracker project of an issue; issue of a time entry or a note.
         subject: of an issue.
-        text: description or comment.
+        text: description, comment or note.
         hours: of a time entry: all that the tracker may list for what was sent, or the one that it lists.
         day: of a time entry; None: none was sent, and it is the day on which the tracker got it.
     """
@@ -74,7 +74,7 @@ class Doubt:
         essence: of what was sent; None: the candidates' is not compared.
     """
 
-    key: int
+    key: Hashable
     authors: tuple[int, ...]
     since: datetime
     refused: tuple[int, ...] = ()
@@ -90,12 +90,20 @@ class Verdict:
         unclear: row key to candidates that would be its own but for their author.
     """
 
-    adopted: dict[int, Candidate]
-    unclear: dict[int, list[Candidate]]
+    adopted: dict[Hashable, Candidate]
+    unclear: dict[Hashable, list[Candidate]]
 
 
-def sent_essence(kind: Kind, body: Mapping[str, Any]) -> Essence:
-    """Return what the tracker keeps of a request body."""
+def sent_essence(kind: Kind, body: Mapping[str, Any], issue_id: int | None = None) -> Essence:
+    """Return what the tracker keeps of a request body.
+
+    Args:
+        kind: what it creates.
+        body: the request.
+        issue_id: the issue of a note, which its body does not name.
+    """
+    if kind.is_note:
+        return Essence(issue_id, "", _text(body["issue"], "notes"))
     if kind is Kind.TICKET:
         return _issue_essence(body["issue"].get("project_id"), body["issue"])
     entry = body["time_entry"]
@@ -104,6 +112,8 @@ def sent_essence(kind: Kind, body: Mapping[str, Any]) -> Essence:
 
 def found_essence(kind: Kind, row: Mapping[str, Any]) -> Essence:
     """Return the same of an object as the tracker lists it."""
+    if kind.is_note:
+        return Essence(id_in(row.get("issue")), "", _text(row, "notes"))
     if kind is Kind.TICKET:
         return _issue_essence(id_in(row.get("project")), row)
     hours = _number(row.get("hours"))
@@ -123,12 +133,21 @@ def hours_listed_for(sent: Any) -> frozenset[Decimal | None]:
     return frozenset(rounded(one) for one in near for rounded in (_two_decimals, _whole_minutes))
 
 
-def fingerprint(kind: Kind, body: Mapping[str, Any]) -> str:
+def fingerprint(kind: Kind, body: Mapping[str, Any], issue_id: int | None = None) -> str:
     """Return a hash that two creations share when the tracker's objects might not be told apart.
 
     Hours are left out of it: which of them are equal differs between versions of the tracker, and being possibly
-    equal is not transitive (decision 18). So is the day: what was sent without one may be listed on any.
+    equal is not transitive (decision 18). So is the day: what was sent without one may be listed on any. A follow-up
+    and a solution of one text share it too.
+
+    Args:
+        kind: what it creates.
+        body: the request.
+        issue_id: the issue of a note.
     """
+    if kind.is_note:
+        parts = [kind.noun, issue_id, _text(body.get("issue") or {}, "notes")]
+        return hashlib.sha256(json.dumps(parts).encode()).hexdigest()
     sent, (place, *texts) = body[kind.wire_name], TOLD_APART_BY[kind]
     parts = [_text(sent, name) for name in texts]
     return hashlib.sha256(json.dumps([kind, sent.get(place), *parts]).encode()).hexdigest()
@@ -160,7 +179,7 @@ def unheld(kind: Kind, rows: Sequence[Mapping[str, Any]], held: Collection[int])
             )
 
 
-def assign(doubts: Sequence[Doubt], found: Sequence[Candidate]) -> dict[int, Candidate]:
+def assign(doubts: Sequence[Doubt], found: Sequence[Candidate]) -> dict[Hashable, Candidate]:
     """Give as many rows in doubt as possible a candidate each (a maximum matching).
 
     Rows that fewer people may be the author of choose first: a row that may also have been repeated as the API user
@@ -203,7 +222,7 @@ def _choices(doubt: Doubt) -> tuple[int, bool, int]:
 def settle(
     doubts: Sequence[Doubt],
     found: Sequence[Candidate],
-    earlier: Mapping[int, Sequence[Candidate]] | None = None,
+    earlier: Mapping[Any, Sequence[Candidate]] | None = None,
 ) -> Verdict:
     """Decide on rows that may not be told apart: adopted, unclear (only the author does not fit), else absent.
 
@@ -220,7 +239,7 @@ def settle(
         if doubt.key not in adopted and own is not None:
             adopted[doubt.key] = own
             taken.add(own.tracker_id)
-    unclear: dict[int, list[Candidate]] = {}
+    unclear: dict[Hashable, list[Candidate]] = {}
     for doubt in doubts:
         alike = [*found, *(earlier or {}).get(doubt.key, ())]
         left = [one for one in alike if one.tracker_id not in taken and is_possible(doubt, one)]

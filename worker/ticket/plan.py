@@ -1,4 +1,4 @@
-"""Which ticket-task events log time (SPEC section 3): pure decisions over what is known of a ticket."""
+"""Which events log time (SPEC section 3) or send a note: pure decisions over what is known of a ticket."""
 
 from __future__ import annotations
 
@@ -8,10 +8,14 @@ from dataclasses import dataclass, field
 
 from shared.events.config import PluginConfig
 from shared.events.event import Deletion, Event
-from shared.events.gate import closed_gate
-from shared.events.snapshots import TicketTask
+from shared.events.gate import closed_gate, closed_to_note
+from shared.events.snapshots import Note, TicketTask
+from shared.notices.kinds import Kind
 from shared.notices.notice import Notice
 from shared.notices.reasons import Reason
+
+NoteId = tuple[Kind, int]
+"""A follow-up or a solution, by its number in the help desk."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +34,18 @@ class Pending:
         if self.event.task is None:
             raise ValueError(f"event {self.id} has no ticket task")
         return self.event.task
+
+    @property
+    def note(self) -> Note:
+        """The follow-up or solution of an event that is about one."""
+        if self.event.note is None:
+            raise ValueError(f"event {self.id} has no follow-up or solution")
+        return self.event.note
+
+    @property
+    def note_id(self) -> NoteId:
+        """Which of both it is, and its number."""
+        return self.event.note_kind, self.note.id
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,19 +66,25 @@ class TimeWanted:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What the pending ticket-task events of a ticket ask for.
+    """What the pending events of a ticket's tasks, follow-ups and solutions ask for.
 
     Attributes:
         wanted: time to log, one per ticket task, in the order of the events.
+        notes: events that ask for a note, one per follow-up or solution, in the order of the events.
         skipped: event id to the reason why it sends nothing.
         logged: event id to the time entry that was logged before.
+        noted: event id to the note that was sent before.
         superseded: event id to the newer event of the same ticket task.
+        superseded_notes: event id to the newer event of the same follow-up or solution.
     """
 
     wanted: list[TimeWanted] = field(default_factory=list)
+    notes: list[Pending] = field(default_factory=list)
     skipped: dict[int, Notice] = field(default_factory=dict)
     logged: dict[int, int] = field(default_factory=dict)
+    noted: dict[int, int] = field(default_factory=dict)
     superseded: dict[int, int] = field(default_factory=dict)
+    superseded_notes: dict[int, int] = field(default_factory=dict)
 
 
 def plan_times(
@@ -106,6 +128,37 @@ def plan_times(
             plan.wanted.append(TimeWanted(task_id, latest))
         plan.superseded.update({older.id: latest.id for older in candidates[:-1]})
     return plan
+
+
+def plan_notes(
+    plan: Plan,
+    events: Sequence[Pending],
+    noted: Mapping[NoteId, int],
+    config: PluginConfig,
+    *,
+    is_ticket_deleted: bool = False,
+) -> None:
+    """Decide what each pending event of a follow-up or a solution asks for, and add it to the plan.
+
+    Args:
+        plan: what the ticket's other events ask for.
+        events: the ticket's pending events of follow-ups and solutions, oldest first.
+        noted: follow-up or solution to the tracker's note, if it was sent.
+        config: the plugin configuration.
+        is_ticket_deleted: whether the helpdesk has deleted the ticket.
+    """
+    newest = {one.note_id: one.id for one in events}
+    for pending in events:
+        if closed := closed_to_note(pending.event, config):
+            plan.skipped[pending.id] = closed
+        elif pending.note_id in noted:
+            plan.noted[pending.id] = noted[pending.note_id]
+        elif pending.id != newest[pending.note_id]:
+            plan.superseded_notes[pending.id] = newest[pending.note_id]
+        elif is_ticket_deleted:
+            plan.skipped[pending.id] = Reason.TICKET_DELETED()
+        else:
+            plan.notes.append(pending)
 
 
 def _overtaking(pending: Pending, newest: Mapping[int, Known], config: PluginConfig) -> Known | None:

@@ -28,7 +28,18 @@ class Rights(Enum):
     """May log time in the project, and does not see the issue."""
 
 
-RIGHT_TO = {"add_issues": "Add issues", "log_time": "Log spent time"}
+ADD_ISSUES, LOG_TIME, ADD_NOTES, SET_PRIVATE = (
+    "add_issues",
+    "log_time",
+    "add_issue_notes",
+    "set_notes_private",
+)
+RIGHT_TO = {
+    ADD_ISSUES: "Add issues",
+    LOG_TIME: "Log spent time",
+    ADD_NOTES: "Add notes",
+    SET_PRIVATE: "Set notes as private",
+}
 """Names of rights, as the tracker's administrators see them."""
 
 
@@ -47,7 +58,12 @@ class Found(NamedTuple):
 
 
 async def rights_of(
-    ctx: TicketContext, person: TrackerPerson, login: str, project_id: int, issue_id: int | None
+    ctx: TicketContext,
+    person: TrackerPerson,
+    login: str,
+    project_id: int,
+    issue_id: int | None,
+    needed: str,
 ) -> Found:
     """Return what a person may do.
 
@@ -56,7 +72,8 @@ async def rights_of(
         person: the person.
         login: the person's login now.
         project_id: the tracker project.
-        issue_id: the issue on which time is to be logged; None: an issue is to be created.
+        issue_id: the issue to which something is to be added; None: an issue is to be created.
+        needed: the right that is needed, a key of `RIGHT_TO`.
 
     Raises:
         TrackerError: an outage, or no clear answer.
@@ -66,7 +83,6 @@ async def rights_of(
     user = found.get("user") if isinstance(found, dict) else None
     if not isinstance(user, dict):
         raise OutcomeUnknown("GET", path, detail=Detail.NO_LIST(name="memberships"))
-    needed = "add_issues" if issue_id is None else "log_time"
     roles = {
         role_id: str(role.get("name"))
         for membership in _dicts(user.get("memberships"))

@@ -29,12 +29,13 @@ async def look_up(
     """Return every object that may be the wanted one, and how far the tracker's clock is ahead of ours (at most).
 
     A list that grows in the meantime hides nothing: the wanted row was there before, new rows only move it. An issue
-    is looked for in every tracker project: a person may have moved it since it was created.
+    is looked for in every tracker project: a person may have moved it since it was created. The notes of an issue come
+    with it, all at once.
 
     Args:
         ctx: the ticket's context.
-        kind: issue or time entry.
-        within: tracker project in which an issue was created; issue of a time entry.
+        kind: what is looked for.
+        within: tracker project in which an issue was created; issue of a time entry or a note.
         since: nothing that was created earlier is wanted (database clock).
         sent: what the tracker keeps of each creation that may be found.
         most_pages: give up after so many.
@@ -43,6 +44,8 @@ async def look_up(
         OutcomeUnknown: the list became shorter while it was read, or is too long.
         TrackerError: as any call.
     """
+    if kind.is_note:
+        return await _notes(ctx, within or 0)
     offset: timedelta | None = None
 
     async def is_past(rows: list[Listed], answer: Answer) -> bool:
@@ -87,15 +90,39 @@ async def _as_created(
 
 async def _was_created_in(ctx: TicketContext, issue_id: int, within: int | None) -> bool:
     """Return whether an issue was created in a tracker project, by the first move in its journals."""
+    journals, _ = await _journals(ctx, issue_id)
+    changes = [change for journal in journals for change in _dicts(journal.get("details"))]
+    left = [str(change.get("old_value")) for change in changes if change.get("name") == "project_id"]
+    return left[:1] == [str(within)]
+
+
+async def notes_of(ctx: TicketContext, issue_id: int) -> tuple[list[Listed], Answer]:
+    """Return the notes of an issue, each with its issue, and the answer that they came with.
+
+    Raises:
+        OutcomeUnknown: the answer has no journals.
+        TrackerError: as any call.
+    """
+    journals, answer = await _journals(ctx, issue_id)
+    return [{**one, "issue": {"id": issue_id}} for one in journals if one.get("notes")], answer
+
+
+async def _notes(ctx: TicketContext, issue_id: int) -> tuple[list[Listed], timedelta]:
+    """Return what `look_up` does; a key that lost its rights would not be shown the private notes."""
+    await ctx.tracker.ask_whether_open()
+    notes, answer = await notes_of(ctx, issue_id)
+    await ctx.tracker.ask_whether_open()
+    return notes, await _offset(ctx, answer)
+
+
+async def _journals(ctx: TicketContext, issue_id: int) -> tuple[list[dict[str, Any]], Answer]:
     path = f"/issues/{issue_id}.json"
-    found = (await ctx.tracker.get(path, {"include": "journals"})).data
-    issue = found.get("issue") if isinstance(found, dict) else None
+    answer = await ctx.tracker.get(path, {"include": "journals"})
+    issue = answer.data.get("issue") if isinstance(answer.data, dict) else None
     journals = issue.get("journals") if isinstance(issue, dict) else None
     if not isinstance(journals, list):
         raise OutcomeUnknown("GET", path, detail=Detail.NO_LIST(name="journals"))
-    changes = [change for journal in _dicts(journals) for change in _dicts(journal.get("details"))]
-    left = [str(change.get("old_value")) for change in changes if change.get("name") == "project_id"]
-    return left[:1] == [str(within)]
+    return _dicts(journals), answer
 
 
 def _dicts(listed: Any) -> list[dict[str, Any]]:

@@ -1,9 +1,10 @@
-"""The workflow of a ticket, from top to bottom: lock, load, plan; then issue, time entries and status."""
+"""The workflow of a ticket, from top to bottom: lock, load, plan; then issue, time entries and notes, status."""
 
 from __future__ import annotations
 
 from collections.abc import Awaitable, Sequence
 from dataclasses import dataclass, replace
+from datetime import datetime
 from functools import partial
 from typing import ClassVar, Literal, Self, TypeVar
 
@@ -12,6 +13,7 @@ from shared.notices.kinds import Kind
 from shared.notices.notice import Notice
 from shared.notices.reasons import Reason, Would
 from shared.redis.locks import HeldLock
+from shared.store.tables.ledger import LedgerState
 from shared.store.transaction import Transaction
 from shared.telemetry.logs import get_logger
 from shared.templating.operations import Operation
@@ -26,7 +28,8 @@ from worker.ticket.gone import issue_gone
 from worker.ticket.impersonation import Sender
 from worker.ticket.load import Incomplete, Loaded, Much, Work, load
 from worker.ticket.log_context import tell
-from worker.ticket.plan import Pending, Plan, TimeWanted
+from worker.ticket.notes import NoteCreation, sent
+from worker.ticket.plan import NoteId, Pending, Plan, TimeWanted
 from worker.ticket.requests import IssueCreation, TimeEntryCreation, logged
 from worker.ticket.resolve import settled
 from worker.ticket.results import AlreadyDone, Created, Result, Sent, Skipped, Waiting
@@ -36,6 +39,12 @@ from worker.ticket.steps import Blocking, Holding, Pool
 
 log = get_logger("sync")
 ISSUE_MAY_BE_GONE = (404, 422)
+BY_SETTINGS = (
+    Reason.PRIVATE_TASK,
+    Reason.FOLLOWUPS_OFF,
+    Reason.PRIVATE_FOLLOWUP,
+    Reason.SOLUTIONS_OFF,
+)
 
 T = TypeVar("T")
 
@@ -201,29 +210,36 @@ class Forwarding:
         work, plan = self._work, self._work.plan
         await self._end_what_sends_nothing(plan)
         wanted = [] if work.link is None else await self._with_attempts_left(plan.wanted)
+        notes = [] if work.link is None else await self._notes_with_attempts_left(plan.notes)
         issue = await self._issue(wanted)
         if isinstance(issue, Created):
             if (issue.fields or work.state.fields_due) and not self._ctx.config.trial:
                 issue = replace(issue, fields=tuple(await give_fields(self._ctx, work, issue)))
-            for one in wanted:
-                await self._log_time(one, issue)
+            await self._add_to(issue, wanted, notes)
+        else:
+            await self._end_notes(notes, issue)
         await self._settle_times({one.task_id for one in wanted})
+        await self._settle_notes({one.note_id for one in notes})
         await self._status(issue)
         return self.results
 
     async def _end_what_sends_nothing(self, plan: Plan) -> None:
         work, events = self._work, self._events
         for event_id, closed in plan.skipped.items():
-            by_setting = closed.code == Reason.PRIVATE_TASK
+            by_setting = closed.code in BY_SETTINGS
             await events.end([event_id], Skipped(closed, follows_from_settings=by_setting))
         for event_id, entry_id in plan.logged.items():
             await events.end([event_id], AlreadyDone(Reason.LOGGED_BEFORE(time_entry_id=entry_id)))
         for event_id, newer_id in plan.superseded.items():
             await events.supersede([event_id], Reason.NEWER_TASK_EVENT(event_id=newer_id))
+        for event_id, note_id in plan.noted.items():
+            await events.end([event_id], AlreadyDone(Reason.NOTED_BEFORE(note_id=note_id)))
+        for event_id, newer_id in plan.superseded_notes.items():
+            await events.supersede([event_id], Reason.NEWER_NOTE_EVENT(event_id=newer_id))
         if work.is_deleted:
             await events.end(_ids(work.ticket_events), Skipped(Reason.TICKET_DELETED()))
         elif work.link is None:
-            asking = [one.newest for one in plan.wanted]
+            asking = [one.newest for one in plan.wanted] + plan.notes
             no_link = Skipped(Reason.NO_LINK(), follows_from_settings=True)
             await events.end(_ids(asking + work.ticket_events), no_link)
         if not work.is_complete:
@@ -243,6 +259,16 @@ class Forwarding:
             settling = self._work.is_issue_unsettled or one.task_id in self._work.unsettled_times
             if is_exhausted(one.newest.attempts) and not settling and not self._ctx.config.trial:
                 await self._events.fail([one.newest.id], Reason.GAVE_UP(count=one.newest.attempts))
+            else:
+                left.append(one)
+        return left
+
+    async def _notes_with_attempts_left(self, notes: list[Pending]) -> list[Pending]:
+        left = []
+        for one in notes:
+            settling = one.note_id in self._work.unsettled_notes
+            if is_exhausted(one.attempts) and not settling and not self._ctx.config.trial:
+                await self._events.fail([one.id], Reason.GAVE_UP(count=one.attempts))
             else:
                 left.append(one)
         return left
@@ -312,6 +338,112 @@ class Forwarding:
             return Sent(logged(outcome.wrong_author or issue.wrong_author, **made))
         noted = await ctx.db.change(lambda tx: tx.misattributed.get(Kind.TICKET_TASK, task_id))
         return AlreadyDone(logged(noted.notice if noted else issue.wrong_author, **made))
+
+    async def _add_to(self, issue: Created, wanted: list[TimeWanted], notes: list[Pending]) -> None:
+        """Add time entries and notes to the issue, in the order of their events; a note that waits lets others wait."""
+        first = await self._first_notes(issue, notes) if notes or self._work.state.notes_wait else []
+        place = {one.id: number for number, one in enumerate(self._work.events)}
+        for_time = {one.newest.id: one for one in wanted}
+        is_waiting = False
+        for asking in sorted([*(one.newest for one in wanted), *first], key=lambda one: place[one.id]):
+            if asking.id in for_time:
+                await self._log_time(for_time[asking.id], issue)
+            elif not is_waiting or self._ctx.config.trial:
+                is_waiting = await self._add_note(asking, issue)
+        # those that were not sent stay due: they are sent in the next pass, or wait there for those before them
+
+    async def _first_notes(self, issue: Created, notes: list[Pending]) -> list[Pending]:
+        """Return the notes that are next: an earlier one of the ticket may wait, or may have waited for the issue."""
+        ids = {one.id for one in notes}
+
+        if self._ctx.config.trial:
+            return notes  # none is sent
+
+        def look(tx: Transaction) -> list[tuple[int, datetime | None]]:
+            state = tx.statuses.get(self._ctx.ticket_id)
+            if state is not None and state.notes_wait:
+                self._process_again(tx)
+            return tx.journal.pending_notes(self._ctx.ticket_id)
+
+        pending = await self._ctx.db.change(look)
+        if issue.now:
+            return []  # what waited for the issue is due now, and earlier
+        before = next((number for number, (event_id, _) in enumerate(pending) if event_id not in ids), None)
+        if before is None:
+            return notes
+        first = {event_id for event_id, _ in pending[:before]}
+        later = [one for one in notes if one.id not in first]
+        event_id, until = pending[before]
+        if until is not None and until > self._work.now:
+            await self._events.end(
+                _ids(later), Waiting(Reason.EARLIER_NOTE_FIRST(event_id=event_id), until=until)
+            )
+        return [one for one in notes if one.id in first]
+
+    def _process_again(self, tx: Transaction) -> None:
+        """Let the notes be sent that were skipped because there was no issue."""
+        ticket_id = self._ctx.ticket_id
+        tx.statuses.note_waiting([ticket_id], wait=False)
+        tx.journal.replay_skipped([ticket_id], Reason.NO_ISSUE_FOR_NOTE, Reason.ISSUE_IS_THERE())
+
+    async def _end_notes(self, notes: list[Pending], issue: Waiting | None) -> None:
+        """End the notes of a ticket that has no issue: they wait with it, or are processed again once there is one.
+
+        Another worker may create the issue meanwhile, if this one has lost the lock. So the mark is set before, and the
+        ledger is looked at afterwards: one of both sees what the other has done.
+        """
+        ctx = self._ctx
+        if issue is not None or not notes:
+            await self._events.end(_ids(notes), issue or Skipped(Reason.NO_ISSUE_FOR_NOTE()))
+            return
+        await ctx.db.change(lambda tx: tx.statuses.note_waiting([ctx.ticket_id], wait=True))
+        await self._events.end(_ids(notes), Skipped(Reason.NO_ISSUE_FOR_NOTE()))
+
+        def look(tx: Transaction) -> None:
+            row = tx.issues.get(ctx.ticket_id)
+            if row is not None and row.state == LedgerState.LINKED:
+                self._process_again(tx)
+
+        await ctx.db.change(look)
+
+    async def _add_note(self, asking: Pending, issue: Created) -> bool:
+        """Add a note to the issue; tell whether it waits, so that later ones wait too."""
+        before = len(self.results)
+        result = await self._attempt([asking], self._note(asking, issue))
+        if isinstance(result, Sent):
+            self._events.results.append(result)  # its event ended in the linking commit
+        elif result is not None:
+            await self._events.end([asking.id], result)
+        return any(isinstance(one, Waiting) and one.held is None for one in self.results[before:])
+
+    async def _note(self, asking: Pending, issue: Created) -> Result:
+        """Add a follow-up or a solution to the ticket's issue, once."""
+        ctx, work, (kind, key) = self._ctx, self._work, asking.note_id
+        row = work.note_rows.get(asking.note_id)
+        try:
+            outcome = await settled(ctx, kind, key, row, work.now)
+            if outcome is None:
+                creation = await built(ctx, NoteCreation.of, ctx, work, asking, issue)
+                if not creation.text:
+                    return Skipped(Reason.NOTE_IS_EMPTY())
+                if ctx.config.trial:
+                    return trial.planned(ctx, work.now, trial.note(issue, creation.sender.person))
+                outcome, _ = await create(creation, row)
+        except TrackerRejected as rejection:
+            if rejection.status in ISSUE_MAY_BE_GONE and (gone := await issue_gone(ctx, issue.tracker_id)):
+                return gone
+            raise
+        if isinstance(outcome, Waiting):
+            return outcome
+        made = {"note_id": outcome.tracker_id, "issue_id": issue.tracker_id}
+        done = sent(outcome.wrong_author, **made)
+        return Sent(done) if outcome.now else AlreadyDone(done)
+
+    async def _settle_notes(self, attempted: set[NoteId]) -> None:
+        """Resolve notes that were begun earlier and that no pending event asks for."""
+        for (kind, key), row in self._work.unsettled_notes.items():
+            if (kind, key) not in attempted:
+                await self._attempt([], settled(self._ctx, kind, key, row, self._work.now))
 
     async def _settle_times(self, attempted: set[int]) -> None:
         """Resolve time entries that were begun earlier and that no pending event asks for."""

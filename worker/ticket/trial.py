@@ -71,6 +71,18 @@ def time_entry(body: Body, task: TicketTask, issue: Created, person: TrackerPers
     return Would.LOG_TIME(issue_id=issue.tracker_id, **made)
 
 
+def note(issue: Created, person: TrackerPerson | None) -> Notice:
+    """Return that a note would be added.
+
+    Args:
+        issue: its issue; `NOT_CREATED`: the new one.
+        person: its author; None: the API user.
+    """
+    if issue.tracker_id == NOT_CREATED:
+        return Would.ADD_NOTE_TO_NEW(author=_author(person))
+    return Would.ADD_NOTE(issue_id=issue.tracker_id, author=_author(person))
+
+
 async def update(ctx: TicketContext, issue_id: int, status_id: object) -> Notice:
     """Return that an issue would be updated.
 

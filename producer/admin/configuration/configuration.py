@@ -18,12 +18,14 @@ from shared.metadata.confirming import OF_SPEC, confirm, confirm_people
 from shared.notices.cautions import Amount, Caution
 from shared.notices.changes import Did
 from shared.notices.invalid import Faults, Invalid, faulty
+from shared.notices.kinds import NOTES, Kind
 from shared.notices.notice import Notice
 from shared.notices.refusals import Refusal
 from shared.notices.steps import What
 from shared.store.configuration.metadata import Entry, MetadataKind
 from shared.store.journal.tickets import AT_ONCE
 from shared.store.journal.trace import Step
+from shared.store.tables.ledger import LEDGERS, MODELS
 from shared.values.addresses import why_forbidden
 
 
@@ -236,7 +238,8 @@ def _keep_others_out(tx: Transaction, assignments: Mapping[str, str]) -> None:
     """
     before, _ = tx.configs.get()
     if before.base_url is not None and before.changed(assignments).base_url != before.base_url:
-        for ledger in (tx.issues, tx.times):
+        for model in LEDGERS:
+            ledger = tx.ledger(next(kind for kind in Kind if issubclass(MODELS[kind], model)))
             ledger.keep_others_out()  # what is claimed after this is counted is sent to the address that is left
     tx.configs.hold()
 
@@ -355,7 +358,8 @@ def _change_address(
     if before.base_url is None:
         return []
     issues, times = tx.issues.count_live(), tx.times.count_live()
-    if not (moved and base_url) and (issues or times):
+    notes = sum(tx.ledger(kind).count_live() for kind in NOTES)
+    if not (moved and base_url) and (issues or times or notes):
         raise SettingsError(_why_guarded(before.base_url, base_url, issues, times))
     if moved:
         return []

@@ -16,6 +16,7 @@ from producer.admin.records.event_search import RECENT_DAYS
 from shared.notices.doctor_work import WorkFinding
 from shared.notices.faults import Detail
 from shared.notices.hints import Hint
+from shared.notices.kinds import Kind
 from shared.notices.notice import Notice, Written
 from shared.notices.reasons import Reason
 from shared.notices.refusals import Formerly, Refusal
@@ -128,7 +129,7 @@ def _on_the_way(why: Notice | None) -> Notice | None:
 def held(installation: Installation) -> Iterator[CheckResult]:
     """Nothing waits for a person."""
     with installation.store.transaction() as tx:
-        count = len(tx.issues.waiting_for_a_person()) + len(tx.times.waiting_for_a_person())
+        count = sum(len(tx.ledger(kind).waiting_for_a_person()) for kind in Kind)
         lost = tx.journal.count_held_for_nothing()
     if lost:
         yield failure("held", WorkFinding.HELD_FOR_NOTHING(count=lost))

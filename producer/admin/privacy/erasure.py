@@ -39,7 +39,7 @@ from shared.store.tables.configuration import (
     UserPin,
 )
 from shared.store.tables.journal import EventState, JournalEvent
-from shared.store.tables.ledger import LedgerState, TaskTimeLink, TicketIssueLink
+from shared.store.tables.ledger import LEDGERS, LedgerState
 from shared.store.tables.types import Json
 
 AT_ONCE = 500
@@ -52,7 +52,6 @@ JSON_TEXT = ("payload", "completion")
 UNSETTLED = (LedgerState.CLAIMED, LedgerState.IN_DOUBT, LedgerState.HELD)
 OPEN_EVENTS = (EventState.PENDING, EventState.HELD)
 NAMING = ("journal", "ticket_state")
-LEDGERS = (TicketIssueLink, TaskTimeLink)
 SENT_FROM = {
     one.__tablename__
     for one in (UserMap, UserPin, TrackerUser, PluginConfigRecord, TemplateVersion, HelpdeskPerson)

@@ -18,6 +18,7 @@ from shared.errors import NotFound
 from shared.events.config import PluginConfig
 from shared.events.event import Deletion, Event
 from shared.events.place import place_of
+from shared.notices.kinds import NOTES, Kind
 from shared.notices.language import said
 from shared.notices.notice import Notice, from_json, notice_json
 from shared.notices.reasons import Reason
@@ -58,6 +59,16 @@ class TicketTask(Reasoned):
     state: str
     time_entry_id: int | None
     hours: float
+    reason: str | None
+
+
+class TicketNote(Reasoned):
+    """A follow-up or a solution, and its note."""
+
+    kind: str
+    key: int
+    state: str
+    note_id: int | None
     reason: str | None
 
 
@@ -102,6 +113,7 @@ class TicketTrace:
     open_events: list[JournalEvent]
     last_event: JournalEvent | None
     config: PluginConfig
+    notes: list[TicketNote]
     hindered_by: Notice | None = None
     has_wrong_author: bool = False
 
@@ -171,6 +183,7 @@ def trace_ticket(store: Store, ticket_id: int, redis: Redis | None = None) -> Ti
         rows = list(reversed(tx.journal.find(ticket_id=ticket_id, limit=None)))
         events = [(row, event) for row in rows if (event := content_of(row))]
         issue_row, time_rows = tx.issues.get(ticket_id), tx.times.of_ticket(ticket_id)
+        note_rows = [row for kind in NOTES for row in tx.ledger(kind).of_ticket(ticket_id)]
         state, noted = tx.statuses.get(ticket_id), tx.trace.of_ticket(ticket_id)
         if not (rows or issue_row or time_rows or state or noted):
             raise NotFound(Refusal.TICKET_UNKNOWN(ticket_id=ticket_id))
@@ -186,6 +199,7 @@ def trace_ticket(store: Store, ticket_id: int, redis: Redis | None = None) -> Ti
         [row for row in rows if row.state in UNFINISHED],
         rows[-1] if rows else None,
         config,
+        _notes(note_rows, [(row, event) for row, event in events if isinstance(event, Event)]),
         obstacle(redis) if redis is not None and any(map(is_silent, rows)) else None,
         has_wrong_author,
     )
@@ -227,6 +241,23 @@ def _tasks(time_rows: Sequence[LedgerRow], events: Sequence[tuple[JournalEvent, 
     return standings
 
 
+def _notes(note_rows: Sequence[LedgerRow], events: Sequence[tuple[JournalEvent, Event]]) -> list[TicketNote]:
+    """Return the ticket's follow-ups and solutions as their events came: the ledger's word comes first."""
+    begun = {(row.kind, row.key): row for row in note_rows if row.state != LedgerState.FREE}
+    found: dict[tuple[Kind, int], TicketNote] = {}
+    for row, event in events:
+        if event.note is not None:
+            this = event.note_kind, event.note.id
+            found[this] = _note(*this, row.state, None, row.notice)
+    for this, of_ledger in begun.items():
+        found[this] = _note(*this, of_ledger.state, of_ledger.tracker_id, of_ledger.notice)
+    return list(found.values())
+
+
+def _note(kind: Kind, key: int, state: str, note_id: int | None, why: Notice | None) -> TicketNote:
+    return TicketNote(kind=str(kind), key=key, state=state, note_id=note_id, **reason_json(why))
+
+
 def _begun(row: LedgerRow, seconds: int) -> TicketTask:
     sent = ((row.body or {}).get("time_entry") or {}).get("hours")
     hours = float(sent) if isinstance(sent, (int, float)) else seconds / 3600
@@ -247,6 +278,9 @@ def _arrival(row: JournalEvent, event: Event | Deletion, config: PluginConfig) -
         return Step.of(row.received_at, Arrival.DELETION_CAME_IN(**about))
     task = event.task
     common = {"event_id": row.id, "verb": verb, "status": event.ticket.status, "lateness": _lateness(row)}
+    if event.note is not None:
+        about = {"kind": event.note_kind, "key": event.note.id}
+        return Step.of(row.received_at, Arrival.NOTE_CAME_IN(**common, **about))
     if task is None:
         return Step.of(row.received_at, Arrival.TICKET_CAME_IN(**common))
     arrived = Arrival.DONE_TASK_CAME_IN if task.state == config.done_state else Arrival.OPEN_TASK_CAME_IN
@@ -301,6 +335,7 @@ class Trace(Answer):
     link: IssueOfTicket | None
     waits_for: Obstacle | None
     ticket_tasks: list[TicketTask]
+    notes: list[TicketNote]
     steps: list[Step]
 
     @classmethod
@@ -312,5 +347,6 @@ class Trace(Answer):
             link=found.link,
             waits_for=waits_for,
             ticket_tasks=found.ticket_tasks,
+            notes=found.notes,
             steps=found.steps,
         )

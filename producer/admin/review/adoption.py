@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from shared.errors import BridgeError
+from shared.errors import BridgeError, TrackerRejected
 from shared.notices.kinds import Kind
 from shared.notices.refusals import Refusal
 from shared.store.tables.ledger import LedgerRow
@@ -17,11 +17,11 @@ class NotThere(BridgeError):
 
 
 def check_there(client: TrackerClient, kind: Kind, row: LedgerRow, tracker_id: int) -> Listed:
-    """Make sure that an issue, or a time entry of the row's issue, exists.
+    """Make sure that an issue, or a time entry or a note of the row's issue, exists.
 
     Args:
         client: the tracker.
-        kind: issue or time entry.
+        kind: that of the row.
         row: the ledger row that is to adopt it.
         tracker_id: the object's id.
 
@@ -33,13 +33,36 @@ def check_there(client: TrackerClient, kind: Kind, row: LedgerRow, tracker_id: i
         TrackerError: the tracker could not be asked.
     """
     params: Params = {"issue_id": tracker_id, "status_id": "*"}
-    issue_id = None
+    issue_id = row.issue_id if kind.is_on_issue else None
     if kind is Kind.TICKET_TASK:
-        params, issue_id = {"issue_id": row.issue_id or 0}, row.issue_id
-    found = TrackerLists(client).find(kind.path, kind.list_name, tracker_id, params)
+        params = {"issue_id": row.issue_id or 0}
+    lists = TrackerLists(client)
+    if kind.is_note:
+        notes = notes_on(lists, row.issue_id or 0)
+        found = next((one for one in notes if one.get("id") == tracker_id), None)
+    else:
+        found = lists.find(kind.path, kind.list_name, tracker_id, params)
     if found is None:
         raise NotThere(Refusal.NOT_ON_TRACKER(kind=str(kind), tracker_id=tracker_id, issue_id=issue_id))
     return found
+
+
+def notes_on(lists: TrackerLists, issue_id: int) -> list[Listed]:
+    """Return the notes of an issue; of an issue that there is not, none.
+
+    Raises:
+        TrackerError: the tracker could not be asked.
+    """
+    try:
+        found = lists.get(f"/issues/{issue_id}.json", {"include": "journals"}).data
+    except TrackerRejected as refused:
+        if refused.status != 404:
+            raise
+        return []
+    issue = found.get("issue") if isinstance(found, dict) else None
+    journals = issue.get("journals") if isinstance(issue, dict) else None
+    listed = journals if isinstance(journals, list) else []
+    return [one for one in listed if isinstance(one, dict) and one.get("notes")]
 
 
 def projects_of(client: TrackerClient, issue_ids: Sequence[int]) -> dict[int, int]:

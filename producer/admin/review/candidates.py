@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any
 
+from producer.admin.review.adoption import notes_on
 from producer.admin.services import Services
 from shared.errors import SettingsError, TrackerError
 from shared.notices.kinds import Kind
@@ -22,7 +23,12 @@ MARGIN = timedelta(minutes=10)
 TOLERANCE = timedelta(minutes=1)
 """So much earlier by the tracker's clock does not count as older than the send."""
 
-COMPARED = {Kind.TICKET: "subject", Kind.TICKET_TASK: "hours"}
+COMPARED = {
+    Kind.TICKET: "subject",
+    Kind.TICKET_TASK: "hours",
+    Kind.FOLLOWUP: "notes",
+    Kind.SOLUTION: "notes",
+}
 """What is alike of what a search finds, besides the place and the time."""
 
 
@@ -59,7 +65,7 @@ def candidates_of(
 
     Args:
         services: the collaborators.
-        kind: issue or time entry.
+        kind: that of the row.
         row: what waits for a person.
         also: further ids, such as one that a person has typed.
     """
@@ -88,6 +94,10 @@ def _read(lists: TrackerLists, kind: Kind, row: LedgerRow, tracker_id: int) -> C
     params: Params = {"issue_id": tracker_id, "status_id": "*"}
     if kind is Kind.TICKET_TASK:
         params = {"issue_id": row.issue_id or 0}
+    if kind.is_note:
+        notes = notes_on(lists, row.issue_id or 0)
+        note = next((one for one in notes if one.get("id") == tracker_id), None)
+        return Candidate(tracker_id, False, "", "", {}) if note is None else _candidate(row, note)
     found = lists.find(kind.path, kind.list_name, tracker_id, params)
     return Candidate(tracker_id, False, "", "", {}) if found is None else _candidate(row, found)
 
@@ -109,7 +119,10 @@ def _search(lists: TrackerLists, kind: Kind, row: LedgerRow, but: Collection[int
 
 
 def _newest(lists: TrackerLists, kind: Kind, params: Params, since: datetime) -> Iterable[Listed]:
-    """Yield the rows of a list's first pages, as far as they were created since a time."""
+    """Yield the rows of a list's first pages, as far as they were created since a time; of an issue all notes."""
+    if kind.is_note:
+        yield from notes_on(lists, int(params["issue_id"]))
+        return
     for page in range(MOST_PAGES_READ):
         asked = {**params, "limit": PAGE_SIZE, "offset": page * PAGE_SIZE}
         rows = rows_of(lists.get(kind.path, asked), kind.list_name, kind.path)
@@ -153,7 +166,7 @@ def _with_holders(
         holders = {one.tracker_id: tx.ledger(kind).holder(one.tracker_id) for one in found}
     return [
         replace(one, holder=holder.key)
-        if (holder := holders[one.tracker_id]) and holder.key != row.key
+        if (holder := holders[one.tracker_id]) and (holder.kind, holder.key) != (kind, row.key)
         else one
         for one in found
     ]

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from producer.admin.records.transaction import Store, Transaction
 from shared.errors import BridgeError, NotFound
 from shared.notices.changes import Did
-from shared.notices.kinds import Kind
+from shared.notices.kinds import NOTES, Kind
 from shared.notices.refusals import Refusal
 from shared.notices.steps import What
 from shared.store.decisions import into_trace
@@ -86,9 +86,9 @@ def _linked(tx: Transaction, kind: Kind, key: int) -> LinkedObject:
     others = 0
     if kind is Kind.TICKET:
         times = tx.times.of_ticket(key)
-        for time in times:
-            if time.state in IN_FLIGHT:
-                _refuse_what_is_open(Kind.TICKET_TASK, time)
+        for row_on_it in (*times, *(one for note in NOTES for one in tx.ledger(note).of_ticket(key))):
+            if row_on_it.state in IN_FLIGHT:
+                _refuse_what_is_open(row_on_it.kind, row_on_it)
         others = sum(time.state == LedgerState.LINKED for time in times)
     return LinkedObject(kind, key, row.ticket_id, row.tracker_id, others)
 

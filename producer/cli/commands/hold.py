@@ -66,12 +66,11 @@ def resolve(
     kind: Annotated[
         Kind,
         typer.Argument(
-            metavar="KIND", help="What is on hold: the issue of a ticket, or the time entry of a task."
+            metavar="KIND",
+            help="What is on hold: the creation for a ticket, ticket task, follow-up or solution.",
         ),
     ],
-    key: Annotated[
-        int, typer.Argument(metavar="ID", min=1, callback=fits, help="Id of the GLPI ticket or task.")
-    ],
+    key: Annotated[int, typer.Argument(metavar="ID", min=1, callback=fits, help="Its id in GLPI.")],
     adopt: Annotated[
         int | None,
         typer.Option(

@@ -59,10 +59,11 @@ def history(
     was="forget-link",
 )
 def forget(
-    kind: Annotated[Kind, typer.Argument(metavar="KIND", help="What is linked: a ticket or a ticket-task.")],
-    key: Annotated[
-        int, typer.Argument(metavar="ID", min=1, callback=fits, help="Id of the GLPI ticket or task.")
+    kind: Annotated[
+        Kind,
+        typer.Argument(metavar="KIND", help="What is linked."),
     ],
+    key: Annotated[int, typer.Argument(metavar="ID", min=1, callback=fits, help="Its id in GLPI.")],
     yes: Annotated[bool, typer.Option("--yes", help="Do not ask for confirmation.")] = False,
 ) -> None:
     """Forget the link of a ticket or task.
@@ -120,6 +121,17 @@ def _tell(found: TicketTrace) -> None:
             for task in found.ticket_tasks
         ]
         table(("Task", "Time", "State", "Time entry", "Why"), rows)
+    if found.notes:
+        noted = [
+            (
+                f"{note.kind} {note.key}",
+                state_text(note.state),
+                f"#{note.note_id}" if note.note_id else "",
+                note.reason,
+            )
+            for note in found.notes
+        ]
+        table(("Follow-up or solution", "State", "Note", "Why"), noted)
     if found.open_events:
         table(
             ("Open event", "State", "Next attempt", "Why"),

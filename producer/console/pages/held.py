@@ -43,6 +43,8 @@ FIELDS = {
     "hours": N_("hours"),
     "comments": N_("comment"),
     "spent_on": N_("day"),
+    "notes": N_("note"),
+    "private_notes": N_("private"),
 }
 """What people call the fields of a request body."""
 

@@ -66,9 +66,12 @@ def ticket(request: Request, services: WithServices, ticket_id: Id) -> Response:
         held=[(Kind.TICKET, ticket_id)]
         if found.link and found.link.state in (LedgerState.HELD, LedgerState.GONE)
         else [
-            (Kind.TICKET_TASK, one.task_id)
-            for one in found.ticket_tasks
-            if one.state in (LedgerState.HELD, LedgerState.GONE)
+            *(
+                (Kind.TICKET_TASK, one.task_id)
+                for one in found.ticket_tasks
+                if one.state in (LedgerState.HELD, LedgerState.GONE)
+            ),
+            *((Kind(one.kind), one.key) for one in found.notes if one.state == LedgerState.HELD),
         ],
         adoptions=unused_adoptions(found.steps),
         fix=fixes(request, _mapping(snapshot, place.link)),

@@ -134,17 +134,19 @@ class Journal(JournalQueries, JournalAppender):
         """Keep all due events of a ticket pending until then."""
         self._change(due_with_their_keys(ticket_id), reason, next_attempt_at=until)
 
-    def put_off(self, ticket_id: int, seconds: float, *, task_id: int | None = None) -> None:
+    def put_off(
+        self, ticket_id: int, seconds: float, *, task_id: int | None = None, key: str | None = None
+    ) -> None:
         """Make pending events due after some seconds, whenever they were due before.
 
         Args:
             ticket_id: the ticket of the events.
             seconds: from now.
             task_id: the events of this ticket task instead, on any ticket.
+            key: the events of this key instead.
         """
-        whose = (
-            JournalEvent.ticket_id == ticket_id if task_id is None else JournalEvent.key == task_key(task_id)
-        )
+        key = key if task_id is None else task_key(task_id)
+        whose = JournalEvent.ticket_id == ticket_id if key is None else JournalEvent.key == key
         where = and_(whose, is_pending_of_few())
         self._session.execute(update(JOURNAL).where(where).values(next_attempt_at=clock(seconds)))
 

@@ -11,6 +11,7 @@ from typing import Any, cast
 from sqlalchemy import ColumnElement, Table, and_, case, exists, func, or_, select
 from sqlalchemy.orm import Session, load_only
 
+from shared.events.event import NOTE_EVENTS
 from shared.events.stored import entity_name
 from shared.notices.notice import Code, Notice, Written
 from shared.notices.reasons import Reason
@@ -23,12 +24,13 @@ from shared.store.journal.due import (
     due_with_their_keys,
     is_due,
     is_due_of_few,
+    is_pending_of_few,
 )
 from shared.store.ledger.transitions import FOR_A_PERSON
 from shared.store.tables.explained import is_for, kept
 from shared.store.tables.functions import among, number_in
 from shared.store.tables.journal import EventState, JournalEvent, TicketState
-from shared.store.tables.ledger import TaskTimeLink, TicketIssueLink
+from shared.store.tables.ledger import NoteLink, TaskTimeLink, TicketIssueLink
 from shared.store.tables.prepared import execute_prepared
 from shared.store.tables.types import moment
 
@@ -158,12 +160,13 @@ class JournalQueries:
         return {code or str(Written.AS_WRITTEN): count for code, count in self._session.execute(counts)}
 
     def count_held_for_nothing(self) -> int:
-        """Return how many events are held though no issue or time entry of their ticket or ticket task is."""
-        issue, time = TicketIssueLink, TaskTimeLink
+        """Return how many events are held though no issue, time entry or note of their ticket or ticket task is."""
+        issue, time, note = TicketIssueLink, TaskTimeLink, NoteLink
         of_ticket = exists().where(issue.ticket_id == JournalEvent.ticket_id, issue.state.in_(FOR_A_PERSON))
         its_own = or_(time.ticket_id == JournalEvent.ticket_id, time.task_id == JournalEvent.task_id)
         of_task = exists().where(its_own, time.state.in_(FOR_A_PERSON))
-        held = and_(JournalEvent.state == EventState.HELD, ~of_ticket, ~of_task)
+        of_note = exists().where(note.ticket_id == JournalEvent.ticket_id, note.state.in_(FOR_A_PERSON))
+        held = and_(JournalEvent.state == EventState.HELD, ~of_ticket, ~of_task, ~of_note)
         return self._session.scalar(select(func.count()).select_from(JournalEvent).where(held)) or 0
 
     def waiting(self) -> Backlog:
@@ -237,6 +240,15 @@ class JournalQueries:
             .limit(MOST_OTHERS)
         )
         return self._session.scalar(select(func.count(newest.subquery().c.ticket_id.distinct()))) or 0
+
+    def pending_notes(self, ticket_id: int) -> list[tuple[int, datetime | None]]:
+        """Return a ticket's pending events of follow-ups and solutions, oldest first, each with when it is due."""
+        statement = select(JournalEvent.id, JournalEvent.next_attempt_at).where(
+            JournalEvent.ticket_id == ticket_id,
+            is_pending_of_few(),
+            JournalEvent.event.in_(NOTE_EVENTS),
+        )
+        return [(row.id, row.next_attempt_at) for row in self._session.execute(statement.order_by(*ORDER))]
 
     def has_pending(self, ticket_id: int) -> bool:
         """Return whether a ticket has a pending event, due or not."""
