@@ -85,6 +85,16 @@ def test_notes_from_before_the_issue_are_sent_once_there_is_one_oldest_first(
     assert [noting.event(one).state for one in ids] == [DONE, DONE]
 
 
+def test_the_first_time_entry_of_a_new_issue_is_sent_before_its_notes(
+    noting: Bridge, stand_in: StandIn
+) -> None:
+    """It is claimed with the issue's link: its lease does not wait for notes."""
+    assert noting.forward(followup_event(1), task_event(2)) == [DONE, DONE]
+    sent = [one for one in stand_in.requests() if one["method"] in ("POST", "PUT")]
+    paths = [one["path"] for one in sent]
+    assert paths.index("/time_entries.json") < paths.index("/issues/6.json")
+
+
 def test_notes_are_sent_in_the_order_of_their_events(begun: Bridge, stand_in: StandIn) -> None:
     third, first = followup_event(9, of_followup=followup(79)), followup_event(1)
     second = solution_event(5, of_solution={"id": 78, "content": "Solved", "user": BOB})

@@ -20,7 +20,7 @@ from shared.store.tables.ledger import LedgerState
 from tests.integration.test_recovery import Backup
 from tests.support.bridge import Bridge
 from tests.support.events import ALICE, BOB, followup, followup_event, solution_event, task_event
-from tests.support.ledger import let_leases_run_out, notes_of, row, stopped, until_settled
+from tests.support.ledger import a_sweep, let_leases_run_out, notes_of, row, stopped, until_settled
 from worker.ticket.create import Link
 
 ISSUE = "/issues/6.json"
@@ -73,6 +73,20 @@ def test_a_note_that_could_not_be_read_back_is_found_later(
     until_settled(begun)
     assert texts(stand_in) == ["Toner replaced"]
     assert begun.event(event_id).state == "done", begun.steps()
+
+
+@pytest.mark.parametrize("status", [401, 403, 404, 429])
+def test_a_refused_read_back_does_not_let_the_note_be_sent_again(
+    begun: Bridge, stand_in: StandIn, status: int
+) -> None:
+    """Whatever the read is answered: the note may be there."""
+    stand_in.fault("status_before", method="GET", path=ISSUE, status=status, count=1)
+    begun.receive(followup_event(1))
+    begun.sync()
+    begun.redis.flushdb()
+    until_settled(begun)
+    assert texts(stand_in) == ["Toner 77 ordered"], begun.steps()
+    assert row(begun, Kind.FOLLOWUP, 77).state == LedgerState.LINKED
 
 
 def test_redmine_goes_away_right_after_the_note(begun: Bridge, stand_in: StandIn) -> None:
@@ -243,6 +257,21 @@ def test_an_issue_that_was_deleted_waits_for_a_person_and_gets_its_notes_again(
     decide(begun.store, Kind.TICKET, 4711, None)
     until_settled(begun)
     assert texts(stand_in) == ["Toner 77 ordered", "Toner 78 ordered"]
+
+
+def test_the_sweep_notifies_a_ticket_whose_note_is_in_doubt_and_that_no_event_asks_for(
+    begun: Bridge, stand_in: StandIn
+) -> None:
+    lose(stand_in, "reset_after")
+    (event_id,) = begun.receive(followup_event(1))
+    begun.sync()
+    with begun.store.transaction() as tx:
+        tx.journal.end([event_id], EventState.SKIPPED, Reason.FOLLOWUPS_OFF())
+    begun.hurry()
+    a_sweep(begun).notify_due()
+    assert begun.notified == [4711]
+    begun.sync()
+    assert row(begun, Kind.FOLLOWUP, 77).state == LedgerState.LINKED
 
 
 FAULTS = st.lists(

@@ -367,7 +367,7 @@ class Forwarding:
 
         pending = await self._ctx.db.change(look)
         if issue.now:
-            return []  # what waited for the issue is due now, and earlier
+            return []  # its first time entry is claimed, and sent at once; notes come in the next pass
         before = next((number for number, (event_id, _) in enumerate(pending) if event_id not in ids), None)
         if before is None:
             return notes
