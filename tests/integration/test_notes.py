@@ -134,6 +134,32 @@ def test_a_follow_up_and_a_solution_of_one_number_and_text_are_two_notes(
     assert notes(stand_in) == [("alice", "Done")] * 2
 
 
+def test_trial_mode_sends_no_note_and_says_what_it_would_send(begun: Bridge, stand_in: StandIn) -> None:
+    begun.configure(trial=True)
+    ids = begun.receive(followup_event(1), solution_event(2))
+    begun.sync()
+    assert notes(stand_in) == []
+    assert [begun.event(one).state for one in ids] == [PENDING, PENDING]
+    assert "add a note to issue #6 as alice" in str(begun.event(ids[1]).reason)
+    begun.configure(trial=False)
+    begun.hurry()
+    begun.sync()
+    assert [text for _, text in notes(stand_in)] == ["Toner 77 ordered", "Toner replaced"]
+
+
+def test_trial_mode_keeps_the_notes_that_wait_for_an_issue(noting: Bridge, stand_in: StandIn) -> None:
+    noting.receive(followup_event(1))
+    noting.sync()
+    noting.configure(trial=True)
+    noting.receive(task_event(2), followup_event(3, of_followup=followup(78)))
+    noting.sync()
+    assert notes(stand_in) == []
+    noting.configure(trial=False)
+    noting.hurry()
+    noting.sync()
+    assert [text for _, text in notes(stand_in)] == ["Toner 77 ordered", "Toner 78 ordered"]
+
+
 def test_a_note_without_text_is_skipped(begun: Bridge, stand_in: StandIn) -> None:
     assert begun.forward(followup_event(1, of_followup=followup(content="<p> </p>"))) == [SKIPPED]
     assert notes(stand_in) == []
