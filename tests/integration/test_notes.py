@@ -7,6 +7,8 @@ from typing import Any
 import pytest
 
 from deploy.sandbox.tracker.control import StandIn
+from producer.admin.privacy.forgetting import forget
+from shared.notices.kinds import Kind
 from shared.notices.reasons import Reason
 from shared.store.tables.journal import EventState
 from tests.support.bridge import Bridge
@@ -169,6 +171,18 @@ def test_a_person_whom_redmine_does_not_know_is_named_in_the_note(begun: Bridge,
     stranger = {"id": 99, "email": "stranger@example.test", "name": "Sam Stranger"}
     assert begun.forward(followup_event(1, of_followup=followup(user=stranger))) == [DONE]
     assert notes(stand_in) == [("admin", "Sam Stranger:\n\nToner 77 ordered")]
+
+
+def test_a_person_who_is_forgotten_is_named_in_no_note_that_is_kept(begun: Bridge, stand_in: StandIn) -> None:
+    stranger = {"id": 99, "email": "stranger@example.test", "name": "Sam Stranger"}
+    assert begun.forward(followup_event(1, of_followup=followup(user=stranger))) == [DONE]
+    forget(begun.store, 99, None)
+    with begun.store.transaction() as tx:
+        kept = tx.ledger(Kind.FOLLOWUP).get(77)
+        assert kept is not None
+        texts = [str(kept.body), *(row.payload for row in tx.journal.find(limit=None))]
+    assert not [one for one in texts if "stranger" in one.lower()]
+    assert "Toner 77 ordered" in texts[0]
 
 
 def test_a_deleted_ticket_gets_no_note(begun: Bridge, stand_in: StandIn) -> None:

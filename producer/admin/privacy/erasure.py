@@ -39,7 +39,7 @@ from shared.store.tables.configuration import (
     UserPin,
 )
 from shared.store.tables.journal import EventState, JournalEvent
-from shared.store.tables.ledger import LEDGERS, LedgerState
+from shared.store.tables.ledger import LEDGERS, LedgerState, NoteLink
 from shared.store.tables.types import Json
 
 AT_ONCE = 500
@@ -48,6 +48,9 @@ OWN_WORDS = (
     "before", "after",
 )  # fmt: skip
 """Columns with sentences of our own, in which a login or a name stands for the person and for nothing else."""
+NOTES = NoteLink.__tablename__
+NAMED_IN = ("body", "earlier")
+"""Columns of `NOTES` in which a text may begin with its author's name, as we wrote it."""
 JSON_TEXT = ("payload", "completion")
 UNSETTLED = (LedgerState.CLAIMED, LedgerState.IN_DOUBT, LedgerState.HELD)
 OPEN_EVENTS = (EventState.PENDING, EventState.HELD)
@@ -204,7 +207,7 @@ def _mentions(table: Table, person: Person) -> ColumnElement[bool]:
     found: list[ColumnElement[bool]] = [false()]
     for column in _texts(table):
         text = func.lower(type_coerce(column, PlainText), type_=PlainText())
-        words = {*person.mails, *(person.names if column.name in OWN_WORDS else ())}
+        words = {*person.mails, *(person.names if _has_names(table, column) else ())}
         for word in words:
             for form in {
                 word.lower(),
@@ -218,6 +221,10 @@ def _mentions(table: Table, person: Person) -> ColumnElement[bool]:
     return or_(*found)
 
 
+def _has_names(table: Table, column: Column[Any]) -> bool:
+    return column.name in OWN_WORDS or (table.name == NOTES and column.name in NAMED_IN)
+
+
 def _without(table: Table, row: Row[Any], person: Person) -> dict[str, Any]:
     """Return the columns of a row that change."""
     values: dict[str, Any] = {}
@@ -225,7 +232,7 @@ def _without(table: Table, row: Row[Any], person: Person) -> dict[str, Any]:
         before = getattr(row, column.name)
         if before is None:
             continue
-        scrubber = Scrubber(person, with_names=column.name in OWN_WORDS)
+        scrubber = Scrubber(person, with_names=_has_names(table, column))
         if isinstance(column.type, Json):
             after = scrubber.data(before)
         elif column.name in JSON_TEXT:

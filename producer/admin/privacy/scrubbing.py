@@ -20,7 +20,7 @@ class Person:
         helpdesk_ids: ids of the helpdesk.
         mails: e-mail addresses, case-folded.
         tracker_ids: ids of the tracker.
-        names: logins and full names on the tracker.
+        names: logins and full names on the tracker, and the names in the helpdesk.
     """
 
     helpdesk_ids: frozenset[int] = frozenset()
