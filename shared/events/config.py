@@ -142,6 +142,11 @@ class PluginConfig(BaseModel):
         return self.private_tasks == SENT
 
     @property
+    def sends_notes(self) -> bool:
+        """Whether follow-ups or solutions are sent."""
+        return self.sync_followups != "off" or self.sync_solutions != "off"
+
+    @property
     def sends_private_followups(self) -> bool:
         """Whether private follow-ups may be stored and sent."""
         return self.sync_followups == ALL

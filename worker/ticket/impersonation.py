@@ -24,18 +24,10 @@ from shared.telemetry import metrics
 from shared.templating.operations import Operation
 from shared.tracker.answers import Answer
 from shared.tracker.lists import Params, project_of
+from shared.tracker.rights import ADD_ISSUES, ADD_NOTES, LOG_TIME, SET_PRIVATE
 from worker.ticket.bodies import body_for, built
 from worker.ticket.context import TicketContext
-from worker.ticket.rights import (
-    ADD_ISSUES,
-    ADD_NOTES,
-    LOG_TIME,
-    SET_PRIVATE,
-    Found,
-    Rights,
-    is_deleted,
-    rights_of,
-)
+from worker.ticket.rights import Found, Rights, is_deleted, rights_of
 
 MEMBERSHIP_MAY_HELP = (403, 422)
 IS_MEMBER = (422,)

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 from shared.errors import ImpersonationRefused, OutcomeUnknown, TrackerRejected
 from shared.notices.faults import Detail
 from shared.store.configuration.matching import TrackerPerson
+from shared.tracker.rights import RIGHT_TO
 from shared.values.ids import id_in
 from worker.ticket.context import TicketContext
 
@@ -26,21 +27,6 @@ class Rights(Enum):
     """A member, none of whose roles may create it."""
     UNSEEING = auto()
     """May log time in the project, and does not see the issue."""
-
-
-ADD_ISSUES, LOG_TIME, ADD_NOTES, SET_PRIVATE = (
-    "add_issues",
-    "log_time",
-    "add_issue_notes",
-    "set_notes_private",
-)
-RIGHT_TO = {
-    ADD_ISSUES: "Add issues",
-    LOG_TIME: "Log spent time",
-    ADD_NOTES: "Add notes",
-    SET_PRIVATE: "Set notes as private",
-}
-"""Names of rights, as the tracker's administrators see them."""
 
 
 class Found(NamedTuple):
