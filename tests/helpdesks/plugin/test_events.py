@@ -166,6 +166,67 @@ def test_a_save_that_changes_nothing_that_is_sent_is_no_event(play: Play, save: 
     assert play(save, ROWS)[-1] == []
 
 
+FOLLOWUP = {
+    "id": 77,
+    "itemtype": "Ticket",
+    "items_id": 4711,
+    "content": "<p>The toner is ordered</p>",
+    "users_id": 7,
+    "date": "2026-11-20 17:00:00",
+    "is_private": 0,
+}
+SOLUTION = {
+    **{name: value for name, value in FOLLOWUP.items() if name not in ("date", "is_private")},
+    "date_creation": "2026-11-20 18:00:00",
+    "status": 2,
+}
+SENDING = settings(notes="1")
+
+
+def test_a_follow_up_and_a_solution_are_events_if_the_settings_say_so(play: Play) -> None:
+    rows = play(SENDING, add("ITILFollowup", **FOLLOWUP), add("ITILSolution", **SOLUTION), ROWS)[-1]
+    followup, solution = events(rows)
+    assert (followup["event"], solution["event"]) == ("followup.added", "solution.added")
+    assert followup["followup"] == {
+        "id": 77,
+        "content": "<p>The toner is ordered</p>",
+        "is_private": False,
+        "user": ALICE,
+        "date": followup["followup"]["date"],
+    }
+    assert solution["solution"]["user"] == ALICE
+    assert followup["followup"]["date"].startswith("2026-11-20T17:00:00")
+    assert solution["solution"]["date"].startswith("2026-11-20T18:00:00")
+    for event in (followup, solution):
+        parsed = parse_event({**event, "occurred_at": "2026-11-21T09:30:00Z"})
+        assert (parsed.ticket.id, parsed.content_format) == (4711, "html")
+
+
+@pytest.mark.parametrize(
+    ("changes", "set_to"),
+    [
+        ({}, {}),
+        ({"is_private": 1}, {"notes": "1"}),
+        ({"itemtype": "Problem"}, {"notes": "1"}),
+        ({"items_id": 9999}, {"notes": "1"}),
+    ],
+    ids=["off", "private", "of a problem", "of no ticket"],
+)
+def test_other_follow_ups_are_not_sent(play: Play, changes: dict[str, Any], set_to: dict[str, str]) -> None:
+    assert play(settings(**set_to), add("ITILFollowup", **{**FOLLOWUP, **changes}), ROWS)[-1] == []
+
+
+def test_a_private_follow_up_is_sent_if_the_settings_say_so(play: Play) -> None:
+    both = settings(notes="1", private_notes="1")
+    (event,) = events(play(both, add("ITILFollowup", **{**FOLLOWUP, "is_private": 1}), ROWS)[-1])
+    assert event["followup"]["is_private"] is True
+
+
+def test_a_follow_up_that_is_edited_is_not_sent_again(play: Play) -> None:
+    edited = {"do": "update", "type": "ITILFollowup", "id": 77, "fields": FOLLOWUP, "updates": ["content"]}
+    assert play(SENDING, edited, ROWS)[-1] == []
+
+
 def test_private_tasks_are_sent_unless_the_setting_says_otherwise(play: Play) -> None:
     assert len(play(add_task(is_private=1), ROWS)[-1]) == 1
     unsent = settings(private_tasks="0")

@@ -10,8 +10,10 @@ declare(strict_types=1);
 
 namespace GlpiPlugin\Deskbridge;
 
+use CommonDBTM;
 use CommonITILActor;
 use DateTimeImmutable;
+use ITILFollowup;
 use Ticket;
 use TicketTask;
 
@@ -82,6 +84,32 @@ final class Event
                 'user'       => $people->get($user),
                 'date'       => self::day($fields['begin'] ?? $fields['date']),
             ] + array_filter(['copy_of' => TaskCopy::of($fields)]),
+        ];
+    }
+
+    /**
+     * @param CommonDBTM $note a follow-up or a solution of the ticket
+     * @return array<string, mixed>
+     */
+    public static function ofNote(CommonDBTM $note, Ticket $ticket): array
+    {
+        $fields = $note->fields;
+        $user = (int) $fields['users_id'];
+        $people = new People([
+            $user,
+            self::first($ticket, CommonITILActor::ASSIGN),
+            self::first($ticket, CommonITILActor::REQUESTER),
+        ]);
+        $kind = $note instanceof ITILFollowup ? 'followup' : 'solution';
+        return ['event' => "$kind.added"] + self::origin() + [
+            'ticket' => self::ticket($ticket, $people),
+            $kind    => [
+                'id'         => (int) $fields['id'],
+                'content'    => Content::fit($fields['content']),
+                'is_private' => !empty($fields['is_private']),
+                'user'       => $people->get($user),
+                'date'       => self::moment($fields['date'] ?? $fields['date_creation'] ?? null),
+            ],
         ];
     }
 

@@ -15,6 +15,8 @@ use CommonITILActor;
 use Glpi\Error\ErrorHandler;
 use Glpi\Plugin\Hooks;
 use Group_Ticket;
+use ITILFollowup;
+use ITILSolution;
 use Itil_Project;
 use Log;
 use ProjectTask_Ticket;
@@ -45,7 +47,12 @@ final class Watch
         $added = [self::class, 'added'];
         $updated = [self::class, 'updated'];
         return [
-            Hooks::ITEM_ADD       => [Ticket::class => $added, TicketTask::class => $added] + $linked,
+            Hooks::ITEM_ADD       => [
+                Ticket::class       => $added,
+                TicketTask::class   => $added,
+                ITILFollowup::class => [self::class, 'noted'],
+                ITILSolution::class => [self::class, 'noted'],
+            ] + $linked,
             Hooks::ITEM_UPDATE    => [Ticket::class => $updated, TicketTask::class => $updated],
             Hooks::PRE_ITEM_PURGE => [Ticket::class => [self::class, 'purging']],
             Hooks::ITEM_PURGE     => [
@@ -70,6 +77,20 @@ final class Watch
         self::quietly(static function () use ($item): void {
             if (array_intersect($item->updates, Event::SENT[$item::class])) {
                 self::notice($item, false);
+            }
+        });
+    }
+
+    /** A follow-up or a solution was added: it is sent if the settings say so. Later changes are not. */
+    public static function noted(CommonDBTM $item): void
+    {
+        self::quietly(static function () use ($item): void {
+            $fields = $item->fields;
+            $settings = Settings::load();
+            $is_sent = $settings->notes && (empty($fields['is_private']) || $settings->private_notes);
+            if ($is_sent && $fields['itemtype'] === Ticket::class) {
+                $id = (int) $fields['items_id'];
+                self::record($id, static fn (Spool $spool) => self::addNote($spool, $item, $id));
             }
         });
     }
@@ -223,6 +244,14 @@ final class Watch
             && !$ticket->fields['is_deleted']
         ) {
             $spool->add((int) $ticket->fields['id'], Event::ofTask($task, $ticket, $added));
+        }
+    }
+
+    private static function addNote(Spool $spool, CommonDBTM $note, int $id): void
+    {
+        $ticket = new Ticket();
+        if ($ticket->getFromDB($id) && !$ticket->fields['is_deleted']) {
+            $spool->add($id, Event::ofNote($note, $ticket));
         }
     }
 

@@ -532,6 +532,14 @@ namespace {
         }
     }
 
+    final class ITILFollowup extends CommonDBTM
+    {
+    }
+
+    final class ITILSolution extends CommonDBTM
+    {
+    }
+
     final class Ticket_User extends CommonDBTM
     {
         /** The last one who was assigned leaves the ticket as new, which a hook of the ticket says first. */
