@@ -17,7 +17,7 @@ from producer.admin.review.held import NotResolved, decide, held_rows
 from producer.admin.templates.defaults import default_template
 from producer.admin.templates.templates import TemplateStore
 from shared.errors import NotFound
-from shared.notices.kinds import Kind
+from shared.notices.kinds import NOTES, Kind
 from shared.store.configuration.links import Link, LinkKind
 from shared.store.tables.journal import EventState
 from shared.store.tables.ledger import LedgerState
@@ -82,9 +82,11 @@ class Administrator:
     def resolve(self) -> int:
         """Decide everything that is held, as somebody does who has looked at the tracker."""
         state = self._stand_in.state()
+        notes = {one["id"] for row in state["issues"] for one in row["journals"] if one["notes"]}
         known = {
             Kind.TICKET: {row["id"] for row in state["issues"]},
             Kind.TICKET_TASK: {row["id"] for row in state["time_entries"]},
+            **dict.fromkeys(NOTES, notes),
         }
         decided = 0
         for kind, row in held_rows(self._store):

@@ -87,6 +87,15 @@ def make_day(seed: int, profile: Profile) -> Day:
             for _ in range(chance.choice((1, 2, 3))):
                 due.append((min(at, profile.seconds), delivery_id))
                 at += chance.random() * LATEST_COPY_S
+    noting = random.Random(f"notes {seed} {profile.name}")
+    for case in cases:
+        for number, event in enumerate(_notes(noting, case)):
+            delivery_id = f"drill-{seed}-{case.ticket_id}-note-{number}"
+            events[delivery_id] = event
+            at = case.begins + noting.random() * case.lasts
+            for _ in range(noting.choice((1, 2))):
+                due.append((min(at, profile.seconds), delivery_id))
+                at += noting.random() * LATEST_COPY_S
     mortal = {case.ticket_id for case in cases if case.mortal}
     return Day(list(_postings(chance, seed, sorted(due), events)), events, mortal)
 
@@ -141,6 +150,30 @@ def _events(chance: random.Random, case: Case, wanted: int) -> Iterator[dict[str
             event["task"] = _task(chance, case, finish=must_finish)
             done |= event["task"]["state"] == DONE and event["task"]["actiontime"] > 0
         yield event
+
+
+def _notes(chance: random.Random, case: Case) -> Iterator[dict[str, Any]]:
+    """Yield follow-ups and solutions of a ticket, some of them of one text, some private."""
+    for number in range(chance.choice((0, 0, 1, 2, 4))):
+        kind, note_id = chance.choice(("followup", "followup", "solution")), case.ticket_id * 10 + number
+        text = "<p>Seen</p>" if chance.random() < 0.4 else f"<p>Note {note_id} of {case.ticket_id}</p>"
+        note = {"id": note_id, "content": text, "user": chance.choice(HELPDESK)}
+        if kind == "followup":
+            note["is_private"] = chance.random() < 0.3
+        yield {
+            "event": f"{kind}.added",
+            "occurred_at": moment(number),
+            "sequence": 1000 + number,
+            "ticket": ticket(
+                case.ticket_id,
+                title=case.title,
+                content=case.content,
+                status=chance.choice(STATUSES),
+                entity_id=case.entity_id,
+                technician=chance.choice(HELPDESK),
+            ),
+            kind: note,
+        }
 
 
 def _day(task_id: int) -> str:

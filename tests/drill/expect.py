@@ -47,6 +47,15 @@ class Entry:
     """The day of the work; None: whichever day it was logged on."""
 
 
+@dataclass(frozen=True)
+class Note:
+    """What the note of a follow-up or a solution looks like."""
+
+    text: str
+    author: str
+    is_private: bool
+
+
 @dataclass
 class TicketExpected:
     """What must become of one ticket.
@@ -55,6 +64,7 @@ class TicketExpected:
         texts: what its issue may look like; any snapshot may have been the newest when it was created.
         statuses: tracker statuses that it may end with: one, unless several events were the newest at the same time.
         tasks: ticket-task id to what its one time entry may look like; empty: no issue either.
+        notes: follow-up or solution, by its key, to its one note, if the ticket has an issue.
         undone: ticket tasks that may be not Done at last: logged if they were sent before, else not.
     """
 
@@ -63,6 +73,7 @@ class TicketExpected:
     statuses: set[int] = field(default_factory=set)
     tasks: dict[int, set[Entry]] = field(default_factory=dict)
     undone: set[int] = field(default_factory=set)
+    notes: dict[str, Note] = field(default_factory=dict)
 
     @property
     def subject(self) -> str:
@@ -110,6 +121,10 @@ def _of_ticket(
         }
         if projects and task and task["state"] == DONE and task["actiontime"] > 0:
             expected.tasks.setdefault(task["id"], set()).update(_entries(ticket_id, task, redmine))
+        for kind in ("followup", "solution"):
+            if projects and (note := event.get(kind)):
+                said = Note(plain(note["content"]), login_of(note["user"]), bool(note.get("is_private")))
+                expected.notes[f"{kind}:{note['id']}"] = said
     expected.undone = {task_id for task_id in expected.tasks if _may_be_undone(task_id, accepted)}
     expected.statuses = {STATUS_MAP[status] for status in _newest_statuses(accepted)}
     return expected

@@ -9,7 +9,7 @@ from sqlalchemy import select
 
 from producer.admin.records.transaction import Store
 from producer.admin.review.held import held_rows
-from shared.notices.kinds import Kind
+from shared.notices.kinds import NOTES, Kind
 from shared.store.tables.journal import EventState, JournalEvent
 from shared.store.tables.ledger import LedgerState
 
@@ -94,10 +94,15 @@ def _rule(
     return None
 
 
-def unlinked_objects(store: Store, issues: Collection[int], entries: Collection[int]) -> dict[str, set[int]]:
+def unlinked_objects(
+    store: Store, issues: Collection[int], entries: Collection[int], notes: Collection[int] = ()
+) -> dict[str, set[int]]:
     """Return the tracker's objects that no ledger row is linked to, by kind."""
     with store.transaction() as tx:
-        return {
-            str(kind): set(ids) - {row.tracker_id for row in tx.ledger(kind).linked()}
-            for kind, ids in ((Kind.TICKET, issues), (Kind.TICKET_TASK, entries))
-        }
+        linked = {kind: {row.tracker_id for row in tx.ledger(kind).linked()} for kind in Kind}
+    of_notes = set(notes).difference(*(linked[kind] for kind in NOTES))
+    return {
+        str(Kind.TICKET): set(issues) - linked[Kind.TICKET],
+        str(Kind.TICKET_TASK): set(entries) - linked[Kind.TICKET_TASK],
+        **{str(kind): of_notes for kind in NOTES},
+    }

@@ -8,7 +8,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from tests.drill.expect import Entry, TicketExpected
+from tests.drill.expect import Entry, Note, TicketExpected
 from tests.drill.pairing import pair
 
 SEEDED_ISSUES = 5
@@ -108,7 +108,10 @@ class Oracle:
             return []
         return [
             fault
-            for fault in self._entry_faults(expected, self._of_issue.get(rows[0]["id"], []))
+            for fault in (
+                *self._entry_faults(expected, self._of_issue.get(rows[0]["id"], [])),
+                *_note_faults(expected, rows[0]),
+            )
             if not fault.startswith("lost")
         ]
 
@@ -126,6 +129,7 @@ class Oracle:
         if issue["status_id"] not in expected.statuses:
             statuses = sorted(expected.statuses)
             found.append(f"wrong: {name} has status {issue['status_id']}, expected one of {statuses}")
+        found += _note_faults(expected, issue)
         return found + self._entry_faults(expected, self._of_issue.get(issue["id"], []))
 
     def _entry_faults(self, expected: TicketExpected, rows: list[Row]) -> list[str]:
@@ -141,6 +145,21 @@ class Oracle:
             what = f"twice: ticket tasks {alike}" if alike else f"wrong: ticket {expected.ticket_id}"
             found.append(f"{what}: {_entry_words(row)} is one too many")
         return found
+
+
+def _note_faults(expected: TicketExpected, issue: Row) -> list[str]:
+    """Return what is wrong with the notes of an issue: each once, whatever their order."""
+    rows = [
+        (one["id"], Note(one["notes"], one["user"], bool(one.get("private_notes"))))
+        for one in issue.get("journals", ())
+        if one.get("notes")
+    ]
+    _, missing, left = pair(sorted(expected.notes), rows, lambda key, row: expected.notes[key] == row[1])
+    name = f"ticket {expected.ticket_id}, issue #{issue['id']}"
+    found = [f"lost: {name} has no note of {key} as {expected.notes[key]}" for key in missing]
+    return found + [
+        f"twice: {name} has note #{number} ({note}) that is one too many" for number, note in left
+    ]
 
 
 def _is_one_of(row: Row, options: Collection[Entry]) -> bool:

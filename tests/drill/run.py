@@ -7,14 +7,14 @@ import re
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from sqlalchemy import select
 from sqlalchemy.exc import SQLAlchemyError
 
 from producer.admin.records.transaction import Store
 from shared.store.tables.journal import TicketState
-from shared.store.tables.ledger import TaskTimeLink, TicketIssueLink
+from shared.store.tables.ledger import LEDGERS
 from tests.drill.besieged import Honest, besiege, complaints
 from tests.drill.day import Day, make_day
 from tests.drill.expect import expect
@@ -138,7 +138,8 @@ def _compare(day: Day, redmine: str, helpdesk: Helpdesk, injector: Injector, out
         outcome.differences.append(f"{lost} events were never accepted")
     store = fleet.bridge.store
     issues, entries = [row["id"] for row in oracle.issues], [row["id"] for row in oracle.entries]
-    unlinked = _again(lambda: unlinked_objects(store, issues, entries))
+    notes = [one["id"] for row in oracle.issues for one in row["journals"] if one["notes"]]
+    unlinked = _again(lambda: unlinked_objects(store, issues, entries, notes))
     outcome.held = judge(_again(lambda: read_held(store)), deleted, unlinked)
     outcome.differences += [
         f"{one.item.state} though the machine could have decided: {one.item.what} {one.item.key} "
@@ -160,6 +161,7 @@ def _compare(day: Day, redmine: str, helpdesk: Helpdesk, injector: Injector, out
         "deliveries accepted": f"{helpdesk.receipts.deliveries} ({helpdesk.receipts.repeated} repeated)",
         "issues": str(len(issues)),
         "time entries": str(len(entries)),
+        "notes": str(len(notes)),
         "issues deleted on the tracker": str(len(deleted)),
         "issues moved on the tracker": str(len(injector.board.moved)),
         "held items": str(len(outcome.held)),
@@ -172,13 +174,14 @@ def _keep(injector: Injector, directory: Path) -> None:
     """Keep what the tracker holds, what it was asked, and the ledger, for whoever looks into a difference."""
     directory.mkdir(parents=True, exist_ok=True)
     fleet = injector.stand.fleet
+    models: tuple[Any, ...] = (*LEDGERS, TicketState)
     with fleet.bridge.store.database.transaction() as session:
         ledger = {
             model.__tablename__: [
                 {name: str(value) for name, value in row.items()}
                 for row in session.execute(select(model.__table__)).mappings()
             ]
-            for model in (TicketIssueLink, TaskTimeLink, TicketState)
+            for model in models
         }
     kept = {"state": fleet.stand_in.state(), "requests": fleet.stand_in.requests(), "ledger": ledger}
     for name, document in kept.items():

@@ -90,6 +90,7 @@ class Stand:
         self.fleet = Fleet(logs, database_url, self.redis.url, self.stand_in, **SETTINGS)
         self._stack.callback(self.fleet.stop)
         self.fleet.bridge.link(LinkKind.ENTITY, PUBLIC_ENTITY, PUBLIC_PROJECT)
+        self.fleet.bridge.configure(sync_followups="all", sync_solutions="on")
         with self.fleet.bridge.store.transaction() as tx:
             tx.people.replace_cache(ON_TRACKER)
         self._stack.callback(self.supervisor.stop)

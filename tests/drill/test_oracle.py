@@ -18,7 +18,16 @@ from tests.drill.held import Held, judge
 from tests.drill.load import Receipt
 from tests.drill.oracle import Oracle
 from tests.drill.pairing import pair
-from tests.support.events import BOB, task, task_event, ticket, ticket_event
+from tests.support.events import (
+    BOB,
+    followup,
+    followup_event,
+    solution_event,
+    task,
+    task_event,
+    ticket,
+    ticket_event,
+)
 
 NOW = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)
 State = dict[str, list[dict[str, Any]]]
@@ -118,6 +127,48 @@ def test_it_reports(what: str) -> None:
     state = as_it_must_be()
     change(state)
     assert words in differences(state, TWO_TASKS)
+
+
+NOTED = [
+    *TWO_TASKS,
+    *accepted(
+        followup_event(2, of_ticket=named(7), of_followup=followup(700, is_private=True)),
+        solution_event(3, of_ticket=named(7), of_solution={"id": 700, "content": "<p>Done</p>", "user": BOB}),
+    ),
+]
+
+
+def journal(number: int, text: str, user: str, **more: Any) -> dict[str, Any]:
+    return {"id": number, "notes": text, "user": user, "private_notes": False, **more}
+
+
+def with_notes() -> State:
+    state = as_it_must_be()
+    state["issues"][0]["journals"] = [
+        journal(1, "Toner 700 ordered", "alice", private_notes=True),
+        journal(2, "", "admin"),
+        journal(3, "Done", "bob"),
+    ]
+    return state
+
+
+NOTES_CHANGED: dict[str, tuple[Callable[[list[dict[str, Any]]], object], str]] = {
+    "nothing": (lambda _: None, ""),
+    "a lost note": (lambda notes: notes.pop(), "lost: ticket 7, issue #6 has no note of solution:700"),
+    "a second note": (lambda notes: notes.append(journal(4, "Done", "bob")), "twice: ticket 7, issue #6"),
+    "a note's author": (lambda notes: notes[2].update(user="admin"), "lost: ticket 7"),
+    "a note that is public": (lambda notes: notes[0].update(private_notes=False), "note of followup:700"),
+    "a note of nobody": (lambda notes: notes.append(journal(4, "?", "carol")), "one too many"),
+}
+
+
+@pytest.mark.parametrize("what", NOTES_CHANGED)
+def test_it_reports_of_notes(what: str) -> None:
+    change, words = NOTES_CHANGED[what]
+    state = with_notes()
+    change(state["issues"][0]["journals"])
+    found = differences(state, NOTED)
+    assert words in found if words else found == ""
 
 
 def test_a_ticket_that_was_never_finished_has_no_issue() -> None:

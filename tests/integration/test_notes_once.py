@@ -242,8 +242,10 @@ def test_a_note_that_redmine_silently_leaves_out_is_sent_as_the_api_user(
 def test_a_private_note_never_becomes_public(begun: Bridge, stand_in: StandIn) -> None:
     """Redmine would make it public for a person who may not set notes as private."""
     stand_in.patch("roles", DEVELOPER, permissions=["view_issues", "add_issue_notes", "edit_issues"])
-    assert begun.forward(followup_event(1, of_followup=followup(is_private=True))) == [EventState.DONE]
-    assert notes_of(stand_in) == [("admin", "Toner 77 ordered", True)]
+    author = {**ALICE, "name": "Alice Archer"}
+    private = followup_event(1, of_followup=followup(is_private=True, user=author))
+    assert begun.forward(private) == [EventState.DONE]
+    assert notes_of(stand_in) == [("admin", "Alice Archer:\n\nToner 77 ordered", True)]
 
 
 def test_an_issue_that_was_deleted_waits_for_a_person_and_gets_its_notes_again(

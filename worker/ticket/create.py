@@ -95,6 +95,7 @@ async def create(
     created: Created | Waiting | None = None
     if attempt is None:
         await creation.sender.prepare()
+        creation = creation.prepared()
     started = time.monotonic()
     try:
         async with ctx.slot() if attempt is None else nullcontext():

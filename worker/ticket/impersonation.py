@@ -82,6 +82,11 @@ class Sender:
         """Whether there is nothing to do before it can send."""
         return self.person is not None and self.is_member and bool(self.project_id)
 
+    @property
+    def is_withheld(self) -> bool:
+        """Whether the API user acts though the person is known: the note would become public."""
+        return self._is_withheld
+
     async def prepare(self) -> None:
         """Ensure the person's membership, unless it is known.
 

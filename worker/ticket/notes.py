@@ -98,6 +98,14 @@ class NoteCreation(Creation):
         """The text of the note; an empty one adds none."""
         return str(self.body["issue"].get("notes") or "").strip()
 
+    def prepared(self) -> NoteCreation:
+        """Return the same with the name in the text if the API user acts in the person's place; templates say it."""
+        if not self.sender.is_withheld or self.chosen.template is not None:
+            return self
+        note = self.sender.about.note or self.asking.note
+        body = note_body(note, self.ctx.config, is_authors=False)
+        return replace(self, chosen=replace(self.chosen, body=body))
+
     async def send(self, attempt: int, before_send: Callable[[], None]) -> dict[str, Any]:
         """Send it, and return the note as the tracker has it."""
         confirm = partial(self._confirm, attempt)

@@ -97,6 +97,10 @@ class Creation(ABC):
         """Where it is sent."""
         return self.kind.path
 
+    def prepared(self) -> Creation:
+        """Return it as it is sent, now that it is known as whom."""
+        return self
+
     async def send(self, attempt: int, before_send: Callable[[], None]) -> dict[str, Any]:  # noqa: ARG002
         """Send it as the person, or else as the API user; return the tracker's object.
 
