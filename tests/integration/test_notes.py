@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -26,6 +28,19 @@ from tests.support.events import (
 from tests.support.ledger import notes_of
 
 DONE, SKIPPED, PENDING = EventState.DONE, EventState.SKIPPED, EventState.PENDING
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def bridge(
+    request: pytest.FixtureRequest, stand_in: StandIn, redis_url: str, tmp_path: Path
+) -> Iterator[Bridge]:
+    """Return a deskbridge over either database."""
+    url = f"sqlite:///{tmp_path}/bridge.sqlite3"
+    if request.param == "postgresql":
+        url = request.getfixturevalue("emptied_postgres_url")
+    made = Bridge(url, redis_url, stand_in.base_url, stand_in.api_key)
+    yield made
+    made.close()
 
 
 @pytest.fixture

@@ -10,11 +10,22 @@ down_revision = "0002"
 branch_labels = None
 depends_on = None
 
+KEY_OF_OTHERS = (
+    "key = CASE WHEN event = 'unreadable' THEN 'unreadable' WHEN task_id IS NULL THEN 'ticket:' || ticket_id "
+    "ELSE 'ticket-task:' || task_id END"
+)
+KEY_OF_ALL = (
+    "CASE WHEN event IN ('followup.added', 'solution.added') "
+    "THEN task_id IS NULL AND key ~ ('^' || split_part(event, '.', 1) || ':[1-9][0-9]{0,18}$') "
+    f"ELSE {KEY_OF_OTHERS} END"
+)
+"""What a row's key must be: a producer's account can only add rows that agree with themselves."""
 KEY = sa.BigInteger().with_variant(sa.Integer(), "sqlite")
 
 
 def upgrade() -> None:
     """Apply this revision."""
+    _check_key(KEY_OF_ALL)
     op.add_column("ticket_state", sa.Column("notes_wait", sa.Boolean(), nullable=True))
     op.create_table(
         "note_link",
@@ -69,5 +80,16 @@ def upgrade() -> None:
 
 def downgrade() -> None:
     """Take this revision back."""
+    _check_key(KEY_OF_OTHERS, "DELETE FROM journal WHERE event IN ('followup.added', 'solution.added')")
     op.drop_table("note_link")
     op.drop_column("ticket_state", "notes_wait")
+
+
+def _check_key(check: str, first: str | None = None) -> None:
+    """Replace the check of the journal's keys, which only PostgreSQL has; the rows that are there need no look."""
+    if op.get_bind().dialect.name != "postgresql":
+        return
+    if first:
+        op.execute(first)
+    op.execute("ALTER TABLE journal DROP CONSTRAINT ck_journal_key")
+    op.execute(f"ALTER TABLE journal ADD CONSTRAINT ck_journal_key CHECK ({check}) NOT VALID")
