@@ -13,7 +13,17 @@ from shared.store.configuration.matching import TrackerPerson
 from tests.contract import seed
 from tests.contract.support import Json, Tracker
 from tests.support.bridge import Bridge
-from tests.support.events import ALICE, BOB, task, task_event, ticket, ticket_event
+from tests.support.events import (
+    ALICE,
+    BOB,
+    followup,
+    followup_event,
+    solution_event,
+    task,
+    task_event,
+    ticket,
+    ticket_event,
+)
 
 ENTITY = 77
 CAROL = {"id": 9, "email": "carol@example.test"}
@@ -364,3 +374,56 @@ def test_a_refused_key_makes_everything_wait_and_loses_nothing(scene: Scene) -> 
     scene.bridge.sync()
     assert scene.bridge.event(event_id).state == "done"
     assert len(scene.entries()) == 1
+
+
+@pytest.fixture
+def noting(scene: Scene) -> Scene:
+    """The scene with its issue, and with all notes sent."""
+    scene.bridge.configure(sync_followups="all", sync_solutions="on")
+    assert scene.forward(task_event(of_ticket=scene.ticket())) == ["done"], scene.steps()
+    return scene
+
+
+def notes(scene: Scene) -> list[tuple[int, str, bool]]:
+    """Return author, text and privacy of the issue's notes, oldest first."""
+    issue = scene.tracker.read(f"/issues/{scene.issue()['id']}.json?include=journals")["issue"]
+    written = [one for one in issue["journals"] if one["notes"]]
+    return [(one["user"]["id"], one["notes"], one["private_notes"]) for one in written]
+
+
+def test_follow_ups_and_solutions_are_notes_by_who_wrote_them(noting: Scene) -> None:
+    """Bob and carol are no members yet; a stranger's note is the API user's, and names them."""
+    stranger = {**STRANGER, "name": "Sam Stranger"}
+    events = [
+        followup_event(1, of_ticket=noting.ticket(), of_followup=followup(1, user=BOB)),
+        followup_event(2, of_ticket=noting.ticket(), of_followup=followup(2, user=CAROL, is_private=True)),
+        solution_event(3, of_ticket=noting.ticket(), of_solution={"id": 1, "content": "Done", "user": ALICE}),
+        followup_event(4, of_ticket=noting.ticket(), of_followup=followup(3, user=stranger)),
+        followup_event(5, of_ticket=noting.ticket(), of_followup=followup(4, user=DAVE)),
+    ]
+    assert noting.forward(*events) == ["done"] * 5, noting.steps()
+    assert notes(noting) == [
+        (seed.User.BOB, "Toner 1 ordered", False),
+        (seed.User.CAROL, "Toner 2 ordered", True),
+        (seed.User.ALICE, "Done", False),
+        (seed.User.ADMIN, "Sam Stranger:\n\nToner 3 ordered", False),
+        (seed.User.ADMIN, "Toner 4 ordered", False),
+    ]
+
+
+def test_a_private_follow_up_of_a_reporter_is_not_made_public(noting: Scene) -> None:
+    noting.tracker.add_member(noting.project_id, seed.User.ERIN, seed.Role.REPORTER)
+    erin = {"id": 13, "email": "erin@example.test"}
+    event = followup_event(1, of_ticket=noting.ticket(), of_followup=followup(1, user=erin, is_private=True))
+    assert noting.forward(event) == ["done"], noting.steps()
+    assert notes(noting) == [(seed.User.ADMIN, "Toner 1 ordered", True)]
+
+
+def test_notes_of_any_text_are_recognised_when_they_are_read_back(noting: Scene) -> None:
+    texts = ["two\nlines\r\nthree", "  blanks  ", "a *b* _c_ <d> &amp; {{e}}", "é€😀", "x" * 50_000]
+    for number, text in enumerate(texts, 1):
+        note = followup(number, content=text)
+        event = followup_event(number, of_ticket=noting.ticket(), of_followup=note, content_format="plain")
+        assert noting.forward(event) == ["done"], noting.steps()
+    assert len(notes(noting)) == len(texts)
+    assert {author for author, _, _ in notes(noting)} == {seed.User.ALICE}
