@@ -168,7 +168,7 @@ def _wanted(ended: Ended) -> Iterator[str]:
     settled = (LedgerState.LINKED, LedgerState.HELD)
     passing = _passing(ended)
     failed = {row.task_id for row in ended.journal if row.state == EventState.FAILED}
-    held = {row.ticket_id for kind in Kind for row in ended.held(kind)}
+    held = {row.ticket_id for kind in ended.rows for row in ended.held(kind)}
     for task_id in passing:
         logged = ended.rows[Kind.TICKET_TASK].get(task_id)
         is_logged = logged is not None and logged.state == LedgerState.LINKED
@@ -247,7 +247,7 @@ def _deleted(ended: Ended) -> Iterator[str]:
 
 def _held(ended: Ended) -> Iterator[str]:
     """What waits for a person does so for a reason that is true."""
-    held = {row.ticket_id for kind in Kind for row in ended.held(kind)}
+    held = {row.ticket_id for kind in ended.rows for row in ended.held(kind)}
     held_tasks = {row.key for row in ended.held(Kind.TICKET_TASK)}
     for event in ended.journal:
         waits = event.ticket_id in held or event.task_id in held_tasks

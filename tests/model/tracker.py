@@ -32,7 +32,7 @@ from worker.ticket.match import fingerprint
 
 TIME_OUT_S = 5.0
 SEEDED = 5
-CREATIONS = {kind.path: kind for kind in Kind}
+CREATIONS = {kind.path: kind for kind in (Kind.TICKET, Kind.TICKET_TASK)}
 
 
 class Fate(StrEnum):
