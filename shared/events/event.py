@@ -27,7 +27,7 @@ EventName = Literal[
 DeletionName = Literal["ticket.deleted", "ticket.restored", "ticket_task.deleted"]
 EVENTS: tuple[str, ...] = get_args(EventName)
 DELETIONS: tuple[str, ...] = get_args(DeletionName)
-NOTE_EVENTS: tuple[EventName, ...] = ("followup.added", "solution.added")
+ADDITION_EVENTS: tuple[EventName, ...] = ("followup.added", "solution.added")
 TICKET_DELETED: DeletionName = "ticket.deleted"
 PART_OF = {"ticket_task": "task", "followup": "followup", "solution": "solution"}
 """By the first word of an event's name, the part that the event is about; what else is there is ignored."""
@@ -91,7 +91,7 @@ class Event(TextHolder):
     @property
     def key(self) -> str:
         """The event's key: `ticket:<id>`, `ticket-task:<id>`, `followup:<id>` or `solution:<id>`."""
-        return f"{self.note_kind}:{self.note.id}" if self.note else _key(self)
+        return f"{self.addition_kind}:{self.addition.id}" if self.addition else _key(self)
 
     @property
     def note(self) -> Note | None:
@@ -99,14 +99,19 @@ class Event(TextHolder):
         return self.followup or self.solution
 
     @property
-    def note_kind(self) -> Kind:
+    def addition(self) -> Note | None:
+        """What is to be added to the issue, and the event is about: a follow-up or a solution."""
+        return self.note
+
+    @property
+    def addition_kind(self) -> Kind:
         """Which of both it is, if it is about one."""
         return Kind.FOLLOWUP if self.followup else Kind.SOLUTION
 
     @property
     def is_update(self) -> bool:
         """Whether it is about the ticket itself."""
-        return self.task is None and self.note is None
+        return self.task is None and self.addition is None
 
 
 class Numbered(Shape):

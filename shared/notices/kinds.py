@@ -56,9 +56,9 @@ class Kind(StrEnum):
         return self is not Kind.TICKET
 
     @property
-    def is_note(self) -> bool:
-        """Whether it is a note of an issue: an update of it, whose answer names no id."""
-        return ON_TRACKER[self] is NOTE
+    def is_addition(self) -> bool:
+        """Whether it is added to an issue by an update of it, whose answer names no id; it is read with the issue."""
+        return self in ADDITIONS
 
 
 NOTE = OnTracker("note", "issue", "journals", "/issues.json")
@@ -68,4 +68,4 @@ ON_TRACKER = {
     Kind.FOLLOWUP: NOTE,
     Kind.SOLUTION: NOTE,
 }
-NOTES = tuple(kind for kind in Kind if kind.is_note)
+ADDITIONS = (Kind.FOLLOWUP, Kind.SOLUTION)

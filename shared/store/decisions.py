@@ -22,7 +22,7 @@ from shared.events.event import Event
 from shared.events.gate import closed
 from shared.events.payloads import not_taken
 from shared.notices.authors import Misattribution
-from shared.notices.kinds import NOTES, Kind
+from shared.notices.kinds import ADDITIONS, Kind
 from shared.notices.notice import Notice
 from shared.notices.reasons import Reason, Verdict
 from shared.notices.steps import What
@@ -313,7 +313,7 @@ class Decisions:
 
     def _note_again(self, ticket_id: int, issue_id: int) -> None:
         """The tracker deletes an issue's notes with it: they are to be sent to the new issue."""
-        for kind in NOTES:
+        for kind in ADDITIONS:
             notes, ledger = replace(self, kind=kind), self.tx.ledger(kind)
             for row in ledger.of_issue(ticket_id, issue_id, LedgerState.LINKED):
                 reason = Reason.NOTE_WENT_WITH_ISSUE(note_id=row.tracker_id, issue_id=issue_id)
@@ -325,7 +325,7 @@ class Decisions:
     def _attribute(self, row: LedgerRow, found: Found) -> None:
         """Note that what was found has another author than the one who was meant; of notes only the history tells."""
         event = asked_by(self.tx, row)
-        if event is None or self.kind.is_note:
+        if event is None or self.kind.is_addition:
             return
         user = event.task.user if self.kind is Kind.TICKET_TASK and event.task else event.ticket.technician
         match = self.tx.people.match(user, administrators=self.config.match_administrators)

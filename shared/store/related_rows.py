@@ -43,7 +43,7 @@ OF_A_ROW = {
 NO_TASK = 0
 """In place of none at all: for an empty list PostgreSQL may take an index of some rows only, and read all of that."""
 
-NO_NOTES: Mapping[int, Collection[tuple[Kind, int]]] = {}
+NO_ADDITIONS: Mapping[int, Collection[tuple[Kind, int]]] = {}
 ISSUE, TIME, NEWEST, DELETED = "issue", "time", "newest", "deleted"
 """Parts of the statement's rows; those of notes are the names of their kinds."""
 
@@ -56,14 +56,14 @@ class RelatedRows:
         issues: ticket to the ledger row of its issue.
         times: ticket to the rows of its ticket tasks, by ticket task: those asked for, and those of its own that are
             claimed or in doubt.
-        notes: ticket to the rows of its follow-ups and solutions, by kind and number, likewise.
+        additions: ticket to the rows of its follow-ups and solutions, by kind and number, likewise.
         newest: ticket task to its newest event, whatever became of it, in whichever ticket it came.
         deleted: those of the tickets that the helpdesk has deleted.
     """
 
     issues: dict[int, TicketIssueLink] = field(default_factory=dict)
     times: dict[int, dict[int, TaskTimeLink]] = field(default_factory=dict)
-    notes: dict[int, dict[tuple[Kind, int], LedgerRow]] = field(default_factory=dict)
+    additions: dict[int, dict[tuple[Kind, int], LedgerRow]] = field(default_factory=dict)
     newest: dict[int, int] = field(default_factory=dict)
     deleted: set[int] = field(default_factory=set)
 
@@ -71,24 +71,24 @@ class RelatedRows:
 def related_rows(
     session: Session,
     asked: Mapping[int, Collection[int]],
-    notes: Mapping[int, Collection[tuple[Kind, int]]] = NO_NOTES,
+    additions: Mapping[int, Collection[tuple[Kind, int]]] = NO_ADDITIONS,
 ) -> RelatedRows:
     """Read what is related to some tickets.
 
     Args:
         session: the transaction.
         asked: ticket to the ticket tasks that its due events are about.
-        notes: ticket to the follow-ups and solutions that its due events are about.
+        additions: ticket to the follow-ups and solutions that its due events are about.
     """
     task_ids = {task_id for some in asked.values() for task_id in some} or {NO_TASK}
     parameters = {
         "ticket_ids": list(asked),
         "task_ids": list(task_ids),
         "keys": [task_key(one) for one in task_ids],
-        "note_ids": list({number for some in notes.values() for _, number in some}) or [NO_TASK],
+        "note_ids": list({number for some in additions.values() for _, number in some}) or [NO_TASK],
     }
     found = RelatedRows(
-        times={ticket_id: {} for ticket_id in asked}, notes={ticket_id: {} for ticket_id in asked}
+        times={ticket_id: {} for ticket_id in asked}, additions={ticket_id: {} for ticket_id in asked}
     )
     for row in execute_prepared(session, _related_rows(), parameters):
         values = {name: getattr(row, column) for column, name in OF_A_ROW.items()}
@@ -103,8 +103,8 @@ def related_rows(
             note = MODELS[kind](ticket_id=row.ticket_id, item_id=row.task_id, **values)
             for ticket_id in asked:
                 is_in_flight = row.ticket_id == ticket_id and note.state in IN_FLIGHT
-                if is_in_flight or (kind, row.task_id) in notes.get(ticket_id, ()):
-                    found.notes[ticket_id][kind, row.task_id] = note
+                if is_in_flight or (kind, row.task_id) in additions.get(ticket_id, ()):
+                    found.additions[ticket_id][kind, row.task_id] = note
         else:
             time = TaskTimeLink(ticket_id=row.ticket_id, task_id=row.task_id, **values)
             for ticket_id, some in asked.items():

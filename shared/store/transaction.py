@@ -32,7 +32,7 @@ from shared.store.ledger.ledger import Ledger
 from shared.store.ledger.ledger_queries import undecided_count
 from shared.store.ledger.misattributed import MisattributedObjects
 from shared.store.opening import Opened, opened
-from shared.store.related_rows import NO_NOTES, RelatedRows, related_rows
+from shared.store.related_rows import NO_ADDITIONS, RelatedRows, related_rows
 from shared.store.tables.database import Database
 from shared.store.tables.prepared import send_with_next
 from shared.store.tables.types import is_on_postgresql
@@ -86,15 +86,15 @@ class Transaction(Opened):
     def related_rows(
         self,
         asked: Mapping[int, Collection[int]],
-        notes: Mapping[int, Collection[tuple[Kind, int]]] = NO_NOTES,
+        additions: Mapping[int, Collection[tuple[Kind, int]]] = NO_ADDITIONS,
     ) -> RelatedRows:
         """Return what is related to the due events of some tickets.
 
         Args:
             asked: ticket to the ticket tasks that they are about.
-            notes: ticket to the follow-ups and solutions that they are about.
+            additions: ticket to the follow-ups and solutions that they are about.
         """
-        return related_rows(self._session, asked, notes)
+        return related_rows(self._session, asked, additions)
 
     def wait_briefly(self, *, durable: bool = True, locks_settings: bool = False) -> None:
         """Wait for what another session holds no longer than BRIEFLY_S; SQLite has one writer, who is done soon.

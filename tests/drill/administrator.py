@@ -17,7 +17,7 @@ from producer.admin.review.held import NotResolved, decide, held_rows
 from producer.admin.templates.defaults import default_template
 from producer.admin.templates.templates import TemplateStore
 from shared.errors import NotFound
-from shared.notices.kinds import NOTES, Kind
+from shared.notices.kinds import ADDITIONS, Kind
 from shared.store.configuration.links import Link, LinkKind
 from shared.store.tables.journal import EventState
 from shared.store.tables.ledger import LedgerState
@@ -86,7 +86,7 @@ class Administrator:
         known = {
             Kind.TICKET: {row["id"] for row in state["issues"]},
             Kind.TICKET_TASK: {row["id"] for row in state["time_entries"]},
-            **dict.fromkeys(NOTES, notes),
+            **dict.fromkeys(ADDITIONS, notes),
         }
         decided = 0
         for kind, row in held_rows(self._store):

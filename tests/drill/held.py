@@ -9,7 +9,7 @@ from sqlalchemy import select
 
 from producer.admin.records.transaction import Store
 from producer.admin.review.held import held_rows
-from shared.notices.kinds import NOTES, Kind
+from shared.notices.kinds import ADDITIONS, Kind
 from shared.store.tables.journal import EventState, JournalEvent
 from shared.store.tables.ledger import LedgerState
 
@@ -100,9 +100,9 @@ def unlinked_objects(
     """Return the tracker's objects that no ledger row is linked to, by kind."""
     with store.transaction() as tx:
         linked = {kind: {row.tracker_id for row in tx.ledger(kind).linked()} for kind in Kind}
-    of_notes = set(notes).difference(*(linked[kind] for kind in NOTES))
+    of_notes = set(notes).difference(*(linked[kind] for kind in ADDITIONS))
     return {
         str(Kind.TICKET): set(issues) - linked[Kind.TICKET],
         str(Kind.TICKET_TASK): set(entries) - linked[Kind.TICKET_TASK],
-        **{str(kind): of_notes for kind in NOTES},
+        **{str(kind): of_notes for kind in ADDITIONS},
     }

@@ -18,7 +18,7 @@ from shared.notices.invalid import Invalid
 from shared.notices.kinds import Kind
 from shared.notices.reasons import Reason
 from tests.support.events import followup, followup_event, solution_event, task_event, ticket_event
-from worker.ticket.plan import Pending, Plan, plan_notes
+from worker.ticket.plan import Pending, Plan, plan_additions
 
 EVENTS = [followup_event(1), solution_event(1)]
 SENDING = PluginConfig(sync_followups="all", sync_solutions="on")
@@ -90,10 +90,10 @@ def pending(event_id: int, event: dict[str, Any]) -> Pending:
 
 
 def planned(
-    *events: Pending, config: PluginConfig = SENDING, noted: Any = None, deleted: bool = False
+    *events: Pending, config: PluginConfig = SENDING, added: Any = None, deleted: bool = False
 ) -> Plan:
     plan = Plan()
-    plan_notes(plan, events, noted or {}, config, is_ticket_deleted=deleted)
+    plan_additions(plan, events, added or {}, config, is_ticket_deleted=deleted)
     return plan
 
 
@@ -112,13 +112,13 @@ def test_the_settings_say_which_follow_ups_are_sent(
     event = pending(1, followup_event(1, of_followup=followup(is_private=private)))
     plan = planned(event, config=PluginConfig.model_validate(settings))
     assert plan.skipped == ({1: reason} if reason else {})
-    assert plan.notes == ([] if reason else [event])
+    assert plan.additions == ([] if reason else [event])
 
 
 def test_a_solution_is_sent_only_if_the_settings_say_so() -> None:
     event = pending(1, solution_event(1))
     assert planned(event, config=PluginConfig()).skipped == {1: Reason.SOLUTIONS_OFF()}
-    assert planned(event).notes == [event]
+    assert planned(event).additions == [event]
 
 
 def test_one_note_is_sent_for_each_follow_up_from_its_newest_event() -> None:
@@ -128,13 +128,13 @@ def test_one_note_is_sent_for_each_follow_up_from_its_newest_event() -> None:
         pending(3, solution_event(3)),
     )
     plan = planned(first, again, other)
-    assert plan.notes == [again, other], "a solution of the same number is something else"
-    assert plan.superseded_notes == {1: 2}
+    assert plan.additions == [again, other], "a solution of the same number is something else"
+    assert plan.superseded_additions == {1: 2}
 
 
 def test_what_was_sent_before_is_not_sent_again() -> None:
-    plan = planned(pending(1, followup_event(1)), noted={(Kind.FOLLOWUP, 77): 12})
-    assert (plan.notes, plan.noted) == ([], {1: 12})
+    plan = planned(pending(1, followup_event(1)), added={(Kind.FOLLOWUP, 77): 12})
+    assert (plan.additions, plan.added) == ([], {1: 12})
 
 
 def test_nothing_is_sent_of_a_deleted_ticket() -> None:

@@ -24,8 +24,8 @@ from shared.store.ledger.transitions import IN_FLIGHT
 from shared.store.tables.journal import EventState
 from shared.store.tables.ledger import LedgerRow, LedgerState
 from shared.store.transaction import Transaction
+from worker.ticket.plan import AdditionId, Pending, Plan, plan_additions, plan_times
 from worker.ticket.plan import Known as KnownEvent
-from worker.ticket.plan import NoteId, Pending, Plan, plan_notes, plan_times
 from worker.ticket.settings_cache import Known
 
 
@@ -52,7 +52,7 @@ class Work:
         link: the mapping that the project rule found; None: there is none.
         issue_row: the ledger row of the issue.
         time_rows: ledger rows by ticket-task id: those of the events, and those not settled yet.
-        note_rows: ledger rows by follow-up or solution, likewise.
+        addition_rows: ledger rows by follow-up or solution, likewise.
         technician: who the assigned technician is on the tracker.
         people: the helpdesk users who log time or write (`People.who`), and who they are on the tracker.
         members: (tracker project, tracker user) to whether the membership is known, for these people.
@@ -70,7 +70,7 @@ class Work:
     link: Link | None
     issue_row: LedgerRow | None
     time_rows: Mapping[int, LedgerRow]
-    note_rows: Mapping[NoteId, LedgerRow]
+    addition_rows: Mapping[AdditionId, LedgerRow]
     technician: Match
     people: Mapping[tuple[int, str | None], Match]
     members: Mapping[tuple[int, int], bool]
@@ -87,9 +87,9 @@ class Work:
         return [pending for pending in self.events if pending.event.task]
 
     @property
-    def note_events(self) -> list[Pending]:
+    def addition_events(self) -> list[Pending]:
         """The events of follow-ups and solutions."""
-        return [pending for pending in self.events if pending.event.note]
+        return [pending for pending in self.events if pending.event.addition]
 
     @property
     def ticket_events(self) -> list[Pending]:
@@ -107,9 +107,9 @@ class Work:
         return {task_id: row for task_id, row in self.time_rows.items() if row.state in IN_FLIGHT}
 
     @property
-    def unsettled_notes(self) -> dict[NoteId, LedgerRow]:
+    def unsettled_additions(self) -> dict[AdditionId, LedgerRow]:
         """Notes that were begun and are not settled."""
-        return {one: row for one, row in self.note_rows.items() if row.state in IN_FLIGHT}
+        return {one: row for one, row in self.addition_rows.items() if row.state in IN_FLIGHT}
 
     @property
     def is_issue_unsettled(self) -> bool:
@@ -179,8 +179,8 @@ class _Read:
         return [one for one in self.events if one.event.task]
 
     @property
-    def note_events(self) -> list[Pending]:
-        return [one for one in self.events if one.event.note]
+    def addition_events(self) -> list[Pending]:
+        return [one for one in self.events if one.event.addition]
 
     def ticket(self, state: Desired) -> Ticket:
         """Return the newest snapshot, which mostly came with one of these events."""
@@ -292,7 +292,11 @@ def _works(
     task_events = {ticket_id: one.task_events for ticket_id, one in read.items()}
     related_rows = tx.related_rows(
         {key: {one.task.id for one in events} for key, events in task_events.items()},
-        {key: {event.note_id for event in one.note_events} for key, one in read.items() if one.note_events},
+        {
+            key: {event.addition_id for event in one.addition_events}
+            for key, one in read.items()
+            if one.addition_events
+        },
     )
     issue_rows, time_rows = related_rows.issues, related_rows.times
     newest = _newest(tx, [one for events in task_events.values() for one in events], related_rows.newest)
@@ -306,16 +310,19 @@ def _works(
         for ticket_id, events in task_events.items()
     }
     for ticket_id, one in read.items():
-        noted = _linked(related_rows.notes[ticket_id])
+        added = _linked(related_rows.additions[ticket_id])
         is_deleted = ticket_id in deleted
-        plan_notes(plans[ticket_id], one.note_events, noted, config, is_ticket_deleted=is_deleted)
+        plan_additions(plans[ticket_id], one.addition_events, added, config, is_ticket_deleted=is_deleted)
     links = known.links(tx, {one.place for one in tickets.values()})
     _look_again(tx, states, tickets, links, plans, issue_rows)
     users = dict[int, list[HelpdeskUser]]()
     for ticket_id, ticket in tickets.items():
         is_linked = links[ticket.place] is not None
         plan = plans[ticket_id]
-        named = [*(one.newest.task.user for one in plan.wanted), *(one.note.user for one in plan.notes)]
+        named = [
+            *(one.newest.task.user for one in plan.wanted),
+            *(one.addition.user for one in plan.additions),
+        ]
         users[ticket_id] = [user for user in (ticket.technician, *(named if is_linked else ())) if user]
     every = [user for some in users.values() for user in some]
     people = known.people(tx, every, administrators=config.match_administrators)
@@ -330,7 +337,7 @@ def _works(
             link=links[tickets[ticket_id].place],
             issue_row=issue_rows.get(ticket_id),
             time_rows=time_rows[ticket_id],
-            note_rows=related_rows.notes[ticket_id],
+            addition_rows=related_rows.additions[ticket_id],
             technician=people[who(technician)] if (technician := tickets[ticket_id].technician) else nobody(),
             people={who(user): people[who(user)] for user in users[ticket_id]},
             members=members,
@@ -361,7 +368,7 @@ def _look_again(
     for ticket_id, ticket in tickets.items():
         before, here, link = states[ticket_id].unlinked_place, str(ticket.place), links[ticket.place]
         plan = plans[ticket_id]
-        if link is None and before != here and (plan.wanted or plan.notes or ticket_id in issue_rows):
+        if link is None and before != here and (plan.wanted or plan.additions or ticket_id in issue_rows):
             noted[ticket_id] = here
         elif link is not None and before not in (None, here):
             noted[ticket_id] = None
@@ -421,5 +428,5 @@ def as_of(tx: Transaction, work: Work, event: Event, *, administrators: bool = T
 def _people(events: list[Pending]) -> Iterator[HelpdeskUser]:
     """Return the helpdesk users that events name."""
     for pending in events:
-        about = pending.event.task or pending.event.note
+        about = pending.event.task or pending.event.addition
         yield from (one for one in (pending.event.ticket.technician, about.user if about else None) if one)

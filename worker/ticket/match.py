@@ -102,7 +102,7 @@ def sent_essence(kind: Kind, body: Mapping[str, Any], issue_id: int | None = Non
         body: the request.
         issue_id: the issue of a note, which its body does not name.
     """
-    if kind.is_note:
+    if kind.is_addition:
         return Essence(issue_id, "", _text(body["issue"], "notes"))
     if kind is Kind.TICKET:
         return _issue_essence(body["issue"].get("project_id"), body["issue"])
@@ -112,7 +112,7 @@ def sent_essence(kind: Kind, body: Mapping[str, Any], issue_id: int | None = Non
 
 def found_essence(kind: Kind, row: Mapping[str, Any]) -> Essence:
     """Return the same of an object as the tracker lists it."""
-    if kind.is_note:
+    if kind.is_addition:
         return Essence(id_in(row.get("issue")), "", _text(row, "notes"))
     if kind is Kind.TICKET:
         return _issue_essence(id_in(row.get("project")), row)
@@ -145,7 +145,7 @@ def fingerprint(kind: Kind, body: Mapping[str, Any], issue_id: int | None = None
         body: the request.
         issue_id: the issue of a note.
     """
-    if kind.is_note:
+    if kind.is_addition:
         parts = [kind.noun, issue_id, _text(body.get("issue") or {}, "notes")]
         return hashlib.sha256(json.dumps(parts).encode()).hexdigest()
     sent, (place, *texts) = body[kind.wire_name], TOLD_APART_BY[kind]

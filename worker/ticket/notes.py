@@ -63,7 +63,7 @@ class NoteCreation(Creation):
             event: an earlier event of the same follow-up or solution, to be taken in its place.
         """
         event = event or asking.event
-        note = event.note or asking.note
+        note = event.note or asking.addition
         issue = replace(issue, project_id=ctx.moved.get(issue.tracker_id, issue.project_id))
         match, is_member = match_of(ctx, note.user, issue.project_id)
         about = RenderInput(
@@ -82,7 +82,9 @@ class NoteCreation(Creation):
         if note.is_private:
             chosen = _private(chosen)
         sender = Sender(ctx, match, about, is_member, work.administrators, asking.attempts)
-        return OF_KIND[asking.event.note_kind](ctx, work, asking, asking.note.id, chosen, sender, issue)
+        return OF_KIND[asking.event.addition_kind](
+            ctx, work, asking, asking.addition.id, chosen, sender, issue
+        )
 
     def as_of(self, event: Event) -> NoteCreation:
         """Return the same as an earlier event would have asked for it."""
@@ -102,7 +104,7 @@ class NoteCreation(Creation):
         """Return the same with the name in the text if the API user acts in the person's place; templates say it."""
         if not self.sender.is_withheld or self.chosen.template is not None:
             return self
-        note = self.sender.about.note or self.asking.note
+        note = self.sender.about.note or self.asking.addition
         body = note_body(note, self.ctx.config, is_authors=False)
         return replace(self, chosen=replace(self.chosen, body=body))
 

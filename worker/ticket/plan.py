@@ -14,7 +14,7 @@ from shared.notices.kinds import Kind
 from shared.notices.notice import Notice
 from shared.notices.reasons import Reason
 
-NoteId = tuple[Kind, int]
+AdditionId = tuple[Kind, int]
 """A follow-up or a solution, by its number in the help desk."""
 
 
@@ -36,16 +36,16 @@ class Pending:
         return self.event.task
 
     @property
-    def note(self) -> Note:
+    def addition(self) -> Note:
         """The follow-up or solution of an event that is about one."""
-        if self.event.note is None:
+        if self.event.addition is None:
             raise ValueError(f"event {self.id} has no follow-up or solution")
-        return self.event.note
+        return self.event.addition
 
     @property
-    def note_id(self) -> NoteId:
+    def addition_id(self) -> AdditionId:
         """Which of both it is, and its number."""
-        return self.event.note_kind, self.note.id
+        return self.event.addition_kind, self.addition.id
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,21 +70,21 @@ class Plan:
 
     Attributes:
         wanted: time to log, one per ticket task, in the order of the events.
-        notes: events that ask for a note, one per follow-up or solution, in the order of the events.
+        additions: events that ask for a note, one per follow-up or solution, in the order of the events.
         skipped: event id to the reason why it sends nothing.
         logged: event id to the time entry that was logged before.
-        noted: event id to the note that was sent before.
+        added: event id to the note that was sent before.
         superseded: event id to the newer event of the same ticket task.
-        superseded_notes: event id to the newer event of the same follow-up or solution.
+        superseded_additions: event id to the newer event of the same follow-up or solution.
     """
 
     wanted: list[TimeWanted] = field(default_factory=list)
-    notes: list[Pending] = field(default_factory=list)
+    additions: list[Pending] = field(default_factory=list)
     skipped: dict[int, Notice] = field(default_factory=dict)
     logged: dict[int, int] = field(default_factory=dict)
-    noted: dict[int, int] = field(default_factory=dict)
+    added: dict[int, int] = field(default_factory=dict)
     superseded: dict[int, int] = field(default_factory=dict)
-    superseded_notes: dict[int, int] = field(default_factory=dict)
+    superseded_additions: dict[int, int] = field(default_factory=dict)
 
 
 def plan_times(
@@ -130,10 +130,10 @@ def plan_times(
     return plan
 
 
-def plan_notes(
+def plan_additions(
     plan: Plan,
     events: Sequence[Pending],
-    noted: Mapping[NoteId, int],
+    added: Mapping[AdditionId, int],
     config: PluginConfig,
     *,
     is_ticket_deleted: bool = False,
@@ -143,22 +143,22 @@ def plan_notes(
     Args:
         plan: what the ticket's other events ask for.
         events: the ticket's pending events of follow-ups and solutions, oldest first.
-        noted: follow-up or solution to the tracker's note, if it was sent.
+        added: follow-up or solution to the tracker's note, if it was sent.
         config: the plugin configuration.
         is_ticket_deleted: whether the helpdesk has deleted the ticket.
     """
-    newest = {one.note_id: one.id for one in events}
+    newest = {one.addition_id: one.id for one in events}
     for pending in events:
         if closed := closed_to_note(pending.event, config):
             plan.skipped[pending.id] = closed
-        elif pending.note_id in noted:
-            plan.noted[pending.id] = noted[pending.note_id]
-        elif pending.id != newest[pending.note_id]:
-            plan.superseded_notes[pending.id] = newest[pending.note_id]
+        elif pending.addition_id in added:
+            plan.added[pending.id] = added[pending.addition_id]
+        elif pending.id != newest[pending.addition_id]:
+            plan.superseded_additions[pending.id] = newest[pending.addition_id]
         elif is_ticket_deleted:
             plan.skipped[pending.id] = Reason.TICKET_DELETED()
         else:
-            plan.notes.append(pending)
+            plan.additions.append(pending)
 
 
 def _overtaking(pending: Pending, newest: Mapping[int, Known], config: PluginConfig) -> Known | None:

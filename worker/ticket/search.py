@@ -44,7 +44,7 @@ async def look_up(
         OutcomeUnknown: the list became shorter while it was read, or is too long.
         TrackerError: as any call.
     """
-    if kind.is_note:
+    if kind.is_addition:
         return await _notes(ctx, within or 0)
     offset: timedelta | None = None
 

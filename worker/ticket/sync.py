@@ -29,7 +29,7 @@ from worker.ticket.impersonation import Sender
 from worker.ticket.load import Incomplete, Loaded, Much, Work, load
 from worker.ticket.log_context import tell
 from worker.ticket.notes import NoteCreation, sent
-from worker.ticket.plan import NoteId, Pending, Plan, TimeWanted
+from worker.ticket.plan import AdditionId, Pending, Plan, TimeWanted
 from worker.ticket.requests import IssueCreation, TimeEntryCreation, logged
 from worker.ticket.resolve import settled
 from worker.ticket.results import AlreadyDone, Created, Result, Sent, Skipped, Waiting
@@ -210,16 +210,16 @@ class Forwarding:
         work, plan = self._work, self._work.plan
         await self._end_what_sends_nothing(plan)
         wanted = [] if work.link is None else await self._with_attempts_left(plan.wanted)
-        notes = [] if work.link is None else await self._notes_with_attempts_left(plan.notes)
+        additions = [] if work.link is None else await self._additions_with_attempts_left(plan.additions)
         issue = await self._issue(wanted)
         if isinstance(issue, Created):
             if (issue.fields or work.state.fields_due) and not self._ctx.config.trial:
                 issue = replace(issue, fields=tuple(await give_fields(self._ctx, work, issue)))
-            await self._add_to(issue, wanted, notes)
+            await self._add_to(issue, wanted, additions)
         else:
-            await self._end_notes(notes, issue)
+            await self._end_additions(additions, issue)
         await self._settle_times({one.task_id for one in wanted})
-        await self._settle_notes({one.note_id for one in notes})
+        await self._settle_additions({one.addition_id for one in additions})
         await self._status(issue)
         return self.results
 
@@ -232,14 +232,14 @@ class Forwarding:
             await events.end([event_id], AlreadyDone(Reason.LOGGED_BEFORE(time_entry_id=entry_id)))
         for event_id, newer_id in plan.superseded.items():
             await events.supersede([event_id], Reason.NEWER_TASK_EVENT(event_id=newer_id))
-        for event_id, note_id in plan.noted.items():
+        for event_id, note_id in plan.added.items():
             await events.end([event_id], AlreadyDone(Reason.NOTED_BEFORE(note_id=note_id)))
-        for event_id, newer_id in plan.superseded_notes.items():
+        for event_id, newer_id in plan.superseded_additions.items():
             await events.supersede([event_id], Reason.NEWER_NOTE_EVENT(event_id=newer_id))
         if work.is_deleted:
             await events.end(_ids(work.ticket_events), Skipped(Reason.TICKET_DELETED()))
         elif work.link is None:
-            asking = [one.newest for one in plan.wanted] + plan.notes
+            asking = [one.newest for one in plan.wanted] + plan.additions
             no_link = Skipped(Reason.NO_LINK(), follows_from_settings=True)
             await events.end(_ids(asking + work.ticket_events), no_link)
         if not work.is_complete:
@@ -263,10 +263,10 @@ class Forwarding:
                 left.append(one)
         return left
 
-    async def _notes_with_attempts_left(self, notes: list[Pending]) -> list[Pending]:
+    async def _additions_with_attempts_left(self, additions: list[Pending]) -> list[Pending]:
         left = []
-        for one in notes:
-            settling = one.note_id in self._work.unsettled_notes
+        for one in additions:
+            settling = one.addition_id in self._work.unsettled_additions
             if is_exhausted(one.attempts) and not settling and not self._ctx.config.trial:
                 await self._events.fail([one.id], Reason.GAVE_UP(count=one.attempts))
             else:
@@ -339,9 +339,10 @@ class Forwarding:
         noted = await ctx.db.change(lambda tx: tx.misattributed.get(Kind.TICKET_TASK, task_id))
         return AlreadyDone(logged(noted.notice if noted else issue.wrong_author, **made))
 
-    async def _add_to(self, issue: Created, wanted: list[TimeWanted], notes: list[Pending]) -> None:
+    async def _add_to(self, issue: Created, wanted: list[TimeWanted], additions: list[Pending]) -> None:
         """Add time entries and notes to the issue, in the order of their events; a note that waits lets others wait."""
-        first = await self._first_notes(issue, notes) if notes or self._work.state.notes_wait else []
+        is_any = additions or self._work.state.notes_wait
+        first = await self._first_additions(issue, additions) if is_any else []
         place = {one.id: number for number, one in enumerate(self._work.events)}
         for_time = {one.newest.id: one for one in wanted}
         is_waiting = False
@@ -352,33 +353,33 @@ class Forwarding:
                 is_waiting = await self._add_note(asking, issue)
         # those that were not sent stay due: they are sent in the next pass, or wait there for those before them
 
-    async def _first_notes(self, issue: Created, notes: list[Pending]) -> list[Pending]:
+    async def _first_additions(self, issue: Created, additions: list[Pending]) -> list[Pending]:
         """Return the notes that are next: an earlier one of the ticket may wait, or may have waited for the issue."""
-        ids = {one.id for one in notes}
+        ids = {one.id for one in additions}
 
         if self._ctx.config.trial:
-            return notes  # none is sent
+            return additions  # none is sent
 
         def look(tx: Transaction) -> list[tuple[int, datetime | None]]:
             state = tx.statuses.get(self._ctx.ticket_id)
             if state is not None and state.notes_wait:
                 self._process_again(tx)
-            return tx.journal.pending_notes(self._ctx.ticket_id)
+            return tx.journal.pending_additions(self._ctx.ticket_id)
 
         pending = await self._ctx.db.change(look)
         if issue.now:
-            return []  # its first time entry is claimed, and sent at once; notes come in the next pass
+            return []  # its first time entry is claimed, and sent at once; additions come in the next pass
         before = next((number for number, (event_id, _) in enumerate(pending) if event_id not in ids), None)
         if before is None:
-            return notes
+            return additions
         first = {event_id for event_id, _ in pending[:before]}
-        later = [one for one in notes if one.id not in first]
+        later = [one for one in additions if one.id not in first]
         event_id, until = pending[before]
         if until is not None and until > self._work.now:
             await self._events.end(
                 _ids(later), Waiting(Reason.EARLIER_NOTE_FIRST(event_id=event_id), until=until)
             )
-        return [one for one in notes if one.id in first]
+        return [one for one in additions if one.id in first]
 
     def _process_again(self, tx: Transaction) -> None:
         """Let the notes be sent that were skipped because there was no issue."""
@@ -386,18 +387,18 @@ class Forwarding:
         tx.statuses.note_waiting([ticket_id], wait=False)
         tx.journal.replay_skipped([ticket_id], Reason.NO_ISSUE_FOR_NOTE, Reason.ISSUE_IS_THERE())
 
-    async def _end_notes(self, notes: list[Pending], issue: Waiting | None) -> None:
+    async def _end_additions(self, additions: list[Pending], issue: Waiting | None) -> None:
         """End the notes of a ticket that has no issue: they wait with it, or are processed again once there is one.
 
         Another worker may create the issue meanwhile, if this one has lost the lock. So the mark is set before, and the
         ledger is looked at afterwards: one of both sees what the other has done.
         """
         ctx = self._ctx
-        if issue is not None or not notes:
-            await self._events.end(_ids(notes), issue or Skipped(Reason.NO_ISSUE_FOR_NOTE()))
+        if issue is not None or not additions:
+            await self._events.end(_ids(additions), issue or Skipped(Reason.NO_ISSUE_FOR_NOTE()))
             return
         await ctx.db.change(lambda tx: tx.statuses.note_waiting([ctx.ticket_id], wait=True))
-        await self._events.end(_ids(notes), Skipped(Reason.NO_ISSUE_FOR_NOTE()))
+        await self._events.end(_ids(additions), Skipped(Reason.NO_ISSUE_FOR_NOTE()))
 
         def look(tx: Transaction) -> None:
             row = tx.issues.get(ctx.ticket_id)
@@ -418,8 +419,8 @@ class Forwarding:
 
     async def _note(self, asking: Pending, issue: Created) -> Result:
         """Add a follow-up or a solution to the ticket's issue, once."""
-        ctx, work, (kind, key) = self._ctx, self._work, asking.note_id
-        row = work.note_rows.get(asking.note_id)
+        ctx, work, (kind, key) = self._ctx, self._work, asking.addition_id
+        row = work.addition_rows.get(asking.addition_id)
         try:
             outcome = await settled(ctx, kind, key, row, work.now)
             if outcome is None:
@@ -439,9 +440,9 @@ class Forwarding:
         done = sent(outcome.wrong_author, **made)
         return Sent(done) if outcome.now else AlreadyDone(done)
 
-    async def _settle_notes(self, attempted: set[NoteId]) -> None:
+    async def _settle_additions(self, attempted: set[AdditionId]) -> None:
         """Resolve notes that were begun earlier and that no pending event asks for."""
-        for (kind, key), row in self._work.unsettled_notes.items():
+        for (kind, key), row in self._work.unsettled_additions.items():
             if (kind, key) not in attempted:
                 await self._attempt([], settled(self._ctx, kind, key, row, self._work.now))
 

@@ -18,7 +18,7 @@ from shared.metadata.confirming import OF_SPEC, confirm, confirm_people
 from shared.notices.cautions import Amount, Caution
 from shared.notices.changes import Did
 from shared.notices.invalid import Faults, Invalid, faulty
-from shared.notices.kinds import NOTES, Kind
+from shared.notices.kinds import ADDITIONS, Kind
 from shared.notices.notice import Notice
 from shared.notices.refusals import Refusal
 from shared.notices.steps import What
@@ -358,7 +358,7 @@ def _change_address(
     if before.base_url is None:
         return []
     issues, times = tx.issues.count_live(), tx.times.count_live()
-    notes = sum(tx.ledger(kind).count_live() for kind in NOTES)
+    notes = sum(tx.ledger(kind).count_live() for kind in ADDITIONS)
     if not (moved and base_url) and (issues or times or notes):
         raise SettingsError(_why_guarded(before.base_url, base_url, issues, times))
     if moved:

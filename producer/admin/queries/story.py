@@ -18,7 +18,7 @@ from shared.errors import NotFound
 from shared.events.config import PluginConfig
 from shared.events.event import Deletion, Event
 from shared.events.place import place_of
-from shared.notices.kinds import NOTES, Kind
+from shared.notices.kinds import ADDITIONS, Kind
 from shared.notices.language import said
 from shared.notices.notice import Notice, from_json, notice_json
 from shared.notices.reasons import Reason
@@ -183,7 +183,7 @@ def trace_ticket(store: Store, ticket_id: int, redis: Redis | None = None) -> Ti
         rows = list(reversed(tx.journal.find(ticket_id=ticket_id, limit=None)))
         events = [(row, event) for row in rows if (event := content_of(row))]
         issue_row, time_rows = tx.issues.get(ticket_id), tx.times.of_ticket(ticket_id)
-        note_rows = [row for kind in NOTES for row in tx.ledger(kind).of_ticket(ticket_id)]
+        note_rows = [row for kind in ADDITIONS for row in tx.ledger(kind).of_ticket(ticket_id)]
         state, noted = tx.statuses.get(ticket_id), tx.trace.of_ticket(ticket_id)
         if not (rows or issue_row or time_rows or state or noted):
             raise NotFound(Refusal.TICKET_UNKNOWN(ticket_id=ticket_id))
@@ -247,7 +247,7 @@ def _notes(note_rows: Sequence[LedgerRow], events: Sequence[tuple[JournalEvent, 
     found: dict[tuple[Kind, int], TicketNote] = {}
     for row, event in events:
         if event.note is not None:
-            this = event.note_kind, event.note.id
+            this = event.addition_kind, event.note.id
             found[this] = _note(*this, row.state, None, row.notice)
     for this, of_ledger in begun.items():
         found[this] = _note(*this, of_ledger.state, of_ledger.tracker_id, of_ledger.notice)
@@ -279,7 +279,7 @@ def _arrival(row: JournalEvent, event: Event | Deletion, config: PluginConfig) -
     task = event.task
     common = {"event_id": row.id, "verb": verb, "status": event.ticket.status, "lateness": _lateness(row)}
     if event.note is not None:
-        about = {"kind": event.note_kind, "key": event.note.id}
+        about = {"kind": event.addition_kind, "key": event.note.id}
         return Step.of(row.received_at, Arrival.NOTE_CAME_IN(**common, **about))
     if task is None:
         return Step.of(row.received_at, Arrival.TICKET_CAME_IN(**common))

@@ -37,7 +37,7 @@ def check_there(client: TrackerClient, kind: Kind, row: LedgerRow, tracker_id: i
     if kind is Kind.TICKET_TASK:
         params = {"issue_id": row.issue_id or 0}
     lists = TrackerLists(client)
-    if kind.is_note:
+    if kind.is_addition:
         notes = notes_on(lists, row.issue_id or 0)
         found = next((one for one in notes if one.get("id") == tracker_id), None)
     else:

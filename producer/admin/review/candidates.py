@@ -94,7 +94,7 @@ def _read(lists: TrackerLists, kind: Kind, row: LedgerRow, tracker_id: int) -> C
     params: Params = {"issue_id": tracker_id, "status_id": "*"}
     if kind is Kind.TICKET_TASK:
         params = {"issue_id": row.issue_id or 0}
-    if kind.is_note:
+    if kind.is_addition:
         notes = notes_on(lists, row.issue_id or 0)
         note = next((one for one in notes if one.get("id") == tracker_id), None)
         return Candidate(tracker_id, False, "", "", {}) if note is None else _candidate(row, note)
@@ -120,7 +120,7 @@ def _search(lists: TrackerLists, kind: Kind, row: LedgerRow, but: Collection[int
 
 def _newest(lists: TrackerLists, kind: Kind, params: Params, since: datetime) -> Iterable[Listed]:
     """Yield the rows of a list's first pages, as far as they were created since a time; of an issue all notes."""
-    if kind.is_note:
+    if kind.is_addition:
         yield from notes_on(lists, int(params["issue_id"]))
         return
     for page in range(MOST_PAGES_READ):

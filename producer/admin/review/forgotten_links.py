@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from producer.admin.records.transaction import Store, Transaction
 from shared.errors import BridgeError, NotFound
 from shared.notices.changes import Did
-from shared.notices.kinds import NOTES, Kind
+from shared.notices.kinds import ADDITIONS, Kind
 from shared.notices.refusals import Refusal
 from shared.notices.steps import What
 from shared.store.decisions import into_trace
@@ -86,7 +86,7 @@ def _linked(tx: Transaction, kind: Kind, key: int) -> LinkedObject:
     others = 0
     if kind is Kind.TICKET:
         times = tx.times.of_ticket(key)
-        for row_on_it in (*times, *(one for note in NOTES for one in tx.ledger(note).of_ticket(key))):
+        for row_on_it in (*times, *(one for note in ADDITIONS for one in tx.ledger(note).of_ticket(key))):
             if row_on_it.state in IN_FLIGHT:
                 _refuse_what_is_open(row_on_it.kind, row_on_it)
         others = sum(time.state == LedgerState.LINKED for time in times)

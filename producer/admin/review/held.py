@@ -133,7 +133,7 @@ def decide(store: Store, kind: Kind, key: int, adopt: int | None, project_id: in
             elif not decisions.create_again(row):
                 raise NotResolved(
                     Refusal.NOTE_PAST_RETENTION(kind=str(kind), id=key)
-                    if kind.is_note
+                    if kind.is_addition
                     else Refusal.EVENTS_PAST_RETENTION(task_id=key)
                 )
             verdict = _verdict(kind, adopt)

@@ -11,7 +11,7 @@ from typing import Any, cast
 from sqlalchemy import ColumnElement, Table, and_, case, exists, func, or_, select
 from sqlalchemy.orm import Session, load_only
 
-from shared.events.event import NOTE_EVENTS
+from shared.events.event import ADDITION_EVENTS
 from shared.events.stored import entity_name
 from shared.notices.notice import Code, Notice, Written
 from shared.notices.reasons import Reason
@@ -241,12 +241,12 @@ class JournalQueries:
         )
         return self._session.scalar(select(func.count(newest.subquery().c.ticket_id.distinct()))) or 0
 
-    def pending_notes(self, ticket_id: int) -> list[tuple[int, datetime | None]]:
+    def pending_additions(self, ticket_id: int) -> list[tuple[int, datetime | None]]:
         """Return a ticket's pending events of follow-ups and solutions, oldest first, each with when it is due."""
         statement = select(JournalEvent.id, JournalEvent.next_attempt_at).where(
             JournalEvent.ticket_id == ticket_id,
             is_pending_of_few(),
-            JournalEvent.event.in_(NOTE_EVENTS),
+            JournalEvent.event.in_(ADDITION_EVENTS),
         )
         return [(row.id, row.next_attempt_at) for row in self._session.execute(statement.order_by(*ORDER))]
 
