@@ -5,11 +5,11 @@ from __future__ import annotations
 import time
 from typing import Any
 
-from deploy.sandbox.tracker import answers, fields, views
+from deploy.sandbox.tracker import answers, attachments, fields, views
 from deploy.sandbox.tracker import permissions as may
 from deploy.sandbox.tracker.answers import Answer, RefusedError
 from deploy.sandbox.tracker.calls import Call
-from deploy.sandbox.tracker.records import STATUS_NEW, USER_LOCKED, Issue, Project
+from deploy.sandbox.tracker.records import STATUS_NEW, USER_LOCKED, Attachment, Issue, Project
 
 SUBJECT_LIMIT = 255
 
@@ -195,10 +195,11 @@ def update(call: Call) -> Answer:
     may_note = may.allowed(tracker, call.user, "add_issue_notes", project)
     notes = (fields.text(attributes.get("notes")) or "") if may_note else ""
     fields.refuse_null_character(call, notes)
+    files = attachments.named(call, attributes)
     if may_edit:
-        _apply(call, issue, attributes, notes)
-    elif not fields.blank(notes):
-        _change(call, issue, {}, notes, private=_is_private(call, project, attributes))
+        _apply(call, issue, attributes, notes, files)
+    elif files or not fields.blank(notes):
+        _change(call, issue, {}, notes, files, private=_is_private(call, project, attributes))
     return answers.done()
 
 
@@ -208,7 +209,7 @@ def _is_private(call: Call, project: Project, attributes: dict[str, Any]) -> boo
     return wanted and may.allowed(call.tracker, call.user, "set_notes_private", project)
 
 
-def _apply(call: Call, issue: Issue, attributes: dict[str, Any], notes: str) -> None:
+def _apply(call: Call, issue: Issue, attributes: dict[str, Any], notes: str, files: list[Attachment]) -> None:
     tracker = call.tracker
     subject = fields.text(attributes.get("subject", issue.subject))
     if subject is None or fields.blank(subject):
@@ -230,7 +231,7 @@ def _apply(call: Call, issue: Issue, attributes: dict[str, Any], notes: str) -> 
     }
     read_only = may.field_rule(tracker, call.user, project, "read_only")
     after = {name: value for name, value in after.items() if name not in read_only}
-    _change(call, issue, after, notes, private=_is_private(call, project, attributes))
+    _change(call, issue, after, notes, files, private=_is_private(call, project, attributes))
 
 
 def _references(call: Call, project: Project, attributes: dict[str, Any]) -> dict[str, int | None]:
@@ -252,8 +253,16 @@ def _references(call: Call, project: Project, attributes: dict[str, Any]) -> dic
     return found
 
 
-def _change(call: Call, issue: Issue, after: dict[str, Any], notes: str, *, private: bool = False) -> None:
-    """Set what differs and keep it, with the notes, in one journal; without either the date moves, no more.
+def _change(
+    call: Call,
+    issue: Issue,
+    after: dict[str, Any],
+    notes: str,
+    files: list[Attachment],
+    *,
+    private: bool = False,
+) -> None:
+    """Set what differs and keep it, with notes and new files, in one journal; without any the date moves, no more.
 
     Private notes have a journal of their own.
     """
@@ -263,6 +272,9 @@ def _change(call: Call, issue: Issue, after: dict[str, Any], notes: str, *, priv
         for name, value in after.items()
         if getattr(issue, name) != value
     ]
+    for one in files:
+        one.issue_id = issue.id
+        details.append({"property": "attachment", "name": str(one.id), "from": None, "to": one.filename})
     if not details and fields.blank(notes):
         issue.updated_on = now
         return

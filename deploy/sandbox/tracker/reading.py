@@ -125,6 +125,9 @@ def issue(call: Call) -> Answer:
     include = call.query.get("include", "").split(",")
     if "journals" in include:
         shown["journals"] = [_journal(call, entry) for entry in row.journals if _is_shown(call, row, entry)]
+    if "attachments" in include:
+        files = tracker.attachments_of(row.id)
+        shown["attachments"] = [views.attachment(tracker, one, call.host) for one in files]
     if "children" in include and (below := may.children(tracker, row)):
         shown["children"] = [
             {
@@ -165,7 +168,7 @@ def _journal(call: Call, entry: dict[str, Any]) -> dict[str, Any]:
         "private_notes": entry.get("private_notes", False),
         "details": [
             {
-                "property": "attr",
+                "property": change.get("property", "attr"),
                 "name": change["name"],
                 "old_value": None if change["from"] is None else str(change["from"]),
                 "new_value": None if change["to"] is None else str(change["to"]),
