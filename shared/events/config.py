@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
 from enum import IntFlag
 from typing import Any, Literal
@@ -19,6 +20,8 @@ SENT = "send"
 """Of `private_tasks`: the text of private ticket tasks is stored and sent."""
 ALL = "all"
 """Of `sync_followups`: private follow-ups are stored and sent too."""
+FILE_TYPE = re.compile(r"\.[a-z0-9]{1,20}|[a-z0-9.+-]+/(?:\*|[a-z0-9.+-]+)")
+MEGABYTE = 1024 * 1024
 
 
 class PrivateTexts(IntFlag):
@@ -97,6 +100,23 @@ class PluginConfig(BaseModel):
     sync_solutions: Literal["off", "on"] = Field(
         default="off", description="GLPI solutions as notes of the Redmine issue: `off` or `on`"
     )
+    sync_documents: Literal["off", "on"] = Field(
+        default="off",
+        description=(
+            "GLPI documents of a ticket as attachments of the Redmine issue: `off` or `on`. deskbridge fetches them "
+            "from GLPI's API. Documents of private follow-ups and tasks are never sent"
+        ),
+    )
+    document_max_mb: int = Field(
+        default=10,
+        ge=1,
+        le=100,
+        description="Largest document that is sent, in MB; Redmine has a limit of its own",
+    )
+    document_refused_types: tuple[str, ...] = Field(
+        default=(),
+        description='Types of documents that are not sent, a JSON list such as `["video/*", ".exe"]`',
+    )
     in_doubt_policy: Literal["lookup", "hold"] = Field(
         default="lookup",
         description="After a lost answer: `lookup` looks in Redmine, `hold` puts the creation on hold",
@@ -150,6 +170,24 @@ class PluginConfig(BaseModel):
     def sends_private_followups(self) -> bool:
         """Whether private follow-ups may be stored and sent."""
         return self.sync_followups == ALL
+
+    @property
+    def sends_documents(self) -> bool:
+        """Whether documents are sent."""
+        return self.sync_documents == "on"
+
+    @property
+    def document_most(self) -> int:
+        """The bytes of the largest document that is sent."""
+        return self.document_max_mb * MEGABYTE
+
+    @field_validator("document_refused_types")
+    @classmethod
+    def _file_types(cls, values: tuple[str, ...]) -> tuple[str, ...]:
+        found = tuple(one.strip().lower() for one in values)
+        if not all(map(FILE_TYPE.fullmatch, found)):
+            raise Unfit(Invalid.FILE_TYPE_EXPECTED())
+        return found
 
     @field_validator("base_url")
     @classmethod

@@ -39,7 +39,8 @@ SOON_S = 2.0
 BOXES = ("verify_tls", "match_administrators", "project_activities", "correct_authors")
 PLAIN = (
     "base_url", "header_prefix", "membership_for", "private_tasks", "in_doubt_policy", "text_formatting", "spent_on",
-    "done_state", "sync_followups", "sync_solutions", *OF_SPEC,
+    "done_state", "sync_followups", "sync_solutions", "sync_documents", "document_max_mb",
+    *OF_SPEC,
 )  # fmt: skip
 
 
@@ -225,6 +226,10 @@ def _typed(form: Fields, before: PluginConfig) -> dict[str, str]:
     """Return the form's values as they would be typed at the command line; a page's form changes what it has only."""
     typed = {name: form.text(name) for name in PLAIN if form.has(name)}
     typed |= {name: json.dumps(form.has(name)) for name in BOXES}
+    if form.has("document_refused_types"):
+        typed["document_refused_types"] = json.dumps(
+            form.text("document_refused_types").replace(",", " ").split()
+        )
     typed["default_watcher_ids"] = json.dumps(_watchers(form))
     typed["template_role_ids"] = json.dumps(_ids(form, "template_role_ids"))
     mapped = {read_id(name): read_id(values[-1]) for name, values in form.under("status.").items()}
