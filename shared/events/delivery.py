@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from shared.errors import InvalidEvent
 from shared.events.config import PrivateTexts
 from shared.events.event import Deletion, Event
-from shared.events.parsing import parse
+from shared.events.parsing import parse, without_content
 from shared.events.snapshots import TicketTask
 from shared.notices.invalid import Invalid
 
@@ -26,7 +26,7 @@ class Delivery:
     Attributes:
         delivery_id: the sender's id of this delivery; the same id with the same body changes nothing.
         event: the validated event.
-        payload: the event as sent (extra keys included), as ASCII JSON.
+        payload: the event as sent (extra keys included, but those of a document), as ASCII JSON.
         digest: SHA-256 of the payload with its keys in order, to tell a redelivery from another event.
         traceparent: of the trace that it came with (W3C Trace Context), None if there is none.
     """
@@ -89,9 +89,10 @@ def parse_delivery(data: object, delivery_id: str, *, clean: bool = False, flat:
     event = parse(data, clean=clean, flat=flat)
     if not DELIVERY_ID.fullmatch(delivery_id):
         raise InvalidEvent([("delivery_id", Invalid.DELIVERY_ID_EXPECTED())])
+    kept = without_content(data) if isinstance(event, Event) and event.document else data
     try:
-        payload = AS_SENT.encode(data)
+        payload = AS_SENT.encode(kept)
     except ValueError:
         raise InvalidEvent([("(event)", Invalid.NUMBER_OUT_OF_RANGE())]) from None
-    digest = hashlib.sha256(ORDERED.encode(data).encode()).hexdigest()
+    digest = hashlib.sha256(ORDERED.encode(kept).encode()).hexdigest()
     return Delivery(delivery_id, event, payload, digest)

@@ -8,12 +8,14 @@ from pydantic import AwareDatetime, BeforeValidator, Field
 
 from shared.events.snapshots import (
     ContentFormat,
+    Document,
     Integer,
     Note,
     Shape,
     TextHolder,
     Ticket,
     TicketTask,
+    document_key,
     only_text,
     web_address,
 )
@@ -22,14 +24,19 @@ from shared.notices.kinds import Kind
 from shared.values.validation import Id, Unfit
 
 EventName = Literal[
-    "ticket_task.added", "ticket_task.updated", "ticket.updated", "followup.added", "solution.added"
+    "ticket_task.added",
+    "ticket_task.updated",
+    "ticket.updated",
+    "followup.added",
+    "solution.added",
+    "document.added",
 ]
 DeletionName = Literal["ticket.deleted", "ticket.restored", "ticket_task.deleted"]
 EVENTS: tuple[str, ...] = get_args(EventName)
 DELETIONS: tuple[str, ...] = get_args(DeletionName)
-ADDITION_EVENTS: tuple[EventName, ...] = ("followup.added", "solution.added")
+ADDITION_EVENTS: tuple[EventName, ...] = ("followup.added", "solution.added", "document.added")
 TICKET_DELETED: DeletionName = "ticket.deleted"
-PART_OF = {"ticket_task": "task", "followup": "followup", "solution": "solution"}
+PART_OF = {"ticket_task": "task", "followup": "followup", "solution": "solution", "document": "document"}
 """By the first word of an event's name, the part that the event is about; what else is there is ignored."""
 Fact = Literal[
     "ticket.project_id",
@@ -67,8 +74,8 @@ class Event(TextHolder):
 
     event: Annotated[EventName, BeforeValidator(_a_name)] = Field(
         description=(
-            "`ticket_task.added`, `ticket_task.updated`, `ticket.updated`, `followup.added` or `solution.added`; of "
-            "deletions see below"
+            "`ticket_task.added`, `ticket_task.updated`, `ticket.updated`, `followup.added`, `solution.added` or "
+            "`document.added`; of deletions see below"
         )
     )
     occurred_at: OccurredAt = Field(description="When it happened, helpdesk time, RFC 3339 with an offset")
@@ -86,12 +93,15 @@ class Event(TextHolder):
     task: TicketTask | None = Field(default=None, description="Required for ticket_task.*, otherwise ignored")
     followup: Note | None = Field(default=None, description="Required for followup.added, otherwise ignored")
     solution: Note | None = Field(default=None, description="Required for solution.added, otherwise ignored")
+    document: Document | None = Field(
+        default=None, description="Required for document.added, otherwise ignored"
+    )
     incomplete: Annotated[list[Fact], BeforeValidator(known_facts)] = Field(default_factory=list)
 
     @property
     def key(self) -> str:
-        """The event's key: `ticket:<id>`, `ticket-task:<id>`, `followup:<id>` or `solution:<id>`."""
-        return f"{self.addition_kind}:{self.addition.id}" if self.addition else _key(self)
+        """The event's key: its kind and number, such as `ticket:<id>`; of a document see `addition_key`."""
+        return f"{self.addition_kind}:{self.addition_key}" if self.addition else _key(self)
 
     @property
     def note(self) -> Note | None:
@@ -99,14 +109,23 @@ class Event(TextHolder):
         return self.followup or self.solution
 
     @property
-    def addition(self) -> Note | None:
-        """What is to be added to the issue, and the event is about: a follow-up or a solution."""
-        return self.note
+    def addition(self) -> Note | Document | None:
+        """What is to be added to the issue, and the event is about: a follow-up, a solution or a document."""
+        return self.note or self.document
 
     @property
     def addition_kind(self) -> Kind:
-        """Which of both it is, if it is about one."""
+        """Which of them it is, if it is about one."""
+        if self.document:
+            return Kind.DOCUMENT
         return Kind.FOLLOWUP if self.followup else Kind.SOLUTION
+
+    @property
+    def addition_key(self) -> int:
+        """Its number, if it is about one; of a document it holds that of the ticket too."""
+        if self.document:
+            return document_key(self.ticket.id, self.document.id)
+        return self.note.id if self.note else 0
 
     @property
     def is_update(self) -> bool:

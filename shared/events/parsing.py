@@ -9,7 +9,7 @@ from pydantic import ValidationError
 
 from shared.errors import InvalidEvent
 from shared.events.event import DELETIONS, EVENTS, PART_OF, Deletion, Event
-from shared.events.snapshots import STORED, TextHolder
+from shared.events.snapshots import LARGEST_TICKET, STORED, Document, TextHolder
 from shared.notices.invalid import Invalid
 from shared.notices.notice import Notice
 from shared.values.characters import LONE_SURROGATE
@@ -17,7 +17,7 @@ from shared.values.validation import model_faults
 
 DEEPEST = 20
 ESCAPED_SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
-HOLDERS = ("ticket", *PART_OF.values())
+HOLDERS = ("ticket", "task", "followup", "solution")
 HANDED_DOWN = {f"{holder}.{name}" for holder in HOLDERS for name in TextHolder.model_fields}
 
 
@@ -63,7 +63,15 @@ def parse(data: object, *, clean: bool = False, flat: bool = False, stored: bool
         raise InvalidEvent([*faults, *_missing(data, part)]) from None
     if missing := _missing(data, part):
         raise InvalidEvent(missing)
+    if isinstance(event, Event) and event.document and event.ticket.id > LARGEST_TICKET:
+        raise InvalidEvent([("ticket.id", Invalid.NUMBER_TOO_LARGE(most=LARGEST_TICKET))])
     return event
+
+
+def without_content(data: Any) -> Any:
+    """Return a valid event of a document as it is kept: only what describes it, and of a private one no name."""
+    kept = {name: value for name, value in data["document"].items() if name in Document.model_fields}
+    return {**data, "document": {**kept, "name": None} if kept.get("is_private") else kept}
 
 
 def parse_event(data: object, *, clean: bool = False, flat: bool = False) -> Event:

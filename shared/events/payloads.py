@@ -10,6 +10,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
+from shared.events.attachments import text_with_pictures
 from shared.events.config import PluginConfig
 from shared.events.formatting import formatted
 from shared.events.gate import shown
@@ -27,6 +28,7 @@ RESERVED = ("new",)
 """Identifiers that the tracker keeps for itself."""
 
 Body = dict[str, Any]
+NO_NAMES: Mapping[int, str] = {}
 
 
 def issue_body(
@@ -87,19 +89,27 @@ def time_entry_body(ticket_id: int, task: TicketTask, issue_id: int, config: Plu
     }
 
 
-def note_body(note: Note, config: PluginConfig, *, is_authors: bool = True) -> Body:
+def note_body(
+    note: Note, config: PluginConfig, names: Mapping[int, str] = NO_NAMES, *, is_authors: bool = True
+) -> Body:
     """Return the body that adds a note to an issue.
 
     Args:
         note: the follow-up or solution.
         config: the plugin configuration.
+        names: number of a document to the file name of its attachment: pictures that the text shows.
         is_authors: whether the note will have its author's name on the tracker; otherwise the text begins with it.
     """
-    said = plain_text(note.content, note.content_format, note.helpdesk_url)
     name = one_line(note.user.name or "", LONGEST_NAME) if note.user and not is_authors else ""
-    text = f"{name}:\n\n{said}" if name and said else said
+    notes = text_with_pictures(
+        note.content,
+        note.content_format,
+        note.helpdesk_url,
+        config.text_formatting or "plain",
+        names if config.sends_documents else NO_NAMES,
+        begin=f"{name}:\n\n" if name else "",
+    )
     private = True if note.is_private else None
-    notes = formatted(text, config.text_formatting or "plain")
     return {"issue": {"notes": notes, **_without_nulls(private_notes=private)}}
 
 

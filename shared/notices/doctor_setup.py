@@ -66,14 +66,14 @@ class SetupFinding(Code):
     )
     ROLE_KNOWN = Message("role_known", "deskbridge gives technicians role {role_id}", article="KB-SETUP-003")
     NOTES_NOT_SENT = Message(
-        "notes_not_sent", "sync_followups and sync_solutions are off", article="KB-SETUP-003"
+        "notes_not_sent", "sync_followups, sync_solutions and sync_documents are off", article="KB-SETUP-003"
     )
     NOTES_ALLOWED = Message(
         "notes_allowed", "role {role_id} has the rights to add notes", article="KB-SETUP-003"
     )
     NOTES_LACK_RIGHTS = Message(
         "notes_lack_rights",
-        "role {role} lacks {rights}, so deskbridge sends notes of its members as the API user",
+        "role {role} lacks {rights}, so deskbridge sends notes and documents of its members as the API user",
         why="allow it in Redmine (Administration, Roles and permissions)",
         article="KB-SETUP-003",
     )

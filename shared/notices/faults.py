@@ -78,6 +78,14 @@ class Fault(Code):
         "the rights of {login} in Redmine are not known yet: {because}",
         article="KB-HINT-008",
     )
+    DOCUMENT_REFUSED = Message(
+        "document_refused", "GLPI does not give document {document_id}: {because}", article="KB-WORK-009"
+    )
+    ATTACHMENT_NOT_KEPT = Message(
+        "attachment_not_kept",
+        "Redmine answered 204, but did not attach the document",
+        article="KB-WORK-009",
+    )
     ANOTHER_WORKER_HAS_IT = Message(
         "another_worker_has_it", "another worker has taken over", article="KB-WORK-001"
     )
@@ -262,6 +270,14 @@ class Detail(Code):
         "note_not_kept",
         "Redmine answered 204, but did not add the note: the right Add notes is lacking",
         article="KB-WORK-003",
+    )
+    ATTACHMENT_NOT_SEEN = Message(
+        "attachment_not_seen",
+        "Redmine answered 204, and the attachment could not be read back: {because}",
+        article="KB-WORK-001",
+    )
+    NO_UPLOAD_TOKEN = Message(
+        "no_upload_token", "the response has no usable token for the uploaded file", article="KB-TRACKER-001"
     )
     NOTE_NOT_SEEN = Message(
         "note_not_seen",

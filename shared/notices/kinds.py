@@ -13,13 +13,15 @@ class OnTracker(NamedTuple):
         noun: what people call it.
         wire_name: its name in requests.
         list_name: its name in lists.
-        path: where it is created and listed (SPEC 4.2); of a note, where the issues are that it belongs to.
+        path: where it is created and listed (SPEC 4.2); of an addition, where the issues are that it belongs to.
+        author: what lists call the person who made it.
     """
 
     noun: str
     wire_name: str
     list_name: str
     path: str
+    author: str = "user"
 
 
 class Kind(StrEnum):
@@ -29,6 +31,7 @@ class Kind(StrEnum):
     TICKET_TASK = "ticket-task"
     FOLLOWUP = "followup"
     SOLUTION = "solution"
+    DOCUMENT = "document"
 
     @property
     def noun(self) -> str:
@@ -51,6 +54,11 @@ class Kind(StrEnum):
         return ON_TRACKER[self].path
 
     @property
+    def author(self) -> str:
+        """What lists call the person who made it."""
+        return ON_TRACKER[self].author
+
+    @property
     def is_on_issue(self) -> bool:
         """Whether it belongs to an issue, and goes with it."""
         return self is not Kind.TICKET
@@ -63,9 +71,10 @@ class Kind(StrEnum):
 
 NOTE = OnTracker("note", "issue", "journals", "/issues.json")
 ON_TRACKER = {
-    Kind.TICKET: OnTracker("issue", "issue", "issues", "/issues.json"),
+    Kind.TICKET: OnTracker("issue", "issue", "issues", "/issues.json", "author"),
     Kind.TICKET_TASK: OnTracker("time entry", "time_entry", "time_entries", "/time_entries.json"),
     Kind.FOLLOWUP: NOTE,
     Kind.SOLUTION: NOTE,
+    Kind.DOCUMENT: OnTracker("attachment", "issue", "attachments", "/issues.json", "author"),
 }
-ADDITIONS = (Kind.FOLLOWUP, Kind.SOLUTION)
+ADDITIONS = (Kind.FOLLOWUP, Kind.SOLUTION, Kind.DOCUMENT)

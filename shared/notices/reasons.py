@@ -66,16 +66,57 @@ class Reason(Code, article=NOTHING_WRONG):
             "--state skipped --code solutions_off`)"
         ),
     )
+    DOCUMENTS_OFF = Message(
+        "documents_off",
+        (
+            "sync_documents is off (to send documents, change the setting and run `deskbridge event replay "
+            "--state skipped --code documents_off`)"
+        ),
+    )
+    PRIVATE_DOCUMENT = Message(
+        "private_document",
+        "the document belongs to a private follow-up or task, and an attachment in Redmine cannot be private",
+        article="KB-WORK-009",
+    )
+    DOCUMENT_TOO_LARGE = Message(
+        "document_too_large",
+        (
+            "the document is larger than {most} MB (to send it, raise document_max_mb and run `deskbridge event replay "
+            "--state skipped --code document_too_large`)"
+        ),
+        article="KB-WORK-009",
+    )
+    DOCUMENT_TYPE_REFUSED = Message(
+        "document_type_refused",
+        (
+            "document_refused_types contains {type} (to send it, change the setting and run `deskbridge event replay "
+            "--state skipped --code document_type_refused`)"
+        ),
+        article="KB-WORK-009",
+    )
+    DOCUMENT_GONE = Message(
+        "document_gone", "GLPI does not have the document any more", article="KB-WORK-009"
+    )
+    DOCUMENT_IS_EMPTY = Message("document_is_empty", "the document is an empty file", article="KB-WORK-009")
+    DOCUMENTS_NEED_API = Message(
+        "documents_need_api",
+        (
+            "deskbridge cannot fetch the document, because DESKBRIDGE_GLPI_API_URL is not set (after setting it, run "
+            "`deskbridge event replay --state skipped --code documents_need_api`)"
+        ),
+        article="KB-WORK-009",
+    )
     NOTE_IS_EMPTY = Message(
         "note_is_empty", "it contains no text, or its private text was not stored when it arrived"
     )
     NO_ISSUE_FOR_NOTE = Message(
-        "no_issue_for_note", "the ticket has no issue yet; deskbridge sends the note when it has one"
+        "no_issue_for_note", "the ticket has no issue yet; deskbridge sends it when the ticket has one"
     )
     NOTED_BEFORE = Message("noted_before", "already sent as note #{note_id}; later edits are not sent")
+    ATTACHED_BEFORE = Message("attached_before", "already attached as #{attachment_id}")
     NOTED_BY_EVENT = Message("noted_by_event", "sent by event {event_id}")
     NEWER_NOTE_EVENT = Message(
-        "newer_note_event", "event {event_id} of the same follow-up or solution is newer"
+        "newer_note_event", "event {event_id} of the same follow-up, solution or document is newer"
     )
     LOGGED_BY_EVENT = Message("logged_by_event", "logged by event {event_id}")
     NEWER_TASK_EVENT = Message("newer_task_event", "event {event_id} of the same ticket task is newer")
@@ -100,6 +141,12 @@ class Reason(Code, article=NOTHING_WRONG):
     NOTE_SENT_AS_ANOTHER = Message(
         "note_sent_as_another",
         "note #{note_id} on issue #{issue_id}, under the wrong user: {because}",
+        article="KB-WORK-005",
+    )
+    DOCUMENT_ATTACHED = Message("document_attached", "attachment #{attachment_id} of issue #{issue_id}")
+    DOCUMENT_ATTACHED_AS_ANOTHER = Message(
+        "document_attached_as_another",
+        "attachment #{attachment_id} of issue #{issue_id}, under the wrong user: {because}",
         article="KB-WORK-005",
     )
     STATUS_SET = Message("status_set", "issue #{issue_id} set to Redmine status {tracker_status_id}")
@@ -188,8 +235,11 @@ class Reason(Code, article=NOTHING_WRONG):
     TRIAL_MODE = Message("trial_mode", "Trial mode: would {would}[ and {also}]", article="KB-WORK-008")
     EARLIER_NOTE_FIRST = Message(
         "earlier_note_first",
-        "event {event_id} of the ticket is an earlier note, and is sent first",
+        "event {event_id} of the ticket is earlier, and is sent first",
         article="KB-WORK-001",
+    )
+    DOCUMENT_AWAITED = Message(
+        "document_awaited", "GLPI does not send the document yet: {because}", article="KB-HELPDESK-003"
     )
 
     # a sample waits
@@ -246,7 +296,7 @@ class Reason(Code, article=NOTHING_WRONG):
     )
     NOTE_WENT_WITH_ISSUE = Message(
         "note_went_with_issue",
-        "note #{note_id} was deleted together with issue #{issue_id}",
+        "{kind:noun} #{note_id} was deleted together with issue #{issue_id}",
         article="KB-WORK-002",
     )
     LINK_FORGOTTEN = Message("forgotten_by_a_person", "an operator removed the link to #{tracker_id}")
@@ -351,6 +401,10 @@ class Would(Code, article="KB-WORK-008"):
     )
     ADD_NOTE = Message("would_add_note", "add a note to issue #{issue_id} as {author}")
     ADD_NOTE_TO_NEW = Message("would_add_note_to_new", "add a note to the new issue as {author}")
+    ATTACH = Message("would_attach", "attach document {document_id} to issue #{issue_id} as {author}")
+    ATTACH_TO_NEW = Message(
+        "would_attach_to_new", "attach document {document_id} to the new issue as {author}"
+    )
     SET_STATUS = Message("would_set_status", "set the status of issue #{issue_id} to {status}")
     UPDATE_ISSUE = Message("would_update_issue", "update issue #{issue_id}")
     GIVE_STATUS = Message("would_give_status", "give the new issue the ticket's status")

@@ -204,7 +204,7 @@ class Refusal(Code, article=WRONG_ASKED):
     )
     NOTE_PAST_RETENTION = Message(
         "note_past_retention",
-        "cannot send the note again, because the events of {kind:word} {id} were pruned: add it in Redmine",
+        "cannot send it again, because the events of {kind:word} {id} were pruned: add it in Redmine",
         article="KB-WORK-002",
     )
     LINKED_MEANWHILE = Message(

@@ -180,6 +180,10 @@ class What(Code):
         why="ticket task {task_id} is Done and has time",
     )
     NOTE_ADDED = Message("note_added", "Note #{note_id} added to issue #{issue_id}", why="{kind:word} {key}")
+    DOCUMENT_ADDED = Message(
+        "document_added",
+        "Document {document_id} attached to issue #{issue_id} as #{attachment_id}",
+    )
     NOTE_IS_PUBLIC = Message(
         "note_is_public",
         "Redmine did not make note #{note_id} private: everyone who sees issue #{issue_id} can read it",
@@ -310,9 +314,9 @@ class What(Code):
         "Time entry #{time_entry_id} was assigned to {login}",
         why="an operator corrected its author",
     )
-    NOTE_AGAIN = Message("note_again", "The note is sent again", why="{because}")
+    NOTE_AGAIN = Message("note_again", "The {kind:noun} is sent again", why="{because}")
     NOTE_NOT_AGAIN = Message(
-        "note_not_again", "The note is not sent again, because its event was pruned", why="{because}"
+        "note_not_again", "The {kind:noun} is not sent again, because its event was pruned", why="{because}"
     )
     TIME_FOR_PERSON = Message("time_for_person", "Its time needs your decision", why="{because}")
     TIME_AGAIN = Message("time_again", "Its time is logged again", why="{because}")
@@ -333,6 +337,12 @@ class Arrival(Code):
     NOTE_CAME_IN = Message(
         "note_came_in",
         ("Event {event_id} arrived: {kind:word} {key} {verb:word}, ticket status {status}[ ({lateness})]"),
+    )
+    DOCUMENT_CAME_IN = Message(
+        "document_came_in",
+        (
+            "Event {event_id} arrived: document {document_id} {verb:word}, ticket status {status}[ ({lateness})]"
+        ),
     )
     DONE_TASK_CAME_IN = Message(
         "done_task_came_in",

@@ -119,6 +119,35 @@ def solution_event(
     }
 
 
+def document(document_id: int = 91, **changes: Any) -> dict[str, Any]:
+    """Return a document of alice that hangs on the ticket."""
+    return {
+        "id": document_id,
+        "name": f"scan-{document_id}.png",
+        "mime_type": "image/png",
+        "user": ALICE,
+        "item": {"type": "Ticket", "id": 4711},
+        **changes,
+    }
+
+
+def document_event(
+    at: float = 0,
+    *,
+    of_ticket: dict[str, Any] | None = None,
+    of_document: dict[str, Any] | None = None,
+    **extra: Any,
+) -> dict[str, Any]:
+    """Return that a document was added."""
+    return {
+        "event": "document.added",
+        "occurred_at": moment(at),
+        "ticket": of_ticket or ticket(),
+        "document": of_document or document(),
+        **extra,
+    }
+
+
 def delivery_id() -> str:
     """Return a delivery id that no other test uses."""
     return f"delivery-{next(_deliveries)}"

@@ -1,0 +1,100 @@
+"""Documents as attachments: how the tracker calls them, and how a text shows those that are pictures. Pure."""
+
+from __future__ import annotations
+
+import mimetypes
+import re
+from collections.abc import Mapping
+from pathlib import PurePath
+from typing import Any
+from urllib.parse import quote
+
+from shared.events.formatting import Formatting, formatted
+from shared.events.snapshots import Document
+from shared.events.text import cut, plain_text
+
+LONGEST_NAME = 200
+ANY_TYPE = "application/octet-stream"
+SHOWN_INLINE = (".bmp", ".gif", ".jpg", ".jpe", ".jpeg", ".png")
+"""Endings of the attachments that the tracker shows within a text."""
+_NOT_IN_A_NAME = re.compile(r"[/?%*:|\"'<>\x00-\x1f\x7f]+")
+"""The tracker replaces the same."""
+_OFTEN_USED = re.compile(r"image(?:\d{1,4}|[_ ]?paste\w*)?", re.IGNORECASE)
+"""Names that mail programs and editors give to pictures: a ticket has many of one name."""
+_PICTURE = r"<img\b[^<>]*?\bsrc\s*=\s*[\"'][^\"'<>]*document\.send\.php\?[^\"'<>]*?\bdocid=(\d{1,9})\b[^<>]*>"
+_SHOWN = re.compile(rf"<a\b[^<>]*document\.send\.php\?[^<>]*>\s*{_PICTURE}\s*</a>|{_PICTURE}", re.IGNORECASE)
+_BEGIN, _END = "\ue000", "\ue001"
+_MARK = re.compile(f"{_BEGIN}(\\d+){_END}")
+
+
+def attachment_name(document: Document) -> str:
+    """Return the file name that a document has on the tracker.
+
+    It follows from the document alone, so that the attachment is found again without the ledger.
+    """
+    given = (document.name or "").replace("\\", "/").rpartition("/")[2]
+    name = PurePath(" ".join(_NOT_IN_A_NAME.sub("_", plain_text(given, "plain")).split()) or "document")
+    ending = name.suffix or mimetypes.guess_extension(document.mime_type or "") or ""
+    is_unclear = not given.strip() or not name.stem.strip(".") or _OFTEN_USED.fullmatch(name.stem)
+    stem = f"{name.stem}-{document.id}" if is_unclear else name.stem
+    return cut(stem, LONGEST_NAME - len(ending), "") + ending[:LONGEST_NAME]
+
+
+def attachment_body(document: Document, size: int | None) -> dict[str, Any]:
+    """Return what is stored of the request that attaches a document, without its token.
+
+    Args:
+        document: the document.
+        size: its bytes; None: not known.
+    """
+    upload = {
+        "filename": attachment_name(document),
+        "content_type": document.mime_type or ANY_TYPE,
+    }
+    return {"issue": {"uploads": [upload]}, "document": {"id": document.id, "size": size}}
+
+
+def shown_documents(rich: str | None) -> set[int]:
+    """Return the numbers of the documents that a rich text shows as pictures."""
+    return {int(one[1] or one[2]) for one in _SHOWN.finditer(rich or "")}
+
+
+def text_with_pictures(
+    rich: str | None,
+    content_format: str | None,
+    base: str | None,
+    formatting: Formatting,
+    names: Mapping[int, str],
+    begin: str = "",
+) -> str:
+    """Turn rich text into the tracker's markup, with its pictures where they stand.
+
+    Args:
+        rich: as for `plain_text`.
+        content_format: as for `plain_text`.
+        base: as for `plain_text`.
+        formatting: the tracker's own text formatting.
+        names: number of a document to its attachment's file name; pictures of others are shown by their address.
+        begin: plain text that comes first, unless there is no other.
+    """
+
+    def mark(shown: re.Match[str]) -> str:
+        number = int(shown[1] or shown[2])
+        is_shown = PurePath(names.get(number, "")).suffix.lower() in SHOWN_INLINE
+        return f"{_BEGIN}{number}{_END}" if is_shown else shown[0]
+
+    shows = formatting != "plain" and _BEGIN not in (rich or "")
+    said = plain_text(_SHOWN.sub(mark, rich or "") if shows else rich, content_format, base)
+    text = begin + said if said else ""
+    parts = _MARK.split(text) if shows else [text]
+    written = [
+        _picture(names[int(part)], formatting) if place % 2 else formatted(part.strip("\n"), formatting)
+        for place, part in enumerate(parts)
+        if part.strip()
+    ]
+    return "\n\n".join(written)
+
+
+def _picture(name: str, formatting: Formatting) -> str:
+    address = quote(name, safe="")
+    return f"!{address}!" if formatting == "textile" else f"![]({address})"
