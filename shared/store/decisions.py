@@ -7,8 +7,9 @@ What a verdict does to the row and to the ticket's events stands in `shared.stor
 - `adopt`, `adopt_after_restore`: an issue's status is owed, unless it has it already. After a restore, rows that
   were held because they might have been this one lose it as candidate.
 - `adopt_by_person`: an issue's status is owed; what was logged on the issue that the row had before is held.
-- `create_again`: the tracker deletes an issue's time entries and notes with it. What was logged on one that is gone is
-  logged again, from its event or once the helpdesk sends it again; notes are sent again from their events.
+- `create_again`: the tracker deletes an issue's time entries, notes and attachments with it. What was logged on one
+  that is gone is logged again, from its event or once the helpdesk sends it again; the others are sent again from
+  their events.
 """
 
 from __future__ import annotations
@@ -233,7 +234,7 @@ class Decisions:
         asked = self._decide(row, Verdict.CREATE_AGAIN(kind=self.kind), None)
         if self.kind is Kind.TICKET and was_gone and before is not None:
             self._log_again(ticket_id, before)
-            self._note_again(ticket_id, before)
+            self._add_again(ticket_id, before)
         return asked or self.kind is Kind.TICKET or self.tx.journal.has_pending(ticket_id)
 
     def _decide(
@@ -311,19 +312,19 @@ class Decisions:
                 what = What.TIME_AGAIN if asked else What.TIME_AGAIN_LATER
                 self.tell(what(because=reason), ticket_id=ticket_id, task_id=row.key)
 
-    def _note_again(self, ticket_id: int, issue_id: int) -> None:
-        """The tracker deletes an issue's notes with it: they are to be sent to the new issue."""
+    def _add_again(self, ticket_id: int, issue_id: int) -> None:
+        """The tracker deletes an issue's notes and attachments with it: they are to be sent to the new issue."""
         for kind in ADDITIONS:
-            notes, ledger = replace(self, kind=kind), self.tx.ledger(kind)
+            additions, ledger = replace(self, kind=kind), self.tx.ledger(kind)
             for row in ledger.of_issue(ticket_id, issue_id, LedgerState.LINKED):
-                reason = Reason.NOTE_WENT_WITH_ISSUE(note_id=row.tracker_id, issue_id=issue_id)
+                reason = Reason.NOTE_WENT_WITH_ISSUE(kind=kind, note_id=row.tracker_id, issue_id=issue_id)
                 if row.tracker_id is not None and ledger.forget(row.key, row.tracker_id, reason):
-                    asked = notes._in_journal(LedgerEvent.WENT_WITH_ISSUE, row, reason)
+                    asked = additions._in_journal(LedgerEvent.WENT_WITH_ISSUE, row, reason)
                     what = What.NOTE_AGAIN if asked else What.NOTE_NOT_AGAIN
-                    self.tell(what(because=reason), ticket_id=ticket_id, task_id=None)
+                    self.tell(what(kind=kind, because=reason), ticket_id=ticket_id, task_id=None)
 
     def _attribute(self, row: LedgerRow, found: Found) -> None:
-        """Note that what was found has another author than the one who was meant; of notes only the history tells."""
+        """Note that what was found has another author than was meant; of an addition only the history tells."""
         event = asked_by(self.tx, row)
         if event is None or self.kind.is_addition:
             return

@@ -10,6 +10,7 @@ from typing import Any, cast
 from sqlalchemy import (
     ColumnElement,
     CompoundSelect,
+    Select,
     Table,
     Text,
     func,
@@ -28,12 +29,19 @@ from shared.store.journal.due import ORDER, task_key
 from shared.store.ledger.transitions import IN_FLIGHT
 from shared.store.tables.functions import among, unindexed
 from shared.store.tables.journal import JournalEvent, TicketDeletion
-from shared.store.tables.ledger import MODELS, LedgerRow, NoteLink, TaskTimeLink, TicketIssueLink
+from shared.store.tables.ledger import (
+    MODELS,
+    DocumentLink,
+    LedgerRow,
+    NoteLink,
+    TaskTimeLink,
+    TicketIssueLink,
+)
 from shared.store.tables.prepared import execute_prepared
 
-ISSUES, TIMES, NOTES, JOURNAL, DELETIONS = (
+ISSUES, TIMES, NOTES, DOCUMENTS, JOURNAL, DELETIONS = (
     cast(Table, one.__table__)
-    for one in (TicketIssueLink, TaskTimeLink, NoteLink, JournalEvent, TicketDeletion)
+    for one in (TicketIssueLink, TaskTimeLink, NoteLink, DocumentLink, JournalEvent, TicketDeletion)
 )
 OF_A_ROW = {
     column.name: name for name, column in inspect(TicketIssueLink).columns.items() if name != "ticket_id"
@@ -45,7 +53,7 @@ NO_TASK = 0
 
 NO_ADDITIONS: Mapping[int, Collection[tuple[Kind, int]]] = {}
 ISSUE, TIME, NEWEST, DELETED = "issue", "time", "newest", "deleted"
-"""Parts of the statement's rows; those of notes are the names of their kinds."""
+"""Parts of the statement's rows; those of additions are the names of their kinds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +64,7 @@ class RelatedRows:
         issues: ticket to the ledger row of its issue.
         times: ticket to the rows of its ticket tasks, by ticket task: those asked for, and those of its own that are
             claimed or in doubt.
-        additions: ticket to the rows of its follow-ups and solutions, by kind and number, likewise.
+        additions: ticket to the rows of its follow-ups, solutions and documents, by kind and key, likewise.
         newest: ticket task to its newest event, whatever became of it, in whichever ticket it came.
         deleted: those of the tickets that the helpdesk has deleted.
     """
@@ -78,14 +86,14 @@ def related_rows(
     Args:
         session: the transaction.
         asked: ticket to the ticket tasks that its due events are about.
-        additions: ticket to the follow-ups and solutions that its due events are about.
+        additions: ticket to the follow-ups, solutions and documents that are asked for, by kind and key.
     """
     task_ids = {task_id for some in asked.values() for task_id in some} or {NO_TASK}
     parameters = {
         "ticket_ids": list(asked),
         "task_ids": list(task_ids),
         "keys": [task_key(one) for one in task_ids],
-        "note_ids": list({number for some in additions.values() for _, number in some}) or [NO_TASK],
+        "addition_ids": list({number for some in additions.values() for _, number in some}) or [NO_TASK],
     }
     found = RelatedRows(
         times={ticket_id: {} for ticket_id in asked}, additions={ticket_id: {} for ticket_id in asked}
@@ -100,11 +108,11 @@ def related_rows(
             found.deleted.add(row.ticket_id)
         elif row.part != TIME:
             kind = Kind(row.part)
-            note = MODELS[kind](ticket_id=row.ticket_id, item_id=row.task_id, **values)
+            addition = MODELS[kind](ticket_id=row.ticket_id, item_id=row.task_id, **values)
             for ticket_id in asked:
-                is_in_flight = row.ticket_id == ticket_id and note.state in IN_FLIGHT
+                is_in_flight = row.ticket_id == ticket_id and addition.state in IN_FLIGHT
                 if is_in_flight or (kind, row.task_id) in additions.get(ticket_id, ()):
-                    found.additions[ticket_id][kind, row.task_id] = note
+                    found.additions[ticket_id][kind, row.task_id] = addition
         else:
             time = TaskTimeLink(ticket_id=row.ticket_id, task_id=row.task_id, **values)
             for ticket_id, some in asked.items():
@@ -127,14 +135,6 @@ def _related_rows() -> CompoundSelect[Any]:
     asked = of_times.where(among(times.task_id, "task_ids"))
     is_in_flight = or_(*(unindexed(times.state) == state for state in IN_FLIGHT))
     in_flight = of_times.where(among(times.ticket_id, "ticket_ids"), is_in_flight)  # some are asked for, too
-    notes = NOTES.c
-    of_notes = select(
-        notes.kind.label("part"), notes.ticket_id, notes.item_id, *(notes[one] for one in OF_A_ROW)
-    )
-    notes_asked = of_notes.where(among(notes.item_id, "note_ids"))
-    notes_in_flight = of_notes.where(
-        among(notes.ticket_id, "ticket_ids"), or_(*(unindexed(notes.state) == one for one in IN_FLIGHT))
-    )
     newest_first = [JOURNAL.c[one.key].desc() for one in ORDER]
     place = func.row_number().over(partition_by=JOURNAL.c.key, order_by=newest_first).label("place")
     ranked = (
@@ -154,7 +154,19 @@ def _related_rows() -> CompoundSelect[Any]:
         _none(times.task_id),
         *(_none(times[one]) for one in OF_A_ROW),
     ).where(among(DELETIONS.c.ticket_id, "ticket_ids"), DELETIONS.c.is_deleted)
-    return union_all(of_issues, asked, in_flight, notes_asked, notes_in_flight, newest, deleted)
+    notes = _additions(NOTES, NOTES.c.kind.label("part"))
+    documents = _additions(DOCUMENTS, _part(Kind.DOCUMENT))
+    return union_all(of_issues, asked, in_flight, *notes, *documents, newest, deleted)
+
+
+def _additions(table: Table, part: ColumnElement[str]) -> tuple[Select[Any], Select[Any]]:
+    """Return the statements for those of a table that are asked for, and for a ticket's own that are in flight."""
+    of_table = select(part, table.c.ticket_id, table.c.item_id, *(table.c[one] for one in OF_A_ROW))
+    is_in_flight = or_(*(unindexed(table.c.state) == state for state in IN_FLIGHT))
+    return (
+        of_table.where(among(table.c.item_id, "addition_ids")),
+        of_table.where(among(table.c.ticket_id, "ticket_ids"), is_in_flight),
+    )
 
 
 def _part(name: str) -> ColumnElement[str]:

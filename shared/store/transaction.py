@@ -92,7 +92,7 @@ class Transaction(Opened):
 
         Args:
             asked: ticket to the ticket tasks that they are about.
-            additions: ticket to the follow-ups and solutions that they are about.
+            additions: ticket to the follow-ups, solutions and documents that are asked for, by kind and key.
         """
         return related_rows(self._session, asked, additions)
 

@@ -30,7 +30,7 @@ from shared.store.ledger.transitions import FOR_A_PERSON
 from shared.store.tables.explained import is_for, kept
 from shared.store.tables.functions import among, number_in
 from shared.store.tables.journal import EventState, JournalEvent, TicketState
-from shared.store.tables.ledger import NoteLink, TaskTimeLink, TicketIssueLink
+from shared.store.tables.ledger import DocumentLink, NoteLink, TaskTimeLink, TicketIssueLink
 from shared.store.tables.prepared import execute_prepared
 from shared.store.tables.types import moment
 
@@ -160,13 +160,16 @@ class JournalQueries:
         return {code or str(Written.AS_WRITTEN): count for code, count in self._session.execute(counts)}
 
     def count_held_for_nothing(self) -> int:
-        """Return how many events are held though no issue, time entry or note of their ticket or ticket task is."""
-        issue, time, note = TicketIssueLink, TaskTimeLink, NoteLink
+        """Return how many events are held though nothing that their ticket or ticket task creates is."""
+        issue, time = TicketIssueLink, TaskTimeLink
         of_ticket = exists().where(issue.ticket_id == JournalEvent.ticket_id, issue.state.in_(FOR_A_PERSON))
         its_own = or_(time.ticket_id == JournalEvent.ticket_id, time.task_id == JournalEvent.task_id)
         of_task = exists().where(its_own, time.state.in_(FOR_A_PERSON))
-        of_note = exists().where(note.ticket_id == JournalEvent.ticket_id, note.state.in_(FOR_A_PERSON))
-        held = and_(JournalEvent.state == EventState.HELD, ~of_ticket, ~of_task, ~of_note)
+        additions = (
+            exists().where(one.ticket_id == JournalEvent.ticket_id, one.state.in_(FOR_A_PERSON))
+            for one in (NoteLink, DocumentLink)
+        )
+        held = and_(JournalEvent.state == EventState.HELD, ~of_ticket, ~of_task, *(~one for one in additions))
         return self._session.scalar(select(func.count()).select_from(JournalEvent).where(held)) or 0
 
     def waiting(self) -> Backlog:
@@ -242,7 +245,7 @@ class JournalQueries:
         return self._session.scalar(select(func.count(newest.subquery().c.ticket_id.distinct()))) or 0
 
     def pending_additions(self, ticket_id: int) -> list[tuple[int, datetime | None]]:
-        """Return a ticket's pending events of follow-ups and solutions, oldest first, each with when it is due."""
+        """Return a ticket's pending events of additions to its issue, oldest first, each with when it is due."""
         statement = select(JournalEvent.id, JournalEvent.next_attempt_at).where(
             JournalEvent.ticket_id == ticket_id,
             is_pending_of_few(),

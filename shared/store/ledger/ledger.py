@@ -1,4 +1,4 @@
-"""The ledger: one row per ticket, ticket task, follow-up or solution, so that a creation has exactly one effect.
+"""The ledger: one row per ticket, ticket task, follow-up, solution or document; a creation has exactly one effect.
 
 Every change is one compare-and-set statement that carries the claim's attempt number as fencing token:
 a worker that was stopped and comes back with an older number changes nothing by accident.

@@ -114,7 +114,7 @@ class Transition:
     notices: tuple[What, ...] = ()
 
 
-CREATED = (What.ISSUE_CREATED, What.HOURS_LOGGED, What.NOTE_ADDED)
+CREATED = (What.ISSUE_CREATED, What.HOURS_LOGGED, What.NOTE_ADDED, What.DOCUMENT_ADDED)
 NO_GUARD = ()
 OF_ATTEMPT, OF_OBJECT = (Guard.THIS_ATTEMPT,), (Guard.THIS_OBJECT,)
 ROWS = (
@@ -218,7 +218,7 @@ ROWS = (
     ),
     Transition(
         LedgerEvent.WENT_WITH_ISSUE, ANY, FREE, OF_OBJECT,
-        "The tracker deleted the time entry or note together with its issue, which is created again.",
+        "The tracker deleted it together with its issue, which is created again.",
         (InJournal.REOPEN_CAUSE_ALWAYS,),
         (What.TIME_AGAIN, What.TIME_AGAIN_LATER, What.NOTE_AGAIN, What.NOTE_NOT_AGAIN),
     ),

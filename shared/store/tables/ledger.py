@@ -34,7 +34,8 @@ class LedgerRow(Explained, Base):
 
     Attributes:
         kind: what it creates.
-        key: its number in the help desk: of the ticket, the ticket task, the follow-up or the solution.
+        key: its number in the help desk: of the ticket, the ticket task, the follow-up or the solution; of a document
+            see `document_key`.
         unclear: how many attempts got no clear answer.
         earlier: the bodies of these attempts that differ from `body`; any of them may have taken effect.
     """
@@ -135,11 +136,22 @@ class SolutionNote(NoteLink):
     __mapper_args__ = {"polymorphic_identity": str(Kind.SOLUTION)}  # noqa: RUF012
 
 
+class DocumentLink(LedgerRow):
+    """One attachment per document of a ticket, whatever it hangs on there; the key holds both numbers."""
+
+    __tablename__ = "document_link"
+    kind = Kind.DOCUMENT
+
+    item_id: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
+    ticket_id: Mapped[int] = mapped_column(index=True)
+    key: Mapped[int] = synonym("item_id")
+
+
 MODELS: dict[Kind, type[LedgerRow]] = {
-    one.kind: one for one in (TicketIssueLink, TaskTimeLink, FollowupNote, SolutionNote)
+    one.kind: one for one in (TicketIssueLink, TaskTimeLink, FollowupNote, SolutionNote, DocumentLink)
 }
 """What the rows of each kind are; several kinds may share a table, and then the ids that the tracker gives."""
-LEDGERS: tuple[type[LedgerRow], ...] = (TicketIssueLink, TaskTimeLink, NoteLink)
+LEDGERS: tuple[type[LedgerRow], ...] = (TicketIssueLink, TaskTimeLink, NoteLink, DocumentLink)
 """One for each table."""
 
 
