@@ -12,7 +12,7 @@ import ssl
 import threading
 from contextlib import suppress
 from queue import Empty, SimpleQueue
-from typing import Any
+from typing import Any, BinaryIO
 from urllib.parse import urlsplit
 
 import requests
@@ -41,7 +41,14 @@ class OutOfTime(Unanswered):
 
 
 def bounded_call(
-    outbound: Outbound, method: str, address: str, *, within: float, most: int, **options: Any
+    outbound: Outbound,
+    method: str,
+    address: str,
+    *,
+    within: float,
+    most: int,
+    into: BinaryIO | None = None,
+    **options: Any,
 ) -> tuple[int, bytes | None]:
     """Make one call.
 
@@ -51,6 +58,7 @@ def bounded_call(
         address: what is asked.
         within: seconds for all of it, from the look-up of the name to the last byte.
         most: bytes of an answer's body.
+        into: a file to which the body is written as it comes; what is returned of it is empty then.
         options: as requests takes them.
 
     Returns:
@@ -65,7 +73,7 @@ def bounded_call(
 
     def make() -> None:
         try:
-            done.put(_made(outbound, wire, method, address, within, most, options))
+            done.put(_made(outbound, wire, method, address, within, most, into, options))
         except Exception as failure:  # noqa: BLE001 (whatever a library raises over what another server says)
             done.put(failure)
         finally:
@@ -92,6 +100,7 @@ def _made(
     address: str,
     within: float,
     most: int,
+    into: BinaryIO | None,
     options: dict[str, Any],
 ) -> tuple[int, bytes | None]:
     proxy = outbound.proxy and outbound.proxy.get_secret_value()
@@ -104,11 +113,15 @@ def _made(
         with session.request(
             method, address, timeout=within, allow_redirects=False, stream=True, **options
         ) as answer:
-            content = bytearray()
+            content, size = bytearray(), 0
             for piece in answer.iter_content(PIECE):
-                content += piece
-                if len(content) > most:
+                size += len(piece)
+                if size > most:
                     return answer.status_code, None
+                if into is None:
+                    content += piece
+                else:
+                    into.write(piece)
             return answer.status_code, bytes(content)
 
 

@@ -39,6 +39,7 @@ OBJECTS = frozenset(
         "time_entries",
         "time_entry_activities",
         "trackers",
+        "uploads",
         "users",
     }
 )

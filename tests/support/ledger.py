@@ -40,6 +40,12 @@ def notes_of(stand_in: StandIn) -> list[tuple[str, str, bool]]:
     return [(one["user"], one["notes"], one["private_notes"]) for one in ordered]
 
 
+def attachments_of(stand_in: StandIn, issue_id: int = 6) -> list[tuple[str, str, int]]:
+    """Return of each attachment of an issue who uploaded it, its name and its size, in the order of their numbers."""
+    found = [one for one in stand_in.state()["attachments"] if one["issue_id"] == issue_id]
+    return [(one["author"], one["filename"], one["filesize"]) for one in found]
+
+
 def row(bridge: Bridge, kind: Kind, key: int) -> LedgerRow:
     with bridge.store.transaction() as tx:
         found = tx.ledger(kind).get(key)

@@ -1,4 +1,4 @@
-"""One creation, from top to bottom: claim, call, link. Issues, time entries and notes alike.
+"""One creation, from top to bottom: claim, call, link. Issues, time entries, notes and attachments alike.
 
 Why nothing is created twice, by what can go wrong:
 
@@ -73,7 +73,7 @@ async def create(
     begun: Attempt | None = None,
     following: Pending | None = None,
 ) -> tuple[Created | Waiting, Begun | None]:
-    """Create an issue, a time entry or a note, once.
+    """Create an issue, a time entry, a note or an attachment, once.
 
     Args:
         creation: what is to be created.
@@ -95,7 +95,7 @@ async def create(
     created: Created | Waiting | None = None
     if attempt is None:
         await creation.sender.prepare()
-        creation = creation.prepared()
+        creation = await creation.prepared()
     started = time.monotonic()
     try:
         async with ctx.slot() if attempt is None else nullcontext():
@@ -331,7 +331,7 @@ class Link(DbOp[Created | Waiting]):
         return super().carry_out()
 
     def _author_id(self) -> int | None:
-        return id_in(self.found.get("author" if self.creation.kind is Kind.TICKET else "user"))
+        return id_in(self.found.get(self.creation.kind.author))
 
     def _wrong_author(self, author_id: int | None) -> Notice | None:
         """Return why the author is another than was meant, and note it (SPEC section 5)."""

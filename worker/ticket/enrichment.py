@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Any
+from typing import Any, TypeVar
 
 from shared.events.event import OTHER_PROJECTS, Event, Fact
 from shared.events.snapshots import Ticket
@@ -24,6 +24,7 @@ from worker.ticket.results import Result, Waiting
 
 log = get_logger("completion")
 AFTER_PAUSE_S = 2.0
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -54,7 +55,7 @@ class Completion:
         told: dict[int, dict[Fact, Any]] = {}
         because, tell = Reason.HELPDESK_NOT_ASKED(), log.info
         if self.lookup is not None:
-            answer = self._ask(self.lookup, events)
+            answer = self.ask(lambda lookup: {one.id: _answers(lookup, one.event) for one in events})
             if not isinstance(answer, Notice):
                 told, because = answer, Reason.HELPDESK_SILENT_ON_IT()
             elif waiting := self._wait(ticket_id, events, answer):
@@ -68,15 +69,19 @@ class Completion:
             tell(**log_fields(step.notice), ticket_id=ticket_id, task_id=step.task_id)
         return []
 
-    def _ask(self, lookup: HelpdeskLookup, events: Sequence[Pending]) -> dict[int, dict[Fact, Any]] | Notice:
-        """Return what the helpdesk says of each event, or why it cannot be asked."""
+    def ask(self, ask: Callable[[HelpdeskLookup], T]) -> T | Notice:
+        """Return what the helpdesk answers, or why it cannot be asked; then no one asks it for a while.
+
+        Args:
+            ask: asks it.
+        """
+        if self.lookup is None:
+            return Reason.HELPDESK_NOT_ASKED()
         permit = self.circuit.enter()
         if permit.blocked_by:
             return permit.blocked_by.reason
-        told = {}
         try:
-            for one in events:
-                told[one.id] = _answers(lookup, one.event)
+            told = ask(self.lookup)
         except HelpdeskUnreachable as away:
             log.warning("the helpdesk cannot be asked", **reason_fields(away.notice))
             return self.circuit.begin(away.notice).reason
@@ -84,10 +89,14 @@ class Completion:
             self.circuit.end()
         return told
 
+    def paused_s(self) -> float:
+        """Return for how many seconds no one asks it."""
+        paused = self.circuit.current()
+        return self.circuit.left(paused) if paused else 0.0
+
     def _wait(self, ticket_id: int, events: Sequence[Pending], because: Notice) -> Waiting | None:
         """Keep the events pending, unless the oldest has waited for long enough."""
-        paused = self.circuit.current()
-        breaker = (self.circuit.left(paused) if paused else 0.0) + AFTER_PAUSE_S
+        breaker = self.paused_s() + AFTER_PAUSE_S
         with self.store.transaction() as tx:
             now = tx.now()
             since = min(_waits_since(tx.journal.get(one.id), now) for one in events)

@@ -23,11 +23,13 @@ from shared.store.configuration.metadata import MetadataKind
 from shared.telemetry import metrics
 from shared.templating.operations import Operation
 from shared.tracker.answers import Answer
+from shared.tracker.client import Upload
 from shared.tracker.lists import Params, project_of
 from shared.tracker.rights import ADD_ISSUES, ADD_NOTES, LOG_TIME, SET_PRIVATE
 from worker.ticket.bodies import body_for, built
 from worker.ticket.context import TicketContext
 from worker.ticket.rights import Found, Rights, is_deleted, rights_of
+from worker.ticket.steps import TrackerCall
 
 MEMBERSHIP_MAY_HELP = (403, 422)
 IS_MEMBER = (422,)
@@ -84,7 +86,7 @@ class Sender:
 
     @property
     def is_withheld(self) -> bool:
-        """Whether the API user acts though the person is known: the note would become public."""
+        """Whether the API user acts though the person is known: a note would become public, or they may not upload."""
         return self._is_withheld
 
     async def prepare(self) -> None:
@@ -137,7 +139,12 @@ class Sender:
             answer = await tracker.call_as_api_user(method, path, body, before_send, has_turn=True)
             return await confirm(answer, None)
         try:
-            answer = await self._as_person(self.person, method, path, body, before_send)
+            answer = await self._as_person(
+                self.person,
+                lambda login, has_turn: tracker.call(
+                    method, path, body=body, login=login, before_send=before_send, has_turn=has_turn
+                ),
+            )
             return await confirm(answer, self.person)
         except ImpersonationRefused as refusal:
             refused = refusal
@@ -178,7 +185,7 @@ class Sender:
         """The right that is needed."""
         if self.about.issue_id is None:
             return ADD_ISSUES
-        return LOG_TIME if self.about.note is None else ADD_NOTES
+        return LOG_TIME if self.about.task is not None else ADD_NOTES
 
     async def _withhold_unless_private(self, person: TrackerPerson) -> None:
         """Act as the API user if the person may not make notes private: the tracker would make the note public.
@@ -231,20 +238,44 @@ class Sender:
             about |= {"roles": list(self._found.roles), "right": self._found.right}
         return What.REPEATED_AS_ADMINISTRATOR(**about), Misattribution.PERSON_REFUSED(**about)
 
-    async def _as_person(
-        self, person: TrackerPerson, method: str, path: str, body: Body, before_send: Callable[[], None]
-    ) -> Answer:
+    async def upload(self, file: Upload, name: str) -> Answer:
+        """Upload a file as the person, who is then its author; if they may not, the API user sends all of it.
+
+        Args:
+            file: the file.
+            name: its name on the tracker.
+
+        Raises:
+            TrackerError: no file was uploaded, or it is not known.
+            NotYet: no file was uploaded, and it may be another time.
+        """
         tracker = self.ctx.tracker
+        async with self.ctx.slot():
+            await tracker.take_turn()
+            if self.person is None:
+                return await tracker.upload(file, name, None, has_turn=True)
+            try:
+                return await self._as_person(
+                    self.person,
+                    lambda login, has_turn: tracker.upload(file, name, login, has_turn=has_turn),
+                )
+            except ImpersonationRefused as refusal:
+                told, self.wrong = await self._why_refused(self.person, refusal)
+                metrics.AS_ADMINISTRATOR.labels(code=str(refusal.notice.code)).inc()
+            self._is_withheld = True
+            self.ctx.warn(told)
+            return await tracker.upload(file, name, None)
+
+    async def _as_person(self, person: TrackerPerson, call: Callable[[str, bool], TrackerCall]) -> Answer:
+        """Make a call as a person; it is given their login, and whether its turn was waited for."""
         try:
-            return await tracker.call(
-                method, path, body=body, login=person.login, before_send=before_send, has_turn=True
-            )
+            return await call(person.login, True)
         except ImpersonationRefused as refusal:
             again = await self._again_as(person, refusal)
             if again is None:
                 raise
         try:
-            return await tracker.call(method, path, body=body, login=again, before_send=before_send)
+            return await call(again, False)
         except ImpersonationRefused as refusal:
             await self._judge(person, again, refusal)
             raise

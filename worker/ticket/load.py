@@ -8,10 +8,12 @@ from datetime import datetime
 from itertools import zip_longest
 from typing import TypeVar
 
+from shared.events.attachments import shown_documents
 from shared.events.config import PluginConfig
 from shared.events.event import Deletion, Event
 from shared.events.place import Place
-from shared.events.snapshots import HelpdeskUser, Ticket
+from shared.events.snapshots import HelpdeskUser, Ticket, document_key
+from shared.notices.kinds import Kind
 from shared.notices.reasons import Reason
 from shared.notices.steps import What
 from shared.store.configuration.links import Link
@@ -52,7 +54,7 @@ class Work:
         link: the mapping that the project rule found; None: there is none.
         issue_row: the ledger row of the issue.
         time_rows: ledger rows by ticket-task id: those of the events, and those not settled yet.
-        addition_rows: ledger rows by follow-up or solution, likewise.
+        addition_rows: ledger rows by follow-up, solution or document, likewise, and of documents that a text shows.
         technician: who the assigned technician is on the tracker.
         people: the helpdesk users who log time or write (`People.who`), and who they are on the tracker.
         members: (tracker project, tracker user) to whether the membership is known, for these people.
@@ -61,7 +63,7 @@ class Work:
         now: the database's clock.
         is_complete: whether the events are all that are due; older ones may be left.
         is_deleted: whether the helpdesk has deleted the ticket: nothing of it is sent.
-        plan: what the events of ticket tasks, follow-ups and solutions ask for.
+        plan: what the events of ticket tasks, follow-ups, solutions and documents ask for.
     """
 
     events: list[Pending]
@@ -88,7 +90,7 @@ class Work:
 
     @property
     def addition_events(self) -> list[Pending]:
-        """The events of follow-ups and solutions."""
+        """The events of follow-ups, solutions and documents."""
         return [pending for pending in self.events if pending.event.addition]
 
     @property
@@ -108,7 +110,7 @@ class Work:
 
     @property
     def unsettled_additions(self) -> dict[AdditionId, LedgerRow]:
-        """Notes that were begun and are not settled."""
+        """Notes and attachments that were begun and are not settled."""
         return {one: row for one, row in self.addition_rows.items() if row.state in IN_FLIGHT}
 
     @property
@@ -181,6 +183,15 @@ class _Read:
     @property
     def addition_events(self) -> list[Pending]:
         return [one for one in self.events if one.event.addition]
+
+    @property
+    def additions(self) -> set[AdditionId]:
+        """What the events are about, and the documents that their texts show."""
+        asked = {one.addition_id for one in self.addition_events}
+        for one in self.addition_events:
+            shown = shown_documents(one.event.note.content) if one.event.note else ()
+            asked |= {(Kind.DOCUMENT, document_key(one.event.ticket.id, number)) for number in shown}
+        return asked
 
     def ticket(self, state: Desired) -> Ticket:
         """Return the newest snapshot, which mostly came with one of these events."""
@@ -292,11 +303,7 @@ def _works(
     task_events = {ticket_id: one.task_events for ticket_id, one in read.items()}
     related_rows = tx.related_rows(
         {key: {one.task.id for one in events} for key, events in task_events.items()},
-        {
-            key: {event.addition_id for event in one.addition_events}
-            for key, one in read.items()
-            if one.addition_events
-        },
+        {key: one.additions for key, one in read.items() if one.addition_events},
     )
     issue_rows, time_rows = related_rows.issues, related_rows.times
     newest = _newest(tx, [one for events in task_events.values() for one in events], related_rows.newest)

@@ -1,114 +1,90 @@
 """Notes: what a follow-up or a solution of the ticket adds to its issue.
 
-A note is an update of the issue. Its answer names no id, and says 204 also if the tracker left the note out because
-the person may not add any. So the issue is read back at once: that tells the note's id, and whether there is one.
+The tracker leaves a note out without a word if the person may not add any.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from datetime import datetime, timedelta
 from functools import partial
-from typing import Any, ClassVar, Self
+from typing import Any
 
-from shared.bodies.contexts import RenderInput
 from shared.bodies.precedence import RenderedBody
 from shared.errors import BridgeError, ImpersonationRefused, NotYet, OutcomeUnknown, TrackerRejected
+from shared.events.attachments import shown_documents
 from shared.events.event import Event
 from shared.events.payloads import note_body
+from shared.events.snapshots import Note, document_key
 from shared.notices.faults import Detail, Fault
 from shared.notices.kinds import Kind
 from shared.notices.notice import Notice
-from shared.notices.reasons import Reason
+from shared.notices.reasons import Reason, Would
 from shared.notices.steps import What
 from shared.store.configuration.matching import TrackerPerson
-from shared.store.journal.journal import Done
 from shared.store.tables.ledger import LedgerState
 from shared.store.transaction import Transaction
-from shared.templating.operations import Operation
 from shared.tracker.answers import Answer
+from worker.ticket.additions import Addition, issue_and_sender
 from worker.ticket.bodies import choose_body
 from worker.ticket.context import TicketContext
-from worker.ticket.impersonation import Sender
 from worker.ticket.load import Work
 from worker.ticket.match import Candidate, sent_essence, unheld
 from worker.ticket.plan import Pending
 from worker.ticket.reconcile import CLOCK_MARGIN
-from worker.ticket.requests import Creation, Linked, match_of
 from worker.ticket.results import Created
-from worker.ticket.search import ids_of, notes_of
+from worker.ticket.search import additions_of, ids_of
+from worker.ticket.trial import NOT_CREATED, author
 
 
-class NoteCreation(Creation):
+class NoteCreation(Addition):
     """A note on the ticket's issue, from a follow-up or a solution."""
-
-    issue: Created
-
-    operation = Operation.NOTE_CREATE
-    method: ClassVar[str] = "PUT"
-    records_author: ClassVar[bool] = False
 
     @classmethod
     def of(
         cls, ctx: TicketContext, work: Work, asking: Pending, issue: Created, event: Event | None = None
     ) -> NoteCreation:
-        """Return the note that an event asks for.
-
-        Args:
-            ctx: the ticket's context.
-            work: what is known of the ticket.
-            asking: the event.
-            issue: the issue that it belongs to.
-            event: an earlier event of the same follow-up or solution, to be taken in its place.
-        """
+        """Return the note that an event asks for."""
         event = event or asking.event
-        note = event.note or asking.addition
-        issue = replace(issue, project_id=ctx.moved.get(issue.tracker_id, issue.project_id))
-        match, is_member = match_of(ctx, note.user, issue.project_id)
-        about = RenderInput(
-            ticket=work.ticket,
-            task=None,
-            occurred_at=event.occurred_at,
-            event_name=event.event,
-            link=work.link,
-            project_id=issue.project_id,
-            issue_id=issue.tracker_id,
-            person=match.person,
-            note=note,
-        )
-        plain = partial(note_body, note, ctx.config, is_authors=match.person is not None)
-        chosen = choose_body(ctx, cls.operation, about, plain)
+        note = event.note or _note(asking)
+        issue, sender = issue_and_sender(work, asking, event, issue, note.user, ctx)
+        names, is_authors = attached(ctx, work, note), sender.person is not None
+        plain = partial(note_body, note, ctx.config, names, is_authors=is_authors)
+        chosen = choose_body(ctx, cls.operation, sender.about, plain)
         if note.is_private:
             chosen = _private(chosen)
-        sender = Sender(ctx, match, about, is_member, work.administrators, asking.attempts)
-        return OF_KIND[asking.event.addition_kind](
-            ctx, work, asking, asking.addition.id, chosen, sender, issue
-        )
+        return OF_KIND[asking.event.addition_kind](ctx, work, asking, note.id, chosen, sender, issue)
 
     def as_of(self, event: Event) -> NoteCreation:
         """Return the same as an earlier event would have asked for it."""
         return NoteCreation.of(self.ctx, self.work, self.asking, self.issue, event)
 
-    @property
-    def path(self) -> str:
-        """The issue."""
-        return f"/issues/{self.issue.tracker_id}.json"
+    def would(self) -> Notice:
+        """Return what trial mode says of it."""
+        made = author(self.sender.person)
+        if self.issue.tracker_id == NOT_CREATED:
+            return Would.ADD_NOTE_TO_NEW(author=made)
+        return Would.ADD_NOTE(issue_id=self.issue.tracker_id, author=made)
+
+    def nothing(self) -> Notice | None:
+        """Return that it has no text: the tracker would add none."""
+        return None if self.text else Reason.NOTE_IS_EMPTY()
 
     @property
     def text(self) -> str:
         """The text of the note; an empty one adds none."""
         return str(self.body["issue"].get("notes") or "").strip()
 
-    def prepared(self) -> NoteCreation:
+    async def prepared(self) -> NoteCreation:
         """Return the same with the name in the text if the API user acts in the person's place; templates say it."""
         if not self.sender.is_withheld or self.chosen.template is not None:
             return self
-        note = self.sender.about.note or self.asking.addition
-        body = note_body(note, self.ctx.config, is_authors=False)
+        note = self.sender.about.note or _note(self.asking)
+        body = note_body(note, self.ctx.config, attached(self.ctx, self.work, note), is_authors=False)
         return replace(self, chosen=replace(self.chosen, body=body))
 
-    async def send(self, attempt: int, before_send: Callable[[], None]) -> dict[str, Any]:
+    async def add(self, attempt: int, before_send: Callable[[], None]) -> dict[str, Any]:
         """Send it, and return the note as the tracker has it."""
         confirm = partial(self._confirm, attempt)
         answer = await self.sender.send(self.method, self.path, self.body, before_send, confirm)
@@ -147,7 +123,7 @@ class NoteCreation(Creation):
             BridgeError: as any call.
         """
         ctx, kind = self.ctx, self.kind
-        listed, answer = await notes_of(ctx, self.issue.tracker_id)
+        listed, answer = await additions_of(ctx, kind, self.issue.tracker_id)
 
         def read(tx: Transaction) -> tuple[bool, set[int], datetime]:
             row, now = tx.ledger(kind).get(self.key), tx.now()
@@ -178,18 +154,17 @@ class NoteCreation(Creation):
         return not administrators or one.author_id in authors
 
     @classmethod
-    def all_linked(cls, tx: Transaction, links: Sequence[Linked[Self]]) -> list[bool]:
-        """End their events, and those of the same follow-ups and solutions that had failed."""
-        ended = []
-        for one in links:
-            creation, asking = one.creation, one.creation.asking
-            made = {"note_id": one.found.get("id"), "issue_id": creation.issue_id}
-            reason = sent(one.wrong, **made)
-            by_event = Reason.NOTED_BY_EVENT(event_id=asking.id)
-            ended.append(Done(asking.id, asking.event.key, reason, by_event))
-            creation.ctx.note(What.NOTE_ADDED(**made, kind=creation.kind, key=creation.key))
-        tx.journal.done_all(ended)
-        return [False] * len(links)
+    def sent(cls, wrong: Notice | None, tracker_id: int, issue_id: int | None) -> Notice:
+        """Return how its event ended: also that it has another author than was meant."""
+        made = {"note_id": tracker_id, "issue_id": issue_id}
+        return (
+            Reason.NOTE_SENT(**made) if wrong is None else Reason.NOTE_SENT_AS_ANOTHER(**made, because=wrong)
+        )
+
+    def told(self, tracker_id: int) -> Notice:
+        """Return what the ticket history says of it."""
+        made = {"note_id": tracker_id, "issue_id": self.issue_id}
+        return What.NOTE_ADDED(**made, kind=self.kind, key=self.key)
 
 
 class FollowupCreation(NoteCreation):
@@ -207,9 +182,21 @@ class SolutionCreation(NoteCreation):
 OF_KIND: Mapping[Kind, type[NoteCreation]] = {one.kind: one for one in (FollowupCreation, SolutionCreation)}
 
 
-def sent(wrong: Notice | None, **made: object) -> Notice:
-    """Return how an event ended that sent a note: also that it has another author than was meant."""
-    return Reason.NOTE_SENT(**made) if wrong is None else Reason.NOTE_SENT_AS_ANOTHER(**made, because=wrong)
+def attached(ctx: TicketContext, work: Work, note: Note) -> dict[int, str]:
+    """Return the documents that a text shows and that the issue has, or is getting: number to file name."""
+    names = dict(ctx.attached)
+    for number in shown_documents(note.content):
+        row = work.addition_rows.get((Kind.DOCUMENT, document_key(ctx.ticket_id, number)))
+        if row is not None and row.state not in (LedgerState.FREE, LedgerState.GONE):
+            uploads = ((row.body or {}).get("issue") or {}).get("uploads") or [{}]
+            names.setdefault(number, str(uploads[0].get("filename") or ""))
+    return names
+
+
+def _note(asking: Pending) -> Note:
+    if asking.event.note is None:
+        raise ValueError(f"event {asking.id} has no follow-up or solution")
+    return asking.event.note
 
 
 def _private(chosen: RenderedBody) -> RenderedBody:

@@ -1,4 +1,4 @@
-"""Which events log time (SPEC section 3) or send a note: pure decisions over what is known of a ticket."""
+"""Which events log time (SPEC section 3), or add something to the issue: pure decisions over what is known."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from dataclasses import dataclass, field
 
 from shared.events.config import PluginConfig
 from shared.events.event import Deletion, Event
-from shared.events.gate import closed_gate, closed_to_note
-from shared.events.snapshots import Note, TicketTask
+from shared.events.gate import closed_gate, closed_to_addition
+from shared.events.snapshots import Document, Note, TicketTask
 from shared.notices.kinds import Kind
 from shared.notices.notice import Notice
 from shared.notices.reasons import Reason
 
 AdditionId = tuple[Kind, int]
-"""A follow-up or a solution, by its number in the help desk."""
+"""A follow-up or a solution, by its number in the help desk; a document, by its key (`document_key`)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,16 +36,16 @@ class Pending:
         return self.event.task
 
     @property
-    def addition(self) -> Note:
-        """The follow-up or solution of an event that is about one."""
+    def addition(self) -> Note | Document:
+        """The follow-up, solution or document of an event that is about one."""
         if self.event.addition is None:
-            raise ValueError(f"event {self.id} has no follow-up or solution")
+            raise ValueError(f"event {self.id} has no follow-up, solution or document")
         return self.event.addition
 
     @property
     def addition_id(self) -> AdditionId:
-        """Which of both it is, and its number."""
-        return self.event.addition_kind, self.addition.id
+        """Which of them it is, and its key."""
+        return self.event.addition_kind, self.event.addition_key
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,16 +66,16 @@ class TimeWanted:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What the pending events of a ticket's tasks, follow-ups and solutions ask for.
+    """What the pending events of a ticket's tasks, follow-ups, solutions and documents ask for.
 
     Attributes:
         wanted: time to log, one per ticket task, in the order of the events.
-        additions: events that ask for a note, one per follow-up or solution, in the order of the events.
+        additions: events that ask for a note or an attachment, one for each, in the order of the events.
         skipped: event id to the reason why it sends nothing.
         logged: event id to the time entry that was logged before.
-        added: event id to the note that was sent before.
+        added: event id to the note or attachment that was sent before.
         superseded: event id to the newer event of the same ticket task.
-        superseded_additions: event id to the newer event of the same follow-up or solution.
+        superseded_additions: event id to the newer event of the same follow-up, solution or document.
     """
 
     wanted: list[TimeWanted] = field(default_factory=list)
@@ -138,18 +138,18 @@ def plan_additions(
     *,
     is_ticket_deleted: bool = False,
 ) -> None:
-    """Decide what each pending event of a follow-up or a solution asks for, and add it to the plan.
+    """Decide what each pending event of a follow-up, a solution or a document asks for, and add it to the plan.
 
     Args:
         plan: what the ticket's other events ask for.
-        events: the ticket's pending events of follow-ups and solutions, oldest first.
-        added: follow-up or solution to the tracker's note, if it was sent.
+        events: the ticket's pending events of these, oldest first.
+        added: each to the tracker's note or attachment, if it was sent.
         config: the plugin configuration.
         is_ticket_deleted: whether the helpdesk has deleted the ticket.
     """
     newest = {one.addition_id: one.id for one in events}
     for pending in events:
-        if closed := closed_to_note(pending.event, config):
+        if closed := closed_to_addition(pending.event, config):
             plan.skipped[pending.id] = closed
         elif pending.addition_id in added:
             plan.added[pending.id] = added[pending.addition_id]

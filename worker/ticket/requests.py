@@ -1,6 +1,6 @@
 """Requests that create a ticket's issue or a ticket task's time entry on the tracker (SPEC section 3).
 
-Notes are in `notes.py`.
+What is added to an issue, such as notes, is in `additions.py`.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ class Creation(ABC):
         key: that of the ledger row.
         chosen: the request body, and where it came from.
         sender: on whose behalf.
-        issue: what a time entry or a note is for.
+        issue: what a time entry or an addition is for.
     """
 
     kind: ClassVar[Kind]
@@ -84,7 +84,7 @@ class Creation(ABC):
 
     @property
     def issue_id(self) -> int | None:
-        """The issue that a time entry or a note belongs to."""
+        """The issue that a time entry or an addition belongs to."""
         return self.issue.tracker_id if self.issue else None
 
     @property
@@ -97,8 +97,12 @@ class Creation(ABC):
         """Where it is sent."""
         return self.kind.path
 
-    def prepared(self) -> Creation:
-        """Return it as it is sent, now that it is known as whom."""
+    async def prepared(self) -> Creation:
+        """Return it as it is sent, now that it is known as whom; nothing of it is claimed yet.
+
+        Raises:
+            BridgeError: it cannot be sent now.
+        """
         return self
 
     async def send(self, attempt: int, before_send: Callable[[], None]) -> dict[str, Any]:  # noqa: ARG002

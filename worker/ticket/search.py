@@ -29,13 +29,13 @@ async def look_up(
     """Return every object that may be the wanted one, and how far the tracker's clock is ahead of ours (at most).
 
     A list that grows in the meantime hides nothing: the wanted row was there before, new rows only move it. An issue
-    is looked for in every tracker project: a person may have moved it since it was created. The notes of an issue come
-    with it, all at once.
+    is looked for in every tracker project: a person may have moved it since it was created. The notes of an issue, and
+    its attachments, come with it, all at once.
 
     Args:
         ctx: the ticket's context.
         kind: what is looked for.
-        within: tracker project in which an issue was created; issue of a time entry or a note.
+        within: tracker project in which an issue was created; issue of a time entry or an addition.
         since: nothing that was created earlier is wanted (database clock).
         sent: what the tracker keeps of each creation that may be found.
         most_pages: give up after so many.
@@ -45,7 +45,7 @@ async def look_up(
         TrackerError: as any call.
     """
     if kind.is_addition:
-        return await _notes(ctx, within or 0)
+        return await _additions(ctx, kind, within or 0)
     offset: timedelta | None = None
 
     async def is_past(rows: list[Listed], answer: Answer) -> bool:
@@ -90,39 +90,41 @@ async def _as_created(
 
 async def _was_created_in(ctx: TicketContext, issue_id: int, within: int | None) -> bool:
     """Return whether an issue was created in a tracker project, by the first move in its journals."""
-    journals, _ = await _journals(ctx, issue_id)
+    journals, _ = await _with_issue(ctx, issue_id, "journals")
     changes = [change for journal in journals for change in _dicts(journal.get("details"))]
     left = [str(change.get("old_value")) for change in changes if change.get("name") == "project_id"]
     return left[:1] == [str(within)]
 
 
-async def notes_of(ctx: TicketContext, issue_id: int) -> tuple[list[Listed], Answer]:
-    """Return the notes of an issue, each with its issue, and the answer that they came with.
+async def additions_of(ctx: TicketContext, kind: Kind, issue_id: int) -> tuple[list[Listed], Answer]:
+    """Return the notes of an issue, or its attachments, each with its issue, and the answer that they came with.
 
     Raises:
-        OutcomeUnknown: the answer has no journals.
+        OutcomeUnknown: the answer does not have the list.
         TrackerError: as any call.
     """
-    journals, answer = await _journals(ctx, issue_id)
-    return [{**one, "issue": {"id": issue_id}} for one in journals if one.get("notes")], answer
+    rows, answer = await _with_issue(ctx, issue_id, kind.list_name)
+    is_note = kind is not Kind.DOCUMENT  # other journals are changes
+    return [{**one, "issue": {"id": issue_id}} for one in rows if one.get("notes") or not is_note], answer
 
 
-async def _notes(ctx: TicketContext, issue_id: int) -> tuple[list[Listed], timedelta]:
+async def _additions(ctx: TicketContext, kind: Kind, issue_id: int) -> tuple[list[Listed], timedelta]:
     """Return what `look_up` does; a key that lost its rights would not be shown the private notes."""
     await ctx.tracker.ask_whether_open()
-    notes, answer = await notes_of(ctx, issue_id)
+    additions, answer = await additions_of(ctx, kind, issue_id)
     await ctx.tracker.ask_whether_open()
-    return notes, await _offset(ctx, answer)
+    return additions, await _offset(ctx, answer)
 
 
-async def _journals(ctx: TicketContext, issue_id: int) -> tuple[list[dict[str, Any]], Answer]:
+async def _with_issue(ctx: TicketContext, issue_id: int, name: str) -> tuple[list[dict[str, Any]], Answer]:
+    """Return a list that is read with an issue."""
     path = f"/issues/{issue_id}.json"
-    answer = await ctx.tracker.get(path, {"include": "journals"})
+    answer = await ctx.tracker.get(path, {"include": name})
     issue = answer.data.get("issue") if isinstance(answer.data, dict) else None
-    journals = issue.get("journals") if isinstance(issue, dict) else None
-    if not isinstance(journals, list):
-        raise OutcomeUnknown("GET", path, detail=Detail.NO_LIST(name="journals"))
-    return _dicts(journals), answer
+    rows = issue.get(name) if isinstance(issue, dict) else None
+    if not isinstance(rows, list):
+        raise OutcomeUnknown("GET", path, detail=Detail.NO_LIST(name=name))
+    return _dicts(rows), answer
 
 
 def _dicts(listed: Any) -> list[dict[str, Any]]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Sequence
+from collections.abc import Awaitable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import partial
@@ -13,14 +13,16 @@ from shared.notices.kinds import Kind
 from shared.notices.notice import Notice
 from shared.notices.reasons import Reason, Would
 from shared.redis.locks import HeldLock
-from shared.store.tables.ledger import LedgerState
+from shared.store.tables.ledger import LedgerRow, LedgerState
 from shared.store.transaction import Transaction
 from shared.telemetry.logs import get_logger
 from shared.templating.operations import Operation
 from worker.ticket import trial
+from worker.ticket.additions import Addition
 from worker.ticket.bodies import built
 from worker.ticket.context import DbOp, Services, TicketContext
 from worker.ticket.create import Begun, create
+from worker.ticket.documents import DocumentCreation
 from worker.ticket.error_table import Events, effect_of
 from worker.ticket.fields import give_fields
 from worker.ticket.finish import EventFinisher
@@ -28,7 +30,7 @@ from worker.ticket.gone import issue_gone
 from worker.ticket.impersonation import Sender
 from worker.ticket.load import Incomplete, Loaded, Much, Work, load
 from worker.ticket.log_context import tell
-from worker.ticket.notes import NoteCreation, sent
+from worker.ticket.notes import NoteCreation
 from worker.ticket.plan import AdditionId, Pending, Plan, TimeWanted
 from worker.ticket.requests import IssueCreation, TimeEntryCreation, logged
 from worker.ticket.resolve import settled
@@ -44,7 +46,15 @@ BY_SETTINGS = (
     Reason.FOLLOWUPS_OFF,
     Reason.PRIVATE_FOLLOWUP,
     Reason.SOLUTIONS_OFF,
+    Reason.DOCUMENTS_OFF,
+    Reason.DOCUMENT_TOO_LARGE,
+    Reason.DOCUMENT_TYPE_REFUSED,
 )
+ADDITION_OF: Mapping[Kind, type[Addition]] = {
+    Kind.FOLLOWUP: NoteCreation,
+    Kind.SOLUTION: NoteCreation,
+    Kind.DOCUMENT: DocumentCreation,
+}
 
 T = TypeVar("T")
 
@@ -232,8 +242,15 @@ class Forwarding:
             await events.end([event_id], AlreadyDone(Reason.LOGGED_BEFORE(time_entry_id=entry_id)))
         for event_id, newer_id in plan.superseded.items():
             await events.supersede([event_id], Reason.NEWER_TASK_EVENT(event_id=newer_id))
-        for event_id, note_id in plan.added.items():
-            await events.end([event_id], AlreadyDone(Reason.NOTED_BEFORE(note_id=note_id)))
+        documents = {one.id for one in work.addition_events if one.event.document}
+        for event_id, tracker_id in plan.added.items():
+            is_document = event_id in documents
+            done = (
+                Reason.ATTACHED_BEFORE(attachment_id=tracker_id)
+                if is_document
+                else Reason.NOTED_BEFORE(note_id=tracker_id)
+            )
+            await events.end([event_id], AlreadyDone(done))
         for event_id, newer_id in plan.superseded_additions.items():
             await events.supersede([event_id], Reason.NEWER_NOTE_EVENT(event_id=newer_id))
         if work.is_deleted:
@@ -350,7 +367,7 @@ class Forwarding:
             if asking.id in for_time:
                 await self._log_time(for_time[asking.id], issue)
             elif not is_waiting or self._ctx.config.trial:
-                is_waiting = await self._add_note(asking, issue)
+                is_waiting = await self._add(asking, issue)
         # those that were not sent stay due: they are sent in the next pass, or wait there for those before them
 
     async def _first_additions(self, issue: Created, additions: list[Pending]) -> list[Pending]:
@@ -407,41 +424,54 @@ class Forwarding:
 
         await ctx.db.change(look)
 
-    async def _add_note(self, asking: Pending, issue: Created) -> bool:
-        """Add a note to the issue; tell whether it waits, so that later ones wait too."""
+    async def _add(self, asking: Pending, issue: Created) -> bool:
+        """Add a note or an attachment to the issue; tell whether it waits, so that later ones wait too."""
         before = len(self.results)
-        result = await self._attempt([asking], self._note(asking, issue))
+        result = await self._attempt([asking], self._addition(asking, issue))
         if isinstance(result, Sent):
             self._events.results.append(result)  # its event ended in the linking commit
         elif result is not None:
             await self._events.end([asking.id], result)
         return any(isinstance(one, Waiting) and one.held is None for one in self.results[before:])
 
-    async def _note(self, asking: Pending, issue: Created) -> Result:
-        """Add a follow-up or a solution to the ticket's issue, once."""
+    async def _addition(self, asking: Pending, issue: Created) -> Result:
+        """Add a follow-up, a solution or a document to the ticket's issue, once."""
         ctx, work, (kind, key) = self._ctx, self._work, asking.addition_id
-        row = work.addition_rows.get(asking.addition_id)
+        row, made = work.addition_rows.get(asking.addition_id), ADDITION_OF[kind]
+        outcome: Created | Waiting | Skipped | None
         try:
             outcome = await settled(ctx, kind, key, row, work.now)
             if outcome is None:
-                creation = await built(ctx, NoteCreation.of, ctx, work, asking, issue)
-                if not creation.text:
-                    return Skipped(Reason.NOTE_IS_EMPTY())
-                if ctx.config.trial:
-                    return trial.planned(ctx, work.now, trial.note(issue, creation.sender.person))
-                outcome, _ = await create(creation, row)
+                creation = await built(ctx, made.of, ctx, work, asking, issue)
+                outcome = await self._created(creation, row)
         except TrackerRejected as rejection:
             if rejection.status in ISSUE_MAY_BE_GONE and (gone := await issue_gone(ctx, issue.tracker_id)):
                 return gone
             raise
-        if isinstance(outcome, Waiting):
+        if isinstance(outcome, Waiting | Skipped):
             return outcome
-        made = {"note_id": outcome.tracker_id, "issue_id": issue.tracker_id}
-        done = sent(outcome.wrong_author, **made)
+        done = made.sent(outcome.wrong_author, outcome.tracker_id, issue.tracker_id)
         return Sent(done) if outcome.now else AlreadyDone(done)
 
+    async def _created(self, creation: Addition, row: LedgerRow | None) -> Created | Waiting | Skipped:
+        ctx = self._ctx
+        if nothing := creation.nothing():
+            return Skipped(nothing)
+        if ctx.config.trial:
+            return trial.planned(ctx, self._work.now, creation.would())
+        ready = await creation.ready()
+        if isinstance(ready, Waiting | Skipped):
+            return ready
+        try:
+            outcome, _ = await create(ready, row)
+        finally:
+            ready.close()
+        if isinstance(outcome, Created):
+            ready.remember()
+        return outcome
+
     async def _settle_additions(self, attempted: set[AdditionId]) -> None:
-        """Resolve notes that were begun earlier and that no pending event asks for."""
+        """Resolve notes and attachments that were begun earlier and that no pending event asks for."""
         for (kind, key), row in self._work.unsettled_additions.items():
             if (kind, key) not in attempted:
                 await self._attempt([], settled(self._ctx, kind, key, row, self._work.now))

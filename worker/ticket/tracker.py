@@ -10,7 +10,7 @@ from shared.errors import NotBegun, NotYet, OutcomeUnknown, TrackerRejected
 from shared.notices.faults import Detail, Fault
 from shared.notices.kinds import Kind
 from shared.tracker.answers import Answer
-from shared.tracker.client import USERS, CallRecord, Request, TrackerClient
+from shared.tracker.client import UPLOADS, USERS, CallRecord, Request, TrackerClient, Upload
 from shared.tracker.lists import MOST_PAGES, Listed, PageSearch, Params
 from worker.ticket.steps import BlockingCall, Pool, TrackerCall
 
@@ -58,6 +58,33 @@ class TicketTracker:
             self.client,
             Request(method, path, body, params, login, before_send, self.observe, expected, has_turn),
         )
+
+    def upload(self, file: Upload, name: str, login: str | None, *, has_turn: bool = False) -> TrackerCall:
+        """Upload a file that is attached later; without that the tracker drops it.
+
+        Args:
+            file: the file.
+            name: its name on the tracker.
+            login: the person on whose behalf it is made; None: the API user.
+            has_turn: as of `Request`.
+
+        Raises:
+            NotBegun: as `call`.
+            TrackerError: as `TrackerClient.send`.
+        """
+        if self.reads_only:
+            raise NotBegun(Fault.TRIAL_SENDS_NOTHING(method="POST", path=UPLOADS))
+        request = Request(
+            "POST",
+            UPLOADS,
+            params={"filename": name},
+            login=login,
+            before_send=self.check_lock,
+            observe=self.observe,
+            has_turn=has_turn,
+            upload=file,
+        )
+        return TrackerCall(self.client, request)
 
     async def call_as_api_user(
         self,

@@ -47,7 +47,7 @@ async def new_issue(ctx: TicketContext, project_id: int, person: TrackerPerson |
         person: its author; None: the API user.
     """
     project = await _name(ctx, MetadataKind.PROJECT, project_id)
-    return Would.CREATE_ISSUE(project=project, author=_author(person))
+    return Would.CREATE_ISSUE(project=project, author=author(person))
 
 
 def time_entry(body: Body, task: TicketTask, issue: Created, person: TrackerPerson | None) -> Notice:
@@ -64,23 +64,11 @@ def time_entry(body: Body, task: TicketTask, issue: Created, person: TrackerPers
     made = {
         "hours": written if isinstance(written, (int, float)) else hours(task.actiontime),
         "day": None if day is None else str(day),
-        "author": _author(person),
+        "author": author(person),
     }
     if issue.tracker_id == NOT_CREATED:
         return Would.LOG_TIME_IN_NEW(**made)
     return Would.LOG_TIME(issue_id=issue.tracker_id, **made)
-
-
-def note(issue: Created, person: TrackerPerson | None) -> Notice:
-    """Return that a note would be added.
-
-    Args:
-        issue: its issue; `NOT_CREATED`: the new one.
-        person: its author; None: the API user.
-    """
-    if issue.tracker_id == NOT_CREATED:
-        return Would.ADD_NOTE_TO_NEW(author=_author(person))
-    return Would.ADD_NOTE(issue_id=issue.tracker_id, author=_author(person))
 
 
 async def update(ctx: TicketContext, issue_id: int, status_id: object) -> Notice:
@@ -104,5 +92,6 @@ async def _name(ctx: TicketContext, kind: MetadataKind, number: int) -> str:
     return entry.name if entry else str(number)
 
 
-def _author(person: TrackerPerson | None) -> str | Notice:
+def author(person: TrackerPerson | None) -> str | Notice:
+    """Return who would be the author; None: the API user."""
     return Would.AS_API_USER() if person is None else person.login

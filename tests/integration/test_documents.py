@@ -1,0 +1,264 @@
+"""Documents become attachments of the ticket's issue: fetched from GLPI, each once, in order, under the right name."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from deploy.sandbox.tracker.control import StandIn
+from producer.admin.privacy.forgetting import forget
+from shared.notices.kinds import Kind
+from shared.notices.reasons import Reason
+from shared.store.tables.journal import EventState
+from tests.integration.documents import CONTENT, SIZE, documents_bridge
+from tests.support.bridge import Bridge
+from tests.support.events import (
+    BOB,
+    document,
+    document_event,
+    followup,
+    followup_event,
+    task_event,
+    ticket,
+)
+from tests.support.glpi_api import GlpiApi, glpi_api
+from tests.support.ledger import attachments_of, notes_of
+
+DONE, SKIPPED, PENDING = EventState.DONE, EventState.SKIPPED, EventState.PENDING
+MEGABYTE = 1024 * 1024
+DEVELOPER = 4
+
+
+@pytest.fixture
+def api() -> Iterator[GlpiApi]:
+    with glpi_api() as served:
+        yield served
+
+
+@pytest.fixture
+def sending(api: GlpiApi, stand_in: StandIn, redis_url: str, tmp_path: Path) -> Iterator[Bridge]:
+    """Return a bridge that sends documents."""
+    with documents_bridge(api, stand_in, redis_url, tmp_path) as made:
+        yield made
+
+
+@pytest.fixture
+def begun(sending: Bridge) -> Bridge:
+    """Return the same, its ticket has its issue."""
+    assert sending.forward(task_event()) == [DONE]
+    return sending
+
+
+def code(bridge: Bridge, event_id: int) -> str:
+    reason = bridge.event(event_id).notice
+    assert reason is not None
+    return str(reason.code)
+
+
+def ended(bridge: Bridge, event: dict[str, Any]) -> tuple[str, str]:
+    """Forward an event; return how it ended and why."""
+    (event_id,) = bridge.receive(event)
+    bridge.sync()
+    return bridge.event(event_id).state, code(bridge, event_id)
+
+
+def test_a_document_becomes_an_attachment_of_the_person_who_added_it(
+    begun: Bridge, stand_in: StandIn
+) -> None:
+    assert (
+        begun.forward(document_event(1), document_event(2, of_document=document(92, user=BOB))) == [DONE] * 2
+    )
+    assert attachments_of(stand_in) == [("alice", "scan-91.png", SIZE), ("bob", "scan-92.png", SIZE)]
+
+
+def test_the_content_is_as_glpi_has_it_and_is_kept_nowhere(
+    begun: Bridge, stand_in: StandIn, api: GlpiApi
+) -> None:
+    api.documents[91] = bytes(range(256)) * 4096
+    extra = {**document(), "content": "SECRET", "data": "SECRET"}
+    assert begun.forward(document_event(1, of_document=extra)) == [DONE]
+    assert attachments_of(stand_in) == [("alice", "scan-91.png", MEGABYTE)]
+    assert "SECRET" not in begun.event(2).payload
+
+
+def test_nothing_is_sent_unless_the_setting_says_so(begun: Bridge, stand_in: StandIn, api: GlpiApi) -> None:
+    begun.configure(sync_documents="off")
+    before = len(api.calls)
+    assert ended(begun, document_event(1)) == (SKIPPED, Reason.DOCUMENTS_OFF)
+    assert (attachments_of(stand_in), len(api.calls)) == ([], before)
+
+
+@pytest.mark.parametrize(
+    ("changes", "reason"),
+    [
+        ({"is_private": True}, Reason.PRIVATE_DOCUMENT),
+        ({"size": 11 * MEGABYTE}, Reason.DOCUMENT_TOO_LARGE),
+        ({"name": "setup.EXE"}, Reason.DOCUMENT_TYPE_REFUSED),
+        ({"mime_type": "video/mp4"}, Reason.DOCUMENT_TYPE_REFUSED),
+        ({"id": 404}, Reason.DOCUMENT_GONE),
+        ({"id": 98}, Reason.DOCUMENT_TOO_LARGE),
+        ({"id": 99}, Reason.DOCUMENT_IS_EMPTY),
+    ],
+)
+def test_what_is_not_sent_is_skipped_with_its_reason_and_nothing_waits_for_it(
+    begun: Bridge, stand_in: StandIn, api: GlpiApi, changes: dict[str, Any], reason: Reason
+) -> None:
+    begun.configure(document_refused_types='["video/*", ".exe"]')
+    api.documents |= {98: bytes(10 * MEGABYTE + 1), 99: b""}
+    ids = begun.receive(document_event(1, of_document=document(**changes)), followup_event(2))
+    begun.sync()
+    assert [begun.event(one).state for one in ids] == [SKIPPED, DONE]
+    assert code(begun, ids[0]) == reason
+    assert attachments_of(stand_in) == []
+
+
+def test_without_glpis_api_documents_are_skipped(bridge: Bridge, stand_in: StandIn) -> None:
+    bridge.configure(sync_documents="on")
+    assert bridge.forward(task_event()) == [DONE]
+    assert ended(bridge, document_event(1)) == (SKIPPED, Reason.DOCUMENTS_NEED_API)
+
+
+def test_the_name_of_a_private_document_is_not_stored(begun: Bridge) -> None:
+    private = document(name="Notice to quit.pdf", is_private=True, item={"type": "ITILFollowup", "id": 7})
+    begun.forward(document_event(1, of_document=private))
+    assert "Notice" not in begun.event(2).payload
+
+
+def test_documents_from_before_the_issue_are_sent_once_there_is_one_in_the_order_of_their_time(
+    sending: Bridge, stand_in: StandIn
+) -> None:
+    ids = sending.receive(document_event(1), followup_event(2), document_event(3, of_document=document(92)))
+    sending.sync()
+    assert [code(sending, one) for one in ids] == [Reason.NO_ISSUE_FOR_NOTE] * 3
+    assert sending.forward(task_event(4), document_event(5, of_document=document(93))) == [DONE, DONE]
+    assert [name for _, name, _ in attachments_of(stand_in)] == [f"scan-{one}.png" for one in (91, 92, 93)]
+    journals = [one for issue in stand_in.state()["issues"] for one in issue["journals"]]
+    added = [one["notes"] or one["details"][0]["to"] for one in sorted(journals, key=lambda one: one["id"])]
+    assert added == ["scan-91.png", "Toner 77 ordered", "scan-92.png", "scan-93.png"]
+
+
+def test_a_document_that_comes_twice_or_hangs_on_two_things_of_a_ticket_is_attached_once(
+    begun: Bridge, stand_in: StandIn
+) -> None:
+    on_followup = document(item={"type": "ITILFollowup", "id": 77})
+    assert begun.forward(document_event(1), document_event(2, of_document=on_followup)) == [
+        "superseded",
+        DONE,
+    ]
+    assert ended(begun, document_event(3)) == (DONE, Reason.ATTACHED_BEFORE)
+    assert len(attachments_of(stand_in)) == 1
+
+
+def test_a_document_of_two_tickets_is_attached_to_both_issues(begun: Bridge, stand_in: StandIn) -> None:
+    other = ticket(4712)
+    begun.forward(document_event(1))
+    of_other = {**task_event(2, of_ticket=other), "task": {**task_event()["task"], "id": 900}}
+    assert begun.forward(of_other, document_event(3, of_ticket=other), ticket_id=4712) == [DONE, DONE]
+    assert len(attachments_of(stand_in, 6)) == len(attachments_of(stand_in, 7)) == 1
+
+
+def test_while_glpi_is_away_documents_wait_and_redmine_goes_on(
+    begun: Bridge, stand_in: StandIn, api: GlpiApi
+) -> None:
+    api.down = True
+    (event_id,) = begun.receive(document_event(1))
+    begun.sync()
+    assert (begun.event(event_id).state, code(begun, event_id)) == (PENDING, Reason.DOCUMENT_AWAITED)
+    assert begun.event(event_id).attempts == 0
+    assert begun.breaker.current() is None
+    later = {**task_event(2), "task": {**task_event()["task"], "id": 513}}
+    assert begun.forward(later) == [DONE], "time entries do not wait for it"
+    api.down = False
+    begun.redis.flushdb()
+    begun.hurry()
+    begun.sync()
+    assert attachments_of(stand_in) == [("alice", "scan-91.png", SIZE)]
+
+
+def test_a_document_that_glpi_does_not_give_fails_after_some_attempts_and_others_go_on(
+    begun: Bridge, stand_in: StandIn, api: GlpiApi
+) -> None:
+    api.forbidden.add(91)
+    (event_id,) = begun.receive(document_event(1))
+    begun.sync()
+    assert (begun.event(event_id).state, begun.event(event_id).attempts) == (PENDING, 1)
+    assert "91" in str(begun.event(event_id).reason)
+    for _ in range(12):
+        begun.hurry()
+        begun.sync()
+    assert begun.event(event_id).state == EventState.FAILED
+    assert begun.forward(document_event(2, of_document=document(92))) == [DONE]
+
+
+@pytest.mark.parametrize("settings", [{"attachment_max_kb": 0}, {"refused_extensions": ["png"]}])
+def test_a_file_that_redmine_refuses_fails_with_redmines_words(
+    begun: Bridge, stand_in: StandIn, settings: dict[str, Any]
+) -> None:
+    stand_in.settings(**settings)
+    (event_id,) = begun.receive(document_event(1))
+    begun.sync()
+    assert begun.event(event_id).state == EventState.FAILED, begun.steps()
+    assert "allowed" in str(begun.event(event_id).reason)
+    assert begun.forward(followup_event(2)) == [DONE]
+
+
+def test_a_person_who_may_not_upload_is_replaced_by_the_api_user(begun: Bridge, stand_in: StandIn) -> None:
+    stand_in.patch("roles", DEVELOPER, permissions=["view_issues", "log_time"])
+    stand_in.patch("roles", 1, permissions=["view_issues"])
+    assert ended(begun, document_event(1)) == (DONE, Reason.DOCUMENT_ATTACHED_AS_ANOTHER)
+    assert attachments_of(stand_in) == [("admin", "scan-91.png", SIZE)]
+
+
+def test_a_document_of_nobody_redmine_knows_is_the_api_users(begun: Bridge, stand_in: StandIn) -> None:
+    stranger = {"id": 99, "email": "stranger@example.test", "name": "Sam Stranger"}
+    assert begun.forward(document_event(1, of_document=document(user=stranger))) == [DONE]
+    assert attachments_of(stand_in) == [("admin", "scan-91.png", SIZE)]
+
+
+def test_trial_mode_fetches_and_sends_nothing_and_says_what_it_would_send(
+    begun: Bridge, stand_in: StandIn, api: GlpiApi
+) -> None:
+    begun.configure(trial=True)
+    (event_id,) = begun.receive(document_event(1))
+    begun.sync()
+    assert (attachments_of(stand_in), api.calls) == ([], [])
+    assert "attach document 91 to issue #6 as alice" in str(begun.event(event_id).reason)
+    begun.configure(trial=False)
+    begun.hurry()
+    begun.sync()
+    assert len(attachments_of(stand_in)) == 1
+
+
+def test_a_picture_of_a_follow_up_is_shown_by_its_attachments_name(begun: Bridge, stand_in: StandIn) -> None:
+    begun.configure(text_formatting="textile")
+    text = (
+        "<p>See</p><p><a href='/front/document.send.php?docid=91&amp;itemtype=Ticket'>"
+        "<img alt='3bc71f89-1' src='/front/document.send.php?docid=91&amp;itemtype=Ticket'></a></p><p>there</p>"
+    )
+    shown = followup_event(2, of_followup=followup(content=text), content_format="html")
+    assert begun.forward(document_event(1), shown) == [DONE, DONE]
+    again = followup_event(3, of_followup=followup(78, content=text), content_format="html")
+    assert begun.forward(again) == [DONE]
+    assert [text for _, text, _ in notes_of(stand_in)] == ["See\n\n!scan-91.png!\n\nthere"] * 2
+
+
+def test_a_person_who_is_forgotten_is_in_no_file_name_that_is_kept(begun: Bridge) -> None:
+    stranger = {"id": 99, "email": "stranger@example.test", "name": "Sam Stranger"}
+    named = document(name="CV Sam Stranger.pdf", user=stranger)
+    assert begun.forward(document_event(1, of_document=named)) == [DONE]
+    forget(begun.store, 99, None)
+    with begun.store.transaction() as tx:
+        kept = tx.ledger(Kind.DOCUMENT).get(4711_000_000_091)
+        assert kept is not None
+        texts = [str(kept.body), *(row.payload for row in tx.journal.find(limit=None))]
+    assert not [one for one in texts if "stranger" in one.lower()], texts
+
+
+def test_several_large_documents_are_each_whole(begun: Bridge, stand_in: StandIn, api: GlpiApi) -> None:
+    stand_in.settings(attachment_max_kb=20_000)
+    api.documents |= {91: bytes(9 * MEGABYTE), 92: CONTENT * 100_000}
+    assert begun.forward(document_event(1), document_event(2, of_document=document(92))) == [DONE, DONE]
+    assert [size for _, _, size in attachments_of(stand_in)] == [9 * MEGABYTE, SIZE * 100_000]
