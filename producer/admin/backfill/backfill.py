@@ -45,6 +45,7 @@ NEEDED = {
     Kind.TICKET_TASK: ("tracker_id", "ticket_id"),
     Kind.FOLLOWUP: ("tracker_id", "ticket_id"),
     Kind.SOLUTION: ("tracker_id", "ticket_id"),
+    Kind.DOCUMENT: ("tracker_id", "ticket_id"),
 }
 MOST_FAULTS = 50
 Faults = list[tuple[int, Notice]]

@@ -155,10 +155,10 @@ def projects(installation: Installation) -> Iterator[CheckResult]:
 
 @check(Group.TRACKER, {"notes": "KB-SETUP-003"})
 def notes(installation: Installation) -> Iterator[CheckResult]:
-    """The role that people are given may add the notes that the settings send."""
+    """The role that people are given may add the notes, and attach the documents, that the settings send."""
     config, client = installation.connect()
     role_id = config.default_role_id
-    needed = [ADD_NOTES] if config.sends_notes else []
+    needed = [ADD_NOTES] if config.sends_notes or config.sends_documents else []
     needed += [SET_PRIVATE] if config.sends_private_followups else []
     if not needed or role_id is None:
         yield ok("notes", SetupFinding.NOTES_NOT_SENT() if not needed else SetupFinding.ROLE_NOT_SET())

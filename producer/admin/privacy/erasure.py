@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, cast
 
 from sqlalchemy import (
@@ -39,7 +39,7 @@ from shared.store.tables.configuration import (
     UserPin,
 )
 from shared.store.tables.journal import EventState, JournalEvent
-from shared.store.tables.ledger import LEDGERS, LedgerState, NoteLink
+from shared.store.tables.ledger import LEDGERS, DocumentLink, LedgerState, NoteLink
 from shared.store.tables.types import Json
 
 AT_ONCE = 500
@@ -48,9 +48,12 @@ OWN_WORDS = (
     "before", "after",
 )  # fmt: skip
 """Columns with sentences of our own, in which a login or a name stands for the person and for nothing else."""
-NOTES = NoteLink.__tablename__
+ADDITIONS = (NoteLink.__tablename__, DocumentLink.__tablename__)
 NAMED_IN = ("body", "earlier")
-"""Columns of `NOTES` in which a text may begin with its author's name, as we wrote it."""
+"""Columns of `ADDITIONS`: a text may begin with its author's name, and a file be named after a person."""
+PAYLOAD = "payload"
+AS_IN_A_FILE = "_-.+"
+"""What stands for a blank in the names of files."""
 JSON_TEXT = ("payload", "completion")
 UNSETTLED = (LedgerState.CLAIMED, LedgerState.IN_DOUBT, LedgerState.HELD)
 OPEN_EVENTS = (EventState.PENDING, EventState.HELD)
@@ -207,7 +210,8 @@ def _mentions(table: Table, person: Person) -> ColumnElement[bool]:
     found: list[ColumnElement[bool]] = [false()]
     for column in _texts(table):
         text = func.lower(type_coerce(column, PlainText), type_=PlainText())
-        words = {*person.mails, *(person.names if _has_names(table, column) else ())}
+        has_names = _has_names(table, column) or column.name == PAYLOAD  # of which a file may be named so
+        words = {*person.mails, *(_forms(person.names) if has_names else ())}
         for word in words:
             for form in {
                 word.lower(),
@@ -222,7 +226,23 @@ def _mentions(table: Table, person: Person) -> ColumnElement[bool]:
 
 
 def _has_names(table: Table, column: Column[Any]) -> bool:
-    return column.name in OWN_WORDS or (table.name == NOTES and column.name in NAMED_IN)
+    return column.name in OWN_WORDS or (table.name in ADDITIONS and column.name in NAMED_IN)
+
+
+def _forms(names: Iterable[str]) -> Iterator[str]:
+    """Yield names as they are written, and as files are named after them."""
+    for name in names:
+        yield name
+        yield from (name.replace(" ", one) for one in AS_IN_A_FILE if " " in name)
+
+
+def _without_name_of_file(data: Any, person: Person) -> Any:
+    """Return an event without the person in the name of its document."""
+    document = data.get("document") if isinstance(data, dict) else None
+    if not isinstance(document, dict) or not isinstance(document.get("name"), str):
+        return data
+    name = Scrubber(person, with_names=True).text(document["name"])
+    return {**data, "document": {**document, "name": name}}
 
 
 def _without(table: Table, row: Row[Any], person: Person) -> dict[str, Any]:
@@ -236,7 +256,7 @@ def _without(table: Table, row: Row[Any], person: Person) -> dict[str, Any]:
         if isinstance(column.type, Json):
             after = scrubber.data(before)
         elif column.name in JSON_TEXT:
-            after = json.dumps(scrubber.data(json.loads(before)))
+            after = json.dumps(_without_name_of_file(scrubber.data(json.loads(before)), person))
         else:
             after = scrubber.text(before)
         if after != before:

@@ -18,6 +18,7 @@ from shared.errors import NotFound
 from shared.events.config import PluginConfig
 from shared.events.event import Deletion, Event
 from shared.events.place import place_of
+from shared.events.snapshots import document_in
 from shared.notices.kinds import ADDITIONS, Kind
 from shared.notices.language import said
 from shared.notices.notice import Notice, from_json, notice_json
@@ -72,6 +73,16 @@ class TicketNote(Reasoned):
     reason: str | None
 
 
+class TicketDocument(Reasoned):
+    """A document, and its attachment."""
+
+    key: int
+    document_id: int
+    state: str
+    attachment_id: int | None
+    reason: str | None
+
+
 class Step(Reasoned):
     """Something that happened to a ticket; `call` is what was sent to the tracker, and its answer."""
 
@@ -114,6 +125,7 @@ class TicketTrace:
     last_event: JournalEvent | None
     config: PluginConfig
     notes: list[TicketNote]
+    documents: list[TicketDocument]
     hindered_by: Notice | None = None
     has_wrong_author: bool = False
 
@@ -183,11 +195,12 @@ def trace_ticket(store: Store, ticket_id: int, redis: Redis | None = None) -> Ti
         rows = list(reversed(tx.journal.find(ticket_id=ticket_id, limit=None)))
         events = [(row, event) for row in rows if (event := content_of(row))]
         issue_row, time_rows = tx.issues.get(ticket_id), tx.times.of_ticket(ticket_id)
-        note_rows = [row for kind in ADDITIONS for row in tx.ledger(kind).of_ticket(ticket_id)]
+        addition_rows = [row for kind in ADDITIONS for row in tx.ledger(kind).of_ticket(ticket_id)]
         state, noted = tx.statuses.get(ticket_id), tx.trace.of_ticket(ticket_id)
         if not (rows or issue_row or time_rows or state or noted):
             raise NotFound(Refusal.TICKET_UNKNOWN(ticket_id=ticket_id))
         link, has_wrong_author = _link(tx, issue_row), tx.misattributed.of_ticket(ticket_id)
+    additions = _additions(addition_rows, [(row, one) for row, one in events if isinstance(one, Event)])
     happened = [Step.of(step.at, step.notice, step.call) for step in noted]
     arrived = [_arrival(row, event, config) for row, event in events]
     return TicketTrace(
@@ -199,7 +212,8 @@ def trace_ticket(store: Store, ticket_id: int, redis: Redis | None = None) -> Ti
         [row for row in rows if row.state in UNFINISHED],
         rows[-1] if rows else None,
         config,
-        _notes(note_rows, [(row, event) for row, event in events if isinstance(event, Event)]),
+        [_note(*one) for one in additions if one[0] is not Kind.DOCUMENT],
+        [_document(*one) for one in additions if one[0] is Kind.DOCUMENT],
         obstacle(redis) if redis is not None and any(map(is_silent, rows)) else None,
         has_wrong_author,
     )
@@ -241,21 +255,31 @@ def _tasks(time_rows: Sequence[LedgerRow], events: Sequence[tuple[JournalEvent, 
     return standings
 
 
-def _notes(note_rows: Sequence[LedgerRow], events: Sequence[tuple[JournalEvent, Event]]) -> list[TicketNote]:
-    """Return the ticket's follow-ups and solutions as their events came: the ledger's word comes first."""
-    begun = {(row.kind, row.key): row for row in note_rows if row.state != LedgerState.FREE}
-    found: dict[tuple[Kind, int], TicketNote] = {}
+Standing = tuple[Kind, int, str, int | None, Notice | None]
+"""Of an addition: its kind and key, its state, the tracker's id, and why."""
+
+
+def _additions(rows: Sequence[LedgerRow], events: Sequence[tuple[JournalEvent, Event]]) -> list[Standing]:
+    """Return the ticket's follow-ups, solutions and documents as their events came: the ledger's word comes first."""
+    found: dict[tuple[Kind, int], Standing] = {}
     for row, event in events:
-        if event.note is not None:
-            this = event.addition_kind, event.note.id
-            found[this] = _note(*this, row.state, None, row.notice)
-    for this, of_ledger in begun.items():
-        found[this] = _note(*this, of_ledger.state, of_ledger.tracker_id, of_ledger.notice)
+        if event.addition is not None:
+            this = event.addition_kind, event.addition_key
+            found[this] = (*this, row.state, None, row.notice)
+    for one in rows:
+        if one.state != LedgerState.FREE:
+            found[one.kind, one.key] = (one.kind, one.key, one.state, one.tracker_id, one.notice)
     return list(found.values())
 
 
 def _note(kind: Kind, key: int, state: str, note_id: int | None, why: Notice | None) -> TicketNote:
     return TicketNote(kind=str(kind), key=key, state=state, note_id=note_id, **reason_json(why))
+
+
+def _document(_: Kind, key: int, state: str, tracker_id: int | None, why: Notice | None) -> TicketDocument:
+    return TicketDocument(
+        key=key, document_id=document_in(key), state=state, attachment_id=tracker_id, **reason_json(why)
+    )
 
 
 def _begun(row: LedgerRow, seconds: int) -> TicketTask:
@@ -278,6 +302,9 @@ def _arrival(row: JournalEvent, event: Event | Deletion, config: PluginConfig) -
         return Step.of(row.received_at, Arrival.DELETION_CAME_IN(**about))
     task = event.task
     common = {"event_id": row.id, "verb": verb, "status": event.ticket.status, "lateness": _lateness(row)}
+    if event.document is not None:
+        document_id = event.document.id
+        return Step.of(row.received_at, Arrival.DOCUMENT_CAME_IN(**common, document_id=document_id))
     if event.note is not None:
         about = {"kind": event.addition_kind, "key": event.note.id}
         return Step.of(row.received_at, Arrival.NOTE_CAME_IN(**common, **about))
@@ -336,6 +363,7 @@ class Trace(Answer):
     waits_for: Obstacle | None
     ticket_tasks: list[TicketTask]
     notes: list[TicketNote]
+    documents: list[TicketDocument]
     steps: list[Step]
 
     @classmethod
@@ -348,5 +376,6 @@ class Trace(Answer):
             waits_for=waits_for,
             ticket_tasks=found.ticket_tasks,
             notes=found.notes,
+            documents=found.documents,
             steps=found.steps,
         )

@@ -17,7 +17,7 @@ class NotThere(BridgeError):
 
 
 def check_there(client: TrackerClient, kind: Kind, row: LedgerRow, tracker_id: int) -> Listed:
-    """Make sure that an issue, or a time entry or a note of the row's issue, exists.
+    """Make sure that an issue, or what belongs to the row's issue, exists.
 
     Args:
         client: the tracker.
@@ -38,8 +38,8 @@ def check_there(client: TrackerClient, kind: Kind, row: LedgerRow, tracker_id: i
         params = {"issue_id": row.issue_id or 0}
     lists = TrackerLists(client)
     if kind.is_addition:
-        notes = notes_on(lists, row.issue_id or 0)
-        found = next((one for one in notes if one.get("id") == tracker_id), None)
+        additions = additions_on(lists, kind, row.issue_id or 0)
+        found = next((one for one in additions if one.get("id") == tracker_id), None)
     else:
         found = lists.find(kind.path, kind.list_name, tracker_id, params)
     if found is None:
@@ -47,22 +47,23 @@ def check_there(client: TrackerClient, kind: Kind, row: LedgerRow, tracker_id: i
     return found
 
 
-def notes_on(lists: TrackerLists, issue_id: int) -> list[Listed]:
-    """Return the notes of an issue; of an issue that there is not, none.
+def additions_on(lists: TrackerLists, kind: Kind, issue_id: int) -> list[Listed]:
+    """Return the notes of an issue, or its attachments; of an issue that there is not, none.
 
     Raises:
         TrackerError: the tracker could not be asked.
     """
     try:
-        found = lists.get(f"/issues/{issue_id}.json", {"include": "journals"}).data
+        found = lists.get(f"/issues/{issue_id}.json", {"include": kind.list_name}).data
     except TrackerRejected as refused:
         if refused.status != 404:
             raise
         return []
     issue = found.get("issue") if isinstance(found, dict) else None
-    journals = issue.get("journals") if isinstance(issue, dict) else None
-    listed = journals if isinstance(journals, list) else []
-    return [one for one in listed if isinstance(one, dict) and one.get("notes")]
+    rows = issue.get(kind.list_name) if isinstance(issue, dict) else None
+    listed = rows if isinstance(rows, list) else []
+    is_note = kind is not Kind.DOCUMENT  # other journals are changes
+    return [one for one in listed if isinstance(one, dict) and (one.get("notes") or not is_note)]
 
 
 def projects_of(client: TrackerClient, issue_ids: Sequence[int]) -> dict[int, int]:

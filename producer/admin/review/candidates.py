@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any
 
-from producer.admin.review.adoption import notes_on
+from producer.admin.review.adoption import additions_on
 from producer.admin.services import Services
 from shared.errors import SettingsError, TrackerError
 from shared.notices.kinds import Kind
@@ -28,6 +28,7 @@ COMPARED = {
     Kind.TICKET_TASK: "hours",
     Kind.FOLLOWUP: "notes",
     Kind.SOLUTION: "notes",
+    Kind.DOCUMENT: "filename",
 }
 """What is alike of what a search finds, besides the place and the time."""
 
@@ -49,6 +50,17 @@ class Candidate:
     fields: dict[str, Any]
     holder: int | None = None
     is_older: bool = False
+
+
+def sent_fields(kind: Kind, body: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the fields of what was sent, as the tracker lists them; none if the body is none of that kind."""
+    sent = body.get(kind.wire_name)
+    if not isinstance(sent, dict):
+        return {}
+    if kind is Kind.DOCUMENT:
+        upload: Mapping[str, Any] = next(iter(sent.get("uploads") or ()), {})
+        return {"filename": upload.get("filename"), "filesize": (body.get("document") or {}).get("size")}
+    return sent
 
 
 def known_candidates(row: LedgerRow) -> list[int]:
@@ -95,18 +107,18 @@ def _read(lists: TrackerLists, kind: Kind, row: LedgerRow, tracker_id: int) -> C
     if kind is Kind.TICKET_TASK:
         params = {"issue_id": row.issue_id or 0}
     if kind.is_addition:
-        notes = notes_on(lists, row.issue_id or 0)
-        note = next((one for one in notes if one.get("id") == tracker_id), None)
-        return Candidate(tracker_id, False, "", "", {}) if note is None else _candidate(row, note)
-    found = lists.find(kind.path, kind.list_name, tracker_id, params)
+        additions = additions_on(lists, kind, row.issue_id or 0)
+        found = next((one for one in additions if one.get("id") == tracker_id), None)
+    else:
+        found = lists.find(kind.path, kind.list_name, tracker_id, params)
     return Candidate(tracker_id, False, "", "", {}) if found is None else _candidate(row, found)
 
 
 def _search(lists: TrackerLists, kind: Kind, row: LedgerRow, but: Collection[int]) -> list[Candidate]:
     """Return what was created at about the time of the send, and is alike."""
-    sent = (row.body or {}).get(kind.wire_name)
+    sent = sent_fields(kind, row.body or {})
     sent_at = row.first_claimed_at or row.claimed_at
-    if not isinstance(sent, dict) or sent_at is None:
+    if not sent or sent_at is None:
         return []
     params: Params = {"issue_id": row.issue_id or 0}
     if kind is Kind.TICKET:
@@ -119,9 +131,9 @@ def _search(lists: TrackerLists, kind: Kind, row: LedgerRow, but: Collection[int
 
 
 def _newest(lists: TrackerLists, kind: Kind, params: Params, since: datetime) -> Iterable[Listed]:
-    """Yield the rows of a list's first pages, as far as they were created since a time; of an issue all notes."""
+    """Yield the rows of a list's first pages, as far as they were created since a time; of an issue all additions."""
     if kind.is_addition:
-        yield from notes_on(lists, int(params["issue_id"]))
+        yield from additions_on(lists, kind, int(params["issue_id"]))
         return
     for page in range(MOST_PAGES_READ):
         asked = {**params, "limit": PAGE_SIZE, "offset": page * PAGE_SIZE}

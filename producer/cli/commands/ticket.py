@@ -132,6 +132,17 @@ def _tell(found: TicketTrace) -> None:
             for note in found.notes
         ]
         table(("Follow-up or solution", "State", "Note", "Why"), noted)
+    if found.documents:
+        attached = [
+            (
+                str(one.document_id),
+                state_text(one.state),
+                f"#{one.attachment_id}" if one.attachment_id else "",
+                one.reason,
+            )
+            for one in found.documents
+        ]
+        table(("Document", "State", "Attachment", "Why"), attached)
     if found.open_events:
         table(
             ("Open event", "State", "Next attempt", "Why"),

@@ -72,6 +72,7 @@ def ticket(request: Request, services: WithServices, ticket_id: Id) -> Response:
                 if one.state in (LedgerState.HELD, LedgerState.GONE)
             ),
             *((Kind(one.kind), one.key) for one in found.notes if one.state == LedgerState.HELD),
+            *((Kind.DOCUMENT, one.key) for one in found.documents if one.state == LedgerState.HELD),
         ],
         adoptions=unused_adoptions(found.steps),
         fix=fixes(request, _mapping(snapshot, place.link)),
