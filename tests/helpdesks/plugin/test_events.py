@@ -227,6 +227,69 @@ def test_a_follow_up_that_is_edited_is_not_sent_again(play: Play) -> None:
     assert play(SENDING, edited, ROWS)[-1] == []
 
 
+DOCUMENT = {
+    "id": 91,
+    "filename": "scan.png",
+    "filepath": "PNG/ab/cdef.PNG",
+    "mime": "image/png",
+    "users_id": 7,
+    "date_creation": "2026-11-20 17:00:00",
+}
+LINK = {
+    "id": 5,
+    "documents_id": 91,
+    "itemtype": "Ticket",
+    "items_id": 4711,
+    "users_id": 7,
+    "date_creation": "2026-11-20 17:05:00",
+}
+DOCUMENTS = settings(documents="1")
+
+
+def test_a_document_of_a_ticket_is_an_event_if_the_settings_say_so(play: Play) -> None:
+    (event,) = events(play(DOCUMENTS, add("Document", **DOCUMENT), add("Document_Item", **LINK), ROWS)[-1])
+    assert event["event"] == "document.added"
+    assert event["document"] == {
+        "id": 91,
+        "name": "scan.png",
+        "mime_type": "image/png",
+        "size": None,
+        "user": ALICE,
+        "date": event["document"]["date"],
+        "item": {"type": "Ticket", "id": 4711},
+        "is_private": False,
+    }
+    assert event["document"]["date"].startswith("2026-11-20T17:05:00")
+    parsed = parse_event({**event, "occurred_at": "2026-11-21T09:30:00Z"})
+    assert parsed.key == "document:4711000000091"
+
+
+def test_a_document_of_a_private_follow_up_is_told_of_without_its_name(play: Play) -> None:
+    followup = add("ITILFollowup", **{**FOLLOWUP, "is_private": 1})
+    link = add("Document_Item", **{**LINK, "itemtype": "ITILFollowup", "items_id": 77})
+    (event,) = events(play(DOCUMENTS, followup, add("Document", **DOCUMENT), link, ROWS)[-1])
+    document = event["document"]
+    assert (document["name"], document["is_private"]) == (None, True)
+    assert document["item"] == {"type": "ITILFollowup", "id": 77}
+
+
+@pytest.mark.parametrize(
+    ("link", "document", "set_to"),
+    [
+        ({}, {}, {}),
+        ({"itemtype": "Computer", "items_id": 4711}, {}, {"documents": "1"}),
+        ({"items_id": 9999}, {}, {"documents": "1"}),
+        ({}, {"filepath": None}, {"documents": "1"}),
+    ],
+    ids=["off", "of a computer", "of no ticket", "a link to a page"],
+)
+def test_other_documents_are_not_sent(
+    play: Play, link: dict[str, Any], document: dict[str, Any], set_to: dict[str, str]
+) -> None:
+    added = add("Document", **{**DOCUMENT, **document}), add("Document_Item", **{**LINK, **link})
+    assert play(settings(**set_to), *added, ROWS)[-1] == []
+
+
 def test_private_tasks_are_sent_unless_the_setting_says_otherwise(play: Play) -> None:
     assert len(play(add_task(is_private=1), ROWS)[-1]) == 1
     unsent = settings(private_tasks="0")

@@ -13,7 +13,10 @@ namespace GlpiPlugin\Deskbridge;
 use CommonDBTM;
 use CommonITILActor;
 use DateTimeImmutable;
+use Document;
+use Document_Item;
 use ITILFollowup;
+use ITILSolution;
 use Ticket;
 use TicketTask;
 
@@ -49,6 +52,9 @@ final class Event
             'is_private',
         ],
     ];
+
+    /** What a document of a ticket can be linked to. */
+    public const HOLDERS = [Ticket::class, ITILFollowup::class, ITILSolution::class, TicketTask::class];
 
     private const MOST_PROJECTS = 100; // the producer takes no more
 
@@ -109,6 +115,37 @@ final class Event
                 'is_private' => !empty($fields['is_private']),
                 'user'       => $people->get($user),
                 'date'       => self::moment($fields['date'] ?? $fields['date_creation'] ?? null),
+            ],
+        ];
+    }
+
+    /**
+     * The document itself stays here: deskbridge fetches it by GLPI's API. Of a private one no name is sent.
+     *
+     * @param CommonDBTM $holder what it was linked to
+     * @return array<string, mixed>
+     */
+    public static function ofDocument(Document_Item $link, Document $document, CommonDBTM $holder, Ticket $ticket): array
+    {
+        $fields = $document->fields;
+        $user = (int) ($link->fields['users_id'] ?? 0) ?: (int) $fields['users_id'];
+        $people = new People([
+            $user,
+            self::first($ticket, CommonITILActor::ASSIGN),
+            self::first($ticket, CommonITILActor::REQUESTER),
+        ]);
+        $is_private = !empty($holder->fields['is_private']);
+        return ['event' => 'document.added'] + self::origin() + [
+            'ticket'   => self::ticket($ticket, $people),
+            'document' => [
+                'id'         => (int) $fields['id'],
+                'name'       => $is_private ? null : (string) $fields['filename'],
+                'mime_type'  => $fields['mime'] ?? null,
+                'size'       => self::size((string) $fields['filepath']),
+                'user'       => $people->get($user),
+                'date'       => self::moment($link->fields['date_creation'] ?? $fields['date_creation'] ?? null),
+                'item'       => ['type' => $holder::class, 'id' => (int) $holder->fields['id']],
+                'is_private' => $is_private,
             ],
         ];
     }
@@ -175,6 +212,13 @@ final class Event
     private static function moment(?string $time): ?string
     {
         return $time === null ? null : (new DateTimeImmutable($time))->format(DATE_ATOM);
+    }
+
+    /** The bytes of a stored file, if it is there. */
+    private static function size(string $path): ?int
+    {
+        $file = GLPI_DOC_DIR . "/$path";
+        return is_file($file) ? (int) filesize($file) : null;
     }
 
     private static function day(?string $time): ?string

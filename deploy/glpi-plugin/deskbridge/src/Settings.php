@@ -26,6 +26,7 @@ final class Settings
         'private_tasks'   => '1',
         'notes'           => '0',
         'private_notes'   => '0',
+        'documents'       => '0',
         'console_address' => '',
         'console_token'   => '',
     ];
@@ -42,6 +43,7 @@ final class Settings
         public readonly bool $private_tasks,
         public readonly bool $notes,
         public readonly bool $private_notes,
+        public readonly bool $documents,
         public readonly string $console_address,
         #[\SensitiveParameter] public readonly string $console_token,
     ) {
@@ -57,6 +59,7 @@ final class Settings
             (bool) $stored['private_tasks'],
             (bool) $stored['notes'],
             (bool) $stored['private_notes'],
+            (bool) $stored['documents'],
             $stored['console_address'],
             (string) $key->decrypt($stored['console_token']),
         );

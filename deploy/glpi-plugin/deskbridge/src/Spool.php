@@ -45,6 +45,7 @@ final class Spool
             'ticket_task.deleted' => __('task deleted', 'deskbridge'),
             'followup.added'      => __('new follow-up', 'deskbridge'),
             'solution.added'      => __('new solution', 'deskbridge'),
+            'document.added'      => __('new document', 'deskbridge'),
         ];
     }
 

@@ -12,6 +12,8 @@ namespace GlpiPlugin\Deskbridge;
 
 use CommonDBTM;
 use CommonITILActor;
+use Document;
+use Document_Item;
 use Glpi\Error\ErrorHandler;
 use Glpi\Plugin\Hooks;
 use Group_Ticket;
@@ -48,10 +50,11 @@ final class Watch
         $updated = [self::class, 'updated'];
         return [
             Hooks::ITEM_ADD       => [
-                Ticket::class       => $added,
-                TicketTask::class   => $added,
-                ITILFollowup::class => [self::class, 'noted'],
-                ITILSolution::class => [self::class, 'noted'],
+                Ticket::class        => $added,
+                TicketTask::class    => $added,
+                ITILFollowup::class  => [self::class, 'noted'],
+                ITILSolution::class  => [self::class, 'noted'],
+                Document_Item::class => [self::class, 'attached'],
             ] + $linked,
             Hooks::ITEM_UPDATE    => [Ticket::class => $updated, TicketTask::class => $updated],
             Hooks::PRE_ITEM_PURGE => [Ticket::class => [self::class, 'purging']],
@@ -91,6 +94,21 @@ final class Watch
             if ($is_sent && $fields['itemtype'] === Ticket::class) {
                 $id = (int) $fields['items_id'];
                 self::record($id, static fn (Spool $spool) => self::addNote($spool, $item, $id));
+            }
+        });
+    }
+
+    /** A document was linked to a ticket, or to something of it: it is sent if the settings say so. */
+    public static function attached(Document_Item $link): void
+    {
+        self::quietly(static function () use ($link): void {
+            if (!Settings::load()->documents) {
+                return;
+            }
+            [$holder, $document] = [self::holderOf($link), new Document()];
+            $id = $holder === null ? 0 : self::ticketOfHolder($holder);
+            if ($id > 0 && $document->getFromDB((int) $link->fields['documents_id']) && !empty($document->fields['filepath'])) {
+                self::record($id, static fn (Spool $spool) => self::addDocument($spool, $link, $document, $holder, $id));
             }
         });
     }
@@ -253,6 +271,41 @@ final class Watch
         if ($ticket->getFromDB($id) && !$ticket->fields['is_deleted']) {
             $spool->add($id, Event::ofNote($note, $ticket));
         }
+    }
+
+    private static function addDocument(
+        Spool $spool,
+        Document_Item $link,
+        Document $document,
+        CommonDBTM $holder,
+        int $id
+    ): void {
+        $ticket = new Ticket();
+        if ($ticket->getFromDB($id) && !$ticket->fields['is_deleted']) {
+            $spool->add($id, Event::ofDocument($link, $document, $holder, $ticket));
+        }
+    }
+
+    /** What a document was linked to, if that is a ticket or something of one. */
+    private static function holderOf(Document_Item $link): ?CommonDBTM
+    {
+        $type = $link->fields['itemtype'];
+        if (!in_array($type, Event::HOLDERS, true)) {
+            return null;
+        }
+        $holder = new $type();
+        return $holder->getFromDB((int) $link->fields['items_id']) ? $holder : null;
+    }
+
+    /** The ticket of something that a document was linked to; 0: it is of something else. */
+    private static function ticketOfHolder(CommonDBTM $holder): int
+    {
+        $fields = $holder->fields;
+        return (int) match (true) {
+            $holder instanceof Ticket     => $fields['id'],
+            $holder instanceof TicketTask => $fields['tickets_id'],
+            default                       => $fields['itemtype'] === Ticket::class ? $fields['items_id'] : 0,
+        };
     }
 
     /** The ticket that a link is about, as far as the event says it: of people who only watch it does not. */

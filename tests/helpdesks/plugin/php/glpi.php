@@ -540,6 +540,14 @@ namespace {
     {
     }
 
+    final class Document extends CommonDBTM
+    {
+    }
+
+    final class Document_Item extends CommonDBTM
+    {
+    }
+
     final class Ticket_User extends CommonDBTM
     {
         /** The last one who was assigned leaves the ticket as new, which a hook of the ticket says first. */
@@ -706,6 +714,7 @@ namespace {
             require $file;
         }
     });
+    define('GLPI_DOC_DIR', __DIR__);
     define('GLPI_VERSION', getenv('GLPI_VERSION') ?: '11.0.6');
     $CFG_GLPI = ['url_base' => 'https://glpi.example.org/'];
     require dirname(__DIR__, 4) . '/deploy/glpi-plugin/deskbridge/setup.php';
