@@ -220,6 +220,8 @@ HONEST = {
         {"event": "'followup.added'", "key": "'solution:7'"},
         {"event": "'solution.added'", "key": "'solution:07'"},
         {"event": "'solution.added'", "key": "'solution:7'", "task_id": "9"},
+        {"event": "'document.added'"},
+        {"event": "'document.added'", "key": "'solution:7'"},
         {"task_id": "9"},
         {"ticket_id": "8"},
         {"attempts": "-2000000000"},
