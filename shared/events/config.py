@@ -110,8 +110,8 @@ class PluginConfig(BaseModel):
     document_max_mb: int = Field(
         default=10,
         ge=1,
-        le=100,
-        description="Largest document that is sent, in MB; Redmine has a limit of its own",
+        le=25,
+        description="Largest document that is sent, in MB, at most 25; Redmine has a limit of its own",
     )
     document_refused_types: tuple[str, ...] = Field(
         default=(),

@@ -238,6 +238,9 @@ class Reason(Code, article=NOTHING_WRONG):
         "event {event_id} of the ticket is earlier, and is sent first",
         article="KB-WORK-001",
     )
+    DOCUMENTS_UNDER_WAY = Message(
+        "documents_under_way", "other documents are being sent at the moment", article="KB-WORK-001"
+    )
     DOCUMENT_AWAITED = Message(
         "document_awaited", "GLPI does not send the document yet: {because}", article="KB-HELPDESK-003"
     )

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from deploy.sandbox.tracker.control import StandIn
 from producer.admin.review.held import decide
+from shared.events.snapshots import document_key
 from shared.notices.kinds import Kind
 from shared.notices.reasons import Reason
 from shared.store.ledger.send_window import SendWindow
@@ -300,3 +304,90 @@ def test_the_sweep_notifies_a_ticket_whose_document_is_in_doubt_and_that_no_even
     assert begun.notified == [4711]
     begun.sync()
     assert row(begun, Kind.DOCUMENT, KEY).state == LedgerState.LINKED
+
+
+FAULTS = st.lists(
+    st.tuples(
+        st.sampled_from([("POST", UPLOADS), ("PUT", None), ("GET", None)]),
+        st.sampled_from(
+            ["reset_after", "reset_before", "garbage_after", "status_after", "page_after", "none"]
+        ),
+        st.integers(min_value=1, max_value=2),
+    ),
+    max_size=6,
+)
+EVENTS = st.lists(
+    st.tuples(
+        st.integers(min_value=91, max_value=94), st.sampled_from(["same.txt", "other.txt"]), st.booleans()
+    ),
+    min_size=1,
+    max_size=6,
+)
+
+
+@settings(
+    max_examples=20,
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
+    derandomize=True,
+)
+@given(faults=FAULTS, given_events=EVENTS)
+def test_whatever_is_lost_each_document_is_attached_once(
+    begun: Bridge,
+    stand_in: StandIn,
+    faults: list[tuple[tuple[str, str | None], str, int]],
+    given_events: list[tuple[int, str, bool]],
+) -> None:
+    ticket_id = Counted.next()
+    begun.redis.flushdb()
+    stand_in.clear_faults()
+    begun.receive(_of(task_event(0), ticket_id, 10_000 + ticket_id))
+    begun.sync(ticket_id)
+    issue_id = row(begun, Kind.TICKET, ticket_id).tracker_id
+    assert issue_id is not None
+    wanted, pending = set[int](), list(faults)
+    for at, (number, name, dies) in enumerate(given_events, 1):
+        if pending and pending[0][1] != "none":
+            (method, path), fault, count = pending.pop(0)
+            stand_in.fault(fault, method=method, path=path or f"/issues/{issue_id}.json", count=count)
+        begun.receive(_of(document_event(at, of_document=document(number, name=name)), ticket_id))
+        wanted.add(number)
+        with pytest.MonkeyPatch.context() as patched:
+            if dies:
+                patched.setattr(Link, "carry_out", _die)
+            try:
+                begun.sync(ticket_id)
+            except WorkerDied:
+                let_leases_run_out(begun)
+    stand_in.clear_faults()
+    for _ in range(12):
+        begun.redis.flushdb()
+        begun.hurry()
+        let_leases_run_out(begun)
+        begun.sync(ticket_id)
+    rows = [row(begun, Kind.DOCUMENT, document_key(ticket_id, one)) for one in wanted]
+    assert [one.state for one in rows] == [LedgerState.LINKED] * len(wanted), begun.steps(ticket_id)
+    found = {one["id"] for one in stand_in.state()["attachments"] if one["issue_id"] == issue_id}
+    assert found == {one.tracker_id for one in rows}, begun.steps(ticket_id)
+    assert len(found) == len(wanted)
+
+
+class Counted:
+    """Numbers the tickets of the examples."""
+
+    number = 5000
+
+    @classmethod
+    def next(cls) -> int:
+        cls.number += 1
+        return cls.number
+
+
+def _die(*_: object) -> None:
+    raise WorkerDied
+
+
+def _of(event: dict[str, Any], ticket_id: int, task_id: int | None = None) -> dict[str, Any]:
+    """Return an event as one of another ticket."""
+    moved = {**event, "ticket": {**event["ticket"], "id": ticket_id}}
+    return moved if task_id is None else {**moved, "task": {**event["task"], "id": task_id}}

@@ -7,7 +7,8 @@ is read back at once: that tells the id, and whether it is there.
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import replace
 from typing import Any, ClassVar, Self
 
@@ -65,12 +66,10 @@ class Addition(Creation):
         """Return why nothing can be sent, if that is known at once."""
         return None
 
-    async def ready(self) -> Self | Skipped | Waiting:
-        """Return it once it can be sent; otherwise why it is not, or what it waits for."""
-        return self
-
-    def close(self) -> None:
-        """Give back what `ready` has taken."""
+    @asynccontextmanager
+    async def ready(self) -> AsyncIterator[Self | Skipped | Waiting]:
+        """Hold it ready to be sent during the block; otherwise why it is not sent, or what it waits for."""
+        yield self
 
     def remember(self) -> None:
         """Note for the rest of the pass that it is there."""

@@ -7,11 +7,12 @@ which attachment is looked for. The tracker attaches one upload once.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from tempfile import SpooledTemporaryFile
+from threading import BoundedSemaphore
 from typing import Any, BinaryIO, ClassVar, Self, cast
 
 from shared.bodies.precedence import RenderedBody
@@ -38,6 +39,8 @@ from worker.ticket.results import Created, Skipped, Waiting
 from worker.ticket.search import additions_of
 from worker.ticket.trial import NOT_CREATED, author
 
+FILES = BoundedSemaphore(2)
+"""So many files a process holds at once: a container's `/tmp` has 64 MB."""
 IN_MEMORY = 256 * 1024
 """Bytes of a file that are not written to the disk."""
 
@@ -87,22 +90,30 @@ class DocumentCreation(Addition):
         has_api = self.ctx.services.completion.lookup is not None
         return None if has_api else Reason.DOCUMENTS_NEED_API()
 
-    async def ready(self) -> Self | Skipped | Waiting:
-        """Fetch the file.
+    @asynccontextmanager
+    async def ready(self) -> AsyncIterator[Self | Skipped | Waiting]:
+        """Hold it with its file during the block.
 
         Raises:
             NotYet: the help desk does not give this one now.
         """
-        ctx, completion = self.ctx, self.ctx.services.completion
-        file = cast(BinaryIO, SpooledTemporaryFile(IN_MEMORY))  # noqa: SIM115 (`close` closes it)
-        most = ctx.config.document_most
-        answer = await ctx.helpdesk(_fetched, completion, self.document.id, file, most)
+        if not FILES.acquire(blocking=False):
+            yield Waiting(Reason.DOCUMENTS_UNDER_WAY())
+            return
+        try:
+            with SpooledTemporaryFile(IN_MEMORY) as file:
+                yield await self._fetched(cast(BinaryIO, file))
+        finally:
+            FILES.release()
+
+    async def _fetched(self, file: BinaryIO) -> Self | Skipped | Waiting:
+        ctx, completion, document_id = self.ctx, self.ctx.services.completion, self.document.id
+        answer = await ctx.helpdesk(_fetch, completion, document_id, file, ctx.config.document_most)
         if answer is Download.WHOLE and (size := file.tell()):
             chosen = replace(self.chosen, body=attachment_body(self.document, size))
             return replace(self, chosen=chosen, file=Upload(file, size))
-        file.close()
         if isinstance(answer, DocumentRefused):
-            raise NotYet(Fault.DOCUMENT_REFUSED(document_id=self.document.id, because=answer.problem))
+            raise NotYet(Fault.DOCUMENT_REFUSED(document_id=document_id, because=answer.problem))
         if isinstance(answer, Download):
             return Skipped(self._why_not(answer))
         pause = timedelta(seconds=completion.paused_s() + AFTER_PAUSE_S)
@@ -114,11 +125,6 @@ class DocumentCreation(Addition):
         if answer is Download.GONE:
             return Reason.DOCUMENT_GONE()
         return Reason.DOCUMENT_TOO_LARGE(most=self.ctx.config.document_max_mb)
-
-    def close(self) -> None:
-        """Drop the file."""
-        if self.file is not None:
-            self.file.file.close()
 
     def remember(self) -> None:
         """Note its file name for texts that show it."""
@@ -187,7 +193,7 @@ def _document(asking: Pending) -> Document:
     return asking.event.document
 
 
-def _fetched(
+def _fetch(
     completion: Completion, document_id: int, file: BinaryIO, most: int
 ) -> Download | DocumentRefused | Notice:
     """Fetch a document into a file; return why the help desk cannot be asked, or that it refuses this one."""

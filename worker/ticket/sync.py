@@ -459,15 +459,12 @@ class Forwarding:
             return Skipped(nothing)
         if ctx.config.trial:
             return trial.planned(ctx, self._work.now, creation.would())
-        ready = await creation.ready()
-        if isinstance(ready, Waiting | Skipped):
-            return ready
-        try:
+        async with creation.ready() as ready:
+            if isinstance(ready, Waiting | Skipped):
+                return ready
             outcome, _ = await create(ready, row)
-        finally:
-            ready.close()
         if isinstance(outcome, Created):
-            ready.remember()
+            creation.remember()
         return outcome
 
     async def _settle_additions(self, attempted: set[AdditionId]) -> None:
