@@ -21,8 +21,10 @@ _NOT_IN_A_NAME = re.compile(r"[/?%*:|\"'<>\x00-\x1f\x7f]+")
 """The tracker replaces the same."""
 _OFTEN_USED = re.compile(r"image(?:\d{1,4}|[_ ]?paste\w*)?", re.IGNORECASE)
 """Names that mail programs and editors give to pictures: a ticket has many of one name."""
-_PICTURE = r"<img\b[^<>]*?\bsrc\s*=\s*[\"'][^\"'<>]*document\.send\.php\?[^\"'<>]*?\bdocid=(\d{1,9})\b[^<>]*>"
-_SHOWN = re.compile(rf"<a\b[^<>]*document\.send\.php\?[^<>]*>\s*{_PICTURE}\s*</a>|{_PICTURE}", re.IGNORECASE)
+_PICTURE = re.compile(r"(<a\b[^<>]*+>\s{0,20})?<img\b([^<>]*+)>(\s{0,20}</a>)?", re.IGNORECASE)
+_SOURCE = re.compile(r"\bsrc\s{0,5}=\s{0,5}[\"']([^\"'<>]{0,2000})[\"']", re.IGNORECASE)
+_NUMBER = re.compile(r"[?&;]docid=(\d{1,9})(?!\d)")
+_STORED = "document.send.php?"
 _BEGIN, _END = "\ue000", "\ue001"
 _MARK = re.compile(f"{_BEGIN}(\\d+){_END}")
 
@@ -56,7 +58,14 @@ def attachment_body(document: Document, size: int | None) -> dict[str, Any]:
 
 def shown_documents(rich: str | None) -> set[int]:
     """Return the numbers of the documents that a rich text shows as pictures."""
-    return {int(one[1] or one[2]) for one in _SHOWN.finditer(rich or "")}
+    return {number for one in _PICTURE.finditer(rich or "") if (number := _number(one))}
+
+
+def _number(picture: re.Match[str]) -> int | None:
+    """Return the number of the document that a picture shows; None: it shows none."""
+    source = _SOURCE.search(picture[2])
+    found = _NUMBER.search(source[1]) if source and _STORED in source[1] else None
+    return int(found[1]) if found else None
 
 
 def text_with_pictures(
@@ -78,13 +87,16 @@ def text_with_pictures(
         begin: plain text that comes first, unless there is no other.
     """
 
-    def mark(shown: re.Match[str]) -> str:
-        number = int(shown[1] or shown[2])
-        is_shown = PurePath(names.get(number, "")).suffix.lower() in SHOWN_INLINE
-        return f"{_BEGIN}{number}{_END}" if is_shown else shown[0]
+    def mark(picture: re.Match[str]) -> str:
+        number = _number(picture)
+        if number is None or PurePath(names.get(number, "")).suffix.lower() not in SHOWN_INLINE:
+            return picture[0]
+        link, end = picture[1] or "", picture[3] or ""
+        is_linked = bool(end) and _STORED in link  # to its own file
+        return f"{'' if is_linked else link}{_BEGIN}{number}{_END}{'' if is_linked else end}"
 
     shows = formatting != "plain" and _BEGIN not in (rich or "")
-    said = plain_text(_SHOWN.sub(mark, rich or "") if shows else rich, content_format, base)
+    said = plain_text(_PICTURE.sub(mark, rich or "") if shows else rich, content_format, base)
     text = begin + said if said else ""
     parts = _MARK.split(text) if shows else [text]
     written = [

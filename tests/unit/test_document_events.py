@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from typing import Any
 
 import pytest
@@ -210,6 +211,27 @@ def test_a_picture_does_not_keep_the_text_around_it_from_being_shown_as_written(
 def test_other_pictures_are_shown_by_their_address(names: dict[int, str]) -> None:
     text = text_with_pictures(IMAGE.format(7), "html", "https://glpi.test", "textile", names)
     assert "document.send.php?docid=7" in text
+
+
+def test_a_picture_within_a_longer_link_leaves_the_link() -> None:
+    text = f"<p><a href='https://x.test/y'>{IMAGE.format(7)} more</a></p>"
+    assert text_with_pictures(text, "html", None, "textile", {7: "a.png"}).startswith("!a.png!\n\n")
+
+
+@pytest.mark.parametrize(
+    "hostile",
+    [
+        "<a " + "document.send.php?" * 60_000,
+        "<img src='" + "document.send.php?docid=" * 40_000,
+        "<img " + "src='document.send.php?docid=x' " * 30_000,
+        "<a>" * 300_000,
+        "<img>" * 200_000,
+    ],
+)
+def test_a_text_that_is_made_to_take_long_takes_no_longer(hostile: str) -> None:
+    began = time.process_time()
+    assert shown_documents(hostile) == set()
+    assert time.process_time() - began < 5
 
 
 def test_a_text_that_holds_our_own_mark_shows_no_picture_for_it() -> None:
