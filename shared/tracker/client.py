@@ -8,11 +8,11 @@ from __future__ import annotations
 import asyncio
 import re
 import time
-from collections.abc import AsyncIterator, Callable, Collection, Coroutine, Mapping
+from collections.abc import Callable, Collection, Coroutine, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from http import HTTPStatus
-from typing import Any, BinaryIO, Literal, TypeVar
+from typing import Any, Literal, TypeVar
 from urllib.parse import quote, urlencode, urlsplit
 
 from aiohttp import ClientHttpProxyError
@@ -49,6 +49,7 @@ from shared.tracker.body import whole_body
 from shared.tracker.meter import LOST, Meter
 from shared.tracker.portal import PORTAL
 from shared.tracker.sessions import GUARD, ForbiddenAddress, SendGuard, session_for
+from shared.tracker.uploads import UPLOAD_S, Upload
 from shared.values.characters import NOT_IN_A_HEADER
 from shared.values.utf8 import json_bytes
 
@@ -57,9 +58,6 @@ T = TypeVar("T")
 RateLimiter = Callable[[], float]
 
 TIMEOUT_S = 5.0
-UPLOAD_S = 60.0
-"""For a call that uploads a file."""
-PIECE = 64 * 1024
 LONGEST_S = 600.0
 """So long a thread waits for its call, which may ask twice more and wait for a turn each time."""
 ONE_WORD = re.compile(r"[!-~]+")
@@ -70,7 +68,6 @@ USERS = "/users.json"
 """What anyone else's key, and anything else than the tracker, does not answer as it should."""
 MYSELF = "/users/current.json"
 """What every key is answered as long as the REST API is on."""
-UPLOADS = "/uploads.json"
 OVERLOADED = ("429", "502", "503", "504")
 """Answers of a tracker, or of a proxy in front of it, that has too many calls."""
 
@@ -97,25 +94,6 @@ class CallRecord:
     def is_clear(self) -> bool:
         """Whether an answer says what the tracker made of it."""
         return self.status is not None and not self.is_unclear
-
-
-@dataclass(frozen=True, slots=True)
-class Upload:
-    """A file as the body of a request; it is read from its start each time.
-
-    Attributes:
-        file: the file.
-        size: its bytes.
-    """
-
-    file: BinaryIO
-    size: int
-
-    async def pieces(self) -> AsyncIterator[bytes]:
-        """Yield its content."""
-        self.file.seek(0)
-        while piece := self.file.read(PIECE):
-            yield piece
 
 
 @dataclass(frozen=True)

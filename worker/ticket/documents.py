@@ -28,7 +28,7 @@ from shared.notices.reasons import Reason, Would
 from shared.notices.steps import What
 from shared.store.configuration.matching import TrackerPerson
 from shared.tracker.answers import Answer
-from shared.tracker.client import UPLOADS, Upload
+from shared.tracker.uploads import UPLOADS, Upload
 from worker.ticket.additions import Addition, issue_and_sender
 from worker.ticket.context import TicketContext
 from worker.ticket.enrichment import AFTER_PAUSE_S, Completion

@@ -23,9 +23,9 @@ from shared.store.configuration.metadata import MetadataKind
 from shared.telemetry import metrics
 from shared.templating.operations import Operation
 from shared.tracker.answers import Answer
-from shared.tracker.client import Upload
 from shared.tracker.lists import Params, project_of
 from shared.tracker.rights import ADD_ISSUES, ADD_NOTES, LOG_TIME, SET_PRIVATE
+from shared.tracker.uploads import Upload
 from worker.ticket.bodies import body_for, built
 from worker.ticket.context import TicketContext
 from worker.ticket.rights import Found, Rights, is_deleted, rights_of

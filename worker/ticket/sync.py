@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Mapping, Sequence
+from collections.abc import Awaitable, Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime
 from functools import partial
 from typing import ClassVar, Literal, Self, TypeVar
 
@@ -13,25 +12,22 @@ from shared.notices.kinds import Kind
 from shared.notices.notice import Notice
 from shared.notices.reasons import Reason, Would
 from shared.redis.locks import HeldLock
-from shared.store.tables.ledger import LedgerRow, LedgerState
 from shared.store.transaction import Transaction
 from shared.telemetry.logs import get_logger
 from shared.templating.operations import Operation
 from worker.ticket import trial
-from worker.ticket.additions import Addition
+from worker.ticket.adding import Additions
 from worker.ticket.bodies import built
 from worker.ticket.context import DbOp, Services, TicketContext
 from worker.ticket.create import Begun, create
-from worker.ticket.documents import DocumentCreation
 from worker.ticket.error_table import Events, effect_of
 from worker.ticket.fields import give_fields
 from worker.ticket.finish import EventFinisher
-from worker.ticket.gone import issue_gone
+from worker.ticket.gone import ISSUE_MAY_BE_GONE, issue_gone
 from worker.ticket.impersonation import Sender
 from worker.ticket.load import Incomplete, Loaded, Much, Work, load
 from worker.ticket.log_context import tell
-from worker.ticket.notes import NoteCreation
-from worker.ticket.plan import AdditionId, Pending, Plan, TimeWanted
+from worker.ticket.plan import Pending, Plan, TimeWanted
 from worker.ticket.requests import IssueCreation, TimeEntryCreation, logged
 from worker.ticket.resolve import settled
 from worker.ticket.results import AlreadyDone, Created, Result, Sent, Skipped, Waiting
@@ -40,7 +36,6 @@ from worker.ticket.status import drop, give_status
 from worker.ticket.steps import Blocking, Holding, Pool
 
 log = get_logger("sync")
-ISSUE_MAY_BE_GONE = (404, 422)
 BY_SETTINGS = (
     Reason.PRIVATE_TASK,
     Reason.FOLLOWUPS_OFF,
@@ -50,11 +45,6 @@ BY_SETTINGS = (
     Reason.DOCUMENT_TOO_LARGE,
     Reason.DOCUMENT_TYPE_REFUSED,
 )
-ADDITION_OF: Mapping[Kind, type[Addition]] = {
-    Kind.FOLLOWUP: NoteCreation,
-    Kind.SOLUTION: NoteCreation,
-    Kind.DOCUMENT: DocumentCreation,
-}
 
 T = TypeVar("T")
 
@@ -207,6 +197,7 @@ class Forwarding:
         self._ctx = ctx
         self._work = work
         self._events = EventFinisher(ctx, work.now)
+        self._additions = Additions(ctx, work, self._events, self._attempt)
         self._begun: Begun | None = None  # the first time entry, if it was claimed with its issue's link
         self._planned: dict[int, Notice] = {}  # in trial mode: the issue that an event would have created
 
@@ -220,16 +211,16 @@ class Forwarding:
         work, plan = self._work, self._work.plan
         await self._end_what_sends_nothing(plan)
         wanted = [] if work.link is None else await self._with_attempts_left(plan.wanted)
-        additions = [] if work.link is None else await self._additions_with_attempts_left(plan.additions)
+        additions = [] if work.link is None else await self._additions.with_attempts_left(plan.additions)
         issue = await self._issue(wanted)
         if isinstance(issue, Created):
             if (issue.fields or work.state.fields_due) and not self._ctx.config.trial:
                 issue = replace(issue, fields=tuple(await give_fields(self._ctx, work, issue)))
             await self._add_to(issue, wanted, additions)
         else:
-            await self._end_additions(additions, issue)
+            await self._additions.end(additions, issue)
         await self._settle_times({one.task_id for one in wanted})
-        await self._settle_additions({one.addition_id for one in additions})
+        await self._additions.settle({one.addition_id for one in additions})
         await self._status(issue)
         return self.results
 
@@ -242,17 +233,7 @@ class Forwarding:
             await events.end([event_id], AlreadyDone(Reason.LOGGED_BEFORE(time_entry_id=entry_id)))
         for event_id, newer_id in plan.superseded.items():
             await events.supersede([event_id], Reason.NEWER_TASK_EVENT(event_id=newer_id))
-        documents = {one.id for one in work.addition_events if one.event.document}
-        for event_id, tracker_id in plan.added.items():
-            is_document = event_id in documents
-            done = (
-                Reason.ATTACHED_BEFORE(attachment_id=tracker_id)
-                if is_document
-                else Reason.NOTED_BEFORE(note_id=tracker_id)
-            )
-            await events.end([event_id], AlreadyDone(done))
-        for event_id, newer_id in plan.superseded_additions.items():
-            await events.supersede([event_id], Reason.NEWER_NOTE_EVENT(event_id=newer_id))
+        await self._additions.end_what_is_there()
         if work.is_deleted:
             await events.end(_ids(work.ticket_events), Skipped(Reason.TICKET_DELETED()))
         elif work.link is None:
@@ -276,16 +257,6 @@ class Forwarding:
             settling = self._work.is_issue_unsettled or one.task_id in self._work.unsettled_times
             if is_exhausted(one.newest.attempts) and not settling and not self._ctx.config.trial:
                 await self._events.fail([one.newest.id], Reason.GAVE_UP(count=one.newest.attempts))
-            else:
-                left.append(one)
-        return left
-
-    async def _additions_with_attempts_left(self, additions: list[Pending]) -> list[Pending]:
-        left = []
-        for one in additions:
-            settling = one.addition_id in self._work.unsettled_additions
-            if is_exhausted(one.attempts) and not settling and not self._ctx.config.trial:
-                await self._events.fail([one.id], Reason.GAVE_UP(count=one.attempts))
             else:
                 left.append(one)
         return left
@@ -357,9 +328,9 @@ class Forwarding:
         return AlreadyDone(logged(noted.notice if noted else issue.wrong_author, **made))
 
     async def _add_to(self, issue: Created, wanted: list[TimeWanted], additions: list[Pending]) -> None:
-        """Add time entries and notes to the issue, in the order of their events; a note that waits lets others wait."""
+        """Add to the issue what events ask for, in their order; an addition that waits lets later ones wait."""
         is_any = additions or self._work.state.notes_wait
-        first = await self._first_additions(issue, additions) if is_any else []
+        first = await self._additions.first(issue, additions) if is_any else []
         place = {one.id: number for number, one in enumerate(self._work.events)}
         for_time = {one.newest.id: one for one in wanted}
         is_waiting = False
@@ -367,111 +338,8 @@ class Forwarding:
             if asking.id in for_time:
                 await self._log_time(for_time[asking.id], issue)
             elif not is_waiting or self._ctx.config.trial:
-                is_waiting = await self._add(asking, issue)
+                is_waiting = await self._additions.add(asking, issue)
         # those that were not sent stay due: they are sent in the next pass, or wait there for those before them
-
-    async def _first_additions(self, issue: Created, additions: list[Pending]) -> list[Pending]:
-        """Return the notes that are next: an earlier one of the ticket may wait, or may have waited for the issue."""
-        ids = {one.id for one in additions}
-
-        if self._ctx.config.trial:
-            return additions  # none is sent
-
-        def look(tx: Transaction) -> list[tuple[int, datetime | None]]:
-            state = tx.statuses.get(self._ctx.ticket_id)
-            if state is not None and state.notes_wait:
-                self._process_again(tx)
-            return tx.journal.pending_additions(self._ctx.ticket_id)
-
-        pending = await self._ctx.db.change(look)
-        if issue.now:
-            return []  # its first time entry is claimed, and sent at once; additions come in the next pass
-        before = next((number for number, (event_id, _) in enumerate(pending) if event_id not in ids), None)
-        if before is None:
-            return additions
-        first = {event_id for event_id, _ in pending[:before]}
-        later = [one for one in additions if one.id not in first]
-        event_id, until = pending[before]
-        if until is not None and until > self._work.now:
-            await self._events.end(
-                _ids(later), Waiting(Reason.EARLIER_NOTE_FIRST(event_id=event_id), until=until)
-            )
-        return [one for one in additions if one.id in first]
-
-    def _process_again(self, tx: Transaction) -> None:
-        """Let the notes be sent that were skipped because there was no issue."""
-        ticket_id = self._ctx.ticket_id
-        tx.statuses.note_waiting([ticket_id], wait=False)
-        tx.journal.replay_skipped([ticket_id], Reason.NO_ISSUE_FOR_NOTE, Reason.ISSUE_IS_THERE())
-
-    async def _end_additions(self, additions: list[Pending], issue: Waiting | None) -> None:
-        """End the notes of a ticket that has no issue: they wait with it, or are processed again once there is one.
-
-        Another worker may create the issue meanwhile, if this one has lost the lock. So the mark is set before, and the
-        ledger is looked at afterwards: one of both sees what the other has done.
-        """
-        ctx = self._ctx
-        if issue is not None or not additions:
-            await self._events.end(_ids(additions), issue or Skipped(Reason.NO_ISSUE_FOR_NOTE()))
-            return
-        await ctx.db.change(lambda tx: tx.statuses.note_waiting([ctx.ticket_id], wait=True))
-        await self._events.end(_ids(additions), Skipped(Reason.NO_ISSUE_FOR_NOTE()))
-
-        def look(tx: Transaction) -> None:
-            row = tx.issues.get(ctx.ticket_id)
-            if row is not None and row.state == LedgerState.LINKED:
-                self._process_again(tx)
-
-        await ctx.db.change(look)
-
-    async def _add(self, asking: Pending, issue: Created) -> bool:
-        """Add a note or an attachment to the issue; tell whether it waits, so that later ones wait too."""
-        before = len(self.results)
-        result = await self._attempt([asking], self._addition(asking, issue))
-        if isinstance(result, Sent):
-            self._events.results.append(result)  # its event ended in the linking commit
-        elif result is not None:
-            await self._events.end([asking.id], result)
-        return any(isinstance(one, Waiting) and one.held is None for one in self.results[before:])
-
-    async def _addition(self, asking: Pending, issue: Created) -> Result:
-        """Add a follow-up, a solution or a document to the ticket's issue, once."""
-        ctx, work, (kind, key) = self._ctx, self._work, asking.addition_id
-        row, made = work.addition_rows.get(asking.addition_id), ADDITION_OF[kind]
-        outcome: Created | Waiting | Skipped | None
-        try:
-            outcome = await settled(ctx, kind, key, row, work.now)
-            if outcome is None:
-                creation = await built(ctx, made.of, ctx, work, asking, issue)
-                outcome = await self._created(creation, row)
-        except TrackerRejected as rejection:
-            if rejection.status in ISSUE_MAY_BE_GONE and (gone := await issue_gone(ctx, issue.tracker_id)):
-                return gone
-            raise
-        if isinstance(outcome, Waiting | Skipped):
-            return outcome
-        done = made.sent(outcome.wrong_author, outcome.tracker_id, issue.tracker_id)
-        return Sent(done) if outcome.now else AlreadyDone(done)
-
-    async def _created(self, creation: Addition, row: LedgerRow | None) -> Created | Waiting | Skipped:
-        ctx = self._ctx
-        if nothing := creation.nothing():
-            return Skipped(nothing)
-        if ctx.config.trial:
-            return trial.planned(ctx, self._work.now, creation.would())
-        async with creation.ready() as ready:
-            if isinstance(ready, Waiting | Skipped):
-                return ready
-            outcome, _ = await create(ready, row)
-        if isinstance(outcome, Created):
-            creation.remember()
-        return outcome
-
-    async def _settle_additions(self, attempted: set[AdditionId]) -> None:
-        """Resolve notes and attachments that were begun earlier and that no pending event asks for."""
-        for (kind, key), row in self._work.unsettled_additions.items():
-            if (kind, key) not in attempted:
-                await self._attempt([], settled(self._ctx, kind, key, row, self._work.now))
 
     async def _settle_times(self, attempted: set[int]) -> None:
         """Resolve time entries that were begun earlier and that no pending event asks for."""

@@ -10,8 +10,9 @@ from shared.errors import NotBegun, NotYet, OutcomeUnknown, TrackerRejected
 from shared.notices.faults import Detail, Fault
 from shared.notices.kinds import Kind
 from shared.tracker.answers import Answer
-from shared.tracker.client import UPLOADS, USERS, CallRecord, Request, TrackerClient, Upload
+from shared.tracker.client import USERS, CallRecord, Request, TrackerClient
 from shared.tracker.lists import MOST_PAGES, Listed, PageSearch, Params
+from shared.tracker.uploads import UPLOADS, Upload
 from worker.ticket.steps import BlockingCall, Pool, TrackerCall
 
 FORBIDDEN = 403
