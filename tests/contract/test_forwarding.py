@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from shared.helpdesk.glpi import GlpiLookup
 from shared.store.configuration.links import LinkKind
 from shared.store.configuration.matching import TrackerPerson
 from tests.contract import seed
@@ -16,6 +17,8 @@ from tests.support.bridge import Bridge
 from tests.support.events import (
     ALICE,
     BOB,
+    document,
+    document_event,
     followup,
     followup_event,
     solution_event,
@@ -24,6 +27,7 @@ from tests.support.events import (
     ticket,
     ticket_event,
 )
+from tests.support.glpi_api import GlpiApi, glpi_api
 
 ENTITY = 77
 CAROL = {"id": 9, "email": "carol@example.test"}
@@ -77,9 +81,17 @@ class Scene:
 
 
 @pytest.fixture
-def bridge(tracker: Tracker, redis_url: str, tmp_path: Path) -> Iterator[Bridge]:
+def api() -> Iterator[GlpiApi]:
+    """A GLPI that has documents."""
+    with glpi_api() as served:
+        yield served
+
+
+@pytest.fixture
+def bridge(tracker: Tracker, redis_url: str, tmp_path: Path, api: GlpiApi) -> Iterator[Bridge]:
     """A deskbridge for the tracker under test, with its users cached and one locked user that is not."""
-    made = Bridge(f"sqlite:///{tmp_path}/bridge.sqlite3", redis_url, tracker.base_url, tracker.api_key)
+    url, lookup = f"sqlite:///{tmp_path}/bridge.sqlite3", GlpiLookup(api.access)
+    made = Bridge(url, redis_url, tracker.base_url, tracker.api_key, lookup=lookup)
     rows = tracker.read("/users.json?limit=100")["users"]
     people = [
         TrackerPerson(row["id"], row["login"], row["lastname"], row["mail"], row["admin"]) for row in rows
@@ -427,3 +439,64 @@ def test_notes_of_any_text_are_recognised_when_they_are_read_back(noting: Scene)
         assert noting.forward(event) == ["done"], noting.steps()
     assert len(notes(noting)) == len(texts)
     assert {author for author, _, _ in notes(noting)} == {seed.User.ALICE}
+
+
+@pytest.fixture
+def attaching(noting: Scene, api: GlpiApi) -> Scene:
+    """The scene with its issue, and with all documents sent."""
+    noting.bridge.configure(sync_documents="on")
+    api.documents |= {number: f"content of {number}".encode() for number in range(1, 20)}
+    return noting
+
+
+def attachments(scene: Scene) -> list[tuple[int, str, int]]:
+    """Return author, name and size of the issue's attachments, oldest first."""
+    found = sorted(scene.tracker.attachments(scene.issue()["id"]), key=lambda one: int(one["id"]))
+    return [(one["author"]["id"], one["filename"], one["filesize"]) for one in found]
+
+
+def attached(scene: Scene, number: int, **changes: Any) -> dict[str, Any]:
+    return document_event(number, of_ticket=scene.ticket(), of_document=document(number, **changes))
+
+
+def test_documents_are_attachments_by_who_added_them(attaching: Scene) -> None:
+    """Bob and carol are no members yet; dave is locked, and a stranger's document is the API user's."""
+    people = (BOB, CAROL, ALICE, STRANGER, DAVE)
+    events = [attached(attaching, number, user=user) for number, user in enumerate(people, 1)]
+    assert attaching.forward(*events) == ["done"] * 5, attaching.steps()
+    authors = (seed.User.BOB, seed.User.CAROL, seed.User.ALICE, seed.User.ADMIN, seed.User.ADMIN)
+    assert attachments(attaching) == [
+        (author, f"scan-{number}.png", 12) for number, author in enumerate(authors, 1)
+    ]
+
+
+def test_a_document_of_any_name_is_attached_and_found(attaching: Scene) -> None:
+    names = [
+        "é€😀.png",
+        "a b + c%20.png",
+        "a?b*c:d|e\"f'g<h>i.png",
+        "x" * 300 + ".png",
+        "no ending",
+        ".png",
+        None,
+    ]
+    for number, name in enumerate(names, 1):
+        assert attaching.forward(attached(attaching, number, name=name)) == ["done"], attaching.steps()
+    assert len(attachments(attaching)) == len(names)
+    assert {author for author, _, _ in attachments(attaching)} == {seed.User.ALICE}
+
+
+def test_a_large_document_is_whole(attaching: Scene, api: GlpiApi) -> None:
+    content = bytes(range(256)) * 4 * 1024 * 4
+    api.documents[1] = content
+    assert attaching.forward(attached(attaching, 1)) == ["done"], attaching.steps()
+    assert attachments(attaching) == [(seed.User.ALICE, "scan-1.png", len(content))]
+
+
+def test_a_document_that_the_tracker_finds_too_large_fails_and_others_go_on(
+    attaching: Scene, api: GlpiApi
+) -> None:
+    api.documents[1] = bytes(5 * 1024 * 1024 + 1)
+    events = attached(attaching, 1), attached(attaching, 2)
+    assert attaching.forward(*events) == ["failed", "done"], attaching.steps()
+    assert len(attachments(attaching)) == 1
