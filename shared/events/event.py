@@ -9,6 +9,7 @@ from pydantic import AwareDatetime, BeforeValidator, Field
 from shared.events.snapshots import (
     ContentFormat,
     Document,
+    HelpdeskUser,
     Integer,
     Note,
     Shape,
@@ -44,10 +45,14 @@ Fact = Literal[
     "ticket.technician",
     "ticket.technician.email",
     "task.user.email",
+    "followup.user.email",
+    "solution.user.email",
 ]
 """What a helpdesk's own webhooks leave out of an event."""
 OTHER_PROJECTS: Fact = "ticket.other_project_ids"
 """Asked for together with `ticket.project_id`."""
+EMAIL_OF_USER: tuple[Fact, ...] = tuple(one for one in get_args(Fact) if one.endswith(".user.email"))
+"""Of whoever logged the task or wrote the note that an event is about (`Event.user`)."""
 
 
 def _a_name(value: object) -> object:
@@ -126,6 +131,12 @@ class Event(TextHolder):
         if self.document:
             return document_key(self.ticket.id, self.document.id)
         return self.note.id if self.note else 0
+
+    @property
+    def user(self) -> HelpdeskUser | None:
+        """Who logged the task, wrote the follow-up or solution, or added the document."""
+        part = self.task or self.addition
+        return part.user if part else None
 
     @property
     def is_update(self) -> bool:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, TypeVar
 
-from shared.events.event import OTHER_PROJECTS, Event, Fact
+from shared.events.event import EMAIL_OF_USER, OTHER_PROJECTS, Event, Fact
 from shared.events.snapshots import Ticket
 from shared.helpdesk.lookup import HelpdeskLookup, HelpdeskUnreachable
 from shared.notices.notice import Notice
@@ -133,21 +133,21 @@ def _keep(
 
 def _answers(lookup: HelpdeskLookup, event: Event) -> dict[Fact, Any]:
     """Return what the helpdesk says of the facts that it can be asked for; None: there is no person, or no address."""
-    technician, user = event.ticket.technician, event.task.user if event.task else None
+    technician, user = event.ticket.technician, event.user
     facts: dict[Fact, Any] = {}
     if "ticket.technician" in event.incomplete:
         found = lookup.technician_of(event.ticket.id)
         facts["ticket.technician"] = {"id": found, "email": lookup.email_of(found)} if found else None
     if "ticket.technician.email" in event.incomplete and technician:
         facts["ticket.technician.email"] = lookup.email_of(technician.id)
-    if "task.user.email" in event.incomplete and user:
-        facts["task.user.email"] = lookup.email_of(user.id)
+    if user:
+        facts |= {fact: lookup.email_of(user.id) for fact in EMAIL_OF_USER if fact in event.incomplete}
     return facts
 
 
 def _known_here(tx: Transaction, event: Event, newest: Ticket | None) -> dict[Fact, Any]:
     """Return what earlier events say of the same ticket and people."""
-    technician, user = event.ticket.technician, event.task.user if event.task else None
+    technician, user = event.ticket.technician, event.user
     before = newest.technician if newest else None
     address = before and (before.email or tx.people.email_of(before.id))
     known: dict[Fact, Any] = {
@@ -155,7 +155,7 @@ def _known_here(tx: Transaction, event: Event, newest: Ticket | None) -> dict[Fa
         "ticket.other_project_ids": newest and newest.other_project_ids,
         "ticket.technician": before and {"id": before.id, "email": address, "name": before.name},
         "ticket.technician.email": technician and tx.people.email_of(technician.id),
-        "task.user.email": user and tx.people.email_of(user.id),
+        **dict.fromkeys(EMAIL_OF_USER, user and tx.people.email_of(user.id)),
     }
     asked = [*event.incomplete, *([OTHER_PROJECTS] if "ticket.project_id" in event.incomplete else [])]
     return {fact: value for fact, value in known.items() if fact in asked and value is not None}
