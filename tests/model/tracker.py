@@ -28,11 +28,14 @@ from shared.tracker.client import CallRecord
 from shared.tracker.client import Request as Asked
 from tests.model.clock import Clock
 from tests.model.stage import Actor, Stage
+from tests.support.workflows import CREATING, creates
 from worker.ticket.match import fingerprint
 
 TIME_OUT_S = 5.0
 SEEDED = 5
-CREATIONS = {kind.path: kind for kind in (Kind.TICKET, Kind.TICKET_TASK)}
+NOTES = (Kind.FOLLOWUP, Kind.SOLUTION)
+Row = tuple[Kind, int]
+"""A row of the ledger: what it creates, and its key."""
 
 
 class Fate(StrEnum):
@@ -53,10 +56,10 @@ class Fate(StrEnum):
 
 @dataclass
 class Made:
-    """An issue or time entry that deskbridge had created.
+    """An issue, time entry or note that deskbridge had created.
 
     Attributes:
-        key: ticket id or ticket-task id that it was created for.
+        key: of the row of the ledger that it was created for.
         overdue: the process was stopped between its check of the lease and its system call, beyond every lease.
         told: the worker that was told of it and in which of its passes, if any was.
         fingerprint: what it has in common with those that cannot be told apart from it.
@@ -147,6 +150,20 @@ class SimulatedTracker:
         """Whether something was sent that has not arrived."""
         return bool(self._under_way)
 
+    def notes(self) -> dict[int, tuple[int, dict[str, Any]]]:
+        """Return the notes of all issues by their numbers, each with its issue."""
+        return {
+            one["id"]: (issue.id, one)
+            for issue in self.data.issues.values()
+            for one in issue.journals
+            if one["notes"]
+        }
+
+    def delete_note(self, note_id: int) -> None:
+        """Delete a note, as a person does on the tracker's own pages."""
+        issue_id, note = self.notes()[note_id]
+        self.data.issues[issue_id].journals.remove(note)
+
     def move(self, issue_id: int, project_id: int) -> None:
         """Move an issue to another project, as a person does on the tracker's own pages."""
         issue = self.data.issues.get(issue_id)
@@ -168,17 +185,17 @@ class SimulatedTracker:
     ) -> Raw:
         self._clock.now += 0.05
         self.let_time_pass()
-        actor, kind = self._stage.actor, CREATIONS.get(path) if method == "POST" else None
+        actor, creating = self._stage.actor, CREATING.get()
+        row = creating if creates(method, path, body) else None
         fate = self.fates.popleft() if self.fates else Fate.ANSWERED
-        key = actor.calling[kind] if kind else 0
-        send_by = actor.claims[kind, key] if kind else float("inf")
+        send_by = actor.claims[row] if row else float("inf")
         overdue = checked_at < send_by < self._clock.now
         if overdue and not self._overstretch:
             fate = Fate.LOST_BEFORE
         request = _request(method, path, body, params, login)
 
         def effect() -> Raw:
-            return self._decide(request, kind, key, body, overdue=overdue)
+            return self._decide(request, row, body, overdue=overdue)
 
         if fate is Fate.NEVER_SENT:
             raise TrackerUnreachable(method, path, detail=Detail.NO_CONNECTION(error="refused"))
@@ -197,16 +214,31 @@ class SimulatedTracker:
             return tracker_answers.broken()
         if fate is Fate.GARBAGE:
             return Raw(answer.status, b"{<html>")
-        if kind and answer.status == 201:
-            self.made[-1].told = (actor, actor.syncs)
+        if creating and answer.status in (200, 201):
+            self._tell(creating, actor)
         return answer
 
-    def _decide(self, request: Request, kind: Kind | None, key: int, body: Any, *, overdue: bool) -> Raw:
+    def _decide(self, request: Request, row: Row | None, body: Any, *, overdue: bool) -> Raw:
+        before = self.notes().keys() if row and row[0] in NOTES else set()
         answer = access.answer(self.data, request)
-        if kind and answer.status == 201:
+        if row is None:
+            return answer
+        kind, key = row
+        if kind in NOTES:
+            self.made += [
+                Made(kind, note_id, key, fingerprint(kind, body, self.notes()[note_id][0]), overdue)
+                for note_id in self.notes().keys() - before
+            ]
+        elif answer.status == 201:
             tracker_id = json.loads(answer.body)[kind.wire_name]["id"]
             self.made.append(Made(kind, tracker_id, key, fingerprint(kind, body), overdue))
         return answer
+
+    def _tell(self, creating: Row, actor: Actor) -> None:
+        """Note that a worker was told of what it had created: of a note, when it read that back."""
+        for one in self.made:
+            if (one.kind, one.key) == creating and one.told is None:
+                one.told = (actor, actor.syncs)
 
     def _headers(self, raw: Raw) -> CaseInsensitiveDict[str]:
         date = {"Date": formatdate(int(self._clock.now + self._skew), usegmt=True)}
