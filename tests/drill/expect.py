@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
-from itertools import product
+from itertools import permutations, product
 from typing import Any
 
 from tests.drill.administrator import SUFFIX
@@ -65,6 +65,7 @@ class TicketExpected:
         statuses: tracker statuses that it may end with: one, unless several events were the newest at the same time.
         tasks: ticket-task id to what its one time entry may look like; empty: no issue either.
         notes: follow-up or solution, by its key, to its one note, if the ticket has an issue.
+        in_order: pairs of these: the first is earlier, and was accepted before the second was sent.
         undone: ticket tasks that may be not Done at last: logged if they were sent before, else not.
     """
 
@@ -74,6 +75,7 @@ class TicketExpected:
     tasks: dict[int, set[Entry]] = field(default_factory=dict)
     undone: set[int] = field(default_factory=set)
     notes: dict[str, Note] = field(default_factory=dict)
+    in_order: list[tuple[str, str]] = field(default_factory=list)
 
     @property
     def subject(self) -> str:
@@ -125,6 +127,7 @@ def _of_ticket(
             if projects and (note := event.get(kind)):
                 said = Note(plain(note["content"]), login_of(note["user"]), bool(note.get("is_private")))
                 expected.notes[f"{kind}:{note['id']}"] = said
+    expected.in_order = list(_in_order(accepted)) if expected.notes else []
     expected.undone = {task_id for task_id in expected.tasks if _may_be_undone(task_id, accepted)}
     expected.statuses = {STATUS_MAP[status] for status in _newest_statuses(accepted)}
     return expected
@@ -146,6 +149,19 @@ def _may_be_undone(task_id: int, accepted: list[tuple[Mapping[str, Any], Receipt
         latest >= surely and not (task["state"] == DONE and task["actiontime"] > 0)
         for task, _, latest in places
     )
+
+
+def _in_order(accepted: list[tuple[Mapping[str, Any], Receipt]]) -> Iterator[tuple[str, str]]:
+    """Yield what must be sent in order: the first was known, and earlier, when the second came."""
+    notes = [
+        (f"{kind}:{event[kind]['id']}", receipt, *_places(event, receipt))
+        for event, receipt in accepted
+        for kind in ("followup", "solution")
+        if kind in event
+    ]
+    for (one, first, _, latest), (other, second, earliest, _) in permutations(notes, 2):
+        if latest < earliest and first.accepted is not None and first.accepted < second.first_try:
+            yield one, other
 
 
 def _newest_statuses(accepted: list[tuple[Mapping[str, Any], Receipt]]) -> set[int]:

@@ -1,4 +1,4 @@
-"""Compares what the tracker holds with what must be there: nothing lost, nothing twice, nothing else."""
+"""Compares what the tracker holds with what must be there: nothing lost, twice, else, or out of order."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from tests.drill.expect import Entry, Note, TicketExpected
 from tests.drill.pairing import pair
 
 SEEDED_ISSUES = 5
+LAST = 2**62
 TICKET = re.compile(r"Ticket (\d+)")
 
 Row = Mapping[str, Any]
@@ -31,6 +32,7 @@ class Oracle:
         state: everything that the mock Redmine holds.
         deleted: tickets whose issue was deleted on the tracker, with that issue.
         moved: tickets whose issue was moved to any other tracker project.
+        put_off: tickets of which an event had ended, and was replayed: its note may come after later ones.
     """
 
     def __init__(
@@ -39,9 +41,10 @@ class Oracle:
         state: Mapping[str, Sequence[Row]],
         deleted: Mapping[int, int],
         moved: Collection[int] = (),
+        put_off: Collection[int] = (),
     ) -> None:
         self._expected = expected
-        self._deleted, self._moved = deleted, moved
+        self._deleted, self._moved, self._put_off = deleted, moved, put_off
         self.issues = [row for row in state["issues"] if row["id"] > SEEDED_ISSUES]
         self.entries = list(state["time_entries"])
         self._memberships = state.get("memberships", ())
@@ -130,6 +133,8 @@ class Oracle:
             statuses = sorted(expected.statuses)
             found.append(f"wrong: {name} has status {issue['status_id']}, expected one of {statuses}")
         found += _note_faults(expected, issue)
+        if expected.ticket_id not in self._put_off:
+            found += _order_faults(expected, issue)
         return found + self._entry_faults(expected, self._of_issue.get(issue["id"], []))
 
     def _entry_faults(self, expected: TicketExpected, rows: list[Row]) -> list[str]:
@@ -149,16 +154,37 @@ class Oracle:
 
 def _note_faults(expected: TicketExpected, issue: Row) -> list[str]:
     """Return what is wrong with the notes of an issue: each once, whatever their order."""
-    rows = [
-        (one["id"], Note(one["notes"], one["user"], bool(one.get("private_notes"))))
-        for one in issue.get("journals", ())
-        if one.get("notes")
-    ]
+    rows = _notes(issue)
     _, missing, left = pair(sorted(expected.notes), rows, lambda key, row: expected.notes[key] == row[1])
     name = f"ticket {expected.ticket_id}, issue #{issue['id']}"
     found = [f"lost: {name} has no note of {key} as {expected.notes[key]}" for key in missing]
     return found + [
         f"twice: {name} has note #{number} ({note}) that is one too many" for number, note in left
+    ]
+
+
+def _order_faults(expected: TicketExpected, issue: Row) -> list[str]:
+    """Return which notes come before one that is earlier; of several that look alike nobody can tell."""
+    rows, alike = _notes(issue), Counter(expected.notes.values())
+    numbers = {
+        key: number
+        for key, note in expected.notes.items()
+        for number, found in rows
+        if found == note and alike[note] == 1
+    }
+    return [
+        f"order: ticket {expected.ticket_id}, issue #{issue['id']} has the note of {later} before that of {earlier}"
+        for earlier, later in expected.in_order
+        if numbers.get(earlier, 0) > numbers.get(later, LAST)
+    ]
+
+
+def _notes(issue: Row) -> list[tuple[int, Note]]:
+    """Return the notes of an issue with their numbers."""
+    return [
+        (one["id"], Note(one["notes"], one["user"], bool(one.get("private_notes"))))
+        for one in issue.get("journals", ())
+        if one.get("notes")
     ]
 
 

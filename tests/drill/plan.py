@@ -99,11 +99,18 @@ def _stop(process: str, shortest: float, longest: float) -> Callable[[Chance], O
 
 
 def _creation(kind: str, **fixed: Any) -> Callable[[Chance], Options]:
-    """A fault of the next creations: issues, time entries, or both."""
+    """A fault of the next creations: issues, time entries, or both, or notes, which are changes of an issue."""
 
     def draw(chance: Chance) -> Options:
-        path = chance.choice((r"/issues\.json", r"/time_entries\.json", CREATIONS, CREATIONS))
-        return {"kind": kind, "method": "POST", "path": path, "count": chance.randint(1, 3), **fixed}
+        method, path = chance.choice(
+            (
+                ("POST", r"/issues\.json"),
+                ("POST", r"/time_entries\.json"),
+                ("POST", CREATIONS),
+                ("PUT", ISSUE),
+            )
+        )
+        return {"kind": kind, "method": method, "path": path, "count": chance.randint(1, 3), **fixed}
 
     return draw
 

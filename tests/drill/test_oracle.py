@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from copy import deepcopy
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from itertools import product
 from typing import Any
@@ -169,6 +170,24 @@ def test_it_reports_of_notes(what: str) -> None:
     change(state["issues"][0]["journals"])
     found = differences(state, NOTED)
     assert words in found if words else found == ""
+
+
+def test_it_reports_a_note_that_comes_before_an_earlier_one_that_was_known() -> None:
+    state = with_notes()
+    first, _, second = state["issues"][0]["journals"]
+    first["id"], second["id"] = 3, 1
+    assert "order: ticket 7, issue #6 has the note of solution:700 before" in differences(state, NOTED)
+    expected = expect(NOTED, "5.0")
+    assert Oracle(expected, state, {}, put_off=[7]).differences() == []
+
+
+def test_a_note_may_come_before_an_earlier_one_that_came_later() -> None:
+    state = with_notes()
+    first, _, second = state["issues"][0]["journals"]
+    first["id"], second["id"] = 3, 1
+    *others, (event, receipt), solved = NOTED
+    late = replace(receipt, accepted=solved[1].first_try + timedelta(seconds=1))
+    assert differences(state, [*others, (event, late), solved]) == ""
 
 
 def test_a_ticket_that_was_never_finished_has_no_issue() -> None:

@@ -45,6 +45,17 @@ def test_the_long_drill_has_storms_and_a_redis_that_refuses_with_every_seed(kind
         assert any(fault.kind == kind for fault in make_faults(seed, PROFILES["long"]))
 
 
+def test_the_long_drill_has_hundreds_of_notes_and_loses_the_answers_to_some() -> None:
+    events = make_day(1, PROFILES["long"]).events.values()
+    names = [event["event"] for event in events]
+    assert min(names.count("followup.added"), names.count("solution.added")) > 300
+    assert any(event.get("followup", {}).get("is_private") for event in events)
+    faults = [one.options for one in make_faults(1, PROFILES["long"]) if one.options.get("method") == "PUT"]
+    assert {"reset_after", "timeout_after", "garbage_after", "status_before"} <= {
+        one["kind"] for one in faults
+    }
+
+
 def test_a_storm_is_long_enough_to_be_an_outage_and_acts_or_not() -> None:
     storms = [
         one.options
