@@ -78,3 +78,5 @@ ON_TRACKER = {
     Kind.DOCUMENT: OnTracker("attachment", "issue", "attachments", "/issues.json", "author"),
 }
 ADDITIONS = (Kind.FOLLOWUP, Kind.SOLUTION, Kind.DOCUMENT)
+RowId = tuple[Kind, int]
+"""A row of the ledger: what it creates, and its key."""

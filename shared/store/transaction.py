@@ -14,7 +14,7 @@ from sqlalchemy import select
 from sqlalchemy.exc import DBAPIError, IntegrityError
 from sqlalchemy.orm import Session
 
-from shared.notices.kinds import Kind
+from shared.notices.kinds import Kind, RowId
 from shared.store.configuration.changes import Changes
 from shared.store.configuration.configs import SHARE, Configs, settle
 from shared.store.configuration.links import Links
@@ -32,7 +32,7 @@ from shared.store.ledger.ledger import Ledger
 from shared.store.ledger.ledger_queries import undecided_count
 from shared.store.ledger.misattributed import MisattributedObjects
 from shared.store.opening import Opened, opened
-from shared.store.related_rows import NO_ADDITIONS, RelatedRows, related_rows
+from shared.store.related_rows import RelatedRows, related_rows
 from shared.store.tables.database import Database
 from shared.store.tables.prepared import send_with_next
 from shared.store.tables.types import is_on_postgresql
@@ -83,18 +83,9 @@ class Transaction(Opened):
         """Return how many creations wait for a person's decision."""
         return self._session.scalar(select(undecided_count())) or 0
 
-    def related_rows(
-        self,
-        asked: Mapping[int, Collection[int]],
-        additions: Mapping[int, Collection[tuple[Kind, int]]] = NO_ADDITIONS,
-    ) -> RelatedRows:
-        """Return what is related to the due events of some tickets.
-
-        Args:
-            asked: ticket to the ticket tasks that they are about.
-            additions: ticket to the follow-ups, solutions and documents that are asked for, by kind and key.
-        """
-        return related_rows(self._session, asked, additions)
+    def related_rows(self, asked: Mapping[int, Collection[RowId]]) -> RelatedRows:
+        """Return what is related to the due events of some tickets: ticket to the rows that they are about."""
+        return related_rows(self._session, asked)
 
     def wait_briefly(self, *, durable: bool = True, locks_settings: bool = False) -> None:
         """Wait for what another session holds no longer than BRIEFLY_S; SQLite has one writer, who is done soon.

@@ -142,9 +142,9 @@ def test_one_attachment_is_planned_for_a_document_that_hangs_on_two_things_of_a_
     ]
     plan = Plan()
     plan_additions(plan, events, {}, SENDING)
-    assert (plan.additions, plan.superseded_additions) == ([events[1]], {1: 2})
+    assert (plan.additions, plan.superseded) == ([events[1]], {1: 2})
     plan = Plan()
-    plan_additions(plan, events, {events[0].addition_id: 12}, SENDING)
+    plan_additions(plan, events, {events[0].row_id: 12}, SENDING)
     assert plan.added == {1: 12, 2: 12}
 
 

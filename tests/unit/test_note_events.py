@@ -129,7 +129,7 @@ def test_one_note_is_sent_for_each_follow_up_from_its_newest_event() -> None:
     )
     plan = planned(first, again, other)
     assert plan.additions == [again, other], "a solution of the same number is something else"
-    assert plan.superseded_additions == {1: 2}
+    assert plan.superseded == {1: 2}
 
 
 def test_what_was_sent_before_is_not_sent_again() -> None:

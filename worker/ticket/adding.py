@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Mapping
+from collections.abc import Mapping
 from datetime import datetime
-from typing import Protocol, TypeVar
 
 from shared.errors import TrackerRejected
 from shared.notices.kinds import Kind
@@ -22,25 +21,15 @@ from worker.ticket.finish import EventFinisher
 from worker.ticket.gone import ISSUE_MAY_BE_GONE, issue_gone
 from worker.ticket.load import Work
 from worker.ticket.notes import NoteCreation
-from worker.ticket.plan import AdditionId, Pending
+from worker.ticket.plan import Pending
 from worker.ticket.resolve import settled
 from worker.ticket.results import AlreadyDone, Created, Result, Sent, Skipped, Waiting
-from worker.ticket.retry import is_exhausted
 
 ADDITION_OF: Mapping[Kind, type[Addition]] = {
     Kind.FOLLOWUP: NoteCreation,
     Kind.SOLUTION: NoteCreation,
     Kind.DOCUMENT: DocumentCreation,
 }
-
-T = TypeVar("T")
-
-
-class Attempt(Protocol):
-    """Does something; an error does to its events what the table of errors says."""
-
-    async def __call__(self, events: list[Pending], doing: Awaitable[T]) -> T | None:
-        """Return the result; None: there is none, and the events have ended or wait."""
 
 
 class Additions:
@@ -50,37 +39,20 @@ class Additions:
         ctx: the ticket's context.
         work: what is known of the ticket.
         events: ends events, or has them wait.
-        attempt: attempts something for some events.
     """
 
-    def __init__(self, ctx: TicketContext, work: Work, events: EventFinisher, attempt: Attempt) -> None:
-        self._ctx, self._work, self._events, self._attempt = ctx, work, events, attempt
+    def __init__(self, ctx: TicketContext, work: Work, events: EventFinisher) -> None:
+        self._ctx, self._work, self._events = ctx, work, events
 
     async def end_what_is_there(self) -> None:
-        """End the events of what was added before, and of what newer events are about."""
-        plan, documents = (
-            self._work.plan,
-            {one.id for one in self._work.addition_events if one.event.document},
-        )
-        for event_id, tracker_id in plan.added.items():
+        """End the events of what was added before."""
+        documents = {one.id for one in self._work.addition_events if one.event.document}
+        for event_id, tracker_id in self._work.plan.added.items():
             if event_id in documents:
                 done = Reason.ATTACHED_BEFORE(attachment_id=tracker_id)
             else:
                 done = Reason.NOTED_BEFORE(note_id=tracker_id)
             await self._events.end([event_id], AlreadyDone(done))
-        for event_id, newer_id in plan.superseded_additions.items():
-            await self._events.supersede([event_id], Reason.NEWER_NOTE_EVENT(event_id=newer_id))
-
-    async def with_attempts_left(self, additions: list[Pending]) -> list[Pending]:
-        """Fail events that have used up their attempts, unless something that was begun is still in doubt."""
-        left = []
-        for one in additions:
-            settling = one.addition_id in self._work.unsettled_additions
-            if is_exhausted(one.attempts) and not settling and not self._ctx.config.trial:
-                await self._events.fail([one.id], Reason.GAVE_UP(count=one.attempts))
-            else:
-                left.append(one)
-        return left
 
     async def first(self, issue: Created, additions: list[Pending]) -> list[Pending]:
         """Return those that are next: an earlier one of the ticket may wait, or may have waited for the issue."""
@@ -136,20 +108,10 @@ class Additions:
 
         await ctx.db.change(look)
 
-    async def add(self, asking: Pending, issue: Created) -> bool:
-        """Add a note or an attachment to the issue; tell whether it waits, so that later ones wait too."""
-        before = len(self._events.results)
-        result = await self._attempt([asking], self._addition(asking, issue))
-        if isinstance(result, Sent):
-            self._events.results.append(result)  # its event ended in the linking commit
-        elif result is not None:
-            await self._events.end([asking.id], result)
-        return any(isinstance(one, Waiting) and one.held is None for one in self._events.results[before:])
-
-    async def _addition(self, asking: Pending, issue: Created) -> Result:
+    async def addition(self, asking: Pending, issue: Created) -> Result:
         """Add a follow-up, a solution or a document to the ticket's issue, once."""
-        ctx, work, (kind, key) = self._ctx, self._work, asking.addition_id
-        row, made = work.addition_rows.get(asking.addition_id), ADDITION_OF[kind]
+        ctx, work, (kind, key) = self._ctx, self._work, asking.row_id
+        row, made = work.rows.get(asking.row_id), ADDITION_OF[kind]
         outcome: Created | Waiting | Skipped | None
         try:
             outcome = await settled(ctx, kind, key, row, work.now)
@@ -179,12 +141,6 @@ class Additions:
         if isinstance(outcome, Created):
             creation.remember()
         return outcome
-
-    async def settle(self, attempted: set[AdditionId]) -> None:
-        """Resolve notes and attachments that were begun earlier and that no pending event asks for."""
-        for (kind, key), row in self._work.unsettled_additions.items():
-            if (kind, key) not in attempted:
-                await self._attempt([], settled(self._ctx, kind, key, row, self._work.now))
 
 
 def _ids(events: list[Pending]) -> list[int]:

@@ -187,7 +187,7 @@ async def _claimed(creation: Creation, row: LedgerRow | None, started: float) ->
 def _coming(link: Link, following: Pending) -> TimeEntryCreation | None:
     """Return the time entry that can be claimed as soon as its issue is linked; None: more is to be done before."""
     ctx, work = link.creation.ctx, link.creation.work
-    is_new = following.task.id not in work.time_rows
+    is_new = following.row_id not in work.rows
     if not is_new or takes_long(ctx) or ctx.client.is_limited or not ctx.lock.is_held:
         return None
     try:

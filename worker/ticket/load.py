@@ -6,14 +6,13 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from itertools import zip_longest
-from typing import TypeVar
 
 from shared.events.attachments import shown_documents
 from shared.events.config import PluginConfig
 from shared.events.event import Deletion, Event
 from shared.events.place import Place
 from shared.events.snapshots import HelpdeskUser, Ticket, document_key
-from shared.notices.kinds import Kind
+from shared.notices.kinds import Kind, RowId
 from shared.notices.reasons import Reason
 from shared.notices.steps import What
 from shared.store.configuration.links import Link
@@ -26,8 +25,8 @@ from shared.store.ledger.transitions import IN_FLIGHT
 from shared.store.tables.journal import EventState
 from shared.store.tables.ledger import LedgerRow, LedgerState
 from shared.store.transaction import Transaction
-from worker.ticket.plan import AdditionId, Pending, Plan, plan_additions, plan_times
 from worker.ticket.plan import Known as KnownEvent
+from worker.ticket.plan import Pending, Plan, plan_additions, plan_times
 from worker.ticket.settings_cache import Known
 
 
@@ -53,8 +52,8 @@ class Work:
         ticket: that snapshot.
         link: the mapping that the project rule found; None: there is none.
         issue_row: the ledger row of the issue.
-        time_rows: ledger rows by ticket-task id: those of the events, and those not settled yet.
-        addition_rows: ledger rows by follow-up, solution or document, likewise, and of documents that a text shows.
+        rows: ledger rows of time entries, notes and attachments: those of the events, those not settled yet, and those
+            of documents that a text shows.
         technician: who the assigned technician is on the tracker.
         people: the helpdesk users who log time or write (`People.who`), and who they are on the tracker.
         members: (tracker project, tracker user) to whether the membership is known, for these people.
@@ -71,8 +70,7 @@ class Work:
     ticket: Ticket
     link: Link | None
     issue_row: LedgerRow | None
-    time_rows: Mapping[int, LedgerRow]
-    addition_rows: Mapping[AdditionId, LedgerRow]
+    rows: Mapping[RowId, LedgerRow]
     technician: Match
     people: Mapping[tuple[int, str | None], Match]
     members: Mapping[tuple[int, int], bool]
@@ -104,14 +102,9 @@ class Work:
         return mapped if status not in status_map and mapped is not None and mapped in status_map else status
 
     @property
-    def unsettled_times(self) -> dict[int, LedgerRow]:
-        """Time entries that were begun and are not settled, by ticket-task id."""
-        return {task_id: row for task_id, row in self.time_rows.items() if row.state in IN_FLIGHT}
-
-    @property
-    def unsettled_additions(self) -> dict[AdditionId, LedgerRow]:
-        """Notes and attachments that were begun and are not settled."""
-        return {one: row for one, row in self.addition_rows.items() if row.state in IN_FLIGHT}
+    def unsettled(self) -> dict[RowId, LedgerRow]:
+        """Time entries, notes and attachments that were begun and are not settled."""
+        return {one: row for one, row in self.rows.items() if row.state in IN_FLIGHT}
 
     @property
     def is_issue_unsettled(self) -> bool:
@@ -124,7 +117,6 @@ class Work:
         return self.issue_row is not None and self.issue_row.state == LedgerState.LINKED
 
 
-K = TypeVar("K")
 Loaded = Work | Incomplete | Much | None
 
 
@@ -185,9 +177,9 @@ class _Read:
         return [one for one in self.events if one.event.addition]
 
     @property
-    def additions(self) -> set[AdditionId]:
-        """What the events are about, and the documents that their texts show."""
-        asked = {one.addition_id for one in self.addition_events}
+    def row_ids(self) -> set[RowId]:
+        """The rows that the events are about, and those of the documents that their texts show."""
+        asked = {one.row_id for one in self.events if not one.event.is_update}
         for one in self.addition_events:
             shown = shown_documents(one.event.note.content) if one.event.note else ()
             asked |= {(Kind.DOCUMENT, document_key(one.event.ticket.id, number)) for number in shown}
@@ -300,36 +292,25 @@ def _works(
     if not read:
         return {}
     tickets = {ticket_id: one.ticket(states[ticket_id]) for ticket_id, one in read.items()}
-    task_events = {ticket_id: one.task_events for ticket_id, one in read.items()}
-    related_rows = tx.related_rows(
-        {key: {one.task.id for one in events} for key, events in task_events.items()},
-        {key: one.additions for key, one in read.items() if one.addition_events},
-    )
-    issue_rows, time_rows = related_rows.issues, related_rows.times
-    newest = _newest(tx, [one for events in task_events.values() for one in events], related_rows.newest)
+    related_rows = tx.related_rows({ticket_id: one.row_ids for ticket_id, one in read.items()})
+    issue_rows, rows = related_rows.issues, related_rows.on_issue
+    newest = _newest(tx, [event for one in read.values() for event in one.task_events], related_rows.newest)
     deleted = (
         related_rows.deleted - _bring_back(tx, read, related_rows.deleted) if related_rows.deleted else set()
     )
-    plans = {
-        ticket_id: plan_times(
-            events, _linked(time_rows[ticket_id]), config, newest, is_ticket_deleted=ticket_id in deleted
-        )
-        for ticket_id, events in task_events.items()
-    }
+    plans = dict[int, Plan]()
     for ticket_id, one in read.items():
-        added = _linked(related_rows.additions[ticket_id])
-        is_deleted = ticket_id in deleted
-        plan_additions(plans[ticket_id], one.addition_events, added, config, is_ticket_deleted=is_deleted)
+        sent, is_deleted = _linked(rows[ticket_id]), ticket_id in deleted
+        plan = plan_times(one.task_events, sent, config, newest, is_ticket_deleted=is_deleted)
+        plan_additions(plan, one.addition_events, sent, config, is_ticket_deleted=is_deleted)
+        plans[ticket_id] = plan
     links = known.links(tx, {one.place for one in tickets.values()})
     _look_again(tx, states, tickets, links, plans, issue_rows)
     users = dict[int, list[HelpdeskUser]]()
     for ticket_id, ticket in tickets.items():
         is_linked = links[ticket.place] is not None
         plan = plans[ticket_id]
-        named = [
-            *(one.newest.task.user for one in plan.wanted),
-            *(one.addition.user for one in plan.additions),
-        ]
+        named = [one.event.user for one in (*plan.wanted, *plan.additions)]
         users[ticket_id] = [user for user in (ticket.technician, *(named if is_linked else ())) if user]
     every = [user for some in users.values() for user in some]
     people = known.people(tx, every, administrators=config.match_administrators)
@@ -343,8 +324,7 @@ def _works(
             ticket=tickets[ticket_id],
             link=links[tickets[ticket_id].place],
             issue_row=issue_rows.get(ticket_id),
-            time_rows=time_rows[ticket_id],
-            addition_rows=related_rows.additions[ticket_id],
+            rows=rows[ticket_id],
             technician=people[who(technician)] if (technician := tickets[ticket_id].technician) else nobody(),
             people={who(user): people[who(user)] for user in users[ticket_id]},
             members=members,
@@ -386,8 +366,8 @@ def _look_again(
     tx.statuses.note_unlinked(noted)
 
 
-def _linked(rows: Mapping[K, LedgerRow]) -> dict[K, int]:
-    """Return what the tracker has of some rows, by their keys."""
+def _linked(rows: Mapping[RowId, LedgerRow]) -> dict[RowId, int]:
+    """Return what the tracker has of some rows."""
     return {
         key: row.tracker_id
         for key, row in rows.items()

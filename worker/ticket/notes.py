@@ -186,7 +186,7 @@ def attached(ctx: TicketContext, work: Work, note: Note) -> dict[int, str]:
     """Return the documents that a text shows and that the issue has, or is getting: number to file name."""
     names = dict(ctx.attached)
     for number in shown_documents(note.content):
-        row = work.addition_rows.get((Kind.DOCUMENT, document_key(ctx.ticket_id, number)))
+        row = work.rows.get((Kind.DOCUMENT, document_key(ctx.ticket_id, number)))
         if row is not None and row.state not in (LedgerState.FREE, LedgerState.GONE):
             uploads = ((row.body or {}).get("issue") or {}).get("uploads") or [{}]
             names.setdefault(number, str(uploads[0].get("filename") or ""))

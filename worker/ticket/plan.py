@@ -10,12 +10,9 @@ from shared.events.config import PluginConfig
 from shared.events.event import Deletion, Event
 from shared.events.gate import closed_gate, closed_to_addition
 from shared.events.snapshots import Document, Note, TicketTask
-from shared.notices.kinds import Kind
+from shared.notices.kinds import Kind, RowId
 from shared.notices.notice import Notice
 from shared.notices.reasons import Reason
-
-AdditionId = tuple[Kind, int]
-"""A follow-up or a solution, by its number in the help desk; a document, by its key (`document_key`)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,9 +40,11 @@ class Pending:
         return self.event.addition
 
     @property
-    def addition_id(self) -> AdditionId:
-        """Which of them it is, and its key."""
-        return self.event.addition_kind, self.event.addition_key
+    def row_id(self) -> RowId:
+        """The row of what it asks for on the issue: the time of a ticket task, a note or an attachment."""
+        if self.event.addition:
+            return self.event.addition_kind, self.event.addition_key
+        return Kind.TICKET_TASK, self.task.id
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,39 +56,29 @@ class Known:
 
 
 @dataclass(frozen=True, slots=True)
-class TimeWanted:
-    """Time that is to be logged for one ticket task, from the newest Done snapshot known."""
-
-    task_id: int
-    newest: Pending
-
-
-@dataclass(frozen=True, slots=True)
 class Plan:
     """What the pending events of a ticket's tasks, follow-ups, solutions and documents ask for.
 
     Attributes:
-        wanted: time to log, one per ticket task, in the order of the events.
+        wanted: events that ask for time to be logged, the newest of each ticket task, in their order.
         additions: events that ask for a note or an attachment, one for each, in the order of the events.
         skipped: event id to the reason why it sends nothing.
         logged: event id to the time entry that was logged before.
         added: event id to the note or attachment that was sent before.
-        superseded: event id to the newer event of the same ticket task.
-        superseded_additions: event id to the newer event of the same follow-up, solution or document.
+        superseded: event id to the newer event of the same ticket task, follow-up, solution or document.
     """
 
-    wanted: list[TimeWanted] = field(default_factory=list)
+    wanted: list[Pending] = field(default_factory=list)
     additions: list[Pending] = field(default_factory=list)
     skipped: dict[int, Notice] = field(default_factory=dict)
     logged: dict[int, int] = field(default_factory=dict)
     added: dict[int, int] = field(default_factory=dict)
     superseded: dict[int, int] = field(default_factory=dict)
-    superseded_additions: dict[int, int] = field(default_factory=dict)
 
 
 def plan_times(
     events: Sequence[Pending],
-    logged: Mapping[int, int],
+    logged: Mapping[RowId, int],
     config: PluginConfig,
     newest: Mapping[int, Known] | None = None,
     *,
@@ -101,7 +90,7 @@ def plan_times(
 
     Args:
         events: the ticket's pending ticket-task events, oldest first.
-        logged: ticket-task id to the tracker's time entry, where time was logged.
+        logged: the tracker's time entry of each row that is linked.
         config: the plugin configuration.
         newest: ticket-task id to the newest event that is known of it.
         is_ticket_deleted: whether the helpdesk has deleted the ticket.
@@ -111,8 +100,8 @@ def plan_times(
     for pending in events:
         if closed := closed_gate(pending.event, config):
             plan.skipped[pending.id] = closed
-        elif pending.task.id in logged:
-            plan.logged[pending.id] = logged[pending.task.id]
+        elif pending.row_id in logged:
+            plan.logged[pending.id] = logged[pending.row_id]
         elif known := _overtaking(pending, newest or {}, config):
             if isinstance(known.event, Deletion):
                 plan.skipped[pending.id] = Reason.DELETED_THERE()
@@ -120,12 +109,12 @@ def plan_times(
                 plan.superseded[pending.id] = known.event_id
         else:
             passing[pending.task.id].append(pending)
-    for task_id, candidates in passing.items():
+    for candidates in passing.values():
         latest = candidates[-1]
         if is_ticket_deleted:
             plan.skipped[latest.id] = Reason.TICKET_DELETED()
         else:
-            plan.wanted.append(TimeWanted(task_id, latest))
+            plan.wanted.append(latest)
         plan.superseded.update({older.id: latest.id for older in candidates[:-1]})
     return plan
 
@@ -133,7 +122,7 @@ def plan_times(
 def plan_additions(
     plan: Plan,
     events: Sequence[Pending],
-    added: Mapping[AdditionId, int],
+    added: Mapping[RowId, int],
     config: PluginConfig,
     *,
     is_ticket_deleted: bool = False,
@@ -147,14 +136,14 @@ def plan_additions(
         config: the plugin configuration.
         is_ticket_deleted: whether the helpdesk has deleted the ticket.
     """
-    newest = {one.addition_id: one.id for one in events}
+    newest = {one.row_id: one.id for one in events}
     for pending in events:
         if closed := closed_to_addition(pending.event, config):
             plan.skipped[pending.id] = closed
-        elif pending.addition_id in added:
-            plan.added[pending.id] = added[pending.addition_id]
-        elif pending.id != newest[pending.addition_id]:
-            plan.superseded_additions[pending.id] = newest[pending.addition_id]
+        elif pending.row_id in added:
+            plan.added[pending.id] = added[pending.row_id]
+        elif pending.id != newest[pending.row_id]:
+            plan.superseded[pending.id] = newest[pending.row_id]
         elif is_ticket_deleted:
             plan.skipped[pending.id] = Reason.TICKET_DELETED()
         else:

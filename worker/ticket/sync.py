@@ -8,7 +8,7 @@ from functools import partial
 from typing import ClassVar, Literal, Self, TypeVar
 
 from shared.errors import BridgeError, Outdated, TrackerOutage, TrackerRejected
-from shared.notices.kinds import Kind
+from shared.notices.kinds import Kind, RowId
 from shared.notices.notice import Notice
 from shared.notices.reasons import Reason, Would
 from shared.redis.locks import HeldLock
@@ -27,7 +27,7 @@ from worker.ticket.gone import ISSUE_MAY_BE_GONE, issue_gone
 from worker.ticket.impersonation import Sender
 from worker.ticket.load import Incomplete, Loaded, Much, Work, load
 from worker.ticket.log_context import tell
-from worker.ticket.plan import Pending, Plan, TimeWanted
+from worker.ticket.plan import Pending, Plan
 from worker.ticket.requests import IssueCreation, TimeEntryCreation, logged
 from worker.ticket.resolve import settled
 from worker.ticket.results import AlreadyDone, Created, Result, Sent, Skipped, Waiting
@@ -197,7 +197,7 @@ class Forwarding:
         self._ctx = ctx
         self._work = work
         self._events = EventFinisher(ctx, work.now)
-        self._additions = Additions(ctx, work, self._events, self._attempt)
+        self._additions = Additions(ctx, work, self._events)
         self._begun: Begun | None = None  # the first time entry, if it was claimed with its issue's link
         self._planned: dict[int, Notice] = {}  # in trial mode: the issue that an event would have created
 
@@ -211,7 +211,7 @@ class Forwarding:
         work, plan = self._work, self._work.plan
         await self._end_what_sends_nothing(plan)
         wanted = [] if work.link is None else await self._with_attempts_left(plan.wanted)
-        additions = [] if work.link is None else await self._additions.with_attempts_left(plan.additions)
+        additions = [] if work.link is None else await self._with_attempts_left(plan.additions)
         issue = await self._issue(wanted)
         if isinstance(issue, Created):
             if (issue.fields or work.state.fields_due) and not self._ctx.config.trial:
@@ -219,8 +219,7 @@ class Forwarding:
             await self._add_to(issue, wanted, additions)
         else:
             await self._additions.end(additions, issue)
-        await self._settle_times({one.task_id for one in wanted})
-        await self._additions.settle({one.addition_id for one in additions})
+        await self._settle({one.row_id for one in (*wanted, *additions)})
         await self._status(issue)
         return self.results
 
@@ -231,39 +230,39 @@ class Forwarding:
             await events.end([event_id], Skipped(closed, follows_from_settings=by_setting))
         for event_id, entry_id in plan.logged.items():
             await events.end([event_id], AlreadyDone(Reason.LOGGED_BEFORE(time_entry_id=entry_id)))
-        for event_id, newer_id in plan.superseded.items():
-            await events.supersede([event_id], Reason.NEWER_TASK_EVENT(event_id=newer_id))
         await self._additions.end_what_is_there()
+        additions = set(_ids(work.addition_events))
+        for event_id, newer_id in plan.superseded.items():
+            newer = Reason.NEWER_NOTE_EVENT if event_id in additions else Reason.NEWER_TASK_EVENT
+            await events.supersede([event_id], newer(event_id=newer_id))
         if work.is_deleted:
             await events.end(_ids(work.ticket_events), Skipped(Reason.TICKET_DELETED()))
         elif work.link is None:
-            asking = [one.newest for one in plan.wanted] + plan.additions
             no_link = Skipped(Reason.NO_LINK(), follows_from_settings=True)
-            await events.end(_ids(asking + work.ticket_events), no_link)
+            await events.end(_ids(plan.wanted + plan.additions + work.ticket_events), no_link)
         if not work.is_complete:
             await self._ctx.db.change(partial(self._supersede_unread, plan))
 
     def _supersede_unread(self, plan: Plan, tx: Transaction) -> None:
         """End older events that were not read: left due, they would come up again at once."""
         for one in plan.wanted:
-            tx.journal.supersede_older(one.newest.id, Reason.NEWER_TASK_EVENT(event_id=one.newest.id))
+            tx.journal.supersede_older(one.id, Reason.NEWER_TASK_EVENT(event_id=one.id))
         for newest in self._work.ticket_events[-1:]:
             tx.journal.supersede_older(newest.id, Reason.NEWER_TICKET_EVENT(event_id=newest.id))
 
-    async def _with_attempts_left(self, wanted: list[TimeWanted]) -> list[TimeWanted]:
+    async def _with_attempts_left(self, wanted: list[Pending]) -> list[Pending]:
         """Fail events that have used up their attempts, unless something that was begun is still in doubt."""
         left = []
         for one in wanted:
-            settling = self._work.is_issue_unsettled or one.task_id in self._work.unsettled_times
-            if is_exhausted(one.newest.attempts) and not settling and not self._ctx.config.trial:
-                await self._events.fail([one.newest.id], Reason.GAVE_UP(count=one.newest.attempts))
+            settling = self._work.is_issue_unsettled or one.row_id in self._work.unsettled
+            if is_exhausted(one.attempts) and not settling and not self._ctx.config.trial:
+                await self._events.fail([one.id], Reason.GAVE_UP(count=one.attempts))
             else:
                 left.append(one)
         return left
 
-    async def _issue(self, wanted: list[TimeWanted]) -> Created | Waiting | None:
+    async def _issue(self, asking: list[Pending]) -> Created | Waiting | None:
         """Return the ticket's issue, created if an event asks for it; None: there is none."""
-        asking = [one.newest for one in wanted]
         if not asking and self._work.issue_row is None:
             return None
         outcome = await self._attempt(asking, self._settled_or_new_issue(asking))
@@ -290,17 +289,10 @@ class Forwarding:
             self._planned[first] = await trial.new_issue(ctx, sender.project_id, sender.person)
         return Created(trial.NOT_CREATED, sender.project_id)
 
-    async def _log_time(self, wanted: TimeWanted, issue: Created) -> None:
-        result = await self._attempt([wanted.newest], self._time_entry(wanted.newest, issue))
-        if isinstance(result, Sent):
-            self._events.results.append(result)  # its event ended in the linking commit
-        elif result is not None:
-            await self._events.end([wanted.newest.id], result)
-
     async def _time_entry(self, asking: Pending, issue: Created) -> Result:
         """Log a ticket task's time on the ticket's issue, once."""
         ctx, work, task_id = self._ctx, self._work, asking.task.id
-        row, begun, self._begun = work.time_rows.get(task_id), self._begun, None
+        row, begun, self._begun = work.rows.get(asking.row_id), self._begun, None
         outcome: Created | Waiting | None
         try:
             if begun is not None:
@@ -327,26 +319,34 @@ class Forwarding:
         noted = await ctx.db.change(lambda tx: tx.misattributed.get(Kind.TICKET_TASK, task_id))
         return AlreadyDone(logged(noted.notice if noted else issue.wrong_author, **made))
 
-    async def _add_to(self, issue: Created, wanted: list[TimeWanted], additions: list[Pending]) -> None:
+    async def _add_to(self, issue: Created, wanted: list[Pending], additions: list[Pending]) -> None:
         """Add to the issue what events ask for, in their order; an addition that waits lets later ones wait."""
         is_any = additions or self._work.state.notes_wait
         first = await self._additions.first(issue, additions) if is_any else []
         place = {one.id: number for number, one in enumerate(self._work.events)}
-        for_time = {one.newest.id: one for one in wanted}
         is_waiting = False
-        for asking in sorted([*(one.newest for one in wanted), *first], key=lambda one: place[one.id]):
-            if asking.id in for_time:
-                await self._log_time(for_time[asking.id], issue)
+        for asking in sorted(wanted + first, key=lambda one: place[one.id]):
+            if asking.event.task:
+                await self._send(asking, self._time_entry(asking, issue))
             elif not is_waiting or self._ctx.config.trial:
-                is_waiting = await self._additions.add(asking, issue)
+                is_waiting = await self._send(asking, self._additions.addition(asking, issue))
         # those that were not sent stay due: they are sent in the next pass, or wait there for those before them
 
-    async def _settle_times(self, attempted: set[int]) -> None:
-        """Resolve time entries that were begun earlier and that no pending event asks for."""
-        ctx, work = self._ctx, self._work
-        for task_id, row in work.unsettled_times.items():
-            if task_id not in attempted:
-                await self._attempt([], settled(ctx, Kind.TICKET_TASK, task_id, row, work.now))
+    async def _send(self, asking: Pending, attempt: Awaitable[Result]) -> bool:
+        """Make an attempt, and end its event; tell whether that waits, so that later additions wait too."""
+        before = len(self.results)
+        result = await self._attempt([asking], attempt)
+        if isinstance(result, Sent):
+            self._events.results.append(result)  # its event ended in the linking commit
+        elif result is not None:
+            await self._events.end([asking.id], result)
+        return any(isinstance(one, Waiting) and one.held is None for one in self.results[before:])
+
+    async def _settle(self, attempted: set[RowId]) -> None:
+        """Resolve what was begun on the issue earlier and no pending event asks for."""
+        for (kind, key), row in self._work.unsettled.items():
+            if (kind, key) not in attempted:
+                await self._attempt([], settled(self._ctx, kind, key, row, self._work.now))
 
     async def _status(self, issue: Created | Waiting | None) -> None:
         """Give the newest status if it is due, and end the ticket updates."""
