@@ -78,5 +78,6 @@ ON_TRACKER = {
     Kind.DOCUMENT: OnTracker("attachment", "issue", "attachments", "/issues.json", "author"),
 }
 ADDITIONS = (Kind.FOLLOWUP, Kind.SOLUTION, Kind.DOCUMENT)
+ON_ISSUE = tuple(kind for kind in Kind if kind.is_on_issue)
 RowId = tuple[Kind, int]
 """A row of the ledger: what it creates, and its key."""

@@ -353,12 +353,12 @@ class Reason(Code, article=NOTHING_WRONG):
     ISSUE_GONE = Message("issue_gone", "issue #{issue_id} was deleted in Redmine", article="KB-WORK-002")
     ISSUE_GIVEN_UP = Message(
         "issue_given_up",
-        "logged on issue #{issue_id}, which was replaced by issue #{adopted_id}",
+        "sent to issue #{issue_id}, which was replaced by issue #{adopted_id}",
         article="KB-WORK-002",
     )
     ISSUE_IS_ANOTHERS = Message(
         "issue_is_anothers",
-        "logged on issue #{issue_id}, which belongs to ticket {ticket_id}",
+        "sent to issue #{issue_id}, which belongs to ticket {ticket_id}",
         article="KB-WORK-002",
     )
     ID_GIVEN_AWAY = Message(

@@ -319,6 +319,7 @@ class What(Code):
         "note_not_again", "The {kind:noun} is not sent again, because its event was pruned", why="{because}"
     )
     TIME_FOR_PERSON = Message("time_for_person", "Its time needs your decision", why="{because}")
+    NOTE_FOR_PERSON = Message("note_for_person", "The {kind:noun} needs your decision", why="{because}")
     TIME_AGAIN = Message("time_again", "Its time is logged again", why="{because}")
     TIME_AGAIN_LATER = Message(
         "time_again_later",

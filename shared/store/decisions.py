@@ -2,11 +2,11 @@
 
 What a verdict does to the row and to the ticket's events stands in `shared.store.ledger.transitions`. Besides:
 
-- `link` takes the tracker id from another row that has it (`release`). What was logged on such an issue is held.
+- `link` takes the tracker id from another row that has it (`release`). What was sent to such an issue is held.
   `Ledger.link_claimed` does the same for rows that are claimed still, if no other row has what they name.
 - `adopt`, `adopt_after_restore`: an issue's status is owed, unless it has it already. After a restore, rows that
   were held because they might have been this one lose it as candidate.
-- `adopt_by_person`: an issue's status is owed; what was logged on the issue that the row had before is held.
+- `adopt_by_person`: an issue's status is owed; what was sent to the issue that the row had before is held.
 - `create_again`: the tracker deletes an issue's time entries, notes and attachments with it. What was logged on one
   that is gone is logged again, from its event or once the helpdesk sends it again; the others are sent again from
   their events.
@@ -23,7 +23,7 @@ from shared.events.event import Event
 from shared.events.gate import closed
 from shared.events.payloads import not_taken
 from shared.notices.authors import Misattribution
-from shared.notices.kinds import ADDITIONS, Kind
+from shared.notices.kinds import ADDITIONS, ON_ISSUE, Kind
 from shared.notices.notice import Notice
 from shared.notices.reasons import Reason, Verdict
 from shared.notices.steps import What
@@ -196,7 +196,7 @@ class Decisions:
         happened = LedgerEvent.ADOPTION_TAKEN if sibling.adopted else LedgerEvent.ID_GIVEN_AWAY
         replace(self, kind=sibling.kind)._in_journal(happened, sibling, Reason.ADOPTED_ANOTHERS())
         if self.kind is Kind.TICKET:
-            self._hold_times(
+            self._hold_on_issue(
                 sibling.ticket_id, tracker_id, Reason.ISSUE_IS_ANOTHERS(issue_id=tracker_id, ticket_id=key)
             )
 
@@ -215,8 +215,11 @@ class Decisions:
         if self.kind is Kind.TICKET:
             if before is not None and before != tracker_id:
                 given_up = Reason.ISSUE_GIVEN_UP(issue_id=before, adopted_id=tracker_id)
-                for key in self._hold_times(ticket_id, before, given_up):
-                    self.tell(What.TIME_FOR_PERSON(because=given_up), ticket_id=ticket_id, task_id=key)
+                for held in self._hold_on_issue(ticket_id, before, given_up):
+                    what = What.TIME_FOR_PERSON(because=given_up)
+                    if held.kind.is_addition:
+                        what = What.NOTE_FOR_PERSON(kind=held.kind, because=given_up)
+                    self._note(held, what)
             self.tx.statuses.owe({ticket_id: None}, self.tx.configs.status_map())
 
     def take_back(self, row: LedgerRow, tracker_id: int) -> bool:
@@ -293,14 +296,16 @@ class Decisions:
                 if not left:
                     self.to_notify.add(row.ticket_id)
 
-    def _hold_times(self, ticket_id: int, issue_id: int, reason: Notice) -> list[int]:
-        """Hold a ticket's time entries on an issue that is not its own any more; return their keys."""
-        rows = self.tx.times.of_issue(ticket_id, issue_id, LedgerState.LINKED, LedgerState.HELD)
-        for row in rows:
-            self.tx.times.hold(
-                row.key, None, reason, [row.tracker_id] if row.tracker_id else row.candidates or []
-            )
-        return [row.key for row in rows]
+    def _hold_on_issue(self, ticket_id: int, issue_id: int, reason: Notice) -> list[LedgerRow]:
+        """Hold what a ticket has on an issue that is not its own any more; return the rows."""
+        held = list[LedgerRow]()
+        for ledger in (self.tx.ledger(kind) for kind in ON_ISSUE):
+            rows = ledger.of_issue(ticket_id, issue_id, LedgerState.LINKED, LedgerState.HELD)
+            for row in rows:
+                own = [row.tracker_id] if row.tracker_id else row.candidates or []
+                ledger.hold(row.key, None, reason, own)
+            held += rows
+        return held
 
     def _log_again(self, ticket_id: int, issue_id: int) -> None:
         """The tracker deletes an issue's time entries with it: they are to be logged on the new issue."""

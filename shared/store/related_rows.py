@@ -153,7 +153,7 @@ def _related_rows() -> CompoundSelect[Any]:
 def _on_issue(
     table: Table, part: ColumnElement[str], key: ColumnElement[int], asked: str
 ) -> tuple[Select[Any], Select[Any]]:
-    """Return the statements for those of a table that are asked for, and for a ticket's own in flight; some are both."""
+    """Return the statements for rows that are asked for, and for a ticket's own that are in flight; some are both."""
     rows = select(part, table.c.ticket_id, key, *(table.c[one] for one in OF_A_ROW))
     is_in_flight = or_(*(unindexed(table.c.state) == state for state in IN_FLIGHT))
     return rows.where(among(key, asked)), rows.where(among(table.c.ticket_id, "ticket_ids"), is_in_flight)

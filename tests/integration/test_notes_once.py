@@ -45,6 +45,12 @@ def texts(stand_in: StandIn) -> list[str]:
     return [text for _, text, _ in notes_of(stand_in)]
 
 
+def journals(stand_in: StandIn, issue_id: int) -> list[dict[str, Any]]:
+    """Return the notes of an issue."""
+    (issue,) = (one for one in stand_in.state()["issues"] if one["id"] == issue_id)
+    return [one for one in issue["journals"] if one["notes"]]
+
+
 def lose(stand_in: StandIn, fault: str, method: str = "PUT", count: int = 1) -> None:
     seconds = {"seconds": 7} if "timeout" in fault else {}
     stand_in.fault(fault, method=method, path=ISSUE, count=count, **seconds)
@@ -259,6 +265,22 @@ def test_an_issue_that_was_deleted_waits_for_a_person_and_gets_its_notes_again(
     decide(begun.store, Kind.TICKET, 4711, None)
     until_settled(begun)
     assert texts(stand_in) == ["Toner 77 ordered", "Toner 78 ordered"]
+
+
+def test_a_note_on_an_issue_that_a_person_replaces_is_on_hold_until_they_decide(
+    begun: Bridge, stand_in: StandIn
+) -> None:
+    begun.forward(followup_event(1))
+    (note_id,) = (one["id"] for one in journals(stand_in, 6))
+    with begun.store.transaction() as tx:
+        tx.issues.gone(4711, 6, Reason.ISSUE_GONE(issue_id=6))
+    decide(begun.store, Kind.TICKET, 4711, 1)
+    held = row(begun, Kind.FOLLOWUP, 77)
+    assert (held.state, held.candidates) == (LedgerState.HELD, [note_id])
+    assert held.notice == Reason.ISSUE_GIVEN_UP(issue_id=6, adopted_id=1)
+    decide(begun.store, Kind.FOLLOWUP, 77, None)
+    until_settled(begun)
+    assert [one["notes"] for one in journals(stand_in, 1)] == ["Toner 77 ordered"]
 
 
 def test_the_sweep_notifies_a_ticket_whose_note_is_in_doubt_and_that_no_event_asks_for(

@@ -224,8 +224,8 @@ ROWS = (
     ),
     Transition(
         LedgerEvent.ISSUE_LOST, ANY, HELD, NO_GUARD,
-        "Its time was logged on an issue that is no longer its ticket's.",
-        notices=(What.TIME_FOR_PERSON,),
+        "It was sent to an issue that is no longer its ticket's.",
+        notices=(What.TIME_FOR_PERSON, What.NOTE_FOR_PERSON),
     ),
     Transition(
         LedgerEvent.PERSON_ADOPTS, FOR_A_PERSON, LINKED, NO_GUARD,
