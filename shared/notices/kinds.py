@@ -79,5 +79,7 @@ ON_TRACKER = {
 }
 ADDITIONS = (Kind.FOLLOWUP, Kind.SOLUTION, Kind.DOCUMENT)
 ON_ISSUE = tuple(kind for kind in Kind if kind.is_on_issue)
+ATTRIBUTED = (Kind.TICKET, Kind.TICKET_TASK)
+"""Those that are listed if they have another author than was meant; of notes only the ticket's history tells."""
 RowId = tuple[Kind, int]
 """A row of the ledger: what it creates, and its key."""

@@ -23,7 +23,7 @@ from shared.events.event import Event
 from shared.events.gate import closed
 from shared.events.payloads import not_taken
 from shared.notices.authors import Misattribution
-from shared.notices.kinds import ADDITIONS, ON_ISSUE, Kind
+from shared.notices.kinds import ADDITIONS, ATTRIBUTED, ON_ISSUE, Kind
 from shared.notices.notice import Notice
 from shared.notices.reasons import Reason, Verdict
 from shared.notices.steps import What
@@ -331,7 +331,7 @@ class Decisions:
     def _attribute(self, row: LedgerRow, found: Found) -> None:
         """Note that what was found has another author than was meant; of an addition only the history tells."""
         event = asked_by(self.tx, row)
-        if event is None or self.kind.is_addition:
+        if event is None or self.kind not in ATTRIBUTED:
             return
         user = event.task.user if self.kind is Kind.TICKET_TASK and event.task else event.ticket.technician
         match = self.tx.people.match(user, administrators=self.config.match_administrators)

@@ -36,7 +36,6 @@ class Addition(Creation):
 
     operation = Operation.NOTE_CREATE
     method: ClassVar[str] = "PUT"
-    records_author: ClassVar[bool] = False
 
     @classmethod
     @abstractmethod

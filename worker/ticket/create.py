@@ -38,7 +38,7 @@ from shared.errors import (
 )
 from shared.notices.authors import Misattribution
 from shared.notices.faults import Detail, Fault
-from shared.notices.kinds import Kind
+from shared.notices.kinds import ATTRIBUTED, Kind
 from shared.notices.notice import Notice
 from shared.notices.reasons import Reason
 from shared.notices.steps import What
@@ -359,7 +359,7 @@ class Link(DbOp[Created | Waiting]):
                     # another ticket's row that had adopted the issue may have given it another status
                     found = {**found, "status": None}
                 wrong = one._wrong_author(one._author_id())
-                if wrong and one.creation.records_author:
+                if wrong and kind in ATTRIBUTED:
                     tx.misattributed.put(kind, key, ctx.ticket_id, one.tracker_id, wrong)
                 linked[one] = Linked(one.creation, found, wrong)
             if linked:

@@ -71,8 +71,6 @@ class Creation(ABC):
     kind: ClassVar[Kind]
     operation: ClassVar[Operation]
     method: ClassVar[str] = "POST"
-    records_author: ClassVar[bool] = True
-    """Whether it is among the wrong authors if its author is another than was meant."""
 
     ctx: TicketContext
     work: Work

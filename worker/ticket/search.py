@@ -11,7 +11,7 @@ from shared.errors import OutcomeUnknown
 from shared.notices.faults import Detail
 from shared.notices.kinds import Kind
 from shared.tracker.answers import Answer
-from shared.tracker.lists import MOST_PAGES, Listed
+from shared.tracker.lists import MOST_PAGES, Listed, additions_in, listed_with_issue
 from shared.values.ids import is_id
 from worker.ticket.context import TicketContext
 from worker.ticket.match import Essence, found_essence, moment_of
@@ -104,8 +104,7 @@ async def additions_of(ctx: TicketContext, kind: Kind, issue_id: int) -> tuple[l
         TrackerError: as any call.
     """
     rows, answer = await _with_issue(ctx, issue_id, kind.list_name)
-    is_note = kind is not Kind.DOCUMENT  # other journals are changes
-    return [{**one, "issue": {"id": issue_id}} for one in rows if one.get("notes") or not is_note], answer
+    return [{**one, "issue": {"id": issue_id}} for one in additions_in(rows, kind)], answer
 
 
 async def _additions(ctx: TicketContext, kind: Kind, issue_id: int) -> tuple[list[Listed], timedelta]:
@@ -116,15 +115,14 @@ async def _additions(ctx: TicketContext, kind: Kind, issue_id: int) -> tuple[lis
     return additions, await _offset(ctx, answer)
 
 
-async def _with_issue(ctx: TicketContext, issue_id: int, name: str) -> tuple[list[dict[str, Any]], Answer]:
+async def _with_issue(ctx: TicketContext, issue_id: int, name: str) -> tuple[list[Listed], Answer]:
     """Return a list that is read with an issue."""
     path = f"/issues/{issue_id}.json"
     answer = await ctx.tracker.get(path, {"include": name})
-    issue = answer.data.get("issue") if isinstance(answer.data, dict) else None
-    rows = issue.get(name) if isinstance(issue, dict) else None
-    if not isinstance(rows, list):
+    rows = listed_with_issue(answer, name)
+    if rows is None:
         raise OutcomeUnknown("GET", path, detail=Detail.NO_LIST(name=name))
-    return _dicts(rows), answer
+    return rows, answer
 
 
 def _dicts(listed: Any) -> list[dict[str, Any]]:

@@ -8,7 +8,6 @@ from datetime import datetime, timedelta
 from producer.admin.records.transaction import Store
 from shared.errors import SettingsError
 from shared.notices.changes import Did
-from shared.notices.kinds import Kind
 from shared.notices.refusals import Refusal
 from shared.store.tables.journal import EventState
 
@@ -64,8 +63,9 @@ def status(store: Store) -> Recovering | None:
         mode = tx.recovery.get()
         if mode is None:
             return None
-        held = sum(len(tx.ledger(kind).waiting_for_a_person()) for kind in Kind)
-        return Recovering(mode.since, mode.began_at, tx.journal.count(EventState.PENDING), held)
+        return Recovering(
+            mode.since, mode.began_at, tx.journal.count(EventState.PENDING), tx.count_undecided()
+        )
 
 
 def end(store: Store) -> Recovering | None:

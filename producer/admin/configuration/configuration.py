@@ -25,7 +25,6 @@ from shared.notices.steps import What
 from shared.store.configuration.metadata import Entry, MetadataKind
 from shared.store.journal.tickets import AT_ONCE
 from shared.store.journal.trace import Step
-from shared.store.tables.ledger import LEDGERS, MODELS
 from shared.values.addresses import why_forbidden
 
 
@@ -238,9 +237,8 @@ def _keep_others_out(tx: Transaction, assignments: Mapping[str, str]) -> None:
     """
     before, _ = tx.configs.get()
     if before.base_url is not None and before.changed(assignments).base_url != before.base_url:
-        for model in LEDGERS:
-            ledger = tx.ledger(next(kind for kind in Kind if issubclass(MODELS[kind], model)))
-            ledger.keep_others_out()  # what is claimed after this is counted is sent to the address that is left
+        for kind in Kind:  # what is claimed after this is counted is sent to the address that is left
+            tx.ledger(kind).keep_others_out()
     tx.configs.hold()
 
 

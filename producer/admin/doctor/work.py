@@ -16,7 +16,6 @@ from producer.admin.records.event_search import RECENT_DAYS
 from shared.notices.doctor_work import WorkFinding
 from shared.notices.faults import Detail
 from shared.notices.hints import Hint
-from shared.notices.kinds import Kind
 from shared.notices.notice import Notice, Written
 from shared.notices.reasons import Reason
 from shared.notices.refusals import Formerly, Refusal
@@ -129,7 +128,7 @@ def _on_the_way(why: Notice | None) -> Notice | None:
 def held(installation: Installation) -> Iterator[CheckResult]:
     """Nothing waits for a person."""
     with installation.store.transaction() as tx:
-        count = sum(len(tx.ledger(kind).waiting_for_a_person()) for kind in Kind)
+        count = tx.count_undecided()
         lost = tx.journal.count_held_for_nothing()
     if lost:
         yield failure("held", WorkFinding.HELD_FOR_NOTHING(count=lost))

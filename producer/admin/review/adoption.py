@@ -9,7 +9,15 @@ from shared.notices.kinds import Kind
 from shared.notices.refusals import Refusal
 from shared.store.tables.ledger import LedgerRow
 from shared.tracker.client import TrackerClient
-from shared.tracker.lists import PAGE_SIZE, Listed, Params, TrackerLists, project_of
+from shared.tracker.lists import (
+    PAGE_SIZE,
+    Listed,
+    Params,
+    TrackerLists,
+    additions_in,
+    listed_with_issue,
+    project_of,
+)
 
 
 class NotThere(BridgeError):
@@ -32,19 +40,26 @@ def check_there(client: TrackerClient, kind: Kind, row: LedgerRow, tracker_id: i
         NotThere: it does not exist.
         TrackerError: the tracker could not be asked.
     """
-    params: Params = {"issue_id": tracker_id, "status_id": "*"}
-    issue_id = row.issue_id if kind.is_on_issue else None
-    if kind is Kind.TICKET_TASK:
-        params = {"issue_id": row.issue_id or 0}
-    lists = TrackerLists(client)
-    if kind.is_addition:
-        additions = additions_on(lists, kind, row.issue_id or 0)
-        found = next((one for one in additions if one.get("id") == tracker_id), None)
-    else:
-        found = lists.find(kind.path, kind.list_name, tracker_id, params)
+    found = find(TrackerLists(client), kind, row, tracker_id)
     if found is None:
+        issue_id = row.issue_id if kind.is_on_issue else None
         raise NotThere(Refusal.NOT_ON_TRACKER(kind=str(kind), tracker_id=tracker_id, issue_id=issue_id))
     return found
+
+
+def find(lists: TrackerLists, kind: Kind, row: LedgerRow, tracker_id: int) -> Listed | None:
+    """Return an issue, or what is on the row's issue; None: there is no such one.
+
+    Raises:
+        TrackerError: the tracker could not be asked.
+    """
+    if kind.is_addition:
+        additions = additions_on(lists, kind, row.issue_id or 0)
+        return next((one for one in additions if one.get("id") == tracker_id), None)
+    params: Params = {"issue_id": tracker_id, "status_id": "*"}
+    if kind.is_on_issue:
+        params = {"issue_id": row.issue_id or 0}
+    return lists.find(kind.path, kind.list_name, tracker_id, params)
 
 
 def additions_on(lists: TrackerLists, kind: Kind, issue_id: int) -> list[Listed]:
@@ -54,16 +69,12 @@ def additions_on(lists: TrackerLists, kind: Kind, issue_id: int) -> list[Listed]
         TrackerError: the tracker could not be asked.
     """
     try:
-        found = lists.get(f"/issues/{issue_id}.json", {"include": kind.list_name}).data
+        answer = lists.get(f"/issues/{issue_id}.json", {"include": kind.list_name})
     except TrackerRejected as refused:
         if refused.status != 404:
             raise
         return []
-    issue = found.get("issue") if isinstance(found, dict) else None
-    rows = issue.get(kind.list_name) if isinstance(issue, dict) else None
-    listed = rows if isinstance(rows, list) else []
-    is_note = kind is not Kind.DOCUMENT  # other journals are changes
-    return [one for one in listed if isinstance(one, dict) and (one.get("notes") or not is_note)]
+    return additions_in(listed_with_issue(answer, kind.list_name) or [], kind)
 
 
 def projects_of(client: TrackerClient, issue_ids: Sequence[int]) -> dict[int, int]:
