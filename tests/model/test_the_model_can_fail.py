@@ -14,6 +14,7 @@ from hypothesis.stateful import run_state_machine_as_test
 from sqlalchemy import update
 
 from shared.errors import LockBusy
+from shared.notices.kinds import Kind
 from shared.notices.notice import written
 from shared.redis.locks import HeldLock, Locks
 from shared.store.journal.journal import Journal
@@ -23,27 +24,37 @@ from shared.store.ledger.statements import Claim
 from shared.store.tables.ledger import LedgerState
 from tests.model.machine import PROFILE, Bridge
 from tests.model.stage import END
-from tests.model.tracker import Fate
+from tests.model.tracker import NOTES, Fate
 from tests.model.world import Rules
 from tests.support.events import ALICE, DONE
 from worker.ticket import create as creation
 from worker.ticket import resolve as doubt
+from worker.ticket.adding import Additions
+from worker.ticket.plan import Pending
 from worker.ticket.requests import Creation
-from worker.ticket.results import Waiting
+from worker.ticket.results import Created, Waiting
 
 pytestmark = pytest.mark.promise("OPS-14")
 
 SOON = 1000
 """Examples until a fault is found, at most: which of them shows it hangs on names and on the order of steps."""
+POINTS_OF_A_PASS = 16
+"""More than a pass has that sends a note."""
 Taken = Callable[[], AbstractContextManager[Any]]
 
 
 @contextmanager
-def without_compare_and_set() -> Iterator[None]:
-    """A claim is given, whatever the row's state and attempt; and a lock, which would hide that nearly always."""
+def without_compare_and_set(*kinds: Kind) -> Iterator[None]:
+    """A claim is given, whatever the row's state and attempt; and a lock, which would hide that nearly always.
+
+    Args:
+        kinds: claims of these; none: every claim.
+    """
     claim_of, take_of = Ledger.claim_all, Locks._take_all
 
     def claim(ledger: Ledger, claims: Sequence[Claim], lease: float) -> dict[int, int]:
+        if kinds and ledger.kind not in kinds:
+            return claim_of(ledger, claims, lease)
         them = ledger._model.key.in_([one.key for one in claims])
         ledger._session.execute(update(ledger._table).where(them).values(state=LedgerState.FREE))
         return claim_of(ledger, [replace(one, attempt_before=None) for one in claims], lease)
@@ -92,6 +103,50 @@ def test_the_model_finds_what_goes_wrong_without_a_protection(taken_out: Taken) 
     )
     with taken_out(), pytest.raises(AssertionError):
         run_state_machine_as_test(Bridge, settings=quick)
+
+
+def test_the_model_sees_a_note_that_two_workers_send_because_it_is_not_claimed() -> None:
+    """One worker stands somewhere in its pass while another sends the note; then the first goes on."""
+
+    def sent_by_two(points: int) -> Bridge:
+        state = with_a_note()
+        state.worker_moves(0, 1, points, Fate.ANSWERED, together=False)
+        state.redis_is_flushed()
+        state.another_worker_syncs(1, [])
+        state.worker_ends(0, dies=False)
+        return state
+
+    def everywhere() -> None:
+        for points in range(POINTS_OF_A_PASS):
+            sent_by_two(points).teardown()
+
+    everywhere()
+    with without_compare_and_set(*NOTES), pytest.raises(AssertionError, match="belong to nothing: note #"):
+        everywhere()
+
+
+def test_the_model_sees_a_note_that_overtakes_an_earlier_one() -> None:
+    async def every(_: Additions, _issue: Created, notes: list[Pending]) -> list[Pending]:
+        return notes
+
+    def one_in_doubt_before_another() -> Bridge:
+        state = with_a_note()
+        state.another_worker_syncs(1, [Fate.LOST_BEFORE])
+        state.helpdesk_notes(1, 2, "Replaced", 2, 2.0, ALICE, is_private=False)
+        state.another_worker_syncs(1, [])
+        return state
+
+    one_in_doubt_before_another().teardown()
+    with mock.patch.object(Additions, "first", every), pytest.raises(AssertionError, match="earlier"):
+        one_in_doubt_before_another().teardown()
+
+
+def with_a_note() -> Bridge:
+    """Return a machine with one ticket, its issue, and a follow-up that is to be sent."""
+    state = Bridge()
+    state.begin(Rules(siblings=False), 1, (END, END), (Fate.ANSWERED, Fate.ANSWERED))
+    state.helpdesk_notes(1, 0, "Ordered", 2, 1.0, ALICE, is_private=False)
+    return state
 
 
 def test_the_model_sees_what_stays_skipped_of_a_ticket_that_is_back() -> None:
