@@ -23,7 +23,7 @@ from shared.events.event import Event
 from shared.events.gate import closed
 from shared.events.payloads import not_taken
 from shared.notices.authors import Misattribution
-from shared.notices.kinds import ADDITIONS, ATTRIBUTED, ON_ISSUE, Kind
+from shared.notices.kinds import ATTRIBUTED, ON_ISSUE, Kind
 from shared.notices.notice import Notice
 from shared.notices.reasons import Reason, Verdict
 from shared.notices.steps import What
@@ -236,8 +236,7 @@ class Decisions:
         ticket_id, before, was_gone = row.ticket_id, row.tracker_id, row.state == LedgerState.GONE
         asked = self._decide(row, Verdict.CREATE_AGAIN(kind=self.kind), None)
         if self.kind is Kind.TICKET and was_gone and before is not None:
-            self._log_again(ticket_id, before)
-            self._add_again(ticket_id, before)
+            self._send_again(ticket_id, before)
         return asked or self.kind is Kind.TICKET or self.tx.journal.has_pending(ticket_id)
 
     def _decide(
@@ -307,26 +306,15 @@ class Decisions:
             held += rows
         return held
 
-    def _log_again(self, ticket_id: int, issue_id: int) -> None:
-        """The tracker deletes an issue's time entries with it: they are to be logged on the new issue."""
-        times = replace(self, kind=Kind.TICKET_TASK)
-        for row in self.tx.times.of_issue(ticket_id, issue_id, LedgerState.LINKED):
-            reason = Reason.WENT_WITH_ISSUE(time_entry_id=row.tracker_id, issue_id=issue_id)
-            if row.tracker_id is not None and self.tx.times.forget(row.key, row.tracker_id, reason):
-                asked = times._in_journal(LedgerEvent.WENT_WITH_ISSUE, row, reason)
-                what = What.TIME_AGAIN if asked else What.TIME_AGAIN_LATER
-                self.tell(what(because=reason), ticket_id=ticket_id, task_id=row.key)
-
-    def _add_again(self, ticket_id: int, issue_id: int) -> None:
-        """The tracker deletes an issue's notes and attachments with it: they are to be sent to the new issue."""
-        for kind in ADDITIONS:
-            additions, ledger = replace(self, kind=kind), self.tx.ledger(kind)
+    def _send_again(self, ticket_id: int, issue_id: int) -> None:
+        """The tracker deletes what is on an issue with it: that is to be sent to the new issue."""
+        for kind in ON_ISSUE:
+            of_kind, ledger = replace(self, kind=kind), self.tx.ledger(kind)
             for row in ledger.of_issue(ticket_id, issue_id, LedgerState.LINKED):
-                reason = Reason.NOTE_WENT_WITH_ISSUE(kind=kind, note_id=row.tracker_id, issue_id=issue_id)
+                reason = _went_with_issue(row, issue_id)
                 if row.tracker_id is not None and ledger.forget(row.key, row.tracker_id, reason):
-                    asked = additions._in_journal(LedgerEvent.WENT_WITH_ISSUE, row, reason)
-                    what = What.NOTE_AGAIN if asked else What.NOTE_NOT_AGAIN
-                    self.tell(what(kind=kind, because=reason), ticket_id=ticket_id, task_id=None)
+                    asked = of_kind._in_journal(LedgerEvent.WENT_WITH_ISSUE, row, reason)
+                    self._note(row, _again(row, reason, asked=asked))
 
     def _attribute(self, row: LedgerRow, found: Found) -> None:
         """Note that what was found has another author than was meant; of an addition only the history tells."""
@@ -376,3 +364,16 @@ class Decisions:
 
     def _task_id(self, key: int) -> int | None:
         return key if self.kind is Kind.TICKET_TASK else None
+
+
+def _went_with_issue(row: LedgerRow, issue_id: int) -> Notice:
+    if row.kind.is_addition:
+        return Reason.NOTE_WENT_WITH_ISSUE(kind=row.kind, note_id=row.tracker_id, issue_id=issue_id)
+    return Reason.WENT_WITH_ISSUE(time_entry_id=row.tracker_id, issue_id=issue_id)
+
+
+def _again(row: LedgerRow, because: Notice, *, asked: bool) -> Notice:
+    if row.kind.is_addition:
+        what = What.NOTE_AGAIN if asked else What.NOTE_NOT_AGAIN
+        return what(kind=row.kind, because=because)
+    return (What.TIME_AGAIN if asked else What.TIME_AGAIN_LATER)(because=because)

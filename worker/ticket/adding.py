@@ -5,12 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from datetime import datetime
 
-from shared.errors import TrackerRejected
 from shared.notices.kinds import Kind
 from shared.notices.reasons import Reason
 from shared.store.tables.ledger import LedgerRow, LedgerState
 from shared.store.transaction import Transaction
-from shared.tracker.uploads import UPLOADS
 from worker.ticket import trial
 from worker.ticket.additions import Addition
 from worker.ticket.bodies import built
@@ -18,7 +16,6 @@ from worker.ticket.context import TicketContext
 from worker.ticket.create import create
 from worker.ticket.documents import DocumentCreation
 from worker.ticket.finish import EventFinisher
-from worker.ticket.gone import ISSUE_MAY_BE_GONE, issue_gone
 from worker.ticket.load import Work
 from worker.ticket.notes import NoteCreation
 from worker.ticket.plan import Pending
@@ -113,16 +110,10 @@ class Additions:
         ctx, work, (kind, key) = self._ctx, self._work, asking.row_id
         row, made = work.rows.get(asking.row_id), ADDITION_OF[kind]
         outcome: Created | Waiting | Skipped | None
-        try:
-            outcome = await settled(ctx, kind, key, row, work.now)
-            if outcome is None:
-                creation = await built(ctx, made.of, ctx, work, asking, issue)
-                outcome = await self._created(creation, row)
-        except TrackerRejected as rejection:
-            is_about_issue = rejection.path != UPLOADS and rejection.status in ISSUE_MAY_BE_GONE
-            if is_about_issue and (gone := await issue_gone(ctx, issue.tracker_id)):
-                return gone
-            raise
+        outcome = await settled(ctx, kind, key, row, work.now)
+        if outcome is None:
+            creation = await built(ctx, made.of, ctx, work, asking, issue)
+            outcome = await self._created(creation, row)
         if isinstance(outcome, Waiting | Skipped):
             return outcome
         done = made.sent(outcome.wrong_author, outcome.tracker_id, issue.tracker_id)

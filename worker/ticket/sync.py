@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import ClassVar, Literal, Self, TypeVar
@@ -15,6 +15,7 @@ from shared.redis.locks import HeldLock
 from shared.store.transaction import Transaction
 from shared.telemetry.logs import get_logger
 from shared.templating.operations import Operation
+from shared.tracker.uploads import UPLOADS
 from worker.ticket import trial
 from worker.ticket.adding import Additions
 from worker.ticket.bodies import built
@@ -47,6 +48,7 @@ BY_SETTINGS = (
 )
 
 T = TypeVar("T")
+SendToIssue = Callable[[Pending, Created], Awaitable[Result]]
 
 
 @dataclass(frozen=True)
@@ -294,22 +296,17 @@ class Forwarding:
         ctx, work, task_id = self._ctx, self._work, asking.task.id
         row, begun, self._begun = work.rows.get(asking.row_id), self._begun, None
         outcome: Created | Waiting | None
-        try:
-            if begun is not None:
-                outcome, _ = await create(begun.creation, row, begun.attempt)
-            else:
-                outcome = await settled(ctx, Kind.TICKET_TASK, task_id, row, work.now)
-            if outcome is None:
-                creation = await built(ctx, TimeEntryCreation.of, ctx, work, asking, issue)
-                if ctx.config.trial:
-                    would = trial.time_entry(creation.body, asking.task, issue, creation.sender.person)
-                    first = self._planned.get(asking.id)
-                    return trial.planned(ctx, work.now, first or would, would if first else None)
-                outcome, _ = await create(creation, row)
-        except TrackerRejected as rejection:
-            if rejection.status in ISSUE_MAY_BE_GONE and (gone := await issue_gone(ctx, issue.tracker_id)):
-                return gone
-            raise
+        if begun is not None:
+            outcome, _ = await create(begun.creation, row, begun.attempt)
+        else:
+            outcome = await settled(ctx, Kind.TICKET_TASK, task_id, row, work.now)
+        if outcome is None:
+            creation = await built(ctx, TimeEntryCreation.of, ctx, work, asking, issue)
+            if ctx.config.trial:
+                would = trial.time_entry(creation.body, asking.task, issue, creation.sender.person)
+                first = self._planned.get(asking.id)
+                return trial.planned(ctx, work.now, first or would, would if first else None)
+            outcome, _ = await create(creation, row)
         if isinstance(outcome, Waiting):
             return outcome
         made: dict[str, object] = {"time_entry_id": outcome.tracker_id, "issue_id": issue.tracker_id}
@@ -327,20 +324,30 @@ class Forwarding:
         is_waiting = False
         for asking in sorted(wanted + first, key=lambda one: place[one.id]):
             if asking.event.task:
-                await self._send(asking, self._time_entry(asking, issue))
+                await self._send(asking, issue, self._time_entry)
             elif not is_waiting or self._ctx.config.trial:
-                is_waiting = await self._send(asking, self._additions.addition(asking, issue))
+                is_waiting = await self._send(asking, issue, self._additions.addition)
         # those that were not sent stay due: they are sent in the next pass, or wait there for those before them
 
-    async def _send(self, asking: Pending, attempt: Awaitable[Result]) -> bool:
-        """Make an attempt, and end its event; tell whether that waits, so that later additions wait too."""
+    async def _send(self, asking: Pending, issue: Created, send: SendToIssue) -> bool:
+        """Send something to the issue, and end its event; tell whether that waits, so that later additions wait too."""
         before = len(self.results)
-        result = await self._attempt([asking], attempt)
+        result = await self._attempt([asking], self._unless_gone(asking, issue, send))
         if isinstance(result, Sent):
             self._events.results.append(result)  # its event ended in the linking commit
         elif result is not None:
             await self._events.end([asking.id], result)
         return any(isinstance(one, Waiting) and one.held is None for one in self.results[before:])
+
+    async def _unless_gone(self, asking: Pending, issue: Created, send: SendToIssue) -> Result:
+        """Send something to the issue; if the tracker refuses it because the issue is gone, it waits for a person."""
+        try:
+            return await send(asking, issue)
+        except TrackerRejected as rejection:
+            is_about_issue = rejection.path != UPLOADS and rejection.status in ISSUE_MAY_BE_GONE
+            if is_about_issue and (gone := await issue_gone(self._ctx, issue.tracker_id)):
+                return gone
+            raise
 
     async def _settle(self, attempted: set[RowId]) -> None:
         """Resolve what was begun on the issue earlier and no pending event asks for."""
