@@ -263,18 +263,18 @@ class Decisions:
             reason: why events are pending again.
             breaker: seconds until what waits for it is due.
         """
-        journal, task_id, asked = self.tx.journal, self._task_id(row.key), False
+        journal, key, asked = self.tx.journal, self._key(row.key), False
         for change in TRANSITIONS[event].journal:
             if change is InJournal.REOPEN_HELD:
-                self.to_notify.update(journal.reopen_held(row.ticket_id, reason, task_id))
+                self.to_notify.update(journal.reopen_held(row.ticket_id, reason, key))
             elif change is InJournal.REOPEN_CAUSE:
                 asked = self._ask_again(row, reason)
             elif change is InJournal.REOPEN_CAUSE_ALWAYS:
                 asked = self._ask_again(row, reason, tuple(EventState))
             elif change is InJournal.MAKE_DUE:
-                journal.hurry(row.ticket_id, task_id)
+                journal.hurry(row.ticket_id, key)
             else:
-                journal.put_off(row.ticket_id, breaker, key=self._key(row.key))
+                journal.put_off(row.ticket_id, breaker, key=key)
         return asked
 
     def _owe(self, ticket_id: int, tracker_status_id: int | None) -> None:

@@ -25,7 +25,7 @@ from sqlalchemy import cast as sql_cast
 from sqlalchemy.orm import Session
 
 from shared.notices.kinds import Kind, RowId
-from shared.store.journal.due import ORDER, task_key
+from shared.store.journal.due import ORDER
 from shared.store.ledger.transitions import IN_FLIGHT
 from shared.store.tables.functions import among, unindexed
 from shared.store.tables.journal import JournalEvent, TicketDeletion
@@ -85,7 +85,7 @@ def related_rows(session: Session, asked: Mapping[int, Collection[RowId]]) -> Re
     parameters = {
         "ticket_ids": list(asked),
         "task_ids": list(task_ids),
-        "keys": [task_key(one) for one in task_ids],
+        "keys": [f"{Kind.TICKET_TASK}:{one}" for one in task_ids],
         "addition_ids": list({key for kind, key in every if kind.is_addition} or {NOTHING}),
     }
     found = RelatedRows(on_issue={ticket_id: {} for ticket_id in asked})
