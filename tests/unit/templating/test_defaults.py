@@ -61,6 +61,7 @@ OF_BODIES: dict[str, st.SearchStrategy[Any]] = {
 OF_NO_BODY = {
     "base_url", "header_prefix", "verify_tls", "done_state", "private_tasks", "in_doubt_policy", "membership_for",
     "template_role_ids", "match_administrators", "correct_authors", "project_activities", "trial",
+    "sync_followups", "sync_solutions", "sync_documents", "document_max_mb", "document_refused_types",
 }  # fmt: skip
 CONFIGS = st.builds(PluginConfig, **OF_BODIES)
 NUMBER = st.none() | st.integers(0, 6)
