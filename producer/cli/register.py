@@ -154,18 +154,40 @@ def _add(parent: typer.Typer, name: str, one: _Command, panel: Panel | None, *, 
     )(one.function)
 
 
-def fits(value: int | None) -> int | None:
+def id_argument(metavar: str, help: str, *, least: int = 1) -> Any:
+    """Return an argument that is an id, or several of them.
+
+    Args:
+        metavar: what help calls it.
+        help: what it is.
+        least: the smallest that is one.
+    """
+    return typer.Argument(metavar=metavar, min=least, callback=_fits, help=help, show_default=False)
+
+
+def id_option(metavar: str, help: str, *names: str, least: int = 1) -> Any:
+    """Return an option that is an id, or several of them.
+
+    Args:
+        metavar: what help calls its value.
+        help: what it is.
+        names: how it is typed, if not as its parameter is called.
+        least: the smallest that is one.
+    """
+    return typer.Option(*names, metavar=metavar, min=least, callback=_fits, help=help, show_default=False)
+
+
+def _fits(value: int | list[int] | None) -> int | list[int] | None:
     """Refuse a number that is too large for an id."""
-    if value is not None and value > LARGEST:
-        raise typer.BadParameter(f"{value} is too large for an id")
+    for one in value if isinstance(value, list) else [value or 0]:
+        if one > LARGEST:
+            raise typer.BadParameter(f"{one} is too large for an id")
     return value
 
 
-def fit(values: list[int] | None) -> list[int] | None:
-    """Refuse numbers that are too large for an id."""
-    for value in values or ():
-        fits(value)
-    return values
+def moment_option(help: str) -> Any:
+    """Return an option that is a time with its zone, for `zoned`."""
+    return typer.Option(metavar="TIME", help=help, show_default=False)
 
 
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON document.")]

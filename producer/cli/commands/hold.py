@@ -10,7 +10,7 @@ import typer
 from producer.admin.presenters.moments import when
 from producer.cli.failures import WrongUsage
 from producer.cli.output import print_json, say, table, warn
-from producer.cli.register import HOLD, Json, command, fits
+from producer.cli.register import HOLD, Json, command, id_argument, id_option
 from producer.cli.services import open_services
 from shared.notices.kinds import Kind
 
@@ -69,18 +69,9 @@ def resolve(
             metavar="KIND", help="What is on hold: the issue of a ticket, or the time entry of a task."
         ),
     ],
-    key: Annotated[
-        int, typer.Argument(metavar="ID", min=1, callback=fits, help="Id of the GLPI ticket or task.")
-    ],
+    key: Annotated[int, id_argument("ID", "Id of the GLPI ticket or task.")],
     adopt: Annotated[
-        int | None,
-        typer.Option(
-            min=1,
-            callback=fits,
-            metavar="REDMINE_ID",
-            help="Link to this existing Redmine issue or time entry.",
-            show_default=False,
-        ),
+        int | None, id_option("REDMINE_ID", "Link to this existing Redmine issue or time entry.")
     ] = None,
     create_again: Annotated[
         bool, typer.Option("--create-again", help="Create it again, because it does not exist in Redmine.")

@@ -8,7 +8,7 @@ import typer
 
 from producer.cli.failures import WrongUsage
 from producer.cli.output import count, print_json, say, warn
-from producer.cli.register import RESTORE, Json, Panel, command, zoned
+from producer.cli.register import RESTORE, Json, Panel, command, moment_option, zoned
 from producer.cli.services import open_services
 
 if TYPE_CHECKING:
@@ -16,10 +16,8 @@ if TYPE_CHECKING:
 
 Since = Annotated[
     str | None,
-    typer.Option(
-        metavar="TIME",
-        help="Time of the backup, with time zone. Default: one day before the newest row in the database.",
-        show_default=False,
+    moment_option(
+        "Time of the backup, with time zone. Default: one day before the newest row in the database."
     ),
 ]
 
