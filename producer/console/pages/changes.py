@@ -7,12 +7,12 @@ from typing import Any
 
 from fastapi import Request
 from starlette.datastructures import QueryParams
-from starlette.responses import Response, StreamingResponse
+from starlette.responses import Response
 
 from producer.admin.queries.changes import SUBJECTS, change_of, changes_csv, codes_of, latest_changes
 from producer.admin.services import Services
 from producer.console.auth.answers import Id, WithServices
-from producer.console.pages.parts import PAGE, newest_first, page_router, show
+from producer.console.pages.parts import PAGE, download, newest_first, page_router, show
 from producer.console.pages.times import typed_moment
 from producer.console.rendering.addresses import address
 from shared.notices.changes import Did
@@ -52,14 +52,8 @@ def changes(request: Request, services: WithServices, below: int | None = None) 
 @router.get("/changes.csv")
 def export(request: Request, services: WithServices) -> Response:
     """Return the changes that match as CSV."""
-    return StreamingResponse(
-        changes_csv(services.store, _wanted(_given(request.query_params))),
-        media_type="text/csv; charset=utf-8",
-        headers={
-            "Content-Disposition": 'attachment; filename="deskbridge-changes.csv"',
-            "Cache-Control": "no-store",
-        },
-    )
+    found = changes_csv(services.store, _wanted(_given(request.query_params)))
+    return download(found, "deskbridge-changes.csv")
 
 
 @router.get("/changes/{change_id}")
