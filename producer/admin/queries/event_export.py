@@ -9,8 +9,7 @@ from typing import Any
 from producer.admin.presenters.moments import stamp
 from producer.admin.presenters.shapes import Shape
 from producer.admin.presenters.spreadsheets import csv_line
-from producer.admin.presenters.waiting import with_reasons
-from producer.admin.queries.events import event_about
+from producer.admin.queries.events import event_about, latest_events
 from producer.admin.records.event_search import Wanted
 from producer.admin.services import Services
 
@@ -29,17 +28,9 @@ def exported_events(services: Services, wanted: Wanted) -> Iterator[list[Shape]]
         wanted: the filter.
     """
     below: int | None = None
-    while True:
-        with services.store.transaction() as tx:
-            rows = tx.events.page(wanted, limit=AT_ONCE, below=below)
-            subjects = tx.event_subjects.of(rows)
-        if not rows:
-            return
-        yield [
-            event_about(row, why, subjects[row.id]).printed()
-            for row, why in with_reasons(rows, services.redis)
-        ]
-        below = rows[-1].id
+    while found := latest_events(services, wanted, limit=AT_ONCE, below=below):
+        yield [event_about(*one).printed() for one in found]
+        below = found[-1][0].id
 
 
 def events_csv(services: Services, wanted: Wanted) -> Iterator[str]:

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
-from typing import Any, Literal, get_args
+from typing import Literal, get_args
+
+from pydantic import AwareDatetime, BaseModel, ConfigDict, Field
 
 from producer.admin.presenters.shapes import EventAbout
 from producer.admin.presenters.waiting import with_reasons
@@ -13,12 +15,60 @@ from producer.admin.records.event_search import LOOKED_THROUGH, MOST_COUNTED, Ev
 from producer.admin.records.event_subjects import Subject
 from producer.admin.records.transaction import Store, Transaction
 from producer.admin.services import Services
+from shared.events.event import DeletionName, EventName
 from shared.notices.notice import Notice
 from shared.store.tables.journal import EventState, JournalEvent
+from shared.values.validation import Id
 
+EventKind = Literal[EventName, DeletionName, "unreadable"]
+KINDS: tuple[str, ...] = (*get_args(EventName), *get_args(DeletionName), "unreadable")
 Last = Literal["hour", "day", "week"]
 LAST = {name: timedelta(**{f"{name}s": 1}) for name in get_args(Last)}
 """The spans of time that filters name."""
+
+
+class EventFilter(BaseModel):
+    """Which events a person asks for: command, API and page fill in the same one."""
+
+    model_config = ConfigDict(frozen=True)
+
+    state: EventState | None = Field(default=None, description="Only events in this state.")
+    ticket: Id | None = Field(default=None, description="Only events of this ticket.")
+    kind: EventKind | None = Field(default=None, description="Only events of this kind.")
+    person: str = Field(
+        default="", max_length=200, description="Who is named: number, or part of the e-mail or name."
+    )
+    place: str = Field(
+        default="",
+        max_length=200,
+        description="Where the ticket is: `entity:77`, `project:9`, or part of a name.",
+    )
+    cause: str = Field(default="", max_length=64, description="The code of the reason.")
+    last: Last | None = Field(default=None, description="Came in within this time.")
+    since: AwareDatetime | None = Field(default=None, description="Came in not before this time.")
+    until: AwareDatetime | None = Field(default=None, description="Came in not after this time.")
+
+    def wanted(self, *, event_id: int | None = None, upto: int | None = None) -> Wanted:
+        """Return the filter as the journal takes it; of `since` and `last` the later counts.
+
+        Args:
+            event_id: only this event.
+            upto: only events with this id or a lower one.
+        """
+        began = datetime.now(UTC) - LAST[self.last] if self.last else None
+        moments = [one for one in (self.since, began) if one]
+        return Wanted(
+            state=self.state,
+            kind=self.kind,
+            ticket_id=self.ticket,
+            cause=self.cause or None,
+            person=self.person or None,
+            place=self.place or None,
+            since=max(moments, default=None),
+            until=self.until,
+            upto=upto,
+            event_id=event_id,
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,19 +104,6 @@ class EventPage:
     def has_older(self) -> bool:
         """Whether some that match may stand after them."""
         return self.older is not None
-
-
-def wanted_events(*, last: str | None = None, since: datetime | None = None, **filters: Any) -> Wanted:
-    """Return a filter as people name it.
-
-    Args:
-        last: `hour`, `day` or `week`: events that came in since then.
-        since: not before this time; the later of both counts.
-        filters: the other attributes of `Wanted`.
-    """
-    began = datetime.now(UTC) - LAST[last] if last in LAST else None
-    moments = [one for one in (since, began) if one]
-    return Wanted(since=max(moments, default=None), **{name: one or None for name, one in filters.items()})
 
 
 def latest_events(
