@@ -21,7 +21,7 @@ from shared.store.tables.journal import EventState, JournalEvent
 from shared.values.validation import Id
 
 EventKind = Literal[EventName, DeletionName, "unreadable"]
-KINDS: tuple[str, ...] = (*get_args(EventName), *get_args(DeletionName), "unreadable")
+KINDS: tuple[str, ...] = get_args(EventKind)
 Last = Literal["hour", "day", "week"]
 LAST = {name: timedelta(**{f"{name}s": 1}) for name in get_args(Last)}
 """The spans of time that filters name."""

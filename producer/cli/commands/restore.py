@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -98,10 +99,4 @@ def recover(
 def _as_json(found: Recovering | None, *, is_on: bool) -> dict[str, object]:
     if found is None:
         return {"recovering": False}
-    return {
-        "recovering": is_on,
-        "since": found.since,
-        "began_at": found.began_at,
-        "pending": found.pending,
-        "held": found.held,
-    }
+    return {"recovering": is_on, **asdict(found)}
