@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import json
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
-from typing import Literal, get_args
+from typing import Any, Literal, get_args
 
 from pydantic import AwareDatetime, BaseModel, ConfigDict, Field
 
-from producer.admin.presenters.shapes import EventAbout
+from producer.admin.presenters.moments import stamp
+from producer.admin.presenters.shapes import EventAbout, Shape
+from producer.admin.presenters.spreadsheets import csv_line
 from producer.admin.presenters.waiting import with_reasons
 from producer.admin.records.event_search import LOOKED_THROUGH, MOST_COUNTED, EventSearch, Group, Wanted
 from producer.admin.records.event_subjects import Subject
@@ -25,6 +28,12 @@ KINDS: tuple[str, ...] = get_args(EventKind)
 Last = Literal["hour", "day", "week"]
 LAST = {name: timedelta(**{f"{name}s": 1}) for name in get_args(Last)}
 """The spans of time that filters name."""
+
+AT_ONCE = 500
+COLUMNS = (
+    "id", "received_at", "state", "event", "ticket_id", "title", "task_id", "who", "issue_id", "code", "reason",
+    "occurred_at", "attempts", "key",
+)  # fmt: skip
 
 
 class EventFilter(BaseModel):
@@ -212,3 +221,37 @@ def _found(
     is_first = below is None and above is None
     newest = rows[:1] if is_first else search.page(wanted, limit=1)
     return rows, next((row.id for row in newest), 0), search.count(wanted)
+
+
+def exported_events(services: Services, wanted: Wanted) -> Iterator[list[Shape]]:
+    """Yield the events that match, newest first, some at a time: as the API has them, and what each is about.
+
+    Args:
+        services: the collaborators.
+        wanted: the filter.
+    """
+    below: int | None = None
+    while found := latest_events(services, wanted, limit=AT_ONCE, below=below):
+        yield [event_about(*one).printed() for one in found]
+        below = found[-1][0].id
+
+
+def events_csv(services: Services, wanted: Wanted) -> Iterator[str]:
+    """Yield the events that match as lines of CSV."""
+    yield csv_line(COLUMNS)
+    for some in exported_events(services, wanted):
+        yield "".join(csv_line([_cell(one[name]) for name in COLUMNS]) for one in some)
+
+
+def events_json(services: Services, wanted: Wanted) -> Iterator[str]:
+    """Yield the events that match as one JSON array."""
+    before = "["
+    for some in exported_events(services, wanted):
+        for one in some:
+            yield f"{before}{json.dumps(one, default=stamp, ensure_ascii=False)}"
+            before = ",\n"
+    yield "[]" if before == "[" else "]\n"
+
+
+def _cell(value: Any) -> object:
+    return stamp(value) if hasattr(value, "astimezone") else value

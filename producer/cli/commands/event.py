@@ -72,8 +72,7 @@ def list_events(
 ) -> None:
     """List events and their state, newest first."""
     from producer.admin.backfill.recovery import is_recovering
-    from producer.admin.queries.event_export import events_csv
-    from producer.admin.queries.events import EventFilter, event_about, latest_events
+    from producer.admin.queries.events import EventFilter, event_about, events_csv, latest_events
 
     asked = filled(
         EventFilter,

@@ -12,8 +12,7 @@ from producer.admin.backfill.replay import REPLAYABLE, replay_matching
 from producer.admin.backfill.replay import replay as replay_chosen
 from producer.admin.configuration import configuration
 from producer.admin.presenters.waiting import with_reasons
-from producer.admin.queries.event_export import events_csv, events_json
-from producer.admin.queries.events import KINDS, LAST, EventFilter, event_page
+from producer.admin.queries.events import KINDS, LAST, EventFilter, event_page, events_csv, events_json
 from producer.admin.records.event_search import Wanted
 from producer.console.auth.answers import WithServices
 from producer.console.auth.visitors import Fields
