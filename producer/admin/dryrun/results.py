@@ -6,7 +6,7 @@ from typing import Any, Self
 
 from pydantic import AwareDatetime
 
-from producer.admin.presenters.shapes import Answer, Caution, Reasoned, Told
+from producer.admin.presenters.shapes import Answer, Caution, Reasoned, WithNotice
 from shared.errors import BridgeError
 from shared.notices.doctor_setup import Named
 from shared.notices.notice import Notice, notice_json
@@ -18,7 +18,7 @@ class DryRunRefused(BridgeError):
     """A dry run that cannot be made; whatever was made for it is deleted or in the list."""
 
 
-class Hint(Told):
+class Hint(WithNotice):
     """What may explain a refusal; `record` is a knowledge record (`deskbridge article show`)."""
 
     field: str

@@ -10,7 +10,7 @@ from typing import Annotated, Any
 from pydantic import AfterValidator, AwareDatetime
 
 from producer.admin.naming.names import Names
-from producer.admin.presenters.shapes import Told, reason_json
+from producer.admin.presenters.shapes import WithNotice, reason_json
 from producer.admin.records.transaction import Store, Transaction
 from producer.admin.records.wrong_authors import NEWEST, Counted
 from shared.events.snapshots import HelpdeskUser
@@ -26,7 +26,7 @@ PERSON, LOGIN, NOBODY = "person", "login", "nobody"
 """How `Whose.key` begins."""
 
 
-class WrongAuthor(Told):
+class WrongAuthor(WithNotice):
     """An issue or a time entry that has another author on the tracker than was meant.
 
     `helpdesk_user_id`: who was meant, if GLPI named anyone. `hours`: of a time entry, if they are known. `author` and

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Sequence
 
 from producer.admin.naming.names import Names
-from producer.admin.presenters.shapes import Told
+from producer.admin.presenters.shapes import WithNotice
 from producer.admin.records.people_search import Everybody
 from producer.admin.records.transaction import Store
 from shared.errors import NotFound
@@ -44,7 +44,7 @@ def map_user(store: Store, helpdesk_user_id: int, tracker_user_id: int) -> Track
     return next((person for person in people if person.tracker_user_id == tracker_user_id), None)
 
 
-class HelpdeskUser(Told):
+class HelpdeskUser(WithNotice):
     """Who a helpdesk user is on the tracker.
 
     `by` is `override`, `e-mail`, or null: the administrator acts for them. `new`: no person has confirmed the match by

@@ -59,8 +59,8 @@ class Reasoned(Answer):
         return ordered
 
 
-class Told(Reasoned):
-    """An answer that always has its reason."""
+class WithNotice(Reasoned):
+    """An answer that always has a reason."""
 
     @property
     def notice(self) -> Notice:

@@ -11,7 +11,7 @@ from typing import Any, Self
 from pydantic import AwareDatetime
 from redis import Redis
 
-from producer.admin.presenters.shapes import Answer, Reasoned, Told, reason_json
+from producer.admin.presenters.shapes import Answer, Reasoned, WithNotice, reason_json
 from producer.admin.presenters.waiting import is_silent, obstacle
 from producer.admin.records.transaction import Store, Transaction
 from shared.errors import NotFound
@@ -61,7 +61,7 @@ class TicketTask(Reasoned):
     reason: str | None
 
 
-class Step(Told):
+class Step(WithNotice):
     """Something that happened to a ticket; `call` is what was sent to the tracker, and its answer."""
 
     at: AwareDatetime

@@ -12,7 +12,7 @@ from typing import Self
 from pydantic import AwareDatetime
 from sqlalchemy.exc import IntegrityError
 
-from producer.admin.presenters.shapes import Answer, Told
+from producer.admin.presenters.shapes import Answer, WithNotice
 from producer.admin.records.transaction import Store, Transaction
 from producer.admin.templates.template_values import unfit_constant
 from shared.bodies.contexts import custom_fields_of, engine_for, operation_of
@@ -41,7 +41,7 @@ class EditedMeanwhile(BridgeError):
     """Another user saved a version after the one that was edited; nothing was kept."""
 
 
-class TemplateFault(Told):
+class TemplateFault(WithNotice):
     """What is wrong with a template, and where."""
 
     message: str

@@ -24,27 +24,25 @@ def list_holds(as_json: Json = False) -> None:
 
     deskbridge cannot tell whether Redmine created these issues and time entries, or someone deleted them in Redmine.
     """
-    from producer.admin.presenters import shapes
-    from producer.admin.review.held import held_rows
+    from producer.admin.review.held import held_about
 
     with open_services() as services:
-        rows = held_rows(services.store)
-        titles = services.names.titles({row.ticket_id for _, row in rows})
+        found = held_about(services)
     if as_json:
-        print_json([shapes.HeldAbout.named(kind, row, titles) for kind, row in rows])
+        print_json(found)
         return
-    if not rows:
+    if not found:
         say("Nothing is on hold.")
         return
     cells = [
         (
-            f"{kind} {row.key}",
-            f"{row.ticket_id} {titles.get(row.ticket_id, '')}".strip(),
-            when(row.changed_at),
-            row.reason,
-            ", ".join(f"#{one}" for one in row.candidates or ()),
+            f"{one.kind} {one.id}",
+            f"{one.ticket_id} {one.title or ''}".strip(),
+            when(one.since),
+            one.reason,
+            ", ".join(f"#{number}" for number in one.candidates),
         )
-        for kind, row in rows
+        for one in found
     ]
     table(("What", "Ticket", "Since", "Why", "Candidates"), cells)
     say(

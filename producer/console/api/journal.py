@@ -13,7 +13,7 @@ from producer.admin.presenters.shapes import EventAbout, HeldAbout
 from producer.admin.queries.changes import Change, codes_of, latest_changes
 from producer.admin.queries.events import EventFilter, event_about, latest_events
 from producer.admin.queries.story import Trace, trace_ticket
-from producer.admin.review.held import held_rows
+from producer.admin.review.held import held_about
 from producer.console.api.routes import Newest, api_router
 from producer.console.auth.answers import Id, WithServices
 from producer.http.problems import refusals
@@ -55,9 +55,7 @@ def changes(
 @router.get("/held")
 def held(services: WithServices) -> list[HeldAbout]:
     """List what waits for a person, those waiting longest first."""
-    rows = held_rows(services.store)
-    titles = services.names.titles({row.ticket_id for _, row in rows})
-    return [HeldAbout.named(kind, row, titles) for kind, row in rows]
+    return held_about(services)
 
 
 @router.get("/misattributed")
