@@ -19,11 +19,10 @@ from producer.console.auth.visitors import Fields
 from producer.console.pages.parts import Form, go, go_back, page_router, show
 from producer.console.rendering.addresses import way_back, with_parameters
 from producer.http.problems import Problem
-from shared.bodies.contexts import NoContext
+from shared.bodies.contexts import NoContext, operation_of
 from shared.errors import BridgeError, NotFound, TemplateError
 from shared.notices.access import AccessRefusal
 from shared.notices.language import said
-from shared.notices.refusals import Refusal
 from shared.notices.render import sentence
 from shared.store.configuration.templates import Change
 from shared.templating.catalogue import catalogue_for
@@ -151,10 +150,9 @@ def _saved(kept: Template) -> str:
 
 def _operation(text: str) -> Operation:
     try:
-        return Operation(text)
-    except ValueError:
-        why = Refusal.OPERATION_UNKNOWN(operation=text[:40], operations=[str(one) for one in Operation])
-        raise Problem(422, "Not valid", why=why) from None
+        return operation_of(text)
+    except NotFound as unknown:
+        raise Problem(422, "Not valid", why=unknown.notice) from None
 
 
 def _previewed(
