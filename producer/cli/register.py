@@ -43,46 +43,33 @@ class Group:
     help: str
 
 
-CONFIG = Group("config", Panel.SET_UP, "Show or change the Redmine settings.")
-SECRET = Group("secret", Panel.SET_UP, "Generate keys, secrets and tokens.")
-TRIAL = Group("trial", Panel.SET_UP, "Plan everything, and send nothing to Redmine.")
-NOTIFICATION = Group("notification", Panel.SET_UP, "Notify people by mail, chat or webhook.")
-ACCOUNT = Group("account", Panel.SET_UP, "Manage console accounts and API tokens.")
-MAPPING = Group("mapping", Panel.SET_UP, "Map GLPI entities and projects to Redmine projects.")
-PROJECT = Group("project", Panel.SET_UP, "Create Redmine projects.")
-USER = Group("user", Panel.SET_UP, "Map GLPI users to Redmine users, or erase a person.")
-METADATA = Group("metadata", Panel.SET_UP, "Refresh the cached Redmine metadata.")
-TEMPLATE = Group("template", Panel.SET_UP, "Manage templates, which replace the standard requests.")
-SYSTEMD = Group("systemd", Panel.SET_UP, "Install systemd units.")
-EVENT = Group("event", Panel.WATCH, "List, replay or send events.")
-TICKET = Group("ticket", Panel.WATCH, "Show the history of a ticket, or forget its link.")
-ARTICLE = Group("article", Panel.WATCH, "Show or check knowledge articles.")
-AUDIT = Group("audit", Panel.WATCH, "Show what people changed.")
-HOLD = Group("hold", Panel.FIX, "List and resolve creations on hold.")
-AUTHOR = Group("author", Panel.FIX, "List and correct wrong authors.")
-RESTORE = Group("restore", Panel.FIX, "Continue after a backup was restored.")
-
-GROUPS = (
-    CONFIG,
-    SECRET,
-    TRIAL,
-    NOTIFICATION,
-    ACCOUNT,
-    MAPPING,
-    PROJECT,
-    USER,
-    METADATA,
-    TEMPLATE,
-    SYSTEMD,
-    EVENT,
-    TICKET,
-    ARTICLE,
-    AUDIT,
-    HOLD,
-    AUTHOR,
-    RESTORE,
-)
+GROUPS: list[Group] = []
 """In the order of `deskbridge --help`."""
+
+
+def _group(name: str, panel: Panel, help: str) -> Group:
+    GROUPS.append(Group(name, panel, help))
+    return GROUPS[-1]
+
+
+CONFIG = _group("config", Panel.SET_UP, "Show or change the Redmine settings.")
+SECRET = _group("secret", Panel.SET_UP, "Generate keys, secrets and tokens.")
+TRIAL = _group("trial", Panel.SET_UP, "Plan everything, and send nothing to Redmine.")
+NOTIFICATION = _group("notification", Panel.SET_UP, "Notify people by mail, chat or webhook.")
+ACCOUNT = _group("account", Panel.SET_UP, "Manage console accounts and API tokens.")
+MAPPING = _group("mapping", Panel.SET_UP, "Map GLPI entities and projects to Redmine projects.")
+PROJECT = _group("project", Panel.SET_UP, "Create Redmine projects.")
+USER = _group("user", Panel.SET_UP, "Map GLPI users to Redmine users, or erase a person.")
+METADATA = _group("metadata", Panel.SET_UP, "Refresh the cached Redmine metadata.")
+TEMPLATE = _group("template", Panel.SET_UP, "Manage templates, which replace the standard requests.")
+SYSTEMD = _group("systemd", Panel.SET_UP, "Install systemd units.")
+EVENT = _group("event", Panel.WATCH, "List, replay or send events.")
+TICKET = _group("ticket", Panel.WATCH, "Show the history of a ticket, or forget its link.")
+ARTICLE = _group("article", Panel.WATCH, "Show or check knowledge articles.")
+AUDIT = _group("audit", Panel.WATCH, "Show what people changed.")
+HOLD = _group("hold", Panel.FIX, "List and resolve creations on hold.")
+AUTHOR = _group("author", Panel.FIX, "List and correct wrong authors.")
+RESTORE = _group("restore", Panel.FIX, "Continue after a backup was restored.")
 
 
 @dataclass(frozen=True, slots=True)
