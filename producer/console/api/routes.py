@@ -13,6 +13,12 @@ EVERYWHERE = refusals(400, 401, 403, 408, 409, 413, 415, 422, 429, 503)
 """Refusals that any route may answer; those of single routes are named there."""
 
 
+class RequestBody(BaseModel):
+    """Base of what a request brings. A member that is not described is an error; no error repeats what was sent."""
+
+    model_config = ConfigDict(extra="forbid", hide_input_in_errors=True)
+
+
 class Newest(BaseModel):
     """Which page of a list that begins with the newest."""
 
