@@ -24,7 +24,7 @@ def filled(request: type[Request], **options: Any) -> Request:
         return request.model_validate(options)
     except ValidationError as error:
         name, problem = model_faults(error)[0]
-        raise WrongUsage(f"--{name}: {sentence(problem)}") from None
+        raise WrongUsage(f"--{name} {options[name]}: {sentence(problem)}") from None
 
 
 def pairs(given: Sequence[str], form: str, command: str) -> dict[str, str]:
