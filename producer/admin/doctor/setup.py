@@ -161,13 +161,13 @@ def people(installation: Installation) -> Iterator[CheckResult]:
     is_locked = _locked_among(installation)
     nobody = [one for one in found if one.login is None and not one.waits]
     locked = [one for one in nobody if is_locked(one)]
-    shared = [one for one in nobody if one.match.code == Matching.EMAIL_AMBIGUOUS]
+    shared = [one for one in nobody if one.notice.code == Matching.EMAIL_AMBIGUOUS]
     deleted = _deleted_among(installation, nobody)
     others = (*locked, *shared, *deleted)
     unknown = [one for one in nobody if one not in others]
     new = [one for one in found if one.new]
     if waiting:
-        reasons = [one.match for one in waiting[:MOST_NAMED]]
+        reasons = [one.notice for one in waiting[:MOST_NAMED]]
         yield warning("people", SetupFinding.MATCHES_WAIT(count=len(waiting), people=reasons))
     if new:
         named = [
@@ -176,7 +176,7 @@ def people(installation: Installation) -> Iterator[CheckResult]:
         ]
         yield warning("people", SetupFinding.MATCHES_NEW(count=len(new), people=named))
     if shared:
-        named = [_person(one, one.match.params["candidates"]) for one in shared[:MOST_NAMED]]
+        named = [_person(one, one.notice.params["candidates"]) for one in shared[:MOST_NAMED]]
         yield warning("people", SetupFinding.PEOPLE_AMBIGUOUS(count=len(shared), people=named))
     if unknown:
         by_email = _found_by_email(installation, unknown[:MOST_NAMED])
