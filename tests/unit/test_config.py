@@ -18,8 +18,8 @@ from producer.console.rendering.setting_pages import PARTS
 from shared.errors import SettingsError
 from shared.events.config import PluginConfig
 from shared.notices.invalid import Invalid
+from shared.store.configuration.matching import TrackerPerson
 from shared.store.configuration.metadata import Entry, MetadataKind
-from shared.store.configuration.people import TrackerPerson
 from shared.store.tables.database import Database
 from shared.values.validation import Id
 from tests.support.databases import make_tables
