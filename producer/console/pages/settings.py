@@ -250,7 +250,7 @@ def _typed(form: Fields, before: PluginConfig) -> dict[str, str]:
 
 
 def _ids(form: Fields, name: str) -> list[int]:
-    given = [read_id(one) for one in (*form.all(name), form.text(f"{name}.more"))]
+    given = [read_id(one) for one in (*form.all(name), form.text(f"add-{name}"))]
     return list(dict.fromkeys(one for one in given if one is not None))
 
 
