@@ -66,7 +66,7 @@ class Settings(BaseModel):
     Secrets are `SecretStr`, so that no repr, log line or error shows one.
     """
 
-    model_config = ConfigDict(frozen=True, extra="forbid", hide_input_in_errors=True)
+    model_config = ConfigDict(frozen=True, extra="forbid", hide_input_in_errors=True, validate_default=True)
 
     database_url: SecretStr = Field(
         default=SecretStr("sqlite:///var/deskbridge.sqlite3"),
