@@ -11,7 +11,7 @@ from producer.admin.doctor.installation import Installation
 from producer.admin.people.people import HelpdeskUser as Mapped
 from producer.admin.people.people import user_map
 from shared.errors import SettingsError, TrackerError
-from shared.events.config import PluginConfig
+from shared.events.config import SETTINGS, PluginConfig
 from shared.metadata.confirming import confirm, fault_of, unusable_defaults
 from shared.metadata.rows import person
 from shared.notices.doctor_setup import Named, SetupFinding
@@ -26,8 +26,8 @@ from shared.tracker.lists import rows_of
 INTERVALS_MISSED = 3
 MOST_NAMED = 10
 MOST_COUNTED = 1000
-TAKEN_ALL_THE_SAME = ("default_priority_id",)
-"""What the tracker takes also if it is switched off: so everything is forwarded."""
+TAKEN_ALL_THE_SAME = ("priority",)
+"""Kinds that the tracker takes also if they are switched off: so everything is forwarded."""
 CHECKS_OF = {"default_role_id": "role", "default_activity_id": "activity"}
 """Checks of their own."""
 
@@ -92,7 +92,7 @@ def defaults(installation: Installation) -> Iterator[CheckResult]:
 
 def _unusable(faults: dict[str, Notice]) -> Iterator[CheckResult]:
     for name, fault in faults.items():
-        is_taken = name in TAKEN_ALL_THE_SAME and fault.code == Refusal.ID_SWITCHED_OFF
+        is_taken = SETTINGS[name].kind in TAKEN_ALL_THE_SAME and fault.code == Refusal.ID_SWITCHED_OFF
         found = SetupFinding.CONFIG_ID_UNKNOWN(name=name, problem=fault)
         yield (warning if is_taken else failure)(CHECKS_OF.get(name, "ids"), found)
 

@@ -19,7 +19,7 @@ from producer.admin.queries.overview import overview as look
 from producer.admin.queries.setting_up import setting_up
 from producer.console.auth.answers import WithServices
 from producer.console.pages.parts import fixes, page_router, show
-from producer.console.rendering.words import HELPDESK_STATUSES
+from shared.events.config import HELPDESK_STATUSES
 from shared.notices.doctor_service import ServiceFinding
 
 router = page_router()
