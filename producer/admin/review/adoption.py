@@ -24,6 +24,21 @@ class NotThere(BridgeError):
     """The tracker was asked and does not have it."""
 
 
+def listed_as(lists: TrackerLists, kind: Kind, row: LedgerRow, tracker_id: int) -> Listed | None:
+    """Return an issue, or what belongs to the row's issue, as the tracker lists it; None if it does not exist.
+
+    Raises:
+        TrackerError: the tracker could not be asked.
+    """
+    if kind.is_addition:
+        additions = additions_on(lists, kind, row.issue_id or 0)
+        return next((one for one in additions if one.get("id") == tracker_id), None)
+    params: Params = {"issue_id": tracker_id, "status_id": "*"}
+    if kind.is_on_issue:
+        params = {"issue_id": row.issue_id or 0}
+    return lists.find(kind.path, kind.list_name, tracker_id, params)
+
+
 def check_there(client: TrackerClient, kind: Kind, row: LedgerRow, tracker_id: int) -> Listed:
     """Make sure that an issue, or what belongs to the row's issue, exists.
 
@@ -40,26 +55,11 @@ def check_there(client: TrackerClient, kind: Kind, row: LedgerRow, tracker_id: i
         NotThere: it does not exist.
         TrackerError: the tracker could not be asked.
     """
-    found = find(TrackerLists(client), kind, row, tracker_id)
+    found = listed_as(TrackerLists(client), kind, row, tracker_id)
     if found is None:
         issue_id = row.issue_id if kind.is_on_issue else None
         raise NotThere(Refusal.NOT_ON_TRACKER(kind=str(kind), tracker_id=tracker_id, issue_id=issue_id))
     return found
-
-
-def find(lists: TrackerLists, kind: Kind, row: LedgerRow, tracker_id: int) -> Listed | None:
-    """Return an issue, or what is on the row's issue; None: there is no such one.
-
-    Raises:
-        TrackerError: the tracker could not be asked.
-    """
-    if kind.is_addition:
-        additions = additions_on(lists, kind, row.issue_id or 0)
-        return next((one for one in additions if one.get("id") == tracker_id), None)
-    params: Params = {"issue_id": tracker_id, "status_id": "*"}
-    if kind.is_on_issue:
-        params = {"issue_id": row.issue_id or 0}
-    return lists.find(kind.path, kind.list_name, tracker_id, params)
 
 
 def additions_on(lists: TrackerLists, kind: Kind, issue_id: int) -> list[Listed]:

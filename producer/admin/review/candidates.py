@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any
 
-from producer.admin.review.adoption import additions_on, find
+from producer.admin.review.adoption import additions_on, listed_as
 from producer.admin.services import Services
 from shared.errors import SettingsError, TrackerError
 from shared.notices.kinds import Kind
@@ -103,7 +103,7 @@ def is_older_than_sent(row: LedgerRow, created_on: str) -> bool:
 
 
 def _read(lists: TrackerLists, kind: Kind, row: LedgerRow, tracker_id: int) -> Candidate:
-    found = find(lists, kind, row, tracker_id)
+    found = listed_as(lists, kind, row, tracker_id)
     return Candidate(tracker_id, False, "", "", {}) if found is None else _candidate(row, found)
 
 
