@@ -49,18 +49,28 @@ def upload(call: Call) -> Answer:
 
 
 def named(call: Call, attributes: dict[str, Any]) -> list[Attachment]:
-    """The uploads that an update of an issue attaches: an unknown token, or one that was used, is silently left out."""
-    found = []
+    """The uploads that an update of an issue attaches; one without a token is silently left out.
+
+    Raises:
+        RefusedError: a token is not known, or was used.
+    """
+    found, missing = [], 0
     for one in attributes.get("uploads") or ():
-        token = TOKEN.fullmatch(str(one.get("token"))) if isinstance(one, dict) else None
+        given = fields.text(one.get("token")) if isinstance(one, dict) else None
+        if not given:
+            continue
+        token = TOKEN.fullmatch(given)
         row = call.tracker.attachments.get(int(token[1])) if token else None
         if row is None or token is None or row.digest != token[2] or row.issue_id is not None:
+            missing += 1
             continue
         name = _file_name(fields.text(one.get("filename")) or row.filename)
         if _name_faults(call, name):
             continue
         row.filename, row.content_type = name, fields.text(one.get("content_type")) or row.content_type
         found.append(row)
+    if missing:
+        raise RefusedError(answers.invalid([texts.files_not_saved(call.language, missing)]))
     return found
 
 

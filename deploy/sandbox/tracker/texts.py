@@ -94,6 +94,11 @@ _FILE_REFUSED = (
     "Der Dateityp .{ending} des Anhangs ist nicht zugelassen",
     "L'extension .{ending} n'est pas autorisée",
 )
+_FILES_NOT_SAVED = (
+    "{count} file(s) could not be saved.",
+    "{count} Datei(en) konnten nicht gespeichert werden.",
+    "{count} fichier(s) n'ont pas pu être sauvegardés.",
+)
 
 CLOSED_ISSUE = "Cannot log time on a closed issue"
 
@@ -135,6 +140,11 @@ def file_too_large(language: str, kilobytes: int) -> str:
 def file_refused(language: str, ending: str) -> str:
     """The error for a file whose ending is not allowed."""
     return _FILE_REFUSED[_column(language)].format(ending=ending)
+
+
+def files_not_saved(language: str, count: int) -> str:
+    """The error for uploads of which the tokens are not known, or were used."""
+    return _FILES_NOT_SAVED[_column(language)].format(count=count)
 
 
 def preferred(accept_language: str, default: str) -> str:
