@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import pytest
+from requests import Response
 
 from tests.contract.seed import Status, User
-from tests.contract.support import Json, Tracker, assert_done, assert_empty, unique
+from tests.contract.support import Json, Tracker, assert_done, assert_empty, assert_rejected, unique
 
 CONTENT = b"\x89PNG\r\n of the toner \x00\xff"
+NOT_SAVED = "1 file(s) could not be saved."
+"""What a token is answered that is not known, or was used."""
 
 
 @pytest.fixture
@@ -24,8 +27,14 @@ def token(tracker: Tracker, name: str = "toner.png", content: bytes = CONTENT, s
 
 
 def attach(tracker: Tracker, issue: Json, named: str, name: str = "toner.png", su: str | None = None) -> None:
+    assert_done(attaching(tracker, issue, named, name, su))
+
+
+def attaching(
+    tracker: Tracker, issue: Json, named: str, name: str = "toner.png", su: str | None = None
+) -> Response:
     upload = {"token": named, "filename": name, "content_type": "image/png"}
-    assert_done(tracker.update_issue(issue["id"], su=su, uploads=[upload]))
+    return tracker.update_issue(issue["id"], su=su, uploads=[upload])
 
 
 def test_a_token_begins_with_the_id_that_the_attachment_will_have(tracker: Tracker, issue: Json) -> None:
@@ -71,20 +80,25 @@ def test_the_journals_say_who_attached_what(tracker: Tracker, issue: Json) -> No
 def test_a_token_attaches_once(tracker: Tracker, issue: Json) -> None:
     """So the same request twice, one of them late, attaches one file."""
     named = token(tracker)
-    for _ in range(2):
-        attach(tracker, issue, named)
+    attach(tracker, issue, named)
+    assert_rejected(attaching(tracker, issue, named), NOT_SAVED)
     assert len(tracker.attachments(issue["id"])) == 1
 
 
-@pytest.mark.parametrize("named", ["999999.0123456789abcdef", "nonsense", ""])
-def test_a_token_that_is_not_known_is_silently_left_out(tracker: Tracker, issue: Json, named: str) -> None:
-    attach(tracker, issue, named)
+@pytest.mark.parametrize("named", ["999999.0123456789abcdef", "nonsense"])
+def test_a_token_that_is_not_known_is_422(tracker: Tracker, issue: Json, named: str) -> None:
+    assert_rejected(attaching(tracker, issue, named), NOT_SAVED)
     assert tracker.attachments(issue["id"]) == []
 
 
-def test_a_token_of_another_file_is_silently_left_out(tracker: Tracker, issue: Json) -> None:
+def test_a_token_of_another_file_is_422(tracker: Tracker, issue: Json) -> None:
     number = token(tracker).partition(".")[0]
-    attach(tracker, issue, f"{number}.{'0' * 64}")
+    assert_rejected(attaching(tracker, issue, f"{number}.{'0' * 64}"), NOT_SAVED)
+    assert tracker.attachments(issue["id"]) == []
+
+
+def test_an_upload_without_a_token_is_silently_left_out(tracker: Tracker, issue: Json) -> None:
+    attach(tracker, issue, "")
     assert tracker.attachments(issue["id"]) == []
 
 
