@@ -43,10 +43,7 @@ from shared.store.tables.ledger import LedgerState, TaskTimeLink, TicketIssueLin
 from shared.store.tables.types import Json
 
 AT_ONCE = 500
-OWN_WORDS = (
-    "reason", "status_reason", "params", "status_params", "what", "why", "call", "differences", "error", "who",
-    "before", "after",
-)  # fmt: skip
+OWN_WORDS = ("params", "status_params", "call", "differences", "who", "before", "after")
 """Columns with sentences of our own, in which a login or a name stands for the person and for nothing else."""
 JSON_TEXT = ("payload", "completion")
 UNSETTLED = (LedgerState.CLAIMED, LedgerState.IN_DOUBT, LedgerState.HELD)

@@ -35,7 +35,7 @@ from shared.store.journal.appending import JournalAppender
 from shared.store.journal.due import ORDER, due_with_their_keys, is_pending_of_few, task_key
 from shared.store.journal.journal_queries import JOURNAL, UNREADABLE, JournalQueries, is_in_state
 from shared.store.ledger.ledger_queries import unsettled_tickets
-from shared.store.tables.explained import is_for, keeping
+from shared.store.tables.explained import keeping
 from shared.store.tables.functions import Rows, unindexed
 from shared.store.tables.journal import EventState, JournalEvent
 from shared.store.tables.prepared import execute_prepared
@@ -155,7 +155,7 @@ class Journal(JournalQueries, JournalAppender):
 
     def go_on(self, code: Code, reason: Notice, limit: int) -> list[tuple[int, int]]:
         """Make pending events due now that wait for a reason, at most `limit`; return each with its ticket."""
-        return self._change_some(is_for(JournalEvent, code), limit, next_attempt_at=None, **keeping(reason))
+        return self._change_some(JournalEvent.code == code, limit, next_attempt_at=None, **keeping(reason))
 
     def skip_pending(self, reason: Notice, limit: int) -> list[tuple[int, int]]:
         """End pending events as skipped, at most `limit`; return each with its ticket.
@@ -223,7 +223,7 @@ class Journal(JournalQueries, JournalAppender):
 
     def replay_skipped(self, ticket_ids: Sequence[int], code: Code, why: Notice) -> None:
         """Make the events of some tickets pending again that were skipped for a reason."""
-        skipped = and_(JournalEvent.state == EventState.SKIPPED, is_for(JournalEvent, code))
+        skipped = and_(JournalEvent.state == EventState.SKIPPED, JournalEvent.code == code)
         for start in range(0, len(ticket_ids), 500):
             chunk = ticket_ids[start : start + 500]
             self.reopen(and_(skipped, JournalEvent.ticket_id.in_(chunk)), why)
@@ -231,8 +231,8 @@ class Journal(JournalQueries, JournalAppender):
     def replay_statuses(self, ticket_ids: Sequence[int]) -> None:
         """Make the events of some tickets pending again whose status was not mapped, or was refused."""
         reasons = (
-            is_for(JournalEvent, Reason.STATUS_NOT_MAPPED),
-            is_for(JournalEvent, Reason.STATUS_REFUSED),
+            JournalEvent.code == Reason.STATUS_NOT_MAPPED,
+            JournalEvent.code == Reason.STATUS_REFUSED,
         )
         ended = JournalEvent.state.in_((EventState.SKIPPED, EventState.FAILED))
         for start in range(0, len(ticket_ids), 500):
