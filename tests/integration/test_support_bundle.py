@@ -75,7 +75,7 @@ def services(bridge: Bridge) -> Services:
         tx.trace.append(
             [Step(4711, What.CALL_ANSWERED(method="GET", path="/projects/acmecorp.json"), None, call)]
         )
-    change_event(bridge, 1, reason_text="an old sentence about zora quimby", code=None)
+    change_event(bridge, 1, code="an old sentence about zora quimby")
     AccountStore(bridge.store).add("gretchen", "correct horse battery", Right.VIEWER)
     return found
 
