@@ -45,8 +45,6 @@ async def reconcile(ctx: TicketContext, kind: Kind, row: LedgerRow) -> None:
 async def _settle_alike(ctx: TicketContext, kind: Kind, row: LedgerRow, shared: str) -> None:
 
     def read(tx: Transaction) -> tuple[datetime, list[LedgerRow]]:
-        if row.issue_id is not None:
-            tx.times.regroup(row.issue_id, partial(fingerprint, kind))
         return tx.now(), list(tx.ledger(kind).in_doubt_like(shared))
 
     moment, alike = await ctx.db.change(read)

@@ -38,8 +38,6 @@ async def look_first(creation: Creation, since: datetime) -> Created | Waiting |
     claim = creation.claim()
 
     def is_alike_in_flight(tx: Transaction) -> bool:
-        if creation.issue_id is not None:
-            tx.times.regroup(creation.issue_id, partial(fingerprint, kind))
         return tx.ledger(kind).is_alike_in_flight(claim.fingerprint, key)
 
     if await ctx.db.change(is_alike_in_flight):

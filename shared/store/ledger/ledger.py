@@ -7,7 +7,7 @@ a worker that was stopped and comes back with an older number changes nothing by
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Collection, Sequence
 from datetime import datetime
 from typing import Any
 
@@ -15,7 +15,7 @@ from sqlalchemy import ColumnElement, and_, func, select, text, update
 
 from shared.notices.notice import Notice
 from shared.notices.reasons import Reason
-from shared.store.ledger.ledger_queries import NOT_LINKED, LedgerQueries
+from shared.store.ledger.ledger_queries import LedgerQueries
 from shared.store.ledger.statements import (
     ANSWERED,
     CLAIMED,
@@ -80,19 +80,6 @@ class Ledger(LedgerQueries):
         """Lock the table against changes by others until the transaction ends; SQLite has one writer anyway."""
         if is_on_postgresql(self._session):
             self._session.execute(text(f"LOCK TABLE {self._table.name} IN SHARE ROW EXCLUSIVE MODE"))
-
-    def regroup(self, issue_id: int, fingerprint_of: Callable[[dict[str, Any]], str]) -> None:
-        """Correct the fingerprints of what is in flight on an issue: a version before included the hours."""
-        statement = select(self._model).where(
-            NOT_LINKED,
-            self._model.issue_id == issue_id,
-            is_in_state(self._model.state, NOTES[LedgerNote.REGROUPED]),
-        )
-        for row in self._session.scalars(statement).all():
-            fingerprint = fingerprint_of(row.body or {})
-            if row.fingerprint != fingerprint:
-                same = self._attempt(row.key, row.attempt)
-                self._session.execute(update(self._table).where(same).values(fingerprint=fingerprint))
 
     def link_claimed(self, answers: Sequence[Answered]) -> set[tuple[int, int]]:
         """Link rows that are still claimed, within their leases, to the answers of their attempts, in one statement.

@@ -256,14 +256,12 @@ class LedgerNote(StrEnum):
     """What is noted on a row; its state stays."""
 
     ANOTHER_ROUND = "another round"
-    REGROUPED = "regrouped"
     MOVED = "moved"
     BELONGS_TO = "belongs to"
 
 
 NOTES: Mapping[LedgerNote, tuple[LedgerState, ...]] = {
     LedgerNote.ANOTHER_ROUND: (IN_DOUBT,),
-    LedgerNote.REGROUPED: IN_FLIGHT,
     LedgerNote.MOVED: ANY,
     LedgerNote.BELONGS_TO: ANY,
 }
