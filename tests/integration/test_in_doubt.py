@@ -142,30 +142,6 @@ def test_time_is_found_again_as_each_version_of_the_tracker_lists_it(
     assert row(bridge, Kind.TICKET_TASK, 512).tracker_id == entry["id"]
 
 
-def test_rows_that_an_older_version_put_in_doubt_are_settled_with_the_others(
-    bridge: Bridge, stand_in: StandIn
-) -> None:
-    """An older version took the hours into the fingerprint; both are listed as 1.52."""
-    stand_in.settings(redmine="6.0")
-    lose(stand_in, "reset_after", "/time_entries.json", count=2)
-    for task_id, seconds in ((1, 5430), (2, 5460)):
-        bridge.receive(task_event(task_id, of_task=task(task_id, content="the same", actiontime=seconds)))
-    bridge.sync()
-    with bridge.store.database.transaction() as session:
-        for task_id in (1, 2):
-            older = update(TaskTimeLink).where(TaskTimeLink.task_id == task_id)
-            session.execute(older.values(fingerprint=f"{task_id}" * 64))
-    bridge.hurry()
-    with bridge.store.database.transaction() as session:
-        later = update(TaskTimeLink).where(TaskTimeLink.task_id == 2)
-        session.execute(later.values(settle_after=clock(60)))
-    bridge.sync()
-    assert {row(bridge, Kind.TICKET_TASK, key).state for key in (1, 2)} == {LedgerState.IN_DOUBT}
-    until_settled(bridge)
-    assert {row(bridge, Kind.TICKET_TASK, key).tracker_id for key in (1, 2)} == {1, 2}
-    assert len(stand_in.state()["time_entries"]) == 2
-
-
 def test_what_may_be_a_siblings_who_is_still_under_way_is_neither_taken_nor_held(
     bridge: Bridge, stand_in: StandIn
 ) -> None:

@@ -152,7 +152,6 @@ CASES: dict[tuple[LedgerEvent, ...], Case] = {
 }
 NOTED: dict[LedgerNote, Act] = {
     LedgerNote.ANOTHER_ROUND: lambda b, at: b.another_round(at.key, at.attempt, FUTURE, WHY),
-    LedgerNote.REGROUPED: lambda b, _at: b.regroup(11, lambda _: "0" * 64),
     LedgerNote.MOVED: lambda b, at: b.moved(at.key, at.own, 77),
     LedgerNote.BELONGS_TO: lambda b, at: b.belongs_to(at.key, at.own, 77),
 }
