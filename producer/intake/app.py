@@ -36,7 +36,7 @@ from producer.intake.refused import Refused
 from producer.intake.sign import SignOfLife
 from producer.intake.signatures import Verifier
 from producer.intake.spool import HEADER, Spools
-from producer.intake.store import Store
+from shared.store.opening import Store
 from shared.errors import BadSignature, SettingsError
 from shared.events.delivery import Delivery
 from shared.notices.deliveries import Undelivered

@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 from sqlalchemy.exc import SQLAlchemyError
 
-from producer.intake.store import Store
+from shared.store.opening import Store
 from shared.telemetry.logs import get_logger
 
 log = get_logger("producer")
@@ -30,7 +30,7 @@ class PrivateText:
         """Return what the setting says.
 
         If it cannot be read, the text is not kept: it cannot be undone from the journal, and the hours come all the
-        same. A role that was given its rights by an earlier version cannot read it (`deskbridge grants`).
+        same. A role that lacks the right to read it is one such case (`deskbridge grants`).
         """
         if self._clock() >= self._until:
             try:

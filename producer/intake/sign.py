@@ -9,7 +9,7 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from producer.intake.refused import Refused
 from producer.intake.spool import Spools
-from producer.intake.store import Store
+from shared.store.opening import Store
 from shared.process.itself import Process
 from shared.store.tables.database import words_for_the_log
 from shared.telemetry.logs import get_logger
