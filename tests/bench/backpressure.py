@@ -32,7 +32,7 @@ from deploy.embedded.redis import RedisServer
 from deploy.sandbox.tracker.control import StandIn
 from producer.intake.app import append
 from producer.intake.deliveries import deliveries
-from producer.intake.store import Store
+from shared.store.opening import Store
 from shared.connection.connector import Connector
 from shared.connection.vault import Vault
 from shared.redis.circuit_breaker import LONGEST_PAUSE_S

@@ -22,7 +22,7 @@ from producer.admin.records.transaction import Store
 from producer.cli.main import app
 from producer.intake.app import create_app
 from producer.intake.private_text import PrivateText
-from producer.intake.store import Store as ProducersStore
+from shared.store.opening import Store as ProducersStore
 from shared.errors import SettingsError
 from shared.events.config import PluginConfig
 from shared.notices.system_refusals import SystemRefusal
