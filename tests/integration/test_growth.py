@@ -239,7 +239,7 @@ def test_a_question_without_an_index_is_seen(bridge_on_postgresql: Bridge) -> No
     bridge = bridge_on_postgresql
     fill(bridge.store.database, 1, MANY, MANY)
     assert read_as_a_whole(
-        bridge, Asked({"SELECT * FROM ticket_issue_link WHERE reason = %(it)s": {"it": "?"}})
+        bridge, Asked({"SELECT * FROM ticket_issue_link WHERE code = %(it)s": {"it": "?"}})
     )
 
 
