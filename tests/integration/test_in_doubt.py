@@ -14,7 +14,7 @@ from shared.notices.kinds import Kind
 from shared.notices.notice import written
 from shared.redis.locks import Locks
 from shared.store.tables.journal import JournalEvent
-from shared.store.tables.ledger import LedgerRow, LedgerState, TaskTimeLink, TicketIssueLink
+from shared.store.tables.ledger import LedgerRow, LedgerState, TicketIssueLink
 from shared.store.tables.types import clock
 from shared.tracker.lists import TrackerLists
 from tests.support.bridge import Bridge

@@ -160,7 +160,7 @@ def test_a_second_run_writes_only_differences_and_tells_them(desk: Bridge, large
     assert result.users.removed == ["carol"]
     with desk.store.transaction() as tx:
         run, first = tx.metadata.runs()
-        assert (run.ok, run.error, run.counts["projects"]) == (True, None, PROJECTS + 5)
+        assert (run.ok, run.reason, run.counts["projects"]) == (True, None, PROJECTS + 5)
         assert run.differences == {
             "users": {"removed": {"count": 1, "names": ["carol"]}},
             "projects": {"changed": {"count": 1, "names": ["Another team"]}},

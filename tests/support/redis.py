@@ -402,7 +402,9 @@ class PauseContract:
             b'{"reason": {"code": "down", "params": {}}, "until": 9999999999.0, "length": 5.0}',
             b'{"reason": {"code": "down", "params": {}}, "until": 1000005.0, "length": -1}',
             b'{"reason": {"code": "down", "params": {}}, "until": 1000005.0, "length": 1e300}',
-            b'{"reason": {"code": "' + b"x" * 1_000_000 + b'", "params": {}}, "until": 1000005.0, "length": 5.0}',
+            b'{"reason": {"code": "'
+            + b"x" * 1_000_000
+            + b'", "params": {}}, "until": 1000005.0, "length": 5.0}',
         ],
         ids=lambda stored: stored[:70].decode(errors="replace"),
     )

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from datetime import datetime, timedelta
-from functools import partial
 
 from shared.events.gate import closed_gate
 from shared.notices.kinds import Kind
@@ -11,7 +10,7 @@ from shared.notices.reasons import Reason
 from shared.notices.steps import What
 from shared.store.journal.due import snapshot_of
 from shared.store.transaction import NotUnique, Transaction
-from worker.ticket.match import Candidate, Doubt, fingerprint, sent_essence
+from worker.ticket.match import Candidate, Doubt, sent_essence
 from worker.ticket.recall import Recalled, recall
 from worker.ticket.requests import Creation
 from worker.ticket.results import Created, Waiting

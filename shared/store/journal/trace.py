@@ -19,10 +19,7 @@ from shared.store.tables.types import delete_oldest, is_on_postgresql
 
 STEPS = cast(Table, TraceStep.__table__)
 APPENDED = Rows(
-    {
-        name: STEPS.c[name].type
-        for name in ("ticket_id", "task_id", "at", "code", "params", "call")
-    }
+    {name: STEPS.c[name].type for name in ("ticket_id", "task_id", "at", "code", "params", "call")}
     | {"age": Float()}
 )
 

@@ -10,8 +10,8 @@ import pytest
 
 from producer.admin.records.transaction import Store
 from producer.intake.private_text import REMEMBERED_S, PrivateText
-from shared.store.opening import Store as ProducersStore
 from shared.events.config import PluginConfig
+from shared.store.opening import Store as ProducersStore
 from shared.store.tables.database import Database
 from tests.integration.producer.conftest import Run, RunningProducer
 from tests.support.databases import make_tables
