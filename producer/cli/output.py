@@ -20,7 +20,7 @@ WIDTH = 100
 
 COLOURS = {
     "pending": "yellow",
-    "held": "magenta",
+    "on_hold": "magenta",
     "done": "green",
     "skipped": "dim",
     "superseded": "dim",

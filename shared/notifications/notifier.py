@@ -87,7 +87,7 @@ class Notifier:
             standing = Standing(
                 now=now,
                 failures=tx.failure_causes(),
-                held=tx.count_undecided(),
+                on_hold=tx.count_undecided(),
                 waiting=tx.journal.waiting().count,
                 newest=tx.journal.newest_received(),
                 quiet=timedelta(hours=self._settings.quiet_hours),

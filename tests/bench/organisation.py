@@ -54,7 +54,7 @@ NUMBERED = f"""
     SELECT i, {AT} AS at, ticket, nth, CASE WHEN nth BETWEEN 1 AND 3 THEN (ticket - 1) * 3 + nth END AS task,
         1 + ticket * 7 % {PEOPLE} AS technician, 1 + ticket * 11 % {PEOPLE} AS requester,
         ticket * 13 % {ENTITIES} AS entity,
-        CASE WHEN i % 1000 = 7 THEN 'failed' WHEN i % 4000 = 11 THEN 'held'
+        CASE WHEN i % 1000 = 7 THEN 'failed' WHEN i % 4000 = 11 THEN 'on_hold'
             WHEN i > :events - :events / 2000 THEN 'pending'
             WHEN i % 20 = 3 THEN 'skipped' WHEN i % 50 = 9 THEN 'superseded' ELSE 'done' END AS state
     FROM (SELECT i, (i - 1) / 5000 * 1000 + (i - 1) % 1000 + 1 AS ticket, (i - 1) % 5000 / 1000 AS nth
@@ -62,7 +62,7 @@ NUMBERED = f"""
 """Each five thousand events are those of a thousand tickets: the ticket, its three tasks, and the ticket again."""
 
 REASON = """CASE state WHEN 'failed' THEN (ARRAY['tracker_rejected', 'gave_up'])[1 + i / 1000 % 2]
-    WHEN 'held' THEN 'waits_for_person'
+    WHEN 'on_hold' THEN 'waits_for_person'
     WHEN 'skipped' THEN (ARRAY['not_done', 'no_link'])[1 + i / 20 % 2] WHEN 'superseded' THEN 'newer_ticket_event'
     WHEN 'done' THEN CASE WHEN task IS NULL THEN 'status_set' ELSE 'time_logged' END END"""
 JOURNAL = f"""
@@ -88,7 +88,7 @@ LEDGER = """
     INSERT INTO {table} ({key}, state, attempt, event_id, tracker_project_id, issue_id, body, fingerprint,
         first_claimed_at, claimed_at, lease_until, rounds, tracker_id, adopted, duplicate, author_id, code,
         params, changed_at)
-    SELECT {values}, CASE WHEN i % 4000 = {held} THEN 'held' ELSE 'linked' END, 1, i, 1, ticket, {body},
+    SELECT {values}, CASE WHEN i % 4000 = {held} THEN 'on_hold' ELSE 'linked' END, 1, i, 1, ticket, {body},
         md5({number}::text) || md5('x'), at, at, at, 0, CASE WHEN i % 4000 = {held} THEN NULL ELSE {number} END, false,
         false, {person} + technician, 'created_by_event', format('{{"event_id": %s}}', i), at
     FROM ({numbered}) numbered WHERE {where}"""

@@ -48,7 +48,7 @@ LEDGER = """
     SELECT {values}, state, 1, i, 1, '{{"issue": {{"subject": "lorem"}}}}', md5(i::text) || md5(i::text), now(), now(),
         now() - interval '1 hour', CASE WHEN state = 'in_doubt' THEN now() - interval '1 minute' END, 0,
         CASE WHEN state = 'linked' THEN i END, false, false, 5, 'created', now()
-    FROM (SELECT i, CASE i % 5000 WHEN 0 THEN 'in_doubt' WHEN 1 THEN 'claimed' WHEN 2 THEN 'held' ELSE 'linked' END
+    FROM (SELECT i, CASE i % 5000 WHEN 0 THEN 'in_doubt' WHEN 1 THEN 'claimed' WHEN 2 THEN 'on_hold' ELSE 'linked' END
         AS state FROM generate_series(:first, :last) i) one"""
 STATES = """
     INSERT INTO ticket_state (ticket_id, event_id, occurred_at, sequence, status, snapshot, given_event_id, status_due,
@@ -78,7 +78,7 @@ QUESTIONS: dict[str, Question] = {
     "drain: equal creations": lambda tx: tx.issues.in_doubt_like("0" * 64),
     "events": lambda tx: tx.journal.find(),
     "events --state failed": lambda tx: tx.journal.find(state=EventState.FAILED),
-    "events --state held": lambda tx: tx.journal.find(state=EventState.HELD),
+    "events --state on_hold": lambda tx: tx.journal.find(state=EventState.ON_HOLD),
     "events --ticket": lambda tx: tx.journal.find(ticket_id=50),
     "trace": lambda tx: tx.trace.of_ticket(50),
     "held": lambda tx: [*tx.issues.waiting_for_a_person(), *tx.times.waiting_for_a_person()],

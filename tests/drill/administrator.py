@@ -94,7 +94,7 @@ class Administrator:
                     for one in row.candidates or ()
                     if one in known[kind] and tx.ledger(kind).holder(one) is None
                 ]
-            adopt = min(free, default=None) if row.state == LedgerState.HELD else None
+            adopt = min(free, default=None) if row.state == LedgerState.ON_HOLD else None
             with suppress(NotFound, NotResolved):  # a worker has decided meanwhile
                 decide(self._store, kind, row.key, adopt)
                 decided += 1

@@ -21,7 +21,7 @@ class Held:
     Attributes:
         what: `ticket` or `ticket-task` of the ledger, or `event` of the journal.
         key: its number.
-        state: `held`, `gone` or `failed`.
+        state: `on_hold`, `gone` or `failed`.
         tracker_ids: objects of the tracker that it names.
     """
 
@@ -56,7 +56,7 @@ def read_held(store: Store) -> list[Held]:
         )
         for kind, row in held_rows(store)
     ]
-    waiting = (EventState.HELD, EventState.FAILED)
+    waiting = (EventState.ON_HOLD, EventState.FAILED)
     with store.database.transaction() as session:
         events = session.scalars(select(JournalEvent).where(JournalEvent.state.in_(waiting)))
         found += [Held("event", one.id, one.ticket_id, str(one.state), one.reason or "") for one in events]
@@ -87,9 +87,9 @@ def _rule(
         return None
     if item.what == "event":
         of_ticket = [one for one in held if one.ticket_id == item.ticket_id and one.what != "event"]
-        waits = item.state == EventState.HELD and of_ticket
+        waits = item.state == EventState.ON_HOLD and of_ticket
         return "it waits for the held row of its ticket" if waits else None
-    if item.state == LedgerState.HELD and set(item.tracker_ids) & set(unlinked.get(item.what, ())):
+    if item.state == LedgerState.ON_HOLD and set(item.tracker_ids) & set(unlinked.get(item.what, ())):
         return "the tracker has an object with its text that nothing is linked to, by an unexpected author"
     return None
 

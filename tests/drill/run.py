@@ -162,7 +162,7 @@ def _compare(day: Day, redmine: str, helpdesk: Helpdesk, injector: Injector, out
         "time entries": str(len(entries)),
         "issues deleted on the tracker": str(len(deleted)),
         "issues moved on the tracker": str(len(injector.board.moved)),
-        "held items": str(len(outcome.held)),
+        "on hold": str(len(outcome.held)),
         "events by state": str(_again(fleet.states)),
         "creations in doubt, settled": str(_again(fleet.settled)),
     }

@@ -91,7 +91,7 @@ def put_aside(bridge: Bridge) -> None:
         tx.journal.supersede_older(1, reason)
         tx.journal.put_off(TICKETS[0], 1.0, task_id=1)
         tx.journal.hurry(TICKETS[0], 1)
-        tx.journal.reopen_held(TICKETS[0], reason, 1)
+        tx.journal.reopen_on_hold(TICKETS[0], reason, 1)
 
 
 @dataclass

@@ -240,16 +240,16 @@ def test_a_worker_killed_between_201_and_commit_is_held_where_the_policy_says_so
     let_leases_run_out(bridge)
     until_settled(bridge)
     assert len(ours(stand_in)) == 1
-    assert row(bridge, Kind.TICKET, 4711).state == LedgerState.HELD
+    assert row(bridge, Kind.TICKET, 4711).state == LedgerState.ON_HOLD
 
 
 def test_a_lost_answer_is_held_at_once_where_the_policy_says_so(bridge: Bridge, stand_in: StandIn) -> None:
     bridge.configure(in_doubt_policy="hold")
     lose(stand_in, "reset_after", "/issues.json")
-    assert bridge.forward(task_event(), ticket_event(1)) == ["held", "held"]
+    assert bridge.forward(task_event(), ticket_event(1)) == ["on_hold", "on_hold"]
     held = row(bridge, Kind.TICKET, 4711)
     assert (held.state, held.body and held.body["issue"]["subject"]) == (
-        LedgerState.HELD,
+        LedgerState.ON_HOLD,
         "Printer 4711 on fire",
     )
 
@@ -324,7 +324,7 @@ def test_a_late_answer_of_a_given_up_attempt_is_held_with_both_ids(bridge: Bridg
         assert not tx.issues.link(4711, 0, 99, None, written("late"))
         tx.issues.late_answer(4711, 99)
     held = row(bridge, Kind.TICKET, 4711)
-    assert (held.state, held.candidates) == (LedgerState.HELD, [6, 99])
+    assert (held.state, held.candidates) == (LedgerState.ON_HOLD, [6, 99])
 
 
 def test_who_finds_equal_ones_being_settled_keeps_nobody_waiting(bridge: Bridge, stand_in: StandIn) -> None:
@@ -370,7 +370,7 @@ def test_after_many_rounds_without_a_verdict_a_person_decides(
     assert row(bridge, Kind.TICKET, 4711).state == LedgerState.IN_DOUBT
     bridge.hurry()
     bridge.service.sync(4711)
-    assert row(bridge, Kind.TICKET, 4711).state == LedgerState.HELD
+    assert row(bridge, Kind.TICKET, 4711).state == LedgerState.ON_HOLD
     assert "lookups; the last result" in (row(bridge, Kind.TICKET, 4711).reason or "")
 
 

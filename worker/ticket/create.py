@@ -405,7 +405,7 @@ class Link(DbOp[Created | Waiting]):
         if row is None or row.attempt != number or row.duplicate or _orphans(tx, kind, row, linked_to):
             decisions.late(key, ctx.ticket_id, tracker_id)
             twice = Reason.WAITS_FOR_PERSON(kind=kind, key=key, because=Reason.POSSIBLY_TWICE())
-            return Waiting(twice, held=(kind, key))
+            return Waiting(twice, on_hold=(kind, key))
         return None
 
 

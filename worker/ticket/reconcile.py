@@ -26,7 +26,7 @@ BUSY_S = 2.0
 
 
 async def reconcile(ctx: TicketContext, kind: Kind, row: LedgerRow) -> None:
-    """Bring a row in doubt to `linked`, `free` or `held`, together with those that may not be told apart from it.
+    """Bring a row in doubt to `linked`, `free` or `on_hold`, together with those that may not be told apart from it.
 
     Args:
         ctx: the ticket's context.

@@ -108,5 +108,5 @@ async def _hold(creation: Creation, alike: list[Candidate]) -> Waiting:
         return Waiting(Reason.BEING_CREATED(kind=kind))
     because = Reason.ALIKE_AFTER_RESTORE()
     return Waiting(
-        Reason.WAITS_FOR_PERSON(kind=kind, key=creation.key, because=because), held=(kind, creation.key)
+        Reason.WAITS_FOR_PERSON(kind=kind, key=creation.key, because=because), on_hold=(kind, creation.key)
     )

@@ -23,13 +23,13 @@ class Recovering:
         since: nothing that was created on the tracker earlier is looked for.
         began_at: when the mode was switched on (database clock).
         pending: events that wait.
-        held: issues and time entries that wait for a person.
+        on_hold: issues and time entries that wait for a person.
     """
 
     since: datetime
     began_at: datetime
     pending: int
-    held: int
+    on_hold: int
 
 
 def begin(store: Store, retention_days: float, since: datetime | None = None) -> Recovering:
@@ -63,8 +63,8 @@ def status(store: Store) -> Recovering | None:
         mode = tx.recovery.get()
         if mode is None:
             return None
-        held = len(tx.issues.waiting_for_a_person()) + len(tx.times.waiting_for_a_person())
-        return Recovering(mode.since, mode.began_at, tx.journal.count(EventState.PENDING), held)
+        on_hold = len(tx.issues.waiting_for_a_person()) + len(tx.times.waiting_for_a_person())
+        return Recovering(mode.since, mode.began_at, tx.journal.count(EventState.PENDING), on_hold)
 
 
 def end(store: Store) -> Recovering | None:

@@ -125,7 +125,7 @@ def held(installation: Installation) -> Iterator[CheckResult]:
     """Nothing waits for a person."""
     with installation.store.transaction() as tx:
         count = len(tx.issues.waiting_for_a_person()) + len(tx.times.waiting_for_a_person())
-        lost = tx.journal.count_held_for_nothing()
+        lost = tx.journal.count_on_hold_for_nothing()
     if lost:
         yield failure("held", WorkFinding.HELD_FOR_NOTHING(count=lost))
     if count:

@@ -46,8 +46,8 @@ AT_ONCE = 500
 OWN_WORDS = ("params", "status_params", "call", "differences", "who", "before", "after")
 """Columns with sentences of our own, in which a login or a name stands for the person and for nothing else."""
 JSON_TEXT = ("payload", "completion")
-UNSETTLED = (LedgerState.CLAIMED, LedgerState.IN_DOUBT, LedgerState.HELD)
-OPEN_EVENTS = (EventState.PENDING, EventState.HELD)
+UNSETTLED = (LedgerState.CLAIMED, LedgerState.IN_DOUBT, LedgerState.ON_HOLD)
+OPEN_EVENTS = (EventState.PENDING, EventState.ON_HOLD)
 NAMING = ("journal", "ticket_state")
 LEDGERS = (TicketIssueLink, TaskTimeLink)
 SENT_FROM = {

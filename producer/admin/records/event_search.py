@@ -50,7 +50,7 @@ RECENT_DAYS = 30
 """For so long fields that the tracker did not take are told."""
 LOOKED_THROUGH = 5_000
 """So many events a page looks through for what no index finds."""
-FEW = (EventState.PENDING, EventState.HELD, EventState.FAILED, EventState.SKIPPED)
+FEW = (EventState.PENDING, EventState.ON_HOLD, EventState.FAILED, EventState.SKIPPED)
 """States of so few events that all of them can be looked through."""
 STEPS_READ = 30
 """So many of the newest steps are looked through for a call."""

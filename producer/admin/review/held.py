@@ -104,7 +104,7 @@ def resolve(services: Services, kind: Kind, key: int, adopt: int | None, *, is_s
 
 
 def decide(store: Store, kind: Kind, key: int, adopt: int | None, project_id: int | None = None) -> int:
-    """Link a held row to an existing object of the tracker, or let it be created again.
+    """Link a row on hold to an existing object of the tracker, or let it be created again.
 
     Args:
         store: where ledger and journal are.

@@ -74,8 +74,8 @@ def end(as_json: Json = False) -> None:
             f"{found.pending} {waiting} still pending: deskbridge creates their issues and time entries without "
             "looking in Redmine first"
         )
-    if found.held:
-        warn(f"{count(found.held, 'creation')} on hold: resolve each (see `deskbridge hold list`)")
+    if found.on_hold:
+        warn(f"{count(found.on_hold, 'creation')} on hold: resolve each (see `deskbridge hold list`)")
     say("Recovery mode is off.")
 
 
@@ -105,5 +105,5 @@ def _as_json(found: Recovering | None, *, is_on: bool) -> dict[str, object]:
         "since": found.since,
         "began_at": found.began_at,
         "pending": found.pending,
-        "held": found.held,
+        "on_hold": found.on_hold,
     }

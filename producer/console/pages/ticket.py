@@ -64,11 +64,11 @@ def ticket(request: Request, services: WithServices, ticket_id: Id) -> Response:
         hints=_hints(found.steps, _missing(found.open_events)),
         replayable=found.replayable,
         held=[(Kind.TICKET, ticket_id)]
-        if found.link and found.link.state in (LedgerState.HELD, LedgerState.GONE)
+        if found.link and found.link.state in (LedgerState.ON_HOLD, LedgerState.GONE)
         else [
             (Kind.TICKET_TASK, one.task_id)
             for one in found.ticket_tasks
-            if one.state in (LedgerState.HELD, LedgerState.GONE)
+            if one.state in (LedgerState.ON_HOLD, LedgerState.GONE)
         ],
         adoptions=unused_adoptions(found.steps),
         fix=fixes(request, _mapping(snapshot, place.link)),

@@ -123,7 +123,7 @@ class View:
             request: what asked for it.
             file: its name in `views`.
             status: HTTP status.
-            counts: failed events and held rows, if the page has counted them anyway.
+            counts: failed events and rows on hold, if the page has counted them anyway.
             values: what it shows.
         """
         with naming(self._desk.names):

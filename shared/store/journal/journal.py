@@ -98,7 +98,7 @@ class Journal(JournalQueries, JournalAppender):
                 self.ended[str(EventState.DONE), str(one.reason.code)] += 1
 
     def end(self, event_ids: Collection[int], state: EventState, reason: Notice) -> None:
-        """Give pending events a final state (or `held`, `failed`) with its reason.
+        """Give pending events a final state (or `on_hold`, `failed`) with its reason.
 
         An event that another worker has ended in the meantime is left alone: a worker that was stopped has
         old knowledge.
@@ -191,10 +191,10 @@ class Journal(JournalQueries, JournalAppender):
         )
         return sorted(set(changed.scalars()))
 
-    def reopen_held(self, ticket_id: int, reason: Notice, task_id: int | None = None) -> list[int]:
-        """Make held events pending again after a decision on what they wait for; return their tickets."""
-        held = JournalEvent.state == EventState.HELD
-        return self.reopen(and_(_waiting_for(ticket_id, task_id), held), reason)
+    def reopen_on_hold(self, ticket_id: int, reason: Notice, task_id: int | None = None) -> list[int]:
+        """Make events on hold pending again after a decision on what they wait for; return their tickets."""
+        on_hold = JournalEvent.state == EventState.ON_HOLD
+        return self.reopen(and_(_waiting_for(ticket_id, task_id), on_hold), reason)
 
     def replay(self, event_ids: Collection[int], reason: Notice = REPLAYED) -> list[int]:
         """Make some events pending again, with every failed event of the same keys; return their tickets.

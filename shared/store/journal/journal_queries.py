@@ -157,14 +157,14 @@ class JournalQueries:
         counts = select(JournalEvent.code, func.count()).where(failed).group_by(JournalEvent.code)
         return {code: count for code, count in self._session.execute(counts) if code}
 
-    def count_held_for_nothing(self) -> int:
-        """Return how many events are held though no issue or time entry of their ticket or ticket task is."""
+    def count_on_hold_for_nothing(self) -> int:
+        """Return how many events are on hold though no issue or time entry of their ticket or ticket task is."""
         issue, time = TicketIssueLink, TaskTimeLink
         of_ticket = exists().where(issue.ticket_id == JournalEvent.ticket_id, issue.state.in_(FOR_A_PERSON))
         its_own = or_(time.ticket_id == JournalEvent.ticket_id, time.task_id == JournalEvent.task_id)
         of_task = exists().where(its_own, time.state.in_(FOR_A_PERSON))
-        held = and_(JournalEvent.state == EventState.HELD, ~of_ticket, ~of_task)
-        return self._session.scalar(select(func.count()).select_from(JournalEvent).where(held)) or 0
+        on_hold = and_(JournalEvent.state == EventState.ON_HOLD, ~of_ticket, ~of_task)
+        return self._session.scalar(select(func.count()).select_from(JournalEvent).where(on_hold)) or 0
 
     def waiting(self) -> Backlog:
         """Return what is pending."""

@@ -102,7 +102,7 @@ class Ledger(LedgerQueries):
             False if the attempt was superseded: the answer is a possible duplicate (`late_answer`).
         """
         return self._move(
-            (LedgerEvent.ANSWER, LedgerEvent.ANSWER_WHILE_HELD),
+            (LedgerEvent.ANSWER, LedgerEvent.ANSWER_WHILE_ON_HOLD),
             self._attempt(key, attempt),
             self._model.duplicate.is_(False),
             tracker_id=tracker_id,
@@ -197,7 +197,7 @@ class Ledger(LedgerQueries):
         return self._move((happened,), where, settle_after=None, candidates=found, **keeping(reason))
 
     def narrow(self, key: int, attempt: int, candidates: Collection[int], reason: Notice) -> bool:
-        """Take candidates from a held row, since another row turned out to own them; free it if none is left."""
+        """Take candidates from a row on hold, since another row turned out to own them; free it if none is left."""
         left = sorted(candidates)
         values = {"candidates": left} if left else {"candidates": None, **keeping(reason)}
         event = LedgerEvent.CANDIDATE_LOST if left else LedgerEvent.LAST_CANDIDATE_LOST
@@ -206,7 +206,7 @@ class Ledger(LedgerQueries):
     def late_answer(self, key: int, tracker_id: int) -> bool:
         """Hold a row whose superseded attempt created `tracker_id` after all: a possible duplicate."""
         row = self.lock(key)
-        refused_before = row is not None and row.state != LedgerState.HELD
+        refused_before = row is not None and row.state != LedgerState.ON_HOLD
         known = {row.tracker_id, *(() if refused_before else row.candidates or ())} if row else set()
         ids = sorted(found for found in known | {tracker_id} if found is not None)
         return self._move(
@@ -268,7 +268,7 @@ class Ledger(LedgerQueries):
     def resolve(
         self, key: int, tracker_id: int | None, reason: Notice, tracker_project_id: int | None = None
     ) -> bool:
-        """Carry out a person's decision on a held or gone row: adopt an id, or create again.
+        """Carry out a person's decision on a row on hold, or gone: adopt an id, or create again.
 
         The candidates that the person has refused are kept, so that no lookup adopts one of them.
 

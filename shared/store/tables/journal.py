@@ -24,7 +24,7 @@ class EventState(StrEnum):
     """What became of an event."""
 
     PENDING = "pending"
-    HELD = "held"
+    ON_HOLD = "on_hold"
     DONE = "done"
     SKIPPED = "skipped"
     SUPERSEDED = "superseded"

@@ -76,7 +76,7 @@ def test_each_difference_has_its_reason(bridge: Bridge, services: Services, stan
     _, client = services.connector.connect()
     stand_in.patch("time_entries", 2, hours=3.0)
     client.call("DELETE", "/time_entries/3.json")
-    change(bridge, Kind.TICKET_TASK, 604, state="held")
+    change(bridge, Kind.TICKET_TASK, 604, state="on_hold")
     bridge.forward(
         task_event(of_ticket=ticket(4800, entity_id=77), of_task=task(606, actiontime=7200, date=DAY)),
         ticket_id=4800,

@@ -35,7 +35,7 @@ def put(store: Store, kind: Kind, key: int, state: LedgerState, minute: int, **v
 
 
 def test_what_is_held_comes_in_pages_those_waiting_longest_first(store: Store) -> None:
-    states = (LedgerState.HELD, LedgerState.GONE, LedgerState.LINKED, LedgerState.IN_DOUBT)
+    states = (LedgerState.ON_HOLD, LedgerState.GONE, LedgerState.LINKED, LedgerState.IN_DOUBT)
     for number in range(24):
         kind = (Kind.TICKET, Kind.TICKET_TASK)[number // 4 % 2]
         put(store, kind, number + 1, states[number % 4], minute=number * 7 % 24)
