@@ -9,7 +9,7 @@ from shared.notices.kinds import Kind
 from shared.notices.reasons import Reason
 from shared.notices.steps import What
 from shared.store.journal.due import snapshot_of
-from shared.store.transaction import NotUnique, Transaction
+from shared.store.transaction import NotUnique
 from worker.ticket.match import Candidate, Doubt, sent_essence
 from worker.ticket.recall import Recalled, recall
 from worker.ticket.requests import Creation
@@ -35,11 +35,7 @@ async def look_first(creation: Creation, since: datetime) -> Created | Waiting |
     """
     ctx, kind, key = creation.ctx, creation.kind, creation.key
     claim = creation.claim()
-
-    def is_alike_in_flight(tx: Transaction) -> bool:
-        return tx.ledger(kind).is_alike_in_flight(claim.fingerprint, key)
-
-    if await ctx.db.change(is_alike_in_flight):
+    if await ctx.db.change(lambda tx: tx.ledger(kind).is_alike_in_flight(claim.fingerprint, key)):
         return Waiting(Reason.EQUAL_SETTLED_FIRST(kind=kind))
     recalled = await _recall(creation, since)
     if recalled.own is not None and ctx.config.in_doubt_policy == "lookup":
