@@ -18,7 +18,7 @@ from shared.store.tables.ledger import TaskTimeLink, TicketIssueLink
 from tests.drill.besieged import Honest, besiege, complaints
 from tests.drill.day import Day, make_day
 from tests.drill.expect import expect
-from tests.drill.held import judge, read_held, unlinked_objects
+from tests.drill.held import judge, read_on_hold, unlinked_objects
 from tests.drill.inject import Injector
 from tests.drill.load import Helpdesk
 from tests.drill.oracle import Oracle
@@ -139,7 +139,7 @@ def _compare(day: Day, redmine: str, helpdesk: Helpdesk, injector: Injector, out
     store = fleet.bridge.store
     issues, entries = [row["id"] for row in oracle.issues], [row["id"] for row in oracle.entries]
     unlinked = _again(lambda: unlinked_objects(store, issues, entries))
-    outcome.held = judge(_again(lambda: read_held(store)), deleted, unlinked)
+    outcome.held = judge(_again(lambda: read_on_hold(store)), deleted, unlinked)
     outcome.differences += [
         f"{one.item.state} though the machine could have decided: {one.item.what} {one.item.key} "
         f"of ticket {one.item.ticket_id}: {one.item.reason}"

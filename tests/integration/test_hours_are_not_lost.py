@@ -12,7 +12,7 @@ import requests
 from sqlalchemy.exc import OperationalError
 
 from deploy.sandbox.tracker.control import StandIn
-from producer.admin.review.held import decide, held_rows
+from producer.admin.review.held import decide, rows_on_hold
 from shared.notices.kinds import Kind
 from shared.notices.notice import written
 from shared.store.ledger.ledger import Ledger
@@ -145,7 +145,7 @@ def test_hours_that_went_away_with_a_deleted_issue_come_back_or_are_shown(
     decide(bridge.store, Kind.TICKET, 4711, None)
     until_settled(bridge)
     assert len(ours(stand_in)) == 1
-    shown = {(kind, one.key) for kind, one in held_rows(bridge.store)}
+    shown = {(kind, one.key) for kind, one in rows_on_hold(bridge.store)}
     assert len(entries(stand_in)) == 2 or (Kind.TICKET_TASK, 512) in shown
 
 

@@ -56,7 +56,7 @@ class Overview:
         waiting: events that wait, and since when the oldest does.
         delayed: the oldest event that waits, if it was tried in vain or waits longer than usual; not in trial mode.
         is_stuck: whether it has waited for minutes, and nothing was done since it came in; not in trial mode.
-        held: issues and time entries that wait for a decision.
+        on_hold: issues and time entries that wait for a decision.
         hours: of each hour up to 24 ago how many came in and how many of these failed.
         signs: None if Redis cannot be asked.
         redis_fault: why not.
@@ -75,7 +75,7 @@ class Overview:
     is_stuck: bool
     failed: int
     groups: Sequence[Group]
-    held: int
+    on_hold: int
     hours: dict[int, tuple[int, int]]
     changes: Sequence[ChangeRecord]
     signs: Signs | None
@@ -122,7 +122,7 @@ def overview(services: Services) -> Overview:
             stands_still > LONG and not config.trial,
             standing.failed,
             tx.events.groups(),
-            standing.held,
+            standing.on_hold,
             tx.events.per_hour(),
             tx.changes.find(limit=LATEST),
             told,

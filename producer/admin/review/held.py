@@ -27,7 +27,7 @@ class NotResolved(BridgeError):
     """A verdict that cannot be carried out; nothing was changed."""
 
 
-def held_rows(store: Store) -> list[tuple[Kind, LedgerRow]]:
+def rows_on_hold(store: Store) -> list[tuple[Kind, LedgerRow]]:
     """Return every row that waits for a person, those waiting longest first."""
     with store.transaction() as tx:
         found: Sequence[tuple[Kind, LedgerRow]] = [
@@ -36,7 +36,7 @@ def held_rows(store: Store) -> list[tuple[Kind, LedgerRow]]:
     return sorted(found, key=lambda one: one[1].changed_at)
 
 
-def held_page(store: Store, *, limit: int, after: int = 0) -> list[tuple[Kind, LedgerRow]]:
+def page_on_hold(store: Store, *, limit: int, after: int = 0) -> list[tuple[Kind, LedgerRow]]:
     """Return some of them, in the same order.
 
     Args:
@@ -50,7 +50,7 @@ def held_page(store: Store, *, limit: int, after: int = 0) -> list[tuple[Kind, L
     return [(kind, rows[kind][key]) for kind, key in wanted if key in rows[kind]]
 
 
-def held_row(store: Store, kind: Kind, key: int) -> LedgerRow | None:
+def row_on_hold(store: Store, kind: Kind, key: int) -> LedgerRow | None:
     """Return a row that waits for a person, None if it does not."""
     with store.transaction() as tx:
         row = tx.ledger(kind).get(key)

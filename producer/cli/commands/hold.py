@@ -25,13 +25,13 @@ def list_holds(as_json: Json = False) -> None:
     deskbridge cannot tell whether Redmine created these issues and time entries, or someone deleted them in Redmine.
     """
     from producer.admin.presenters import shapes
-    from producer.admin.review.held import held_rows
+    from producer.admin.review.held import rows_on_hold
 
     with open_services() as services:
-        rows = held_rows(services.store)
+        rows = rows_on_hold(services.store)
         titles = services.names.titles({row.ticket_id for _, row in rows})
     if as_json:
-        print_json([shapes.HeldAbout.named(kind, row, titles) for kind, row in rows])
+        print_json([shapes.OnHoldAbout.named(kind, row, titles) for kind, row in rows])
         return
     if not rows:
         say("Nothing is on hold.")
@@ -122,9 +122,9 @@ def resolve(
 def _ask(services: Services, kind: Kind, key: int, adopt: int) -> None:
     """Show the object to adopt and ask for confirmation; ask again if it is older than the request."""
     from producer.admin.review.candidates import candidates_of
-    from producer.admin.review.held import held_row
+    from producer.admin.review.held import row_on_hold
 
-    row = held_row(services.store, kind, key)
+    row = row_on_hold(services.store, kind, key)
     found, _ = candidates_of(services, kind, row, [adopt]) if row else ([], None)
     one = next((one for one in found if one.tracker_id == adopt and one.there), None)
     if one is None:

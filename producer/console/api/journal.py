@@ -9,11 +9,11 @@ from pydantic import AwareDatetime
 
 from producer.admin.people.misattributed import WrongAuthor, with_names
 from producer.admin.people.misattributed import misattributed as find_misattributed
-from producer.admin.presenters.shapes import EventAbout, HeldAbout
+from producer.admin.presenters.shapes import EventAbout, OnHoldAbout
 from producer.admin.queries.changes import Change, codes_of, latest_changes
 from producer.admin.queries.events import Last, event_about, latest_events, wanted_events
 from producer.admin.queries.story import Trace, trace_ticket
-from producer.admin.review.held import held_rows
+from producer.admin.review.held import rows_on_hold
 from producer.console.api.routes import api_router
 from producer.console.auth.answers import Id, WithServices
 from producer.http.problems import refusals
@@ -85,11 +85,11 @@ def changes(
 
 
 @router.get("/held")
-def held(services: WithServices) -> list[HeldAbout]:
+def held(services: WithServices) -> list[OnHoldAbout]:
     """List what waits for a person, those waiting longest first."""
-    rows = held_rows(services.store)
+    rows = rows_on_hold(services.store)
     titles = services.names.titles({row.ticket_id for _, row in rows})
-    return [HeldAbout.named(kind, row, titles) for kind, row in rows]
+    return [OnHoldAbout.named(kind, row, titles) for kind, row in rows]
 
 
 @router.get("/misattributed")

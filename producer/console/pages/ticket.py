@@ -63,7 +63,7 @@ def ticket(request: Request, services: WithServices, ticket_id: Id) -> Response:
         missing=_missing(found.open_events),
         hints=_hints(found.steps, _missing(found.open_events)),
         replayable=found.replayable,
-        held=[(Kind.TICKET, ticket_id)]
+        on_hold=[(Kind.TICKET, ticket_id)]
         if found.link and found.link.state in (LedgerState.ON_HOLD, LedgerState.GONE)
         else [
             (Kind.TICKET_TASK, one.task_id)
