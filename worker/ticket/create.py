@@ -1,16 +1,21 @@
 """One creation, from top to bottom: claim, call, link. Issues and time entries alike.
 
-Nothing is created twice:
+Why nothing is created twice, by what can go wrong:
 
-- The ledger row is claimed, and the claim committed, before anything is sent. A claim is given only for a row that is
-  free and still at the attempt that was read; it raises the attempt. If several workers claim a row, one is given it.
-- A claim counts only as long as what it was built from stands: settings, mappings, people, metadata and templates.
-- The lease is checked right before the request leaves. No other worker claims the row before lease and settling time
-  are over, and then only after a search on the tracker has not found the object.
-- A refusal, or a call that was never sent, makes the row free again. Without a clear answer it is in doubt (`doubt`).
-  Once the tracker has named the object, no error makes the row free.
-- The answer is recorded for its own attempt. A process that was stopped between that check and the call may send late:
-  if another attempt was begun in the meantime, the row is put on hold with both objects, and a person decides.
+- *Two workers want one row.* A claim is given only for a row that is free and still at the attempt that was read. It
+  raises the attempt, and is committed before anything is sent. `Ledger` checks state and guards in one statement, so
+  only one worker is given it. The ticket's lock only saves work.
+- *Settings, mappings, people, metadata or templates change meanwhile.* The claim is not given, and all is read again.
+- *The worker stops after its claim.* It checks its lease right before the request leaves. Other workers leave the row
+  alone until the lease is over, and the settling time: as long as the tracker may need for a request that left in
+  time. Then the row is in doubt, and `resolve.py` searches the tracker before anyone may claim it again.
+- *There is no clear answer.* The row is in doubt at once (`doubt`). Only a refusal, or a call that was never sent,
+  makes it free. Once the tracker has named the object, no error makes the row free.
+- *A backup was restored.* Until a person ends restore mode, no claim is given before the tracker was searched
+  (`restore.py`).
+- *An older attempt is answered late.* Its process was stopped between the check and the call, or a person decided
+  meanwhile, which raises the attempt too. Then there can be two objects. The answer is recorded for its own attempt
+  only, so the row goes on hold with both objects, and a person decides.
 
 The first time entry of a new issue is claimed in the commit that links the issue: one commit less for each ticket.
 """
@@ -40,7 +45,7 @@ from shared.notices.steps import What
 from shared.store.decisions import Decisions
 from shared.store.ledger.send_window import SendWindow
 from shared.store.ledger.statements import Answered
-from shared.store.ledger.statements import Claim as Asked
+from shared.store.ledger.statements import Claim as RowClaim
 from shared.store.tables.journal import RecoveryMode
 from shared.store.tables.ledger import LedgerRow, LedgerState
 from shared.store.transaction import DatabaseFailed, Transaction
@@ -90,11 +95,11 @@ async def create(
     created: Created | Waiting | None = None
     if attempt is None:
         await creation.sender.prepare()
-    asked = time.monotonic()
+    started = time.monotonic()
     try:
         async with ctx.slot() if attempt is None else nullcontext():
             if attempt is None:
-                claimed = await _claimed(creation, row, asked)
+                claimed = await _claimed(creation, row, started)
                 if not isinstance(claimed, Attempt):
                     return claimed, None
                 attempt = claimed
@@ -164,12 +169,12 @@ async def _failed(creation: Creation, attempt: Attempt, error: BridgeError) -> W
     raise error from None
 
 
-async def _claimed(creation: Creation, row: LedgerRow | None, asked: float) -> Attempt | Created | Waiting:
+async def _claimed(creation: Creation, row: LedgerRow | None, started: float) -> Attempt | Created | Waiting:
     """Claim the row; if the claim is not given, return what it waits for, or what is there already."""
     ctx = creation.ctx
     await ctx.tracker.take_turn()
     attempt = await ctx.db.run(Claim(creation, row))
-    _tell_wait(ctx, time.monotonic() - asked, creation.task_id)
+    _tell_wait(ctx, time.monotonic() - started, creation.task_id)
     if isinstance(attempt, RecoveryMode):
         if known := await look_first(creation, attempt.since):
             return known
@@ -180,14 +185,14 @@ async def _claimed(creation: Creation, row: LedgerRow | None, asked: float) -> A
     return attempt if isinstance(attempt, Attempt) else Waiting(Reason.ROW_CHANGED())
 
 
-def _coming(link: Link, asking: Pending) -> TimeEntryCreation | None:
+def _coming(link: Link, following: Pending) -> TimeEntryCreation | None:
     """Return the time entry that can be claimed as soon as its issue is linked; None: more is to be done before."""
     ctx, work = link.creation.ctx, link.creation.work
-    is_new = asking.task.id not in work.time_rows
+    is_new = following.task.id not in work.time_rows
     if not is_new or takes_long(ctx) or ctx.client.is_limited or not ctx.lock.is_held:
         return None
     try:
-        coming = TimeEntryCreation.of(ctx, work, asking, link.expected())
+        coming = TimeEntryCreation.of(ctx, work, following, link.expected())
     except Exception as fault:  # noqa: BLE001 (it is raised again when it is built after the link)
         log.warning("not built before its issue is linked", error=type(fault).__name__)
         return None
@@ -226,7 +231,7 @@ class Claim(DbOp[Claimed]):
     """Take the row for one attempt, before anything is sent.
 
     The result is an attempt; None if the row is not as it was read; an error if what it was built from was changed
-    in the meantime; and after a restored backup, until the tracker was searched, that mode.
+    in the meantime; and in restore mode, until the tracker was searched, that mode.
     """
 
     creation: Creation
@@ -244,13 +249,13 @@ class Claim(DbOp[Claimed]):
 
         If two ask for one row, the first one gets it: the row holds what it sends. The other may ask again later.
         """
-        asking, given = dict[tuple[Kind, int], Self](), dict[Self, int]()
+        first, given = dict[tuple[Kind, int], Self](), dict[Self, int]()
         for one in operations:
-            asking.setdefault((one.creation.kind, one.creation.key), one)
+            first.setdefault((one.creation.kind, one.creation.key), one)
         lease = operations[0].creation.ctx.settings.claim_lease
         window = SendWindow(lease)
         for kind in Kind:
-            if some := {key: one for (of_kind, key), one in asking.items() if of_kind is kind}:
+            if some := {key: one for (of_kind, key), one in first.items() if of_kind is kind}:
                 attempts = tx.ledger(kind).claim_all([one._claim() for one in some.values()], lease)
                 given |= {some[key]: attempt for key, attempt in attempts.items()}
         found = list[Claimed]()
@@ -258,11 +263,11 @@ class Claim(DbOp[Claimed]):
             if one in given:
                 found.append(Attempt(given[one], window))
             else:
-                is_first = asking[one.creation.kind, one.creation.key] is one
+                is_first = first[one.creation.kind, one.creation.key] is one
                 found.append(one._not_given(tx) if is_first else None)
         return found
 
-    def _claim(self) -> Asked:
+    def _claim(self) -> RowClaim:
         """Return what counts only as long as its row, and what is known of its key, are as they were read."""
         return replace(
             self.creation.claim(self.row),
@@ -290,7 +295,7 @@ class Claim(DbOp[Claimed]):
 
 
 def _is_decided(row: LedgerRow | None, mode: RecoveryMode) -> bool:
-    """Return whether a person has decided since the restore to have it created."""
+    """Return whether it was freed since the restore by a person, or with its issue: that clears `first_claimed_at`."""
     return row is not None and row.first_claimed_at is None and row.changed_at >= mode.began_at
 
 
@@ -298,7 +303,7 @@ def _is_decided(row: LedgerRow | None, mode: RecoveryMode) -> bool:
 class Link(DbOp[Created | Waiting]):
     """Record the tracker's definite answer: row, journal and status in one commit, whatever happened in the meantime.
 
-    The result is the linked object, or that a person is to decide: the answer came too late, for a possible duplicate.
+    The result is the linked object. If the answer came late and there may be two objects, a person is to decide.
     """
 
     creation: Creation
@@ -315,7 +320,7 @@ class Link(DbOp[Created | Waiting]):
         return self.creation.ctx
 
     def carry_out(self) -> Created | Waiting:
-        """Record it and commit, again if a sibling's adoption collides or the database fails."""
+        """Record it and commit; repeat it if another row takes the object at that moment, or the database fails."""
         for delay in LINK_AGAIN_S:
             try:
                 return super().carry_out()
@@ -447,7 +452,7 @@ class LinkAndClaim(DbOp[tuple[Created | Waiting, Claimed]]):
 
 
 def _is_exchanged(tx: Transaction, kind: Kind, row: LedgerRow | None, attempt: int, tracker_id: int) -> bool:
-    """Return whether a sibling adopted what this answer names, and the row has, or is getting, another in its place.
+    """Return whether a row that sent the same adopted what this answer names, and this row has or gets another.
 
     Then there is one object for each of them, and nothing was created twice.
     """
@@ -458,7 +463,11 @@ def _is_exchanged(tx: Transaction, kind: Kind, row: LedgerRow | None, attempt: i
 
 
 def _orphans(tx: Transaction, kind: Kind, row: LedgerRow, linked_to: int | None) -> bool:
-    """Return whether what the row had adopted would belong to no row once its own answer replaces it."""
+    """Return whether to replace the object that the row adopted would leave that object without a row.
+
+    A sibling is a row that sent the same, so that either may adopt what the other created. If a sibling is in doubt,
+    the adopted object may be its own; else nobody claims it.
+    """
     if linked_to is None:
         return False
     alike = tx.ledger(kind).in_doubt_like(row.fingerprint or "", settleable=False)

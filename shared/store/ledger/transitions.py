@@ -1,8 +1,10 @@
 """The ledger's transitions, as one table: in which states an event is accepted, and what it does.
 
-`Ledger` takes from it the states that each of its statements requires, and the state that it writes. `Decisions` takes
-from it what happens to the ticket's events. What a person may decide is read from it too. An event that a row's state
-does not accept changes nothing.
+`Ledger` takes from it the states that each of its statements requires, and the state that it writes. The same
+statement checks the guards. `Decisions` takes from it what happens to the ticket's events. What a person may decide is
+read from it too. An event that a row's state does not accept changes nothing.
+
+A person's decision raises the row's attempt, so that the answer to an earlier attempt counts as late.
 
 What asks for a row is the newest event of its key that passes the filters, whichever event it was claimed for. A row
 without an entry under `journal` changes no event by itself: the ticket's pass ends its own events.
@@ -140,7 +142,7 @@ ROWS = (
     ),
     Transition(
         LedgerEvent.LATE_ANSWER, ANY, ON_HOLD, NO_GUARD,
-        "An older attempt created something too, so that a person says which of them counts.",
+        "An older attempt created something too, or this row twice, so that a person says which of them counts.",
         notices=(What.LATE_AND_TWICE,),
     ),
     Transition(
@@ -240,7 +242,7 @@ ROWS = (
     ),
     Transition(
         LedgerEvent.PERSON_FORGETS, (LINKED,), FREE, OF_OBJECT,
-        "A person had the link removed (`deskbridge ticket forget`); the object stays.",
+        "A person had the link removed (`deskbridge ticket forget`). The object stays; the next event creates another.",
         notices=(What.LINK_FORGOTTEN,),
     ),
     Transition(
