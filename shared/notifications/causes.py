@@ -24,14 +24,8 @@ RESTART = timedelta(minutes=1)
 GAP = "…"
 GAPS = re.compile(r"…+( \(…\))?")
 FEWEST_WORDS = 3
-FAILED, ON_HOLD, REDMINE, WORKER_GONE, REDIS, QUIET = (
-    "failed",
-    "on_hold",
-    "redmine",
-    "worker",
-    "redis",
-    "quiet",
-)
+FAILED, ON_HOLD, REDMINE = "failed", "on_hold", "redmine"
+WORKER_GONE, REDIS, QUIET = "worker", "redis", "quiet"
 IN_REDIS = (REDMINE, WORKER_GONE)
 """Causes of which nothing is known while Redis does not answer."""
 DOCTOR, DECISIONS, EVENTS = "/console/doctor", "/console/held", "/console/events"

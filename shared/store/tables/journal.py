@@ -72,7 +72,7 @@ class TicketState(Base):
     """A ticket's desired state: its newest snapshot, and whether its status is still to be set on the tracker.
 
     Attributes:
-        given_status_id: what status_map made of the status that was set last; NULL if no status was set.
+        given_status_id: what status_map made of the status that was set last; NULL if it is not known.
         mapped_status, mapped_event_id: of the newest event whose status was in status_map when it came, which is the
             snapshot's or an earlier one.
         fields_due: fields that the tracker did not take when the issue was created: to be set, not before `fields_at`.
