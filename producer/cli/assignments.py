@@ -1,10 +1,30 @@
-"""Arguments of the form NAME=VALUE."""
+"""What was typed, as commands need it: arguments of the form NAME=VALUE, and requests filled in from options."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any, TypeVar
+
+from pydantic import BaseModel, ValidationError
 
 from producer.cli.failures import WrongUsage
+from shared.notices.render import sentence
+from shared.values.validation import model_faults
+
+Request = TypeVar("Request", bound=BaseModel)
+
+
+def filled(request: type[Request], **options: Any) -> Request:
+    """Fill in a request from options.
+
+    Raises:
+        WrongUsage: an option is not what the request takes.
+    """
+    try:
+        return request.model_validate(options)
+    except ValidationError as error:
+        name, problem = model_faults(error)[0]
+        raise WrongUsage(f"--{name} {options[name]}: {sentence(problem)}") from None
 
 
 def pairs(given: Sequence[str], form: str, command: str) -> dict[str, str]:

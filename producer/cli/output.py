@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Iterable, Sequence
+from dataclasses import fields, is_dataclass
 from typing import TYPE_CHECKING, Any
 
 from producer.admin.presenters.moments import stamp
@@ -66,8 +67,12 @@ def print_json(data: object) -> None:
 
 
 def _as_json(value: Any) -> object:
-    """Return an answer's members, or a time as text."""
-    return value.printed() if hasattr(value, "printed") else stamp(value)
+    """Return the members of an answer or a data class, or a time as text."""
+    if hasattr(value, "printed"):
+        return value.printed()
+    if is_dataclass(value):
+        return {one.name: getattr(value, one.name) for one in fields(value)}
+    return stamp(value)
 
 
 def table(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> None:

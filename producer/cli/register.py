@@ -43,46 +43,33 @@ class Group:
     help: str
 
 
-CONFIG = Group("config", Panel.SET_UP, "Show or change the Redmine settings.")
-SECRET = Group("secret", Panel.SET_UP, "Generate keys, secrets and tokens.")
-TRIAL = Group("trial", Panel.SET_UP, "Plan everything, and send nothing to Redmine.")
-NOTIFICATION = Group("notification", Panel.SET_UP, "Notify people by mail, chat or webhook.")
-ACCOUNT = Group("account", Panel.SET_UP, "Manage console accounts and API tokens.")
-MAPPING = Group("mapping", Panel.SET_UP, "Map GLPI entities and projects to Redmine projects.")
-PROJECT = Group("project", Panel.SET_UP, "Create Redmine projects.")
-USER = Group("user", Panel.SET_UP, "Map GLPI users to Redmine users, or erase a person.")
-METADATA = Group("metadata", Panel.SET_UP, "Refresh the cached Redmine metadata.")
-TEMPLATE = Group("template", Panel.SET_UP, "Manage templates, which replace the standard requests.")
-SYSTEMD = Group("systemd", Panel.SET_UP, "Install systemd units.")
-EVENT = Group("event", Panel.WATCH, "List, replay or send events.")
-TICKET = Group("ticket", Panel.WATCH, "Show the history of a ticket, or forget its link.")
-ARTICLE = Group("article", Panel.WATCH, "Show or check knowledge articles.")
-AUDIT = Group("audit", Panel.WATCH, "Show what people changed.")
-HOLD = Group("hold", Panel.FIX, "List and resolve creations on hold.")
-AUTHOR = Group("author", Panel.FIX, "List and correct wrong authors.")
-RESTORE = Group("restore", Panel.FIX, "Continue after a backup was restored.")
-
-GROUPS = (
-    CONFIG,
-    SECRET,
-    TRIAL,
-    NOTIFICATION,
-    ACCOUNT,
-    MAPPING,
-    PROJECT,
-    USER,
-    METADATA,
-    TEMPLATE,
-    SYSTEMD,
-    EVENT,
-    TICKET,
-    ARTICLE,
-    AUDIT,
-    HOLD,
-    AUTHOR,
-    RESTORE,
-)
+GROUPS: list[Group] = []
 """In the order of `deskbridge --help`."""
+
+
+def _group(name: str, panel: Panel, help: str) -> Group:
+    GROUPS.append(Group(name, panel, help))
+    return GROUPS[-1]
+
+
+CONFIG = _group("config", Panel.SET_UP, "Show or change the Redmine settings.")
+SECRET = _group("secret", Panel.SET_UP, "Generate keys, secrets and tokens.")
+TRIAL = _group("trial", Panel.SET_UP, "Plan everything, and send nothing to Redmine.")
+NOTIFICATION = _group("notification", Panel.SET_UP, "Notify people by mail, chat or webhook.")
+ACCOUNT = _group("account", Panel.SET_UP, "Manage console accounts and API tokens.")
+MAPPING = _group("mapping", Panel.SET_UP, "Map GLPI entities and projects to Redmine projects.")
+PROJECT = _group("project", Panel.SET_UP, "Create Redmine projects.")
+USER = _group("user", Panel.SET_UP, "Map GLPI users to Redmine users, or erase a person.")
+METADATA = _group("metadata", Panel.SET_UP, "Refresh the cached Redmine metadata.")
+TEMPLATE = _group("template", Panel.SET_UP, "Manage templates, which replace the standard requests.")
+SYSTEMD = _group("systemd", Panel.SET_UP, "Install systemd units.")
+EVENT = _group("event", Panel.WATCH, "List, replay or send events.")
+TICKET = _group("ticket", Panel.WATCH, "Show the history of a ticket, or forget its link.")
+ARTICLE = _group("article", Panel.WATCH, "Show or check knowledge articles.")
+AUDIT = _group("audit", Panel.WATCH, "Show what people changed.")
+HOLD = _group("hold", Panel.FIX, "List and resolve creations on hold.")
+AUTHOR = _group("author", Panel.FIX, "List and correct wrong authors.")
+RESTORE = _group("restore", Panel.FIX, "Continue after a backup was restored.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,18 +141,40 @@ def _add(parent: typer.Typer, name: str, one: _Command, panel: Panel | None, *, 
     )(one.function)
 
 
-def fits(value: int | None) -> int | None:
+def id_argument(metavar: str, help: str, *, least: int = 1) -> Any:
+    """Return an argument that is an id, or several of them.
+
+    Args:
+        metavar: what help calls it.
+        help: what it is.
+        least: the smallest that is one.
+    """
+    return typer.Argument(metavar=metavar, min=least, callback=_fits, help=help, show_default=False)
+
+
+def id_option(metavar: str, help: str, *names: str, least: int = 1) -> Any:
+    """Return an option that is an id, or several of them.
+
+    Args:
+        metavar: what help calls its value.
+        help: what it is.
+        names: how it is typed, if not as its parameter is called.
+        least: the smallest that is one.
+    """
+    return typer.Option(*names, metavar=metavar, min=least, callback=_fits, help=help, show_default=False)
+
+
+def _fits(value: int | list[int] | None) -> int | list[int] | None:
     """Refuse a number that is too large for an id."""
-    if value is not None and value > LARGEST:
-        raise typer.BadParameter(f"{value} is too large for an id")
+    for one in value if isinstance(value, list) else [value or 0]:
+        if one > LARGEST:
+            raise typer.BadParameter(f"{one} is too large for an id")
     return value
 
 
-def fit(values: list[int] | None) -> list[int] | None:
-    """Refuse numbers that are too large for an id."""
-    for value in values or ():
-        fits(value)
-    return values
+def moment_option(help: str) -> Any:
+    """Return an option that is a time with its zone, for `zoned`."""
+    return typer.Option(metavar="TIME", help=help, show_default=False)
 
 
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON document.")]

@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from importlib import import_module
+from pkgutil import iter_modules
 
 from fastapi import FastAPI
 from starlette.concurrency import run_in_threadpool
@@ -13,40 +15,12 @@ from starlette.middleware.gzip import GZipMiddleware
 from producer.admin.queries.kept_hours import KeptHours
 from producer.admin.records.transaction import Store
 from producer.admin.services import Services
-from producer.console import refusals
-from producer.console.api import hours as hours_api
-from producer.console.api import journal, links, setup, templates, tickets, trials
+from producer.console import pages, refusals
+from producer.console.api import hours, journal, links, setup, templates, tickets, trials
 from producer.console.auth.guard import Guard
 from producer.console.auth.oidc import SingleSignOn
 from producer.console.monitoring import Monitoring
-from producer.console.pages import (
-    access,
-    authors,
-    changes,
-    doctor,
-    events,
-    held,
-    hours,
-    notifications,
-    overview,
-    people,
-    search,
-    sign_in,
-    single_sign_on,
-    ticket,
-)
-from producer.console.pages import (
-    links as link_pages,
-)
-from producer.console.pages import (
-    settings as setting_pages,
-)
-from producer.console.pages import (
-    setup as setup_pages,
-)
-from producer.console.pages import (
-    templates as template_pages,
-)
+from producer.console.pages import doctor, notifications, sign_in, single_sign_on
 from producer.console.rendering.assets import Assets
 from producer.console.rendering.languages import Languages
 from producer.console.rendering.view import View
@@ -59,28 +33,12 @@ SMALLEST_COMPRESSED = 1000
 COMPRESSION = 5
 """Of 9: a tenth larger than the smallest, in a third of the time."""
 
-PAGES = (
-    access,
-    authors,
-    changes,
-    doctor,
-    events,
-    held,
-    hours,
-    link_pages,
-    notifications,
-    overview,
-    people,
-    search,
-    setting_pages,
-    setup_pages,
-    sign_in,
-    template_pages,
-    ticket,
-)
+MODULES = [import_module(f"{pages.__name__}.{one.name}") for one in iter_modules(pages.__path__)]
+PAGES = [module for module in MODULES if hasattr(module, "router")]
+"""A page adds itself: its module declares a router."""
 
 ROUTERS = (
-    *(module.router for module in (links, tickets, journal, hours_api, setup, templates, trials)),
+    *(module.router for module in (links, tickets, journal, hours, setup, templates, trials)),
     sign_in.open_router,
     single_sign_on.open_router,
     *(page.router for page in PAGES),

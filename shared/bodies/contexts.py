@@ -20,7 +20,7 @@ from shared.store.configuration.metadata import Entry, MetadataKind
 from shared.store.tables.journal import JournalEvent
 from shared.store.tables.ledger import LedgerState
 from shared.store.transaction import Transaction
-from shared.templating.catalogue import Context, catalogue_for, config_part, from_ticket, sample
+from shared.templating.catalogue import Context, FormPart, catalogue_for, from_form, from_ticket, sample
 from shared.templating.operations import CustomField, Operation
 from shared.templating.render import Engine
 
@@ -159,27 +159,22 @@ def trial_context(
         return preview_context(tx, operation, event_id=event_id, given=given)
     config, _ = tx.configs.get()
     context = sample(operation, custom_fields_of(tx))
-    context["config"] = config_part(config).model_dump(mode="json")
     if operation.from_form:
-        return context | {"form": {**context["form"], "parent_id": None}}
+        form = FormPart.model_validate({**context["form"], "parent_id": None})
+        return from_form(form, config)
     link = next(iter(tx.links.all()), None)
     if link is None:
         raise NoContext(TemplateRefusal.NOTHING_LINKED_YET())
-    project = tx.metadata.get(MetadataKind.PROJECT, link.tracker_project_id)
-    person = min(tx.people.cached(), key=lambda one: (one.admin, one.tracker_user_id), default=None)
-    return context | {
-        "project": {
-            "tracker_project_id": link.tracker_project_id,
-            "default_category_id": link.default_category_id,
-            "name": project.name if project else None,
-        },
-        "issue": {"id": None},
-        "status": {"mapped_id": config.status_map.get(context["ticket"]["status"])},
-        "person": {
-            "tracker_user_id": person.tracker_user_id if person else None,
-            "login": person.login if person else None,
-        },
-    }
+    about = RenderInput(
+        Ticket.model_validate(context["ticket"]),
+        TicketTask.model_validate(context["task"]),
+        datetime.fromisoformat(context["event"]["occurred_at"]),
+        context["event"]["name"],
+        link,
+        link.tracker_project_id,
+        person=min(tx.people.cached(), key=lambda one: (one.admin, one.tracker_user_id), default=None),
+    )
+    return ticket_context(project_name(tx, link.tracker_project_id), config, about)
 
 
 def _event_context(tx: Transaction, operation: Operation, row: JournalEvent) -> Context:

@@ -4,90 +4,120 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from typing import Any, Literal
+from dataclasses import dataclass, field
+from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
 from shared.errors import SettingsError
 from shared.events.formatting import Formatting
 from shared.notices.invalid import Invalid, faulty
+from shared.notices.language import N_
 from shared.notices.refusals import Refusal
 from shared.values.validation import Id, Unfit, model_faults, parts_of
 
 SENT = "send"
 """Of `private_tasks`: the text of private ticket tasks is stored and sent."""
 
+HELPDESK_STATUSES = {
+    1: N_("New"),
+    2: N_("Assigned"),
+    3: N_("Planned"),
+    4: N_("Pending"),
+    5: N_("Solved"),
+    6: N_("Closed"),
+}
+"""GLPI's statuses of tickets."""
+
+Page = Literal["redmine", "defaults", "status-map", "behaviour"]
+"""The pages of the settings, in the order of their tabs."""
+Kind = Literal["issue_type", "status", "priority", "activity", "role", "user"]
+"""What a setting can hold ids of: users, and kinds of the metadata cache."""
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """What everything else has to know of a field of `PluginConfig` beside its type, default and description.
+
+    Attributes:
+        page: which page of the settings has it.
+        label: its name on that page.
+        hint: what the page says about it.
+        kind: what the ids that it holds are of.
+        confirmed: whether only ids are taken that Redmine has.
+        empty: what the page shows if it has no value, or if there is nothing to choose from.
+        choices: the values to choose from, with their names.
+        explained: the values with what the page says about each.
+        keys: the numbers of GLPI that it maps, with their names.
+        row: the name of the field for one of these numbers.
+    """
+
+    page: Page
+    label: str
+    hint: str = ""
+    kind: Kind | None = None
+    confirmed: bool = True
+    empty: str = ""
+    choices: Mapping[str, str] = field(default_factory=dict)
+    explained: Mapping[str, str] = field(default_factory=dict)
+    keys: Mapping[int, str] = field(default_factory=dict)
+    row: str = ""
+
 
 class PluginConfig(BaseModel):
-    """What an administrator sets; the API key is kept apart and never part of it."""
+    """What an administrator sets, in the order of the settings' pages; the API key is kept apart and no part of it."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", hide_input_in_errors=True)
 
-    base_url: str | None = Field(
+    base_url: Annotated[
+        str | None,
+        Setting(
+            "redmine",
+            N_("Address"),
+            N_(
+                "For example https://redmine.example.org. If you change it, enter the API key again, because the "
+                "stored key is never sent to another address."
+            ),
+        ),
+    ] = Field(
         default=None,
         description=(
             "Redmine's URL. After deskbridge has created something there, it can change only with `--moved`, "
             "if the same Redmine has a new URL"
         ),
     )
-    header_prefix: Literal["Tracker", "Redmine"] = Field(
+    header_prefix: Annotated[
+        Literal["Tracker", "Redmine"],
+        Setting(
+            "redmine",
+            N_("Header prefix"),
+            choices={"Redmine": "X-Redmine-API-Key", "Tracker": "X-Tracker-API-Key"},
+        ),
+    ] = Field(
         default="Redmine",
         description="Prefix of the API headers: `X-Redmine-API-Key` or `X-Tracker-API-Key`, and `…-Switch-User`",
     )
-    default_tracker_id: Id | None = Field(
-        default=None, description="Issue type of new issues; none: the Redmine project's default"
+    verify_tls: Annotated[bool, Setting("redmine", N_("Check the certificate"))] = Field(
+        default=True, description="Check Redmine's TLS certificate"
     )
-    default_priority_id: Id | None = Field(default=None, description="Priority of new issues")
-    default_activity_id: Id | None = Field(
-        default=None, description="Activity of time entries; it must be enabled in the Redmine project"
-    )
-    default_role_id: Id | None = Field(
-        default=None,
-        description="Role of the technicians that deskbridge adds to a Redmine project; none: it adds no members",
-    )
-    membership_for: Literal["matched", "confirmed", "nobody"] = Field(
-        default="matched",
-        description=(
-            "Users that deskbridge adds to a Redmine project: `matched`, every user with a mapping or an e-mail match; "
-            "`confirmed`, only mapped or confirmed users (`deskbridge user list --confirm`); `nobody`, no user. "
-            "deskbridge never adds Redmine administrators"
+    text_formatting: Annotated[
+        Formatting | None,
+        Setting(
+            "redmine",
+            N_("Text formatting"),
+            N_(
+                "The same as in Redmine (Administration, Settings, General). Texts that Redmine would change are sent "
+                "as a code block."
+            ),
+            empty=N_("not chosen yet"),
+            choices={
+                "textile": "Textile",
+                "markdown": "Markdown",
+                "common_mark": "CommonMark Markdown",
+                "plain": N_("none: send texts as they are"),
+            },
         ),
-    )
-    template_role_ids: tuple[Id, ...] = Field(
-        default=(),
-        description="Roles that a membership template can assign besides default_role_id, a JSON list",
-    )
-    match_administrators: bool = Field(
-        default=True,
-        description="Also match Redmine administrators by e-mail; a user mapping applies in any case",
-    )
-    default_watcher_ids: tuple[Id, ...] = Field(default=(), description="Watchers of new issues, a JSON list")
-    status_map: dict[int, Id] = Field(
-        default_factory=dict,
-        description=(
-            "GLPI ticket status to Redmine status id, a JSON object; unmapped statuses are not sent"
-        ),
-    )
-    done_state: int = Field(default=2, description="The ticket-task state that means Done")
-    private_tasks: Literal["hours_only", "send", "skip"] = Field(
-        default="hours_only",
-        description=(
-            "Private ticket tasks: `hours_only` logs the hours without the text, `send` also sends the text, "
-            "`skip` logs nothing. The text is stored only with `send`"
-        ),
-    )
-    in_doubt_policy: Literal["lookup", "hold"] = Field(
-        default="lookup",
-        description="After a lost answer: `lookup` looks in Redmine, `hold` puts the creation on hold",
-    )
-    spent_on: Literal["task_date", "omit"] = Field(
-        default="task_date",
-        description=(
-            "The day of a time entry: `task_date`, the day of the work (`task.date`), if the event contains it; "
-            "`omit`, the day it is sent"
-        ),
-    )
-    text_formatting: Formatting | None = Field(
+    ] = Field(
         default=None,
         description=(
             'Redmine\'s setting "Text formatting": `textile`, `markdown`, `common_mark`, or `plain` to send texts '
@@ -95,18 +125,184 @@ class PluginConfig(BaseModel):
             "of the doctor"
         ),
     )
-    correct_authors: bool = Field(
+    default_tracker_id: Annotated[
+        Id | None,
+        Setting(
+            "defaults",
+            N_("Issue type"),
+            N_("Leave empty for the Redmine project's default."),
+            kind="issue_type",
+            empty=N_("none"),
+        ),
+    ] = Field(default=None, description="Issue type of new issues; none: the Redmine project's default")
+    default_priority_id: Annotated[
+        Id | None, Setting("defaults", N_("Priority"), kind="priority", empty=N_("none"))
+    ] = Field(default=None, description="Priority of new issues")
+    default_activity_id: Annotated[
+        Id | None,
+        Setting(
+            "defaults",
+            N_("Activity"),
+            N_("It must be enabled in the project."),
+            kind="activity",
+            empty=N_("none"),
+        ),
+    ] = Field(default=None, description="Activity of time entries; it must be enabled in the Redmine project")
+    default_role_id: Annotated[
+        Id | None,
+        Setting(
+            "defaults",
+            N_("Role"),
+            N_(
+                "deskbridge adds technicians to private projects with this role. If empty, it adds no members."
+            ),
+            kind="role",
+            empty=N_("none"),
+        ),
+    ] = Field(
+        default=None,
+        description="Role of the technicians that deskbridge adds to a Redmine project; none: it adds no members",
+    )
+    default_watcher_ids: Annotated[
+        tuple[Id, ...],
+        Setting("defaults", N_("Watchers"), kind="user", empty=N_("New issues have no watchers.")),
+    ] = Field(default=(), description="Watchers of new issues, a JSON list")
+    status_map: Annotated[
+        dict[int, Id],
+        Setting(
+            "status-map",
+            N_("Status"),
+            N_("Unmapped statuses are never sent."),
+            kind="status",
+            empty=N_("not sent"),
+            keys=HELPDESK_STATUSES,
+            row=N_("Redmine status for %(number)s"),
+        ),
+    ] = Field(
+        default_factory=dict,
+        description=(
+            "GLPI ticket status to Redmine status id, a JSON object; unmapped statuses are not sent"
+        ),
+    )
+    done_state: Annotated[
+        int,
+        Setting(
+            "behaviour",
+            N_("State that means Done"),
+            N_("The state of a finished ticket task (2 in GLPI). Only the time of finished tasks is logged."),
+        ),
+    ] = Field(default=2, description="The ticket-task state that means Done")
+    spent_on: Annotated[
+        Literal["task_date", "omit"],
+        Setting(
+            "behaviour",
+            N_("Day of a time entry"),
+            choices={
+                "task_date": N_("the day of the work, if GLPI provides it"),
+                "omit": N_("the day it is sent to Redmine"),
+            },
+        ),
+    ] = Field(
+        default="task_date",
+        description=(
+            "The day of a time entry: `task_date`, the day of the work (`task.date`), if the event contains it; "
+            "`omit`, the day it is sent"
+        ),
+    )
+    private_tasks: Annotated[
+        Literal["hours_only", "send", "skip"],
+        Setting(
+            "behaviour",
+            N_("Private ticket tasks"),
+            choices={
+                "hours_only": N_("log the hours without the text"),
+                "send": N_("log the hours with the text"),
+                "skip": N_("log nothing"),
+            },
+        ),
+    ] = Field(
+        default="hours_only",
+        description=(
+            "Private ticket tasks: `hours_only` logs the hours without the text, `send` also sends the text, "
+            "`skip` logs nothing. The text is stored only with `send`"
+        ),
+    )
+    in_doubt_policy: Annotated[
+        Literal["lookup", "hold"],
+        Setting(
+            "behaviour",
+            N_("After a lost answer"),
+            choices={
+                "lookup": N_("Look it up in Redmine and continue"),
+                "hold": N_("Always put it on hold"),
+            },
+            explained={"lookup": N_("Only unclear cases are put on hold.")},
+        ),
+    ] = Field(
+        default="lookup",
+        description="After a lost answer: `lookup` looks in Redmine, `hold` puts the creation on hold",
+    )
+    membership_for: Annotated[
+        Literal["matched", "confirmed", "nobody"],
+        Setting(
+            "behaviour",
+            N_("Who is made a member"),
+            choices={
+                "matched": N_("every matched user"),
+                "confirmed": N_("only confirmed users"),
+                "nobody": N_("no one"),
+            },
+        ),
+    ] = Field(
+        default="matched",
+        description=(
+            "Users that deskbridge adds to a Redmine project: `matched`, every user with a mapping or an e-mail match; "
+            "`confirmed`, only mapped or confirmed users (`deskbridge user list --confirm`); `nobody`, no user. "
+            "deskbridge never adds Redmine administrators"
+        ),
+    )
+    match_administrators: Annotated[
+        bool, Setting("behaviour", N_("Also match Redmine administrators by e-mail"))
+    ] = Field(
+        default=True,
+        description="Also match Redmine administrators by e-mail; a user mapping applies in any case",
+    )
+    project_activities: Annotated[
+        bool, Setting("behaviour", N_("Also read each project's own activities"))
+    ] = Field(
+        default=False,
+        description="Also read the activities of each Redmine project (`include=time_entry_activities`)",
+    )
+    correct_authors: Annotated[
+        bool,
+        Setting(
+            "behaviour",
+            N_("Let operators give time entries to the right person"),
+            N_(
+                "Changes time entries in Redmine that were logged under another name (page Wrong authors). An issue "
+                "keeps its author."
+            ),
+        ),
+    ] = Field(
         default=False,
         description=(
             "Let operators give time entries that were logged under another name to the right person (page *Wrong "
             "authors*, `deskbridge author correct`)"
         ),
     )
-    project_activities: bool = Field(
-        default=False,
-        description=("Also read the activities of each Redmine project (`include=time_entry_activities`)"),
+    template_role_ids: Annotated[
+        tuple[Id, ...],
+        Setting(
+            "behaviour",
+            N_("Roles that a membership template can assign"),
+            kind="role",
+            confirmed=False,
+            empty=N_("No roles have been read yet. Read the metadata first."),
+        ),
+    ] = Field(
+        default=(),
+        description="Roles that a membership template can assign besides default_role_id, a JSON list",
     )
-    verify_tls: bool = Field(default=True, description="Check Redmine's TLS certificate")
     trial: bool = Field(
         default=False,
         description=(
@@ -134,6 +330,13 @@ class PluginConfig(BaseModel):
             raise Unfit(Invalid.ADDRESS_WITH_MORE())
         return value.strip().rstrip("/")
 
+    def ids(self, name: str) -> list[int]:
+        """Return the ids of Redmine that a setting holds, each once."""
+        value = getattr(self, name)
+        if isinstance(value, Mapping):
+            value = value.values()
+        return sorted({value} if isinstance(value, int) else set(value or ()))
+
     def changed(self, assignments: Mapping[str, str]) -> PluginConfig:
         """Return a copy with values as a person typed them (JSON, or plain text; an empty one is the default).
 
@@ -150,10 +353,18 @@ class PluginConfig(BaseModel):
             raise SettingsError(faulty(Refusal.CONFIG_NOT_VALID, model_faults(error))) from None
 
 
+SETTINGS: Mapping[str, Setting] = {
+    name: one
+    for name, given in PluginConfig.model_fields.items()
+    for one in given.metadata
+    if isinstance(one, Setting)
+}
+"""The settings that the settings' pages have, by their names; trial mode has a form of its own."""
+
+
 def _typed(name: str, text: str) -> Any:
-    field = PluginConfig.model_fields[name]
     if not text.strip():
-        return field.get_default(call_default_factory=True)
+        return PluginConfig.model_fields[name].get_default(call_default_factory=True)
     if name in ("base_url", "header_prefix"):
         return text
     try:

@@ -120,7 +120,9 @@ class Ticket(TextHolder):
     url: Annotated[str | None, BeforeValidator(web_address)] = Field(
         default=None, description="The ticket's page in the helpdesk, an http or https address"
     )
-    urgency: Integer | None = Field(default=None, description="For templates, as all that follows")
+    urgency: Integer | None = Field(
+        default=None, description="For templates and settings, as all that follows"
+    )
     impact: Integer | None = Field(default=None, description="The helpdesk's number")
     priority: Integer | None = Field(default=None, description="The helpdesk's number")
     type: Integer | None = Field(default=None, description="1 is an incident, 2 a request")

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
 from shared.errors import NotFound
-from shared.events.config import PluginConfig
+from shared.events.config import SETTINGS, Kind, PluginConfig
 from shared.notices.notice import Notice
 from shared.notices.refusals import Refusal
 from shared.store.configuration.links import Link
@@ -14,13 +14,12 @@ from shared.store.configuration.metadata import MetadataKind
 from shared.store.transaction import Transaction
 
 MOST_NAMED = 10
-OF_SPEC = {
-    "default_tracker_id": MetadataKind.ISSUE_TYPE,
-    "default_priority_id": MetadataKind.PRIORITY,
-    "default_activity_id": MetadataKind.ACTIVITY,
-    "default_role_id": MetadataKind.ROLE,
+CONFIRMED: Mapping[str, Kind] = {
+    name: one.kind for name, one in SETTINGS.items() if one.kind and one.confirmed
 }
-"""Keys of the plugin config (SPEC 2.1) and what their ids are."""
+"""The settings that take only ids that Redmine has, and what the ids are of."""
+OF_A_CHECK_OF_ITS_OWN = ("status_map",)
+"""Settings at whose ids the doctor looks together with something else."""
 
 
 def confirm(tx: Transaction, kind: MetadataKind, tracker_id: int) -> bool:
@@ -85,25 +84,40 @@ def confirm_people(tx: Transaction, tracker_user_ids: Collection[int]) -> bool:
     return True
 
 
+def confirm_setting(tx: Transaction, config: PluginConfig, name: str) -> bool:
+    """Confirm the ids that a setting holds.
+
+    Returns:
+        False if the cache knows nothing of their kind and confirms nothing.
+
+    Raises:
+        NotFound: naming the choices.
+    """
+    kind, ids = CONFIRMED[name], config.ids(name)
+    if kind == "user":
+        return confirm_people(tx, ids)
+    return all(confirm(tx, MetadataKind(kind), tracker_id) for tracker_id in ids)
+
+
 def unusable_defaults(tx: Transaction, config: PluginConfig) -> dict[str, Notice]:
-    """Return why a default cannot be chosen any more, by its key; nothing if the cache is empty.
+    """Return why the ids of a setting cannot be chosen any more, by its name; nothing if the cache is empty.
 
     Args:
         tx: the transaction.
         config: the plugin config.
     """
-    chosen = {name: tracker_id for name in OF_SPEC if (tracker_id := getattr(config, name))}
-    known = tx.metadata.of_kinds(*{OF_SPEC[name] for name in chosen}) if chosen else {}
-    usable = {one.key for some in known.values() for one in some if one.details.get("active", True)}
-    faults = {
-        name: fault
-        for name, tracker_id in chosen.items()
-        if (OF_SPEC[name], tracker_id) not in usable
-        and (fault := fault_of(confirm, tx, OF_SPEC[name], tracker_id))
+    held = {
+        name: ids for name in CONFIRMED if name not in OF_A_CHECK_OF_ITS_OWN and (ids := config.ids(name))
     }
-    if config.default_watcher_ids and (fault := fault_of(confirm_people, tx, config.default_watcher_ids)):
-        faults["default_watcher_ids"] = fault
-    return faults
+    kinds = {MetadataKind(kind) for name in held if (kind := CONFIRMED[name]) != "user"}
+    known = tx.metadata.of_kinds(*kinds) if kinds else {}
+    usable = {one.key for some in known.values() for one in some if one.details.get("active", True)}
+    return {
+        name: fault
+        for name, ids in held.items()
+        if not usable.issuperset((CONFIRMED[name], tracker_id) for tracker_id in ids)
+        and (fault := fault_of(confirm_setting, tx, config, name))
+    }
 
 
 def fault_of(check: Callable[..., object], *arguments: object) -> Notice | None:

@@ -102,13 +102,18 @@ def written(text: str) -> Notice:
     return Written.AS_WRITTEN(text=text)
 
 
+def within(value: Any) -> Iterator[Notice]:
+    """Yield a notice, then those within its parameters."""
+    if isinstance(value, Notice):
+        yield value
+        value = list(value.params.values())
+    for one in value if isinstance(value, (list, tuple)) else ():
+        yield from within(one)
+
+
 def codes_in(value: Any) -> Iterator[str]:
     """Yield every code of a notice, its own first, then those within its parameters."""
-    if isinstance(value, Notice):
-        yield str(value.code)
-        value = list(value.params.values())
-    for one in value if isinstance(value, list) else ():
-        yield from codes_in(one)
+    return (str(one.code) for one in within(value))
 
 
 def notice_json(notice: Notice) -> dict[str, Any]:

@@ -13,10 +13,18 @@ from base64 import urlsafe_b64decode
 from collections.abc import Mapping
 from ipaddress import IPv4Network, IPv6Network
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
-from pydantic import Field, SecretStr, ValidationError, field_validator, model_validator
-from pydantic_settings import BaseSettings, NoDecode, PydanticBaseSettingsSource, SettingsConfigDict
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    SecretStr,
+    ValidationError,
+    field_validator,
+    model_validator,
+)
 
 from shared.errors import SettingsError
 from shared.notices.invalid import Invalid, faulty
@@ -35,18 +43,30 @@ LOOPBACK = ("127.0.0.1", "::1", "localhost")
 SHORTEST_TOKEN = 16
 """Bytes of a bearer token; shorter than this one could be guessed."""
 
-SecretList = Annotated[tuple[SecretStr, ...], NoDecode]
+
+def _split(value: object) -> object:
+    if isinstance(value, str):
+        return tuple(part.strip() for part in value.split(",") if part.strip())
+    return value
 
 
-class Settings(BaseSettings):
+def _none(value: object) -> object:
+    return None if value == "" else value
+
+
+COMMAS, NONE = BeforeValidator(_split), BeforeValidator(_none)
+"""A list is separated by commas; an empty text is no value."""
+SecretList = Annotated[tuple[SecretStr, ...], COMMAS]
+OptionalSecret = Annotated[SecretStr | None, NONE]
+
+
+class Settings(BaseModel):
     """Every setting of every process, validated at start.
 
     Secrets are `SecretStr`, so that no repr, log line or error shows one.
     """
 
-    model_config = SettingsConfigDict(
-        env_prefix=PREFIX, frozen=True, hide_input_in_errors=True, extra="forbid", case_sensitive=False
-    )
+    model_config = ConfigDict(frozen=True, extra="forbid", hide_input_in_errors=True, validate_default=True)
 
     database_url: SecretStr = Field(
         default=SecretStr("sqlite:///var/deskbridge.sqlite3"),
@@ -60,7 +80,7 @@ class Settings(BaseSettings):
             "`redis+sentinel://HOST:26379,HOST:26379/0?master=NAME` (docs/how-to/high-availability.md)"
         ),
     )
-    broker_url: SecretStr | None = Field(
+    broker_url: OptionalSecret = Field(
         default=None,
         description=(
             "A broker other than REDIS_URL: RabbitMQ (`amqp://…`, docs/how-to/high-availability.md), or "
@@ -112,12 +132,12 @@ class Settings(BaseSettings):
     glpi_api_client_id: str | None = Field(
         default=None, description="Id of a GLPI OAuth client with the grant *password* and the scope *api*"
     )
-    glpi_api_client_secret: SecretStr | None = Field(default=None, description="That client's secret")
+    glpi_api_client_secret: OptionalSecret = Field(default=None, description="That client's secret")
     glpi_api_user: str | None = Field(
         default=None,
         description="A GLPI user with read access to the tickets, tasks and users of every entity",
     )
-    glpi_api_password: SecretStr | None = Field(default=None, description="That user's password")
+    glpi_api_password: OptionalSecret = Field(default=None, description="That user's password")
     helpdesk_wait: float = Field(
         default=3600,
         ge=0,
@@ -149,7 +169,7 @@ class Settings(BaseSettings):
         ),
     )
     oidc_client_id: str | None = Field(default=None, description="deskbridge's client id at the provider")
-    oidc_client_secret: SecretStr | None = Field(
+    oidc_client_secret: OptionalSecret = Field(
         default=None, description="Its secret; none for a public client"
     )
     oidc_scopes: str = Field(default="openid profile email", description="Scopes that deskbridge requests")
@@ -160,7 +180,7 @@ class Settings(BaseSettings):
         ),
     )
     oidc_roles_claim: str = Field(default="groups", description="Claim that contains the user's groups")
-    oidc_roles: Annotated[dict[str, Literal["viewer", "operator", "administrator"]], NoDecode] = Field(
+    oidc_roles: dict[str, Literal["viewer", "operator", "administrator"]] = Field(
         default={},
         description=(
             "JSON object, group to role (viewer, operator, administrator). Each sign-in gives the highest "
@@ -174,7 +194,7 @@ class Settings(BaseSettings):
             "OIDC_ROLES gives another role"
         ),
     )
-    trusted_proxies: Annotated[tuple[IPv4Network | IPv6Network, ...], NoDecode] = Field(
+    trusted_proxies: Annotated[tuple[IPv4Network | IPv6Network, ...], COMMAS] = Field(
         default=(),
         description=(
             "Comma-separated addresses or networks of your own reverse proxies, such as "
@@ -228,14 +248,14 @@ class Settings(BaseSettings):
             "Tickets stay locked while their calls wait"
         ),
     )
-    ca_file: str | None = Field(
+    ca_file: Annotated[str | None, NONE] = Field(
         default=None,
         description=(
             "File with certificates (PEM) of your own authorities, trusted in addition to the system's list "
             "for Redmine, GLPI and the OpenID provider. OpenSSL's SSL_CERT_FILE replaces the system's list"
         ),
     )
-    proxy_url: SecretStr | None = Field(
+    proxy_url: OptionalSecret = Field(
         default=None,
         description=(
             "HTTP proxy for calls to Redmine, GLPI and the OpenID provider, such as "
@@ -243,7 +263,7 @@ class Settings(BaseSettings):
             "similar variables are not used"
         ),
     )
-    no_proxy: Annotated[tuple[str, ...], NoDecode] = Field(
+    no_proxy: Annotated[tuple[str, ...], COMMAS] = Field(
         default=(),
         description=(
             "Comma-separated hosts to call without PROXY_URL; `.example.org` covers all hosts below it"
@@ -273,7 +293,7 @@ class Settings(BaseSettings):
     log_format: Literal["console", "json"] | None = Field(
         default=None, description="`console` or `json`; console on a terminal, else JSON"
     )
-    sentry_dsn: SecretStr | None = Field(
+    sentry_dsn: OptionalSecret = Field(
         default=None,
         description=(
             "DSN of a Sentry project for error reports, which contain no ticket texts, users or secrets "
@@ -287,46 +307,6 @@ class Settings(BaseSettings):
             "their traces by OTLP over HTTP (extra `otel`). None: no traces"
         ),
     )
-
-    @classmethod
-    def settings_customise_sources(
-        cls,
-        settings_cls: type[BaseSettings],  # noqa: ARG003 (pydantic names it)
-        init_settings: PydanticBaseSettingsSource,
-        *_: Any,
-        **__: Any,
-    ) -> tuple[PydanticBaseSettingsSource, ...]:
-        """Take what is handed over and nothing else: `load_settings` is the one that reads the environment."""
-        return (init_settings,)
-
-    @field_validator(
-        "secret_keys",
-        "webhook_secrets",
-        "glpi_webhook_secrets",
-        "console_tokens",
-        "trusted_proxies",
-        "no_proxy",
-        mode="before",
-    )
-    @classmethod
-    def _split(cls, value: object) -> object:
-        if isinstance(value, str):
-            return tuple(part.strip() for part in value.split(",") if part.strip())
-        return value
-
-    @field_validator(
-        "broker_url",
-        "glpi_api_client_secret",
-        "glpi_api_password",
-        "oidc_client_secret",
-        "sentry_dsn",
-        "ca_file",
-        "proxy_url",
-        mode="before",
-    )
-    @classmethod
-    def _none(cls, value: object) -> object:
-        return None if value == "" else value
 
     @field_validator("oidc_roles", mode="before")
     @classmethod

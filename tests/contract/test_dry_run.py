@@ -189,7 +189,7 @@ def test_what_the_tracker_ignores_is_told_although_it_took_the_payload(runs: Dry
 def test_time_on_a_project_without_the_module_is_named(runs: DryRuns) -> None:
     told = dry_run(runs, TIME, tracker_project_id=int(Project.NO_TIME))
     assert told.status == 422
-    assert [one.why.code for one in told.hints] == [Hint.NO_TIME_TRACKING]
+    assert [one.notice.code for one in told.hints] == [Hint.NO_TIME_TRACKING]
 
 
 def test_in_a_closed_project_there_is_no_temporary_issue(runs: DryRuns, tracker: Tracker) -> None:

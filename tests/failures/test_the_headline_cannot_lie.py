@@ -105,7 +105,7 @@ def test_both_databases_tell_how_everything_stands(bridge_on_postgresql: Bridge)
     bridge = bridge_on_postgresql
     bridge.forward(task_event())
     found = overview(Services(bridge.settings, bridge.store))
-    assert (found.linked, found.noted, found.is_stuck, found.delayed) == (True, [], False, None)
+    assert (found.counts.linked, found.noted, found.is_stuck, found.delayed) == (True, [], False, None)
 
 
 @pytest.mark.stand_in

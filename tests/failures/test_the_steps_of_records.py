@@ -330,7 +330,7 @@ def test_a_refusal_without_a_reason_goes_on_by_itself(stage: Stage) -> None:
 def test_a_dry_run_that_is_refused_without_a_reason_is_made_again(stage: Stage, shell: Shell) -> None:
     runs = DryRuns(stage.bridge.store, stage.installation().connect)
     change, refused = Operation.ISSUE_UPDATE_STATUS, stage.stand_in.fault("conflict", method="PUT")
-    assert Hint.NO_REASON_GIVEN in [one.why.code for one in dry_run(runs, change).hints]
+    assert Hint.NO_REASON_GIVEN in [one.notice.code for one in dry_run(runs, change).hints]
     follow(shell, Hint.NO_REASON_GIVEN)
     stage.stand_in.clear_faults(refused)
     assert dry_run(runs, change).hints == []

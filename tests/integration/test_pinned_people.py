@@ -72,8 +72,8 @@ def test_an_address_that_somebody_else_takes_over_makes_them_nobody(
     assert authors(stand_in) == [ALICE_ID, ADMIN]
     assert members(stand_in) == before
     alice = mapped(private, 7)
-    assert (alice.waits, alice.match.code, alice.login) == (True, Matching.EMAIL_CHANGED, None)
-    assert alice.match.params["tracker_user_id"] == ALICE_ID
+    assert (alice.waits, alice.notice.code, alice.login) == (True, Matching.EMAIL_CHANGED, None)
+    assert alice.notice.params["tracker_user_id"] == ALICE_ID
     map_user(private.store, 7, CAROL_ID)
     assert work(private, 3, ALICE) == ["done"]
     assert authors(stand_in)[-1] == CAROL_ID
@@ -98,8 +98,8 @@ def test_a_second_helpdesk_user_with_somebody_s_address_waits(private: Bridge, s
     work(private, 2, {**NEWCOMER, "email": ALICE["email"]})
     assert authors(stand_in) == [ALICE_ID, ADMIN]
     newcomer = mapped(private, 70)
-    assert (newcomer.waits, newcomer.match.code) == (True, Matching.EMAIL_TAKEN)
-    assert newcomer.match.params["other_id"] == 7
+    assert (newcomer.waits, newcomer.notice.code) == (True, Matching.EMAIL_TAKEN)
+    assert newcomer.notice.params["other_id"] == 7
     map_user(private.store, 70, ALICE_ID)
     work(private, 3, {**NEWCOMER, "email": ALICE["email"]})
     assert authors(stand_in)[-1] == ALICE_ID, "a person may say that both are the same"
@@ -111,7 +111,7 @@ def test_an_address_of_somebody_who_was_mapped_by_hand_names_nobody_else(
     map_user(private.store, 99, ALICE_ID)
     work(private, 1, ALICE)
     assert authors(stand_in) == [ADMIN]
-    assert mapped(private, 7).match.code == Matching.EMAIL_TAKEN
+    assert mapped(private, 7).notice.code == Matching.EMAIL_TAKEN
 
 
 def test_looking_pins_nobody(private: Bridge) -> None:
@@ -202,7 +202,7 @@ def test_administrators_are_matched_by_e_mail_unless_a_setting_says_no(private: 
     work(private, 1, ROOT)
     assert mapped(private, 71).login == "admin"
     private.configure(match_administrators=False)
-    assert mapped(private, 71).match.code == Matching.NO_ADMINISTRATORS
+    assert mapped(private, 71).notice.code == Matching.NO_ADMINISTRATORS
     map_user(private.store, 71, ADMIN)
     assert mapped(private, 71).login == "admin"
 

@@ -36,7 +36,7 @@ def let_the_pause_be_over(bridge: Bridge, reason: Notice) -> None:
 
 
 def listed(bridge: Bridge) -> list[tuple[Kind, int, str]]:
-    return [(Kind(one.kind), one.key, str(one.why.code)) for one in misattributed(bridge.store)]
+    return [(Kind(one.kind), one.key, str(one.notice.code)) for one in misattributed(bridge.store)]
 
 
 def test_nothing_is_listed_while_everybody_is_who_they_are(bridge: Bridge) -> None:

@@ -2,23 +2,33 @@
 
 from __future__ import annotations
 
-import inspect
+import json
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, get_args, get_type_hints
+from types import SimpleNamespace
+from typing import Any, get_args, get_origin, get_type_hints
 
 import pytest
 
-from producer.admin.configuration.configuration import CHECKS
+from producer.admin.configuration.configuration import change
 from producer.admin.doctor import setup
-from producer.admin.naming.names import OF_FIELDS
+from producer.admin.naming.names import Names
+from producer.admin.records.transaction import Store
 from producer.console.rendering.setting_pages import PARTS
 from shared.errors import SettingsError
 from shared.events.config import PluginConfig
-from shared.metadata.confirming import OF_SPEC, unusable_defaults
 from shared.notices.invalid import Invalid
+from shared.store.configuration.matching import TrackerPerson
+from shared.store.configuration.metadata import Entry, MetadataKind
+from shared.store.tables.database import Database
 from shared.values.validation import Id
+from tests.support.databases import make_tables
+from tests.support.documents import ROOT
 
-VIEW = Path(__file__).resolve().parents[2] / "producer" / "console" / "views" / "settings.html"
+ARTICLES = ROOT / "producer/admin/knowledge/records"
+KNOWN, UNKNOWN = 5, 99
+"""An id that Redmine has of every kind, and one that it has of none."""
+HINTS = get_type_hints(PluginConfig, include_extras=True)
 
 
 def holds_ids(hint: Any) -> bool:
@@ -26,11 +36,30 @@ def holds_ids(hint: Any) -> bool:
     return bool(hint == Id) or any(map(holds_ids, get_args(hint)))
 
 
-OF_IDS = sorted(
-    name for name, hint in get_type_hints(PluginConfig, include_extras=True).items() if holds_ids(hint)
-)
+OF_IDS = sorted(name for name, hint in HINTS.items() if holds_ids(hint))
 NOT_CONFIRMED = {"template_role_ids"}
 """Only what a template may use; a body with another role is refused when it is sent."""
+
+
+def holding(name: str, tracker_id: int) -> Any:
+    """Return a value of a setting that holds an id."""
+    origins = {get_origin(PluginConfig.model_fields[name].annotation)}
+    if dict in origins:
+        return {"1": tracker_id}
+    return [tracker_id] if tuple in origins else tracker_id
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[Store]:
+    """Return a store whose metadata cache has one id of each kind."""
+    database = Database(f"sqlite:///{tmp_path}/desk.sqlite3")
+    make_tables(database)
+    made = Store(database)
+    with made.transaction() as tx:
+        tx.metadata.put([Entry(kind, KNOWN, f"The {kind}") for kind in MetadataKind])
+        tx.people.replace_cache([TrackerPerson(KNOWN, "alice", "The user")])
+    yield made
+    database.close()
 
 
 def refusal(**assignments: str) -> str:
@@ -40,7 +69,7 @@ def refusal(**assignments: str) -> str:
 
 
 def test_the_keys_are_those_of_the_contract() -> None:
-    assert set(PluginConfig.model_fields) == {
+    assert set(PluginConfig.model_fields) >= {
         "base_url", "header_prefix", "default_tracker_id", "default_priority_id", "default_activity_id",
         "default_role_id", "default_watcher_ids", "status_map", "done_state", "in_doubt_policy", "verify_tls",
         "project_activities", "membership_for", "template_role_ids", "match_administrators", "text_formatting",
@@ -51,26 +80,39 @@ def test_the_keys_are_those_of_the_contract() -> None:
 
 
 def test_every_setting_is_on_a_page() -> None:
-    on_pages = {name for names in PARTS.values() for name in names}
-    assert on_pages == set(PluginConfig.model_fields) - {"trial"}, "trial mode has a form of its own"
-    view = VIEW.read_text(encoding="utf-8")
-    assert [name for name in sorted(on_pages) if name not in view] == []
-
-
-@pytest.mark.parametrize("name", sorted(set(OF_IDS) - NOT_CONFIRMED))
-def test_ids_in_a_setting_are_confirmed(name: str) -> None:
-    assert name in CHECKS
+    placed = sorted(name for names in PARTS.values() for name in names)
+    assert placed == sorted(set(PluginConfig.model_fields) - {"trial"}), "trial mode has a form of its own"
 
 
 @pytest.mark.parametrize("name", OF_IDS)
-def test_ids_in_a_setting_are_shown_with_names(name: str) -> None:
-    assert name in OF_FIELDS
+def test_ids_in_a_setting_are_confirmed(store: Store, name: str) -> None:
+    change(store, {name: json.dumps(holding(name, KNOWN))})
+    unknown = {name: json.dumps(holding(name, UNKNOWN))}
+    if name in NOT_CONFIRMED:
+        change(store, unknown)
+        return
+    with pytest.raises(SettingsError, match=f"{name}: .*{UNKNOWN}.*{KNOWN}"):
+        change(store, unknown)
+
+
+@pytest.mark.parametrize("name", OF_IDS)
+def test_ids_in_a_setting_are_shown_with_names(store: Store, name: str) -> None:
+    assert f"{KNOWN} (The " in str(Names(store).value(name, holding(name, KNOWN)))
 
 
 @pytest.mark.parametrize("name", sorted(set(OF_IDS) - NOT_CONFIRMED))
-def test_the_doctor_finds_ids_that_no_longer_exist(name: str) -> None:
-    looks = inspect.getsource(unusable_defaults) + inspect.getsource(setup.statuses)
-    assert name in OF_SPEC or f"config.{name}" in looks
+def test_the_doctor_finds_ids_that_no_longer_exist(store: Store, name: str) -> None:
+    installation: Any = SimpleNamespace(store=store)
+    for tracker_id, expected in ((KNOWN, set()), (UNKNOWN, {"failure"})):
+        with store.transaction() as tx:
+            tx.configs.put(PluginConfig.model_validate({name: holding(name, tracker_id)}))
+        found = [*setup.ids(installation), *setup.statuses(installation)]
+        assert {one.status for one in found if one.status == "failure"} == expected
+
+
+@pytest.mark.parametrize("name", sorted(set(OF_IDS) - NOT_CONFIRMED))
+def test_an_article_names_each_setting_with_ids(name: str) -> None:
+    assert any(name in file.read_text(encoding="utf-8") for file in ARTICLES.glob("KB-*.md"))
 
 
 def test_values_are_read_as_they_are_typed() -> None:

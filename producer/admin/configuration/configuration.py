@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import urlsplit
@@ -13,8 +13,8 @@ from producer.admin.configuration.api_key import encrypted_key, try_stored_key
 from producer.admin.records.transaction import Store, Transaction
 from producer.admin.services import Services
 from shared.errors import NotFound, SettingsError, TrackerError
-from shared.events.config import PluginConfig
-from shared.metadata.confirming import OF_SPEC, confirm, confirm_people
+from shared.events.config import SETTINGS, PluginConfig
+from shared.metadata.confirming import CONFIRMED, confirm_setting
 from shared.notices.cautions import Amount, Caution
 from shared.notices.changes import Did
 from shared.notices.invalid import Faults, Invalid, faulty
@@ -75,7 +75,7 @@ class Choices:
 def choices(store: Store) -> Choices:
     """Return what the configuration is chosen from."""
     with store.transaction() as tx:
-        kinds = (*OF_SPEC.values(), MetadataKind.STATUS)
+        kinds = {MetadataKind(one.kind) for one in SETTINGS.values() if one.kind and one.kind != "user"}
         return Choices(
             tx.metadata.of_kinds(*kinds), tx.statuses.statuses_seen(), tx.configs.get()[1] is not None
         )
@@ -276,31 +276,15 @@ def _check_ids(tx: Transaction, config: PluginConfig, assignments: Mapping[str, 
     """
     unconfirmed: list[str] = []
     faults: Faults = []
-    for name in [name for name in CHECKS if name in assignments and getattr(config, name)]:
+    for name in [name for name in CONFIRMED if name in assignments and config.ids(name)]:
         try:
-            if not CHECKS[name](tx, getattr(config, name)):
+            if not confirm_setting(tx, config, name):
                 unconfirmed.append(name)
         except NotFound as unknown:
             faults.append((name, unknown.notice))
     if faults:
         raise SettingsError(faulty(Refusal.CONFIG_NOT_VALID, faults))
     return [Caution.IDS_NOT_CONFIRMED(keys=unconfirmed)] if unconfirmed else []
-
-
-def _check_statuses(tx: Transaction, status_map: Mapping[int, int]) -> bool:
-    return all(confirm(tx, MetadataKind.STATUS, status_id) for status_id in sorted(set(status_map.values())))
-
-
-def _check_id(kind: MetadataKind) -> Callable[[Transaction, int], bool]:
-    return lambda tx, tracker_id: confirm(tx, kind, tracker_id)
-
-
-CHECKS: dict[str, Callable[[Transaction, Any], bool]] = {
-    **{name: _check_id(kind) for name, kind in OF_SPEC.items()},
-    "status_map": _check_statuses,
-    "default_watcher_ids": confirm_people,
-}
-"""How the ids of a key are confirmed: False if nothing is cached, NotFound if they are unknown."""
 
 
 def change_of_address(

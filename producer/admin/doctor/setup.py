@@ -11,7 +11,7 @@ from producer.admin.doctor.installation import Installation
 from producer.admin.people.people import HelpdeskUser as Mapped
 from producer.admin.people.people import user_map
 from shared.errors import SettingsError, TrackerError
-from shared.events.config import PluginConfig
+from shared.events.config import SETTINGS, PluginConfig
 from shared.metadata.confirming import confirm, fault_of, unusable_defaults
 from shared.metadata.rows import person
 from shared.notices.doctor_setup import Named, SetupFinding
@@ -26,8 +26,8 @@ from shared.tracker.lists import rows_of
 INTERVALS_MISSED = 3
 MOST_NAMED = 10
 MOST_COUNTED = 1000
-TAKEN_ALL_THE_SAME = ("default_priority_id",)
-"""What the tracker takes also if it is switched off: so everything is forwarded."""
+TAKEN_ALL_THE_SAME = ("priority",)
+"""Kinds that the tracker takes also if they are switched off: so everything is forwarded."""
 CHECKS_OF = {"default_role_id": "role", "default_activity_id": "activity"}
 """Checks of their own."""
 
@@ -92,7 +92,7 @@ def defaults(installation: Installation) -> Iterator[CheckResult]:
 
 def _unusable(faults: dict[str, Notice]) -> Iterator[CheckResult]:
     for name, fault in faults.items():
-        is_taken = name in TAKEN_ALL_THE_SAME and fault.code == Refusal.ID_SWITCHED_OFF
+        is_taken = SETTINGS[name].kind in TAKEN_ALL_THE_SAME and fault.code == Refusal.ID_SWITCHED_OFF
         found = SetupFinding.CONFIG_ID_UNKNOWN(name=name, problem=fault)
         yield (warning if is_taken else failure)(CHECKS_OF.get(name, "ids"), found)
 
@@ -161,13 +161,13 @@ def people(installation: Installation) -> Iterator[CheckResult]:
     is_locked = _locked_among(installation)
     nobody = [one for one in found if one.login is None and not one.waits]
     locked = [one for one in nobody if is_locked(one)]
-    shared = [one for one in nobody if one.match.code == Matching.EMAIL_AMBIGUOUS]
+    shared = [one for one in nobody if one.notice.code == Matching.EMAIL_AMBIGUOUS]
     deleted = _deleted_among(installation, nobody)
     others = (*locked, *shared, *deleted)
     unknown = [one for one in nobody if one not in others]
     new = [one for one in found if one.new]
     if waiting:
-        reasons = [one.match for one in waiting[:MOST_NAMED]]
+        reasons = [one.notice for one in waiting[:MOST_NAMED]]
         yield warning("people", SetupFinding.MATCHES_WAIT(count=len(waiting), people=reasons))
     if new:
         named = [
@@ -176,7 +176,7 @@ def people(installation: Installation) -> Iterator[CheckResult]:
         ]
         yield warning("people", SetupFinding.MATCHES_NEW(count=len(new), people=named))
     if shared:
-        named = [_person(one, one.match.params["candidates"]) for one in shared[:MOST_NAMED]]
+        named = [_person(one, one.notice.params["candidates"]) for one in shared[:MOST_NAMED]]
         yield warning("people", SetupFinding.PEOPLE_AMBIGUOUS(count=len(shared), people=named))
     if unknown:
         by_email = _found_by_email(installation, unknown[:MOST_NAMED])

@@ -6,10 +6,10 @@ from typing import Any, Self
 
 from pydantic import AwareDatetime
 
-from producer.admin.presenters.shapes import Answer, Caution, Reasoned
+from producer.admin.presenters.shapes import Answer, Caution, Reasoned, WithNotice
 from shared.errors import BridgeError
 from shared.notices.doctor_setup import Named
-from shared.notices.notice import Notice, from_json, notice_json
+from shared.notices.notice import Notice, notice_json
 from shared.notices.render import sentence
 from shared.refusals.known import Explanation
 
@@ -18,7 +18,7 @@ class DryRunRefused(BridgeError):
     """A dry run that cannot be made; whatever was made for it is deleted or in the list."""
 
 
-class Hint(Reasoned):
+class Hint(WithNotice):
     """What may explain a refusal; `record` is a knowledge record (`deskbridge article show`)."""
 
     field: str
@@ -32,13 +32,8 @@ class Hint(Reasoned):
         """Return what may explain a refusal."""
         return cls(field=one.field, problem=sentence(one.why), record=one.record, **notice_json(one.why))
 
-    @property
-    def why(self) -> Notice:
-        """What is wrong and what would be right."""
-        return Notice(self.code or "", from_json(self.params))
-
     def __str__(self) -> str:
-        return str(Explanation(self.field, self.why))
+        return str(Explanation(self.field, self.notice))
 
 
 class Left(Reasoned):

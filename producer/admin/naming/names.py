@@ -8,6 +8,7 @@ from threading import Lock
 from typing import Any
 
 from producer.admin.records.transaction import Store
+from shared.events.config import SETTINGS
 from shared.notices.naming import with_name
 from shared.store.configuration.metadata import MetadataKind
 from shared.store.transaction import DatabaseFailed
@@ -21,21 +22,15 @@ OF_FIELDS: Mapping[str, str] = {
     "tracker_project_id": "tracker_project",
     "parent_id": "tracker_project",
     "tracker_id": MetadataKind.ISSUE_TYPE,
-    "default_tracker_id": MetadataKind.ISSUE_TYPE,
     "status_id": MetadataKind.STATUS,
-    "status_map": MetadataKind.STATUS,
     "priority_id": MetadataKind.PRIORITY,
-    "default_priority_id": MetadataKind.PRIORITY,
     "category_id": MetadataKind.CATEGORY,
     "default_category_id": MetadataKind.CATEGORY,
     "activity_id": MetadataKind.ACTIVITY,
-    "default_activity_id": MetadataKind.ACTIVITY,
-    "default_role_id": MetadataKind.ROLE,
-    "template_role_ids": MetadataKind.ROLE,
     "assigned_to_id": "user",
     "user_id": "user",
     "tracker_user_id": "user",
-    "default_watcher_ids": "user",
+    **{name: one.kind for name, one in SETTINGS.items() if one.kind},
 }
 """What the fields of bodies, mappings and settings hold the numbers of."""
 

@@ -10,12 +10,12 @@ from typing import Annotated, Any
 from pydantic import AfterValidator, AwareDatetime
 
 from producer.admin.naming.names import Names
-from producer.admin.presenters.shapes import Reasoned, reason_json
+from producer.admin.presenters.shapes import WithNotice, reason_json
 from producer.admin.records.transaction import Store, Transaction
 from producer.admin.records.wrong_authors import NEWEST, Counted
 from shared.events.snapshots import HelpdeskUser
 from shared.notices.kinds import Kind
-from shared.notices.notice import Notice, from_json
+from shared.notices.notice import Notice
 from shared.notices.reasons import Reason
 from shared.notices.render import because
 from shared.store.configuration.matching import TrackerPerson
@@ -26,7 +26,7 @@ PERSON, LOGIN, NOBODY = "person", "login", "nobody"
 """How `Whose.key` begins."""
 
 
-class WrongAuthor(Reasoned):
+class WrongAuthor(WithNotice):
     """An issue or a time entry that has another author on the tracker than was meant.
 
     `helpdesk_user_id`: who was meant, if GLPI named anyone. `hours`: of a time entry, if they are known. `author` and
@@ -50,11 +50,6 @@ class WrongAuthor(Reasoned):
     def key(self) -> int:
         """The key in the ledger: ticket id or ticket-task id."""
         return self.id
-
-    @property
-    def why(self) -> Notice:
-        """Why: a `Misattribution`."""
-        return Notice(self.code or "", from_json(self.params))
 
 
 @dataclass(slots=True)

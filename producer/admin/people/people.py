@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Sequence
 
 from producer.admin.naming.names import Names
-from producer.admin.presenters.shapes import Reasoned
+from producer.admin.presenters.shapes import WithNotice
 from producer.admin.records.people_search import Everybody
 from producer.admin.records.transaction import Store
 from shared.errors import NotFound
 from shared.events import snapshots
 from shared.metadata.confirming import confirm_people
 from shared.notices.changes import Did
-from shared.notices.notice import Notice, from_json, notice_json
+from shared.notices.notice import notice_json
 from shared.notices.refusals import Refusal
 from shared.notices.render import sentence
 from shared.store.configuration.matching import Match, TrackerPerson
@@ -44,7 +44,7 @@ def map_user(store: Store, helpdesk_user_id: int, tracker_user_id: int) -> Track
     return next((person for person in people if person.tracker_user_id == tracker_user_id), None)
 
 
-class HelpdeskUser(Reasoned):
+class HelpdeskUser(WithNotice):
     """Who a helpdesk user is on the tracker.
 
     `by` is `override`, `e-mail`, or null: the administrator acts for them. `new`: no person has confirmed the match by
@@ -64,11 +64,6 @@ class HelpdeskUser(Reasoned):
     why: str
 
     sentence_name = "why"
-
-    @property
-    def match(self) -> Notice:
-        """Return the reason."""
-        return Notice(self.code or "", from_json(self.params))
 
 
 def tracker_users(store: Store) -> Sequence[TrackerPerson]:

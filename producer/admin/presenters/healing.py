@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from shared.notices.faults import Detail
-from shared.notices.notice import Notice
+from shared.notices.notice import Notice, within
 from shared.notices.refusals import Refusal
 from shared.notices.render import because
 from shared.notices.system_refusals import SystemRefusal
@@ -32,17 +30,9 @@ OURS = frozenset(
 
 def is_ours(reason: Notice) -> bool:
     """Return whether what stops everything is a setting of deskbridge, so that it goes on only once that is changed."""
-    return any(one.code in OURS for one in _within(reason))
+    return any(one.code in OURS for one in within(reason))
 
 
 def step(reason: Notice) -> Notice | None:
     """Return the code, of all within a reason, that says what to do about it; None if none does."""
-    return next((one for one in _within(reason) if because(one)), None)
-
-
-def _within(notice: Notice) -> Iterator[Notice]:
-    yield notice
-    for value in notice.params.values():
-        for one in value if isinstance(value, (list, tuple)) else (value,):
-            if isinstance(one, Notice):
-                yield from _within(one)
+    return next((one for one in within(reason) if because(one)), None)

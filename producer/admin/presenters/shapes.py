@@ -59,6 +59,15 @@ class Reasoned(Answer):
         return ordered
 
 
+class WithNotice(Reasoned):
+    """An answer that always has a reason."""
+
+    @property
+    def notice(self) -> Notice:
+        """The reason."""
+        return Notice(self.code or "", from_json(self.params))
+
+
 class Caution(Answer):
     """A warning: the code and its parameters for programs, the sentence for people."""
 

@@ -2,23 +2,82 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import json
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from typing import Any, Literal, get_args
 
-from producer.admin.presenters.shapes import EventAbout
+from pydantic import AwareDatetime, BaseModel, ConfigDict, Field
+
+from producer.admin.presenters.moments import stamp
+from producer.admin.presenters.shapes import EventAbout, Shape
+from producer.admin.presenters.spreadsheets import csv_line
 from producer.admin.presenters.waiting import with_reasons
 from producer.admin.records.event_search import LOOKED_THROUGH, MOST_COUNTED, EventSearch, Group, Wanted
 from producer.admin.records.event_subjects import Subject
 from producer.admin.records.transaction import Store, Transaction
 from producer.admin.services import Services
+from shared.events.event import DeletionName, EventName
 from shared.notices.notice import Notice
 from shared.store.tables.journal import EventState, JournalEvent
+from shared.values.validation import Id
 
+EventKind = Literal[EventName, DeletionName, "unreadable"]
+KINDS: tuple[str, ...] = get_args(EventKind)
 Last = Literal["hour", "day", "week"]
 LAST = {name: timedelta(**{f"{name}s": 1}) for name in get_args(Last)}
 """The spans of time that filters name."""
+
+AT_ONCE = 500
+COLUMNS = (
+    "id", "received_at", "state", "event", "ticket_id", "title", "task_id", "who", "issue_id", "code", "reason",
+    "occurred_at", "attempts", "key",
+)  # fmt: skip
+
+
+class EventFilter(BaseModel):
+    """Which events a person asks for: command, API and page fill in the same one."""
+
+    model_config = ConfigDict(frozen=True)
+
+    state: EventState | None = Field(default=None, description="Only events in this state.")
+    ticket: Id | None = Field(default=None, description="Only events of this ticket.")
+    kind: EventKind | None = Field(default=None, description="Only events of this kind.")
+    person: str = Field(
+        default="", max_length=200, description="Who is named: number, or part of the e-mail or name."
+    )
+    place: str = Field(
+        default="",
+        max_length=200,
+        description="Where the ticket is: `entity:77`, `project:9`, or part of a name.",
+    )
+    cause: str = Field(default="", max_length=64, description="The code of the reason.")
+    last: Last | None = Field(default=None, description="Came in within this time.")
+    since: AwareDatetime | None = Field(default=None, description="Came in not before this time.")
+    until: AwareDatetime | None = Field(default=None, description="Came in not after this time.")
+
+    def wanted(self, *, event_id: int | None = None, upto: int | None = None) -> Wanted:
+        """Return the filter as the journal takes it; of `since` and `last` the later counts.
+
+        Args:
+            event_id: only this event.
+            upto: only events with this id or a lower one.
+        """
+        began = datetime.now(UTC) - LAST[self.last] if self.last else None
+        moments = [one for one in (self.since, began) if one]
+        return Wanted(
+            state=self.state,
+            kind=self.kind,
+            ticket_id=self.ticket,
+            cause=self.cause or None,
+            person=self.person or None,
+            place=self.place or None,
+            since=max(moments, default=None),
+            until=self.until,
+            upto=upto,
+            event_id=event_id,
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,19 +113,6 @@ class EventPage:
     def has_older(self) -> bool:
         """Whether some that match may stand after them."""
         return self.older is not None
-
-
-def wanted_events(*, last: str | None = None, since: datetime | None = None, **filters: Any) -> Wanted:
-    """Return a filter as people name it.
-
-    Args:
-        last: `hour`, `day` or `week`: events that came in since then.
-        since: not before this time; the later of both counts.
-        filters: the other attributes of `Wanted`.
-    """
-    began = datetime.now(UTC) - LAST[last] if last in LAST else None
-    moments = [one for one in (since, began) if one]
-    return Wanted(since=max(moments, default=None), **{name: one or None for name, one in filters.items()})
 
 
 def latest_events(
@@ -175,3 +221,37 @@ def _found(
     is_first = below is None and above is None
     newest = rows[:1] if is_first else search.page(wanted, limit=1)
     return rows, next((row.id for row in newest), 0), search.count(wanted)
+
+
+def exported_events(services: Services, wanted: Wanted) -> Iterator[list[Shape]]:
+    """Yield the events that match, newest first, some at a time: as the API has them, and what each is about.
+
+    Args:
+        services: the collaborators.
+        wanted: the filter.
+    """
+    below: int | None = None
+    while found := latest_events(services, wanted, limit=AT_ONCE, below=below):
+        yield [event_about(*one).printed() for one in found]
+        below = found[-1][0].id
+
+
+def events_csv(services: Services, wanted: Wanted) -> Iterator[str]:
+    """Yield the events that match as lines of CSV."""
+    yield csv_line(COLUMNS)
+    for some in exported_events(services, wanted):
+        yield "".join(csv_line([_cell(one[name]) for name in COLUMNS]) for one in some)
+
+
+def events_json(services: Services, wanted: Wanted) -> Iterator[str]:
+    """Yield the events that match as one JSON array."""
+    before = "["
+    for some in exported_events(services, wanted):
+        for one in some:
+            yield f"{before}{json.dumps(one, default=stamp, ensure_ascii=False)}"
+            before = ",\n"
+    yield "[]" if before == "[" else "]\n"
+
+
+def _cell(value: Any) -> object:
+    return stamp(value) if hasattr(value, "astimezone") else value

@@ -23,10 +23,12 @@ class KeptReport(NamedTuple):
 
     Attributes:
         made_at: when it was begun; None: a moment ago.
+        seconds: how long Redmine was read at most.
     """
 
     report: HoursReport
     made_at: datetime | None
+    seconds: float
 
 
 class KeptHours:
@@ -56,14 +58,15 @@ class KeptHours:
         with self._making[month[-2:]]:
             until, kept = self._kept.get(month, (0.0, None))
             # one that was begun after this was asked for is new enough in any case
-            if kept is not None and asked < until and (not anew or until - KEPT_S > asked):
+            is_new = kept is not None and asked < until and (not anew or until - KEPT_S > asked)
+            if kept is not None and is_new and (kept.report.live or kept.seconds >= seconds):
                 return kept
             began, now = time.monotonic(), datetime.now(UTC)
             report = hours_of(self._services, month, seconds)
             self._kept.pop(month, None)
             if time.monotonic() - began < LONG_S:
-                return KeptReport(report, None)
+                return KeptReport(report, None, seconds)
             while len(self._kept) >= MOST_KEPT:
                 self._kept.pop(next(iter(self._kept)), None)
-            self._kept[month] = (began + KEPT_S, KeptReport(report, now))
+            self._kept[month] = (began + KEPT_S, KeptReport(report, now, seconds))
             return self._kept[month][1]

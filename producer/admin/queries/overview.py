@@ -10,7 +10,7 @@ from redis.exceptions import RedisError
 
 from producer.admin.presenters.evictions import evictions
 from producer.admin.presenters.redis_health import why_not_written
-from producer.admin.records.event_search import Group, LastAnswer
+from producer.admin.records.event_search import EventCounts, Group
 from producer.admin.records.transaction import Store
 from producer.admin.services import Services
 from shared.events.config import PluginConfig
@@ -53,38 +53,29 @@ class Overview:
     """What the first page shows.
 
     Attributes:
-        waiting: events that wait, and since when the oldest does.
+        counts: how many events there are, and what else is noted.
+        oldest: since when the oldest event that waits does.
         delayed: the oldest event that waits, if it was tried in vain or waits longer than usual; not in trial mode.
         is_stuck: whether it has waited for minutes, and nothing was done since it came in; not in trial mode.
-        on_hold: issues and time entries that wait for a decision.
         hours: of each hour up to 24 ago how many came in and how many of these failed.
         signs: None if Redis cannot be asked.
         redis_fault: why not.
-        linked: whether anything is linked at all.
         noted: checks of the doctor that have something to tell (`WHERE_NOTED`).
-        answer: the newest call to the tracker.
-        newest: when the newest event came in, and of which ticket; None: none has.
     """
 
     config: PluginConfig
     has_key: bool
-    last_hour: int
-    waiting: int
+    counts: EventCounts
     oldest: datetime | None
     delayed: JournalEvent | None
     is_stuck: bool
-    failed: int
     groups: Sequence[Group]
-    on_hold: int
     hours: dict[int, tuple[int, int]]
     changes: Sequence[ChangeRecord]
     signs: Signs | None
     redis_fault: Notice | None
-    linked: bool
     recovering: bool
     noted: Sequence[str]
-    answer: LastAnswer | None
-    newest: tuple[datetime, int | None] | None
 
     @property
     def is_set_up(self) -> bool:
@@ -111,8 +102,7 @@ def overview(services: Services) -> Overview:
         return Overview(
             config,
             key is not None,
-            standing.last_hour,
-            standing.waiting,
+            standing,
             oldest.received_at if oldest else None,
             oldest
             if oldest
@@ -120,18 +110,13 @@ def overview(services: Services) -> Overview:
             and (oldest.attempts or now - oldest.received_at > SLOW or stands_still > SOON)
             else None,
             stands_still > LONG and not config.trial,
-            standing.failed,
             tx.events.groups(),
-            standing.on_hold,
             tx.events.per_hour(),
             tx.changes.find(limit=LATEST),
             told,
             fault,
-            standing.linked,
             tx.recovery.get() is not None,
             [check for check, is_noted in noted.items() if is_noted],
-            standing.answer,
-            standing.newest,
         )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from datetime import date, timedelta
 from typing import Any, NamedTuple
@@ -12,6 +13,9 @@ from shared.notices.faults import Detail
 from shared.notices.kinds import Kind
 from shared.tracker.lists import PagedList, TrackerLists, settled
 from shared.values.ids import id_in
+
+MONTH = "(19[7-9][0-9]|2[0-9]{3})-(0[1-9]|1[0-2])"
+"""What is a month, wherever it comes from; 2026-11 is one."""
 
 READ_S = 60.0
 """So long a month is read at most."""
@@ -32,6 +36,8 @@ def month_of(month: str) -> tuple[date, date]:
     Raises:
         ValueError: it is no month.
     """
+    if not re.fullmatch(MONTH, month):
+        raise ValueError(month)
     first = date.fromisoformat(f"{month}-01")
     following = date(first.year + first.month // 12, first.month % 12 + 1, 1)
     return first, following - timedelta(days=1)

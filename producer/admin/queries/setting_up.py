@@ -59,8 +59,8 @@ class SettingUp:
 
 def is_over(found: Overview) -> bool:
     """Return whether the installation is set up and has had an event that is no test event."""
-    newest = found.newest
-    return bool(found.is_set_up and found.linked and newest and not is_sample(newest[1] or 0))
+    newest = found.counts.newest
+    return bool(found.is_set_up and found.counts.linked and newest and not is_sample(newest[1] or 0))
 
 
 def setting_up(services: Services, found: Overview) -> SettingUp | None:
@@ -89,8 +89,8 @@ def setting_up(services: Services, found: Overview) -> SettingUp | None:
             "metadata": good is not None,
             "defaults": config.default_activity_id is not None and config.default_role_id is not None,
             "statuses": bool(config.status_map),
-            "mappings": found.linked,
-            "event": found.newest is not None,
+            "mappings": found.counts.linked,
+            "event": found.counts.newest is not None,
         },
         read_at=good.ended_at if good else None,
         entries=entries,
@@ -103,7 +103,7 @@ def setting_up(services: Services, found: Overview) -> SettingUp | None:
         },
         producer_url=_url(host),
         can_sign=bool(services.settings.webhook_secrets) or services.settings.allow_unsigned,
-        first_event=found.newest,
+        first_event=found.counts.newest,
     )
 
 

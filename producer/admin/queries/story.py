@@ -11,7 +11,7 @@ from typing import Any, Self
 from pydantic import AwareDatetime
 from redis import Redis
 
-from producer.admin.presenters.shapes import Answer, Reasoned, reason_json
+from producer.admin.presenters.shapes import Answer, Reasoned, WithNotice, reason_json
 from producer.admin.presenters.waiting import is_silent, obstacle
 from producer.admin.records.transaction import Store, Transaction
 from shared.errors import NotFound
@@ -19,7 +19,7 @@ from shared.events.config import PluginConfig
 from shared.events.event import Deletion, Event
 from shared.events.place import place_of
 from shared.notices.language import said
-from shared.notices.notice import Notice, from_json, notice_json
+from shared.notices.notice import Notice, notice_json
 from shared.notices.reasons import Reason
 from shared.notices.refusals import Refusal
 from shared.notices.render import because, sentence
@@ -61,7 +61,7 @@ class TicketTask(Reasoned):
     reason: str | None
 
 
-class Step(Reasoned):
+class Step(WithNotice):
     """Something that happened to a ticket; `call` is what was sent to the tracker, and its answer."""
 
     at: AwareDatetime
@@ -75,11 +75,6 @@ class Step(Reasoned):
     def of(cls, at: datetime, notice: Notice, call: dict[str, Any] | None = None) -> Self:
         """Return a step of a ticket's history."""
         return cls(at=at, what=sentence(notice), why=because(notice), call=call, **notice_json(notice))
-
-    @property
-    def notice(self) -> Notice:
-        """What happened."""
-        return Notice(self.code or "", from_json(self.params))
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,6 +16,14 @@ class NotThere(BridgeError):
     """The tracker was asked and does not have it."""
 
 
+def listed_as(lists: TrackerLists, kind: Kind, row: LedgerRow, tracker_id: int) -> Listed | None:
+    """Return an issue, or a time entry of the row's issue, as the tracker lists it; None if it does not exist."""
+    params: Params = {"issue_id": tracker_id, "status_id": "*"}
+    if kind is Kind.TICKET_TASK:
+        params = {"issue_id": row.issue_id or 0}
+    return lists.find(kind.path, kind.list_name, tracker_id, params)
+
+
 def check_there(client: TrackerClient, kind: Kind, row: LedgerRow, tracker_id: int) -> Listed:
     """Make sure that an issue, or a time entry of the row's issue, exists.
 
@@ -32,12 +40,9 @@ def check_there(client: TrackerClient, kind: Kind, row: LedgerRow, tracker_id: i
         NotThere: it does not exist.
         TrackerError: the tracker could not be asked.
     """
-    params: Params = {"issue_id": tracker_id, "status_id": "*"}
-    issue_id = None
-    if kind is Kind.TICKET_TASK:
-        params, issue_id = {"issue_id": row.issue_id or 0}, row.issue_id
-    found = TrackerLists(client).find(kind.path, kind.list_name, tracker_id, params)
+    found = listed_as(TrackerLists(client), kind, row, tracker_id)
     if found is None:
+        issue_id = row.issue_id if kind is Kind.TICKET_TASK else None
         raise NotThere(Refusal.NOT_ON_TRACKER(kind=str(kind), tracker_id=tracker_id, issue_id=issue_id))
     return found
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any
 
+from producer.admin.review.adoption import listed_as
 from producer.admin.services import Services
 from shared.errors import SettingsError, TrackerError
 from shared.notices.kinds import Kind
@@ -85,10 +86,7 @@ def is_older_than_sent(row: LedgerRow, created_on: str) -> bool:
 
 
 def _read(lists: TrackerLists, kind: Kind, row: LedgerRow, tracker_id: int) -> Candidate:
-    params: Params = {"issue_id": tracker_id, "status_id": "*"}
-    if kind is Kind.TICKET_TASK:
-        params = {"issue_id": row.issue_id or 0}
-    found = lists.find(kind.path, kind.list_name, tracker_id, params)
+    found = listed_as(lists, kind, row, tracker_id)
     return Candidate(tracker_id, False, "", "", {}) if found is None else _candidate(row, found)
 
 

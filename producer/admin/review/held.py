@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from sqlalchemy.exc import IntegrityError
 
+from producer.admin.presenters.shapes import OnHoldAbout
 from producer.admin.records.transaction import Store, Transaction
 from producer.admin.review.adoption import check_there
 from producer.admin.review.candidates import is_older_than_sent
@@ -34,6 +35,13 @@ def rows_on_hold(store: Store) -> list[tuple[Kind, LedgerRow]]:
             (kind, row) for kind in Kind for row in tx.ledger(kind).waiting_for_a_person()
         ]
     return sorted(found, key=lambda one: one[1].changed_at)
+
+
+def on_hold_about(services: Services) -> list[OnHoldAbout]:
+    """Return what waits for a person as the API has it, each with the title of its ticket."""
+    rows = rows_on_hold(services.store)
+    titles = services.names.titles({row.ticket_id for _, row in rows})
+    return [OnHoldAbout.named(kind, row, titles) for kind, row in rows]
 
 
 def page_on_hold(store: Store, *, limit: int, after: int = 0) -> list[tuple[Kind, LedgerRow]]:

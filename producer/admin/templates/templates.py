@@ -12,14 +12,14 @@ from typing import Self
 from pydantic import AwareDatetime
 from sqlalchemy.exc import IntegrityError
 
-from producer.admin.presenters.shapes import Answer, Reasoned
+from producer.admin.presenters.shapes import Answer, WithNotice
 from producer.admin.records.transaction import Store, Transaction
 from producer.admin.templates.template_values import unfit_constant
 from shared.bodies.contexts import custom_fields_of, engine_for, operation_of
 from shared.errors import BridgeError, NotFound, TemplateError
 from shared.notices.changes import Did
 from shared.notices.invalid import Invalid, faulty
-from shared.notices.notice import Notice, from_json, notice_json
+from shared.notices.notice import Notice, notice_json
 from shared.notices.refusals import Refusal
 from shared.notices.render import sentence
 from shared.notices.templates import TemplateRefusal
@@ -41,7 +41,7 @@ class EditedMeanwhile(BridgeError):
     """Another user saved a version after the one that was edited; nothing was kept."""
 
 
-class TemplateFault(Reasoned):
+class TemplateFault(WithNotice):
     """What is wrong with a template, and where."""
 
     message: str
@@ -59,11 +59,11 @@ class TemplateFault(Reasoned):
     @property
     def problem(self) -> Notice:
         """What is wrong, without its place."""
-        problem: Notice = from_json(self.params)["message"]
+        problem: Notice = self.notice.params["message"]
         return problem
 
     def __str__(self) -> str:
-        return sentence(Notice(self.code or "", from_json(self.params)))
+        return sentence(self.notice)
 
 
 class Template(Answer):

@@ -186,8 +186,7 @@ def tokens(as_json: Json = False) -> None:
     with open_services() as services:
         found = services.accounts.tokens()
     if as_json:
-        names = ("name", "right", "owner", "created_at", "used_at", "revoked_at", "expires_at")
-        print_json([{name: getattr(one, name) for name in names} for one in found])
+        print_json(found)
     elif not found:
         say("There are no API tokens. Run `deskbridge account token NAME` to create one.")
     else:

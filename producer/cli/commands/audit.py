@@ -10,7 +10,7 @@ import typer
 from producer.admin.presenters.moments import when
 from producer.cli.failures import WrongUsage
 from producer.cli.output import print_json, say, table
-from producer.cli.register import AUDIT, Json, command, zoned
+from producer.cli.register import AUDIT, Json, command, moment_option, zoned
 from producer.cli.services import open_services
 from shared.notices.render import sentence
 
@@ -33,12 +33,7 @@ def list_changes(
             "accounts, sessions.",
         ),
     ] = "",
-    since: Annotated[
-        str | None,
-        typer.Option(
-            metavar="TIME", help="Only changes since this time, with time zone.", show_default=False
-        ),
-    ] = None,
+    since: Annotated[str | None, moment_option("Only changes since this time, with time zone.")] = None,
     limit: Annotated[
         int, typer.Option(metavar="N", min=1, max=1_000_000, help="Maximum number of changes to show.")
     ] = 100,
@@ -61,8 +56,7 @@ def list_changes(
     wanted = WantedChanges(who, codes, zoned(since))
     with open_services() as services:
         if as_csv:
-            for lines in changes_csv(services.store, wanted):
-                sys.stdout.write(lines)
+            sys.stdout.writelines(changes_csv(services.store, wanted))
             return
         found = latest_changes(services.store, limit=limit, wanted=wanted)
         with naming(services.names):

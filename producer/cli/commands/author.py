@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
 from producer.admin.presenters.moments import when
 from producer.cli.failures import WrongUsage
 from producer.cli.output import count, print_json, say, table, warn
-from producer.cli.register import AUTHOR, Json, command, fits
+from producer.cli.register import AUTHOR, Json, command, id_argument, id_option
 from producer.cli.services import open_services
 from shared.notices.kinds import Kind
 
@@ -71,19 +69,9 @@ def list_wrong_authors(as_json: Json = False) -> None:
     was="correct-author",
 )
 def correct(
-    task_id: Annotated[
-        int | None, typer.Argument(metavar="[TASK_ID]", min=1, callback=fits, help="Id of the GLPI task.")
-    ] = None,
+    task_id: Annotated[int | None, id_argument("[TASK_ID]", "Id of the GLPI task.")] = None,
     user: Annotated[
-        int | None,
-        typer.Option(
-            "--user",
-            metavar="GLPI_USER_ID",
-            min=1,
-            callback=fits,
-            help="All hours of this GLPI user under another name.",
-            show_default=False,
-        ),
+        int | None, id_option("GLPI_USER_ID", "All hours of this GLPI user under another name.")
     ] = None,
 ) -> None:
     """Reassign time entries to the intended user.

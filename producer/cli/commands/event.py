@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from producer.admin.presenters.moments import when
+from producer.cli.assignments import filled
 from producer.cli.failures import WrongUsage
 from producer.cli.output import console, count, print_json, say, state_text, table, warn
-from producer.cli.register import EVENT, Json, command, fit, fits, zoned
+from producer.cli.register import EVENT, Json, command, id_argument, id_option, moment_option, zoned
 from producer.cli.services import open_services
 from shared.notices.render import sentence
 
@@ -39,12 +40,7 @@ WIDE, LONGEST_TITLE = 140, 40
 )
 def list_events(
     state: Annotated[State | None, typer.Option(help="Only events in this state.")] = None,
-    ticket: Annotated[
-        int | None,
-        typer.Option(
-            metavar="N", min=1, callback=fits, help="Only events of this ticket.", show_default=False
-        ),
-    ] = None,
+    ticket: Annotated[int | None, id_option("N", "Only events of this ticket.")] = None,
     kind: Annotated[
         str, typer.Option(metavar="KIND", help="Only events of this kind, such as ticket.updated.")
     ] = "",
@@ -66,14 +62,8 @@ def list_events(
         Last | None,
         typer.Option(help="Only events received in the last hour, day or week.", show_default=False),
     ] = None,
-    since: Annotated[
-        str | None,
-        typer.Option(metavar="TIME", help="Only events since this time, with time zone.", show_default=False),
-    ] = None,
-    until: Annotated[
-        str | None,
-        typer.Option(metavar="TIME", help="Only events until this time, with time zone.", show_default=False),
-    ] = None,
+    since: Annotated[str | None, moment_option("Only events since this time, with time zone.")] = None,
+    until: Annotated[str | None, moment_option("Only events until this time, with time zone.")] = None,
     limit: Annotated[
         int, typer.Option(metavar="N", min=1, max=1_000_000, help="Maximum number of events to show.")
     ] = 100,
@@ -82,14 +72,13 @@ def list_events(
 ) -> None:
     """List events and their state, newest first."""
     from producer.admin.backfill.recovery import is_recovering
-    from producer.admin.queries.event_export import events_csv
-    from producer.admin.queries.events import event_about, latest_events, wanted_events
-    from producer.admin.records.event_search import Wanted
+    from producer.admin.queries.events import EventFilter, event_about, events_csv, latest_events
 
-    wanted = wanted_events(
+    asked = filled(
+        EventFilter,
         state=state,
-        ticket_id=ticket,
-        kind=kind,
+        ticket=ticket,
+        kind=kind or None,
         person=person,
         place=place,
         cause=cause,
@@ -99,10 +88,9 @@ def list_events(
     )
     with open_services() as services:
         if as_csv:
-            for lines in events_csv(services, wanted):
-                sys.stdout.write(lines)
+            sys.stdout.writelines(events_csv(services, asked.wanted()))
             return
-        found = latest_events(services, wanted, limit=limit)
+        found = latest_events(services, asked.wanted(), limit=limit)
         recovering = is_recovering(services.store)
     if as_json:
         print_json([event_about(*one) for one in found])
@@ -112,7 +100,7 @@ def list_events(
             "Recovery mode is on: deskbridge looks in Redmine before creating anything (`deskbridge restore end`)."
         )
     if not found:
-        say("No event matches." if wanted != Wanted() else "No event has been received yet.")
+        say("No event matches." if asked != EventFilter() else "No event has been received yet.")
         return
     is_wide = console().width >= WIDE
     named = ("Title", "Who") if is_wide else ()
@@ -132,10 +120,7 @@ def list_events(
     was="replay",
 )
 def replay(
-    event_ids: Annotated[
-        list[int] | None,
-        typer.Argument(metavar="EVENT_ID", min=1, callback=fit, help="Ids from `event list`."),
-    ] = None,
+    event_ids: Annotated[list[int] | None, id_argument("EVENT_ID", "Ids from `event list`.")] = None,
     state: Annotated[State | None, typer.Option(help="All events in this state.")] = None,
     code: Annotated[
         str | None,
@@ -158,7 +143,7 @@ def replay(
     with open_services() as services:
         done = carry_out(services, event_ids or (), state=EventState(state) if state else None, code=code)
     if as_json:
-        print_json({"events": done.events, "tickets": done.tickets, "unreadable": done.unreadable})
+        print_json(done)
         return
     if done.events:
         say(f"{count(done.events, 'event')} of {count(len(done.tickets), 'ticket')} will be processed again.")

@@ -11,7 +11,7 @@ import typer
 
 from producer.cli.failures import WrongUsage
 from producer.cli.output import console, count, print_json, say
-from producer.cli.register import EVENT, Json, command, fits
+from producer.cli.register import EVENT, Json, command, id_option
 from producer.cli.services import settings
 from shared.notices.refusals import Refusal
 from shared.notices.system_refusals import SystemRefusal
@@ -52,12 +52,8 @@ def send(
     ] = False,
     entity: Annotated[
         int | None,
-        typer.Option(
-            metavar="N",
-            min=0,
-            callback=fits,
-            help="With --sample: GLPI entity of the ticket. Default: the first with a mapping.",
-            show_default=False,
+        id_option(
+            "N", "With --sample: GLPI entity of the ticket. Default: the first with a mapping.", least=0
         ),
     ] = None,
     email: Annotated[

@@ -10,7 +10,7 @@ import typer
 from producer.admin.presenters.moments import when
 from producer.cli.failures import WrongUsage
 from producer.cli.output import print_json, say, table, warn
-from producer.cli.register import HOLD, Json, command, fits
+from producer.cli.register import HOLD, Json, command, id_argument, id_option
 from producer.cli.services import open_services
 from shared.notices.kinds import Kind
 
@@ -24,27 +24,25 @@ def list_holds(as_json: Json = False) -> None:
 
     deskbridge cannot tell whether Redmine created these issues and time entries, or someone deleted them in Redmine.
     """
-    from producer.admin.presenters import shapes
-    from producer.admin.review.held import rows_on_hold
+    from producer.admin.review.held import on_hold_about
 
     with open_services() as services:
-        rows = rows_on_hold(services.store)
-        titles = services.names.titles({row.ticket_id for _, row in rows})
+        found = on_hold_about(services)
     if as_json:
-        print_json([shapes.OnHoldAbout.named(kind, row, titles) for kind, row in rows])
+        print_json(found)
         return
-    if not rows:
+    if not found:
         say("Nothing is on hold.")
         return
     cells = [
         (
-            f"{kind} {row.key}",
-            f"{row.ticket_id} {titles.get(row.ticket_id, '')}".strip(),
-            when(row.changed_at),
-            row.reason,
-            ", ".join(f"#{one}" for one in row.candidates or ()),
+            f"{one.kind} {one.id}",
+            f"{one.ticket_id} {one.title or ''}".strip(),
+            when(one.since),
+            one.reason,
+            ", ".join(f"#{number}" for number in one.candidates),
         )
-        for kind, row in rows
+        for one in found
     ]
     table(("What", "Ticket", "Since", "Why", "Candidates"), cells)
     say(
@@ -69,18 +67,9 @@ def resolve(
             metavar="KIND", help="What is on hold: the issue of a ticket, or the time entry of a task."
         ),
     ],
-    key: Annotated[
-        int, typer.Argument(metavar="ID", min=1, callback=fits, help="Id of the GLPI ticket or task.")
-    ],
+    key: Annotated[int, id_argument("ID", "Id of the GLPI ticket or task.")],
     adopt: Annotated[
-        int | None,
-        typer.Option(
-            min=1,
-            callback=fits,
-            metavar="REDMINE_ID",
-            help="Link to this existing Redmine issue or time entry.",
-            show_default=False,
-        ),
+        int | None, id_option("REDMINE_ID", "Link to this existing Redmine issue or time entry.")
     ] = None,
     create_again: Annotated[
         bool, typer.Option("--create-again", help="Create it again, because it does not exist in Redmine.")

@@ -45,10 +45,9 @@ def hours(
             f"Redmine could not be read, so the hours are those that deskbridge has logged: {report.why_not_live}"
         )
     if as_json:
-        print_json(report.model_dump(mode="json"))
+        print_json(report)
     elif as_csv:
-        for line in differences_csv(report) if tasks else hours_csv(report):
-            sys.stdout.write(line)
+        sys.stdout.writelines(differences_csv(report) if tasks else hours_csv(report))
     elif not report.people:
         say(f"No hours are known of {month}.")
     elif tasks:

@@ -8,7 +8,7 @@ import typer
 
 from producer.cli.failures import WrongUsage
 from producer.cli.output import count, print_json, say, table, warn
-from producer.cli.register import MAPPING, Json, command, fits
+from producer.cli.register import MAPPING, Json, command, id_argument, id_option
 from producer.cli.services import open_services
 from shared.notices.refusals import Refusal
 
@@ -24,10 +24,7 @@ Replay = Annotated[
     bool,
     typer.Option("--replay", help="Also process events that were skipped because this mapping was missing."),
 ]
-HelpdeskId = Annotated[
-    int,
-    typer.Argument(metavar="ID", min=0, callback=fits, help="Id of the GLPI project or entity."),
-]
+HelpdeskId = Annotated[int, id_argument("ID", "Id of the GLPI project or entity.", least=0)]
 
 
 @command(
@@ -41,24 +38,9 @@ HelpdeskId = Annotated[
 def add(
     kind: From,
     helpdesk_id: HelpdeskId,
-    tracker_project_id: Annotated[
-        int,
-        typer.Argument(
-            metavar="REDMINE_PROJECT_ID",
-            min=1,
-            callback=fits,
-            help="Id of the Redmine project.",
-            show_default=False,
-        ),
-    ],
+    tracker_project_id: Annotated[int, id_argument("REDMINE_PROJECT_ID", "Id of the Redmine project.")],
     category: Annotated[
-        int | None,
-        typer.Option(
-            metavar="N",
-            min=1,
-            callback=fits,
-            help="Category for new issues. If omitted, the stored category is kept.",
-        ),
+        int | None, id_option("N", "Category for new issues. If omitted, the stored category is kept.")
     ] = None,
     no_category: Annotated[bool, typer.Option("--no-category", help="Remove the stored category.")] = False,
     replay: Replay = False,

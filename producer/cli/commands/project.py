@@ -9,7 +9,7 @@ import typer
 from producer.cli.assignments import pairs
 from producer.cli.commands.mapping import From, HelpdeskId, Replay, check_helpdesk_id, warn_of_metadata
 from producer.cli.output import print_json, say, warn
-from producer.cli.register import PROJECT, Json, command, fits
+from producer.cli.register import PROJECT, Json, command, id_option
 from producer.cli.services import open_services
 from shared.notices.render import sentence
 
@@ -33,10 +33,7 @@ def create(
         str | None, typer.Option(help="Description of the new project.", show_default=False)
     ] = None,
     public: Annotated[bool, typer.Option("--public", help="Make the project public.")] = False,
-    parent: Annotated[
-        int | None,
-        typer.Option(metavar="N", min=1, callback=fits, help="Id of the parent project in Redmine."),
-    ] = None,
+    parent: Annotated[int | None, id_option("N", "Id of the parent project in Redmine.")] = None,
     module: Annotated[
         list[str] | None,
         typer.Option(metavar="NAME", help="Module to enable. Can be repeated."),
@@ -44,12 +41,7 @@ def create(
     field: Annotated[
         list[str] | None, typer.Option(metavar="ID=VALUE", help="Value of a custom field. Can be repeated.")
     ] = None,
-    category: Annotated[
-        int | None,
-        typer.Option(
-            metavar="N", min=1, callback=fits, help="Category for new issues, if the project has it."
-        ),
-    ] = None,
+    category: Annotated[int | None, id_option("N", "Category for new issues, if the project has it.")] = None,
     replay: Replay = False,
     as_json: Json = False,
 ) -> None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from producer.cli.output import count, print_json, say, table
-from producer.cli.register import Json, Panel, command, zoned
+from producer.cli.register import Json, Panel, command, moment_option, zoned
 from producer.cli.services import open_services
 
 if TYPE_CHECKING:
@@ -30,10 +30,8 @@ Day = Annotated[
 def reconcile(
     since: Annotated[
         str | None,
-        typer.Option(
-            metavar="TIME",
-            help="Compare changes since this time, with time zone. Default: one day before the last run.",
-            show_default=False,
+        moment_option(
+            "Compare changes since this time, with time zone. Default: one day before the last run."
         ),
     ] = None,
     hours_since: Day = None,

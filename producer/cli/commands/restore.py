@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from producer.cli.failures import WrongUsage
 from producer.cli.output import count, print_json, say, warn
-from producer.cli.register import RESTORE, Json, Panel, command, zoned
+from producer.cli.register import RESTORE, Json, Panel, command, moment_option, zoned
 from producer.cli.services import open_services
 
 if TYPE_CHECKING:
@@ -16,10 +17,8 @@ if TYPE_CHECKING:
 
 Since = Annotated[
     str | None,
-    typer.Option(
-        metavar="TIME",
-        help="Time of the backup, with time zone. Default: one day before the newest row in the database.",
-        show_default=False,
+    moment_option(
+        "Time of the backup, with time zone. Default: one day before the newest row in the database."
     ),
 ]
 
@@ -100,10 +99,4 @@ def recover(
 def _as_json(found: Recovering | None, *, is_on: bool) -> dict[str, object]:
     if found is None:
         return {"recovering": False}
-    return {
-        "recovering": is_on,
-        "since": found.since,
-        "began_at": found.began_at,
-        "pending": found.pending,
-        "on_hold": found.on_hold,
-    }
+    return {"recovering": is_on, **asdict(found)}

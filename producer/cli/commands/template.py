@@ -10,7 +10,7 @@ from producer.admin.presenters.moments import when
 from producer.cli.commands.template_trials import File, read
 from producer.cli.failures import WrongUsage
 from producer.cli.output import print_json, say, table, warn
-from producer.cli.register import TEMPLATE, Json, command, fits
+from producer.cli.register import TEMPLATE, Json, command, id_argument, id_option
 from producer.cli.services import open_services, who_types
 
 if TYPE_CHECKING:
@@ -18,10 +18,8 @@ if TYPE_CHECKING:
 
     from producer.admin.templates.templates import Template
 
-Number = Annotated[int, typer.Argument(metavar="ID", min=1, callback=fits, help="Id of the template.")]
-Version = Annotated[
-    int | None, typer.Option("--version", metavar="V", min=1, callback=fits, help="Number of the version.")
-]
+Number = Annotated[int, id_argument("ID", "Id of the template.")]
+Version = Annotated[int | None, id_option("V", "Number of the version.")]
 
 
 @command(TEMPLATE, "list", "deskbridge template list")
@@ -78,14 +76,8 @@ def save(
         str | None, typer.Option("--operation", metavar="OP", help="Operation of a new template.")
     ] = None,
     name: Annotated[str | None, typer.Option("--name", help="Name of a new template.")] = None,
-    number: Annotated[
-        int | None,
-        typer.Option("--id", metavar="ID", min=1, callback=fits, help="Id of the template to edit."),
-    ] = None,
-    based_on: Annotated[
-        int | None,
-        typer.Option("--based-on", metavar="V", min=1, callback=fits, help="Version that you edited."),
-    ] = None,
+    number: Annotated[int | None, id_option("ID", "Id of the template to edit.", "--id")] = None,
+    based_on: Annotated[int | None, id_option("V", "Version that you edited.")] = None,
     file: File = "-",
     activate: Annotated[bool, typer.Option("--activate", help="Activate the saved version.")] = False,
     as_json: Json = False,

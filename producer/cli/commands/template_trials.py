@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import sys
-from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -12,7 +11,7 @@ import typer
 
 from producer.cli.failures import WrongUsage
 from producer.cli.output import count, print_json, say, table, warn
-from producer.cli.register import TEMPLATE, Json, command, fits
+from producer.cli.register import TEMPLATE, Json, command, id_argument, id_option
 from producer.cli.services import CommandServices, open_services
 from shared.notices.render import sentence
 
@@ -28,10 +27,7 @@ SomeFile = Annotated[
     str | None,
     typer.Option("--file", metavar="F", help="File of an unsaved template; `-` for standard input."),
 ]
-Stored = Annotated[
-    int | None,
-    typer.Argument(metavar="[ID]", min=1, callback=fits, help="Id of a saved template.", show_default=False),
-]
+Stored = Annotated[int | None, id_argument("[ID]", "Id of a saved template.")]
 Op = Annotated[str, typer.Option("--operation", metavar="OP", help="Operation, such as issue.create.")]
 WithTicket = Annotated[
     bool, typer.Option("--with-ticket", help="Include the ticket number and a link to GLPI.")
@@ -39,10 +35,7 @@ WithTicket = Annotated[
 SomeOp = Annotated[
     str | None, typer.Option("--operation", metavar="OP", help="Operation of the file, such as issue.create.")
 ]
-Event = Annotated[
-    int | None,
-    typer.Option("--event", metavar="ID", min=1, callback=fits, help="Render the template with this event."),
-]
+Event = Annotated[int | None, id_option("ID", "Render the template with this event.")]
 Context = Annotated[
     str | None, typer.Option("--context", metavar="F", help="Render the template with this JSON file.")
 ]
@@ -139,7 +132,7 @@ def variables(operation: Op, as_json: Json = False) -> None:
     wanted, custom_fields = _known(operation)
     found = catalogue_for(wanted, custom_fields).variables
     if as_json:
-        print_json([asdict(one) for one in found])
+        print_json(found)
         return
     rows = [
         (one.path, f"{one.type}{' or null' if one.optional else ''}", one.description, _sample(one.sample))
@@ -156,7 +149,7 @@ def fields(operation: Op, as_json: Json = False) -> None:
     wanted, custom_fields = _known(operation)
     found = fields_for(wanted, custom_fields)
     if as_json:
-        print_json([asdict(one) for one in found])
+        print_json(found)
         return
     rows = [
         (

@@ -11,7 +11,7 @@ import typer
 from producer.admin.presenters.moments import when
 from producer.cli.failures import WrongUsage
 from producer.cli.output import console, count, plain, print_json, say, state_text, table
-from producer.cli.register import TICKET, Json, command, fits
+from producer.cli.register import TICKET, Json, command, id_argument
 from producer.cli.services import open_services
 from shared.notices.kinds import Kind
 from shared.notices.render import sentence
@@ -32,13 +32,7 @@ LONGEST_BODY = 400
     was="trace",
 )
 def history(
-    ticket_id: Annotated[
-        int,
-        typer.Argument(
-            metavar="TICKET_ID", min=1, callback=fits, help="Id of the GLPI ticket.", show_default=False
-        ),
-    ],
-    as_json: Json = False,
+    ticket_id: Annotated[int, id_argument("TICKET_ID", "Id of the GLPI ticket.")], as_json: Json = False
 ) -> None:
     """Show the processing history of a ticket."""
     from producer.admin.queries.story import Trace, trace_ticket
@@ -60,9 +54,7 @@ def history(
 )
 def forget(
     kind: Annotated[Kind, typer.Argument(metavar="KIND", help="What is linked: a ticket or a ticket-task.")],
-    key: Annotated[
-        int, typer.Argument(metavar="ID", min=1, callback=fits, help="Id of the GLPI ticket or task.")
-    ],
+    key: Annotated[int, id_argument("ID", "Id of the GLPI ticket or task.")],
     yes: Annotated[bool, typer.Option("--yes", help="Do not ask for confirmation.")] = False,
 ) -> None:
     """Forget the link of a ticket or task.

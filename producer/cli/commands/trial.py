@@ -78,7 +78,7 @@ def off(
             drop = _ask(before.waiting) == DROP
         ended = trial.end(services, drops=drop)
     if as_json:
-        print_json({"was_on": ended.was_on, "sent": ended.sent, "dropped": ended.dropped})
+        print_json(ended)
     elif not ended.was_on:
         say("Trial mode was already off.")
     elif drop:

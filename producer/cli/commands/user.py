@@ -8,21 +8,17 @@ import typer
 
 from producer.cli.failures import WrongUsage
 from producer.cli.output import count, print_json, say, table, warn
-from producer.cli.register import USER, Json, command, fit, fits
+from producer.cli.register import USER, Json, command, id_argument, id_option
 from producer.cli.services import open_services
 from shared.notices.render import sentence
 
-HelpdeskUserId = Annotated[
-    int, typer.Argument(metavar="GLPI_USER_ID", min=1, callback=fits, help="Id of the GLPI user.")
-]
+HelpdeskUserId = Annotated[int, id_argument("GLPI_USER_ID", "Id of the GLPI user.")]
 
 
 @command(USER, "map", "deskbridge user map 7 5", was="map-user")
 def map_(
     helpdesk_user_id: HelpdeskUserId,
-    tracker_user_id: Annotated[
-        int, typer.Argument(metavar="REDMINE_USER_ID", min=1, callback=fits, help="Id of the Redmine user.")
-    ],
+    tracker_user_id: Annotated[int, id_argument("REDMINE_USER_ID", "Id of the Redmine user.")],
 ) -> None:
     """Map a GLPI user to a Redmine user.
 
@@ -42,9 +38,7 @@ def map_(
 
 
 @command(USER, "unmap", "deskbridge user unmap 7", was="unmap-user")
-def unmap(
-    helpdesk_user_id: HelpdeskUserId,
-) -> None:
+def unmap(helpdesk_user_id: HelpdeskUserId) -> None:
     """Remove a user mapping, including one matched by e-mail.
 
     deskbridge matches the user by e-mail address again.
@@ -67,12 +61,7 @@ def unmap(
 def list_users(
     confirm: Annotated[
         list[int] | None,
-        typer.Option(
-            metavar="GLPI_USER_ID",
-            min=1,
-            callback=fit,
-            help="Confirm the new match of this user. Can be repeated.",
-        ),
+        id_option("GLPI_USER_ID", "Confirm the new match of this user. Can be repeated."),
     ] = None,
     confirm_all: Annotated[bool, typer.Option("--confirm-all", help="Confirm all new matches.")] = False,
     as_json: Json = False,
@@ -109,10 +98,7 @@ def list_users(
 
 @command(USER, "forget", "deskbridge user forget --email alice@example.org", was="forget")
 def forget(
-    user_id: Annotated[
-        int | None,
-        typer.Argument(metavar="GLPI_USER_ID", min=1, callback=fits, help="Id of the GLPI user."),
-    ] = None,
+    user_id: Annotated[int | None, id_argument("GLPI_USER_ID", "Id of the GLPI user.")] = None,
     email: Annotated[
         str | None, typer.Option(metavar="ADDRESS", help="E-mail address of the person.", show_default=False)
     ] = None,

@@ -7,6 +7,7 @@ from typing import Annotated
 from fastapi import Query
 
 from producer.admin.queries.hours import HoursReport, hours_of
+from producer.admin.queries.redmine_hours import MONTH
 from producer.console.api.routes import api_router
 from producer.console.auth.answers import WithServices
 
@@ -16,9 +17,7 @@ router = api_router("/api/hours", "hours")
 @router.get("")
 def hours(
     services: WithServices,
-    month: Annotated[
-        str, Query(pattern=r"^(19[7-9]\d|2\d{3})-(0[1-9]|1[0-2])$", description="The month, as 2026-11.")
-    ],
+    month: Annotated[str, Query(pattern=f"^{MONTH}$", description="The month, as 2026-11.")],
 ) -> HoursReport:
     """Compare a month's hours: finished ticket tasks in GLPI, and time entries in Redmine, by person."""
     return hours_of(services, month)

@@ -6,7 +6,7 @@ import json
 from typing import Annotated, Any, Literal
 
 from fastapi import Body, Query
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 from starlette.responses import Response
 
 from producer.admin.configuration import configuration, trial
@@ -14,7 +14,7 @@ from producer.admin.configuration.metadata import Metadata, cached, entries, rea
 from producer.admin.people import people
 from producer.admin.people.people import HelpdeskUser
 from producer.admin.presenters import shapes
-from producer.console.api.routes import api_router
+from producer.console.api.routes import RequestBody, api_router
 from producer.console.auth.answers import Id, WithServices
 from producer.http.problems import Problem, refusals
 from shared.errors import NotFound, SettingsError
@@ -101,10 +101,8 @@ def change_config(
     }
 
 
-class TrialSwitch(BaseModel):
+class TrialSwitch(RequestBody):
     """Whether trial mode is on; if it is switched off, what becomes of the events that wait."""
-
-    model_config = ConfigDict(extra="forbid")
 
     on: bool
     waiting: Literal["send", "drop"] = Field(
@@ -178,10 +176,8 @@ def show_part(
     return [shapes.Entry.of(one) for one in entries(services.store, part, project)]
 
 
-class Override(BaseModel):
+class Override(RequestBody):
     """Who a helpdesk user is on the tracker."""
-
-    model_config = ConfigDict(extra="forbid")
 
     tracker_user_id: StrictId
 

@@ -6,14 +6,14 @@ from collections.abc import Sequence
 from typing import Annotated
 
 from fastapi import Query
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 from starlette.responses import Response
 
 from producer.admin.dryrun.results import Left
 from producer.admin.presenters.shapes import Answer
 from producer.admin.templates.defaults import default_template
 from producer.admin.templates.templates import Template, TemplateChange
-from producer.console.api.routes import api_router
+from producer.console.api.routes import RequestBody, api_router
 from producer.console.auth.answers import Id, Who, WithServices
 from producer.http.problems import refusals
 from shared.templating import operations
@@ -34,29 +34,23 @@ class Generated(Answer):
     body: str
 
 
-class NewTemplate(BaseModel):
+class NewTemplate(RequestBody):
     """A template to be kept; a faulty one is kept as a draft."""
-
-    model_config = ConfigDict(extra="forbid", hide_input_in_errors=True)
 
     operation: Operation
     name: Annotated[str, Field(description="For people; unique among the operation's.")]
     body: Text
 
 
-class Edit(BaseModel):
+class Edit(RequestBody):
     """A new version of a template."""
-
-    model_config = ConfigDict(extra="forbid", hide_input_in_errors=True)
 
     body: Text
     based_on: Annotated[StrictId, Field(description="The version that was edited.")]
 
 
-class Choice(BaseModel):
+class Choice(RequestBody):
     """Which version; the newest (to activate) or the active one before (to roll back) unless named."""
-
-    model_config = ConfigDict(extra="forbid")
 
     version: StrictId | None = None
 

@@ -6,14 +6,14 @@ from enum import StrEnum
 from typing import Annotated, Any
 
 from fastapi import Query, Request
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from producer.admin.dryrun.results import DryRun
 from producer.admin.records.rights import Right
 from producer.admin.services import Services
 from producer.admin.templates import preview as previews
 from producer.admin.templates.preview import Preview
-from producer.console.api.routes import api_router
+from producer.console.api.routes import RequestBody, api_router
 from producer.console.auth.answers import WithServices
 from producer.console.auth.rights import require
 from producer.http.problems import Problem, refusals
@@ -34,13 +34,11 @@ class Action(StrEnum):
     DRYRUN = "dryrun"
 
 
-class Trial(BaseModel):
+class Trial(RequestBody):
     """A template and what to render it from: an event, a context, or (with neither) the sample.
 
     The template is `body` with its `operation`, or the newest version of `template_id`.
     """
-
-    model_config = ConfigDict(extra="forbid", hide_input_in_errors=True)
 
     operation: Operation | None = None
     body: str | None = None

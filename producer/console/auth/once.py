@@ -40,15 +40,8 @@ class Secret:
 def hand_over(request: Request, response: Response, secret: Secret, path: str = PATH) -> None:
     """Let the browser carry something to the page that shows it."""
     content = base64.urlsafe_b64encode(json.dumps(astuple(secret)).encode()).decode()
-    response.set_cookie(
-        visitors.cookie_name(request, COOKIE),
-        f"{content}.{_seal(request, content)}",
-        max_age=SECONDS,
-        path=path,
-        httponly=True,
-        samesite="strict",
-        secure=visitors.is_secure(request),
-    )
+    name, sealed = visitors.cookie_name(request, COOKIE), f"{content}.{_seal(request, content)}"
+    visitors.keep_cookie(request, response, name, sealed, path=path, seconds=SECONDS)
 
 
 def handed_over(request: Request) -> Secret | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import hmac
+from typing import Literal
 from urllib.parse import parse_qs
 
 from starlette.requests import HTTPConnection, Request
@@ -94,6 +95,31 @@ def cookie_name(request: HTTPConnection, cookie: str = COOKIE) -> str:
     return f"__Secure-{cookie}" if is_secure(request) else cookie
 
 
+def keep_cookie(
+    request: HTTPConnection,
+    response: Response,
+    name: str,
+    value: str,
+    *,
+    path: str = PATH,
+    seconds: int | None = None,
+    samesite: Literal["strict", "lax"] = "strict",
+) -> None:
+    """Have the browser keep a cookie that no script reads, and that TLS alone carries if the browser uses it.
+
+    Args:
+        request: what the browser asked.
+        response: the answer.
+        name: its name.
+        value: what it holds.
+        path: where it is sent.
+        seconds: how long it is kept; None: until the browser is closed.
+        samesite: `lax`: also if a link of another site leads here.
+    """
+    secure = is_secure(request)
+    response.set_cookie(name, value, seconds, path=path, httponly=True, samesite=samesite, secure=secure)
+
+
 def keep_session(request: Request, response: Response, session: str, device: str | None = None) -> None:
     """Have the browser keep a session.
 
@@ -103,20 +129,9 @@ def keep_session(request: Request, response: Response, session: str, device: str
         session: what opens the session.
         device: what tells later that this browser has signed in to the account, if it has a password.
     """
-    secure = is_secure(request)
-    response.set_cookie(
-        cookie_name(request), session, path=PATH, httponly=True, samesite="strict", secure=secure
-    )
+    keep_cookie(request, response, cookie_name(request), session)
     if device:
-        response.set_cookie(
-            cookie_name(request, DEVICE),
-            device,
-            max_age=YEAR_S,
-            path=SIGN_IN,
-            httponly=True,
-            samesite="strict",
-            secure=secure,
-        )
+        keep_cookie(request, response, cookie_name(request, DEVICE), device, path=SIGN_IN, seconds=YEAR_S)
 
 
 def drop_session(request: Request, response: Response) -> None:

@@ -120,10 +120,9 @@ def _link(request: Request, services: WithServices, name: str) -> str:
 def _right(
     text: str, choices: tuple[Right, ...], otherwise: Code = AccessRefusal.ACCOUNT_RIGHT_UNKNOWN
 ) -> Right:
-    found = next((one for one in choices if one == text), None)
-    if found is None:
+    if text not in choices:
         raise Problem(422, "Not valid", why=otherwise(rights=[str(one) for one in choices]))
-    return found
+    return Right(text)
 
 
 def _show(

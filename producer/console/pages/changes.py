@@ -6,14 +6,13 @@ from collections.abc import Callable
 from typing import Any
 
 from fastapi import Request
-from starlette.datastructures import QueryParams
-from starlette.responses import Response, StreamingResponse
+from starlette.responses import Response
 
 from producer.admin.queries.changes import SUBJECTS, change_of, changes_csv, codes_of, latest_changes
 from producer.admin.services import Services
 from producer.console.auth.answers import Id, WithServices
-from producer.console.pages.parts import PAGE, newest_first, page_router, show
-from producer.console.pages.times import typed_moment
+from producer.console.pages.filters import filters_of, is_filtered, period_of
+from producer.console.pages.parts import PAGE, download, newest_first, page_router, show
 from producer.console.rendering.addresses import address
 from shared.notices.changes import Did
 from shared.store.configuration.changes import WantedChanges
@@ -25,22 +24,21 @@ PATH = "/console/changes"
 OF_USERS = "tracker_user_id"
 NAMES_USERS = (Did.PERSON_MAPPED, Did.PERSON_UNMAPPED, Did.AUTHOR_CORRECTED)
 """Changes whose values before and after are numbers of Redmine users."""
-
-FILTERS = ("who", "what", "from", "to", "offset")
+FILTERS = ("who", "what")
 
 
 @router.get("/changes")
 def changes(request: Request, services: WithServices, below: int | None = None) -> Response:
     """List changes, newest first."""
     below = min(below, LARGEST) if below is not None else None
-    given = _given(request.query_params)
+    given = filters_of(request.query_params, FILTERS)
     found = latest_changes(services.store, limit=PAGE + 1, below=below, wanted=_wanted(given))
     return show(
         request,
         "changes",
         **newest_first(found, PATH, lambda one: one.id, **given),
         given=given,
-        is_filtered=any(value for name, value in given.items() if name != "offset"),
+        is_filtered=is_filtered(given),
         below=below,
         newest=address(PATH, **given),
         csv=address(f"{PATH}.csv", **given),
@@ -52,14 +50,8 @@ def changes(request: Request, services: WithServices, below: int | None = None) 
 @router.get("/changes.csv")
 def export(request: Request, services: WithServices) -> Response:
     """Return the changes that match as CSV."""
-    return StreamingResponse(
-        changes_csv(services.store, _wanted(_given(request.query_params))),
-        media_type="text/csv; charset=utf-8",
-        headers={
-            "Content-Disposition": 'attachment; filename="deskbridge-changes.csv"',
-            "Cache-Control": "no-store",
-        },
-    )
+    found = changes_csv(services.store, _wanted(filters_of(request.query_params, FILTERS)))
+    return download(found, "deskbridge-changes.csv")
 
 
 @router.get("/changes/{change_id}")
@@ -69,17 +61,8 @@ def change(request: Request, services: WithServices, change_id: Id) -> Response:
     return show(request, "change", one=found, became=became, diff=_differences(services))
 
 
-def _given(asked: QueryParams) -> dict[str, str]:
-    return {name: asked.get(name, "").strip() for name in FILTERS}
-
-
 def _wanted(given: dict[str, str]) -> WantedChanges:
-    return WantedChanges(
-        given["who"],
-        codes_of(given["what"]),
-        typed_moment(given["from"], given["offset"]),
-        typed_moment(given["to"], given["offset"]),
-    )
+    return WantedChanges(given["who"], codes_of(given["what"]), *period_of(given))
 
 
 def _differences(services: Services) -> Callable[[ChangeRecord], list[tuple[str, Any, Any]]]:

@@ -2,53 +2,47 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
 from fastapi import Request
-from starlette.datastructures import QueryParams
-from starlette.responses import Response, StreamingResponse
+from starlette.responses import Response
 
 from producer.admin.backfill.replay import REPLAYABLE, replay_matching
 from producer.admin.backfill.replay import replay as replay_chosen
 from producer.admin.configuration import configuration
 from producer.admin.presenters.waiting import with_reasons
-from producer.admin.queries.event_export import events_csv, events_json
-from producer.admin.queries.events import LAST, event_page, wanted_events
+from producer.admin.queries.events import KINDS, LAST, EventFilter, event_page, events_csv, events_json
 from producer.admin.records.event_search import Wanted
 from producer.console.auth.answers import WithServices
 from producer.console.auth.visitors import Fields
-from producer.console.pages.parts import PAGE, Form, fixes, go, page_router, show
-from producer.console.pages.times import typed_moment
+from producer.console.pages.filters import filters_of, is_filtered, period_of
+from producer.console.pages.parts import PAGE, Form, download, fixes, go, page_router, show
 from producer.console.rendering.addresses import address
 from producer.console.rendering.fixing import Fixes
 from producer.console.rendering.short import in_short, short_of
 from producer.http.problems import Problem
 from shared.errors import NotFound
-from shared.events.event import DELETIONS, EVENTS
 from shared.notices.access import AccessRefusal
 from shared.store.tables.journal import EventState
 from shared.values.ids import read_id
 
 router = page_router()
 PATH = "/console/events"
-KINDS = (*EVENTS, *DELETIONS, "unreadable")
-FILTERS = (
-    "state", "person", "place", "cause", "last", "kind", "ticket", "event", "from", "to", "offset",
-)  # fmt: skip
+FILTERS = ("state", "person", "place", "cause", "last", "kind", "ticket", "event")
 FOLDED = ("kind", "ticket", "event", "from", "to")
 """Filters that are folded until a person opens them, or has set one of them."""
 
 MOST_CHOSEN = 200
-LONGEST = 200
+LONGEST_CODE = 64
+CHOICES = {"state": tuple(EventState), "kind": KINDS, "last": tuple(LAST)}
 
 
 @router.get("/events")
 def events(request: Request, services: WithServices) -> Response:
     """List the events that match, newest first."""
     asked = request.query_params
-    given = _given(asked)
+    given = filters_of(asked, FILTERS)
     wanted = _wanted(given)
     below, above = _number(asked.get("below")), _number(asked.get("above"))
     found = event_page(services.store, wanted, size=PAGE, below=below, above=above)
@@ -63,15 +57,15 @@ def events(request: Request, services: WithServices) -> Response:
             for row, why in with_reasons(rows, services.redis)
         ],
         kinds=KINDS,
-        states=list(EventState),
-        spans=tuple(LAST),
+        states=CHOICES["state"],
+        spans=CHOICES["last"],
         matching=found.matching,
         groups=found.groups,
         cause_names=_cause_names(found.groups, given["cause"]),
         base_url=configuration.current(services.store).base_url,
         fix=to_fix,
         in_short=in_short,
-        is_filtered=_is_filtered(given),
+        is_filtered=is_filtered(given),
         is_unfolded=any(given[name] for name in FOLDED),
         may_replay=wanted.state in REPLAYABLE,
         replayable=REPLAYABLE,
@@ -87,15 +81,15 @@ def events(request: Request, services: WithServices) -> Response:
 @router.get("/events.csv")
 def export_csv(request: Request, services: WithServices) -> Response:
     """Return the events that match as CSV."""
-    found = events_csv(services, _wanted(_given(request.query_params)))
-    return _streamed(found, "text/csv; charset=utf-8", "deskbridge-events.csv")
+    found = events_csv(services, _wanted(filters_of(request.query_params, FILTERS)))
+    return download(found, "deskbridge-events.csv")
 
 
 @router.get("/events.json")
 def export_json(request: Request, services: WithServices) -> Response:
     """Return the events that match as JSON."""
-    found = events_json(services, _wanted(_given(request.query_params)))
-    return _streamed(found, "application/json", "deskbridge-events.json")
+    found = events_json(services, _wanted(filters_of(request.query_params, FILTERS)))
+    return download(found, "deskbridge-events.json", "application/json")
 
 
 @router.post("/events/replay")
@@ -104,7 +98,7 @@ def replay(services: WithServices, form: Form) -> Response:
     if form.has("chosen"):
         return _replay_chosen(services, form)
     upto = form.number("upto")
-    wanted = replace(_wanted(_given(form)), upto=upto)
+    wanted = _wanted(filters_of(form, FILTERS), upto)
     if wanted.state not in REPLAYABLE or upto is None:
         raise Problem(422, "Not valid", why=AccessRefusal.NOT_REPLAYED_TOGETHER())
     done, change = replay_matching(services, wanted)
@@ -115,7 +109,7 @@ def replay(services: WithServices, form: Form) -> Response:
 
 def _replay_chosen(services: WithServices, form: Fields) -> Response:
     """Replay the events whose boxes are ticked, as far as they are kept."""
-    back = address(PATH, **_given(form))
+    back = address(PATH, **filters_of(form, FILTERS))
     chosen = [one for text in form.all("id")[:MOST_CHOSEN] if (one := read_id(text))]
     if not chosen:
         return go(back, "none-chosen")
@@ -126,28 +120,22 @@ def _replay_chosen(services: WithServices, form: Fields) -> Response:
     return go(back, "unreadable" if done.unreadable else "replayed")
 
 
-def _given(asked: QueryParams | Fields) -> dict[str, str]:
-    read: Any = asked.text if isinstance(asked, Fields) else lambda name: (asked.get(name) or "").strip()
-    return {name: read(name)[:LONGEST] for name in FILTERS}
-
-
-def _is_filtered(given: dict[str, str]) -> bool:
-    return any(value for name, value in given.items() if name != "offset")
-
-
-def _wanted(given: dict[str, str]) -> Wanted:
-    return wanted_events(
-        state=given["state"] if given["state"] in list(EventState) else None,
-        kind=given["kind"] if given["kind"] in KINDS else None,
-        ticket_id=_number(given["ticket"]),
-        event_id=_number(given["event"]),
-        person=given["person"],
-        place=given["place"],
-        cause=given["cause"],
-        last=given["last"],
-        since=typed_moment(given["from"], given["offset"]),
-        until=typed_moment(given["to"], given["offset"]),
+def _wanted(given: dict[str, str], upto: int | None = None) -> Wanted:
+    """Return the filter that an address has; a choice that does not exist does not count."""
+    since, until = period_of(given)
+    chosen = {name: given[name] for name, choices in CHOICES.items() if given[name] in choices}
+    asked = EventFilter.model_validate(
+        {
+            **chosen,
+            "ticket": _number(given["ticket"]) or None,
+            "person": given["person"],
+            "place": given["place"],
+            "cause": given["cause"][:LONGEST_CODE],
+            "since": since,
+            "until": until,
+        }
     )
+    return asked.wanted(event_id=_number(given["event"]) or None, upto=upto)
 
 
 def _cause_names(groups: Any, chosen: str) -> dict[str, str]:
@@ -158,11 +146,6 @@ def _cause_names(groups: Any, chosen: str) -> dict[str, str]:
 
 def _fix_of(found: Fixes, entity_id: int | None) -> Fixes:
     return found if entity_id is None else replace(found, link=("entity", entity_id))
-
-
-def _streamed(lines: Iterator[str], kind: str, name: str) -> Response:
-    headers = {"Content-Disposition": f'attachment; filename="{name}"', "Cache-Control": "no-store"}
-    return StreamingResponse(lines, media_type=kind, headers=headers)
 
 
 def _number(text: str | None) -> int | None:

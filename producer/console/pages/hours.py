@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from datetime import UTC, datetime
 from typing import Annotated
 
 from fastapi import Query, Request
-from starlette.responses import Response, StreamingResponse
+from starlette.responses import Response
 
 from producer.admin.configuration import configuration
-from producer.admin.queries.hours import WORDS, HoursReport, differences_csv, hours_csv, hours_of
-from producer.admin.queries.redmine_hours import month_of
+from producer.admin.queries.hours import WORDS, differences_csv, hours_csv
+from producer.admin.queries.redmine_hours import READ_S, month_of
 from producer.console.auth.answers import WithServices
-from producer.console.pages.parts import page_router, show
+from producer.console.pages.parts import download, page_router, show
 from producer.console.rendering.addresses import address
 
 router = page_router()
@@ -30,8 +29,8 @@ Month = Annotated[str, Query(max_length=10)]
 @router.get("/hours")
 def hours(request: Request, services: WithServices, month: Month = "", anew: str = "") -> Response:
     """Show the hours of a month by person, and where they differ."""
-    wanted, kept = _month(month), request.app.state.hours
-    report, made_at = kept.of(wanted, SOON_S, anew=bool(anew))
+    wanted = _month(month)
+    report, made_at, _ = request.app.state.hours.of(wanted, SOON_S, anew=bool(anew))
     return show(
         request,
         "hours",
@@ -47,17 +46,12 @@ def hours(request: Request, services: WithServices, month: Month = "", anew: str
 
 
 @router.get("/hours.csv")
-def export(services: WithServices, month: Month = "", tasks: str = "") -> Response:
+def export(request: Request, month: Month = "", tasks: str = "") -> Response:
     """Return the hours of a month as CSV: by person, or the ticket tasks whose hours differ."""
     wanted = _month(month)
-    lines: Iterator[str] = _lines(hours_of(services, wanted), tasks=bool(tasks))
-    name = f"deskbridge-hours-{wanted}{'-tasks' if tasks else ''}.csv"
-    headers = {"Content-Disposition": f'attachment; filename="{name}"', "Cache-Control": "no-store"}
-    return StreamingResponse(lines, media_type="text/csv; charset=utf-8", headers=headers)
-
-
-def _lines(report: HoursReport, *, tasks: bool) -> Iterator[str]:
-    return differences_csv(report) if tasks else hours_csv(report)
+    report = request.app.state.hours.of(wanted, READ_S).report
+    lines = differences_csv(report) if tasks else hours_csv(report)
+    return download(lines, f"deskbridge-hours-{wanted}{'-tasks' if tasks else ''}.csv")
 
 
 def _month(text: str) -> str:

@@ -19,7 +19,7 @@ from producer.admin.queries.overview import overview as look
 from producer.admin.queries.setting_up import setting_up
 from producer.console.auth.answers import WithServices
 from producer.console.pages.parts import fixes, page_router, show
-from producer.console.rendering.words import HELPDESK_STATUSES
+from shared.events.config import HELPDESK_STATUSES
 from shared.notices.doctor_service import ServiceFinding
 
 router = page_router()
@@ -77,7 +77,7 @@ def show_overview(
         steps=setting_up(services, found),
         attempt=attempt,
         names=HELPDESK_STATUSES,
-        counts=(found.failed, found.on_hold),
+        counts=(found.counts.failed, found.counts.on_hold),
         found=found,
         hours=hours,
         most=max([count for _, count, _ in hours] + [1]),

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Annotated, Any, TypeVar
 
 from fastapi import APIRouter, Depends, Query, Request
-from starlette.responses import RedirectResponse, Response
+from starlette.responses import RedirectResponse, Response, StreamingResponse
 
 from producer.console.auth.rights import allowed
 from producer.console.auth.visitors import Fields, fields_of, visiting
@@ -17,6 +17,7 @@ from shared.values.ids import LARGEST
 PAGE = 50
 """Rows of a page of a list."""
 
+CSV = "text/csv; charset=utf-8"
 Number = Annotated[int, Query(ge=0, le=LARGEST)]
 Form = Annotated[Fields, Depends(fields_of)]
 Row = TypeVar("Row")
@@ -43,6 +44,18 @@ def go(to: str, did: str = "", **more: Any) -> Response:
 def go_back(request: Request, otherwise: str, did: str, **more: Any) -> Response:
     """Lead back to the page that a person came from, else to another one, saying what was done."""
     return go(way_back(request.query_params.get("back")) or otherwise, did, **more)
+
+
+def download(lines: Iterator[str], name: str, media_type: str = CSV) -> Response:
+    """Return a file, sent as it is made.
+
+    Args:
+        lines: what is in it.
+        name: what the browser calls it.
+        media_type: what kind of file it is.
+    """
+    headers = {"Content-Disposition": f'attachment; filename="{name}"', "Cache-Control": "no-store"}
+    return StreamingResponse(lines, media_type=media_type, headers=headers)
 
 
 def fixes(request: Request, link: tuple[str, int] | None = None) -> Fixes:

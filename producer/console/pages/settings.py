@@ -18,12 +18,11 @@ from producer.console.auth.once import Secret, forget, hand_over, handed_over
 from producer.console.auth.visitors import Fields
 from producer.console.pages.parts import Form, go, go_back, page_router, show
 from producer.console.rendering.addresses import way_back
-from producer.console.rendering.setting_pages import PARTS, PATH, REDMINE, TRIAL, page_of
-from producer.console.rendering.words import HELPDESK_STATUSES
+from producer.console.rendering.setting_pages import PARTS, PATH, REDMINE, TRIAL, page_of, row_of, shape_of
 from shared.errors import SettingsError
-from shared.events.config import PluginConfig
-from shared.metadata.confirming import OF_SPEC
+from shared.events.config import HELPDESK_STATUSES, SETTINGS, PluginConfig
 from shared.metadata.synchronisation import under_way
+from shared.notices.language import said
 from shared.notices.render import sentence
 from shared.store.configuration.metadata import MetadataKind
 from shared.values.ids import read_id
@@ -36,11 +35,8 @@ SHOWN = 50
 SOON_S = 2.0
 """So long someone waits for a reading before the page shows how far it is."""
 
-BOXES = ("verify_tls", "match_administrators", "project_activities", "correct_authors")
-PLAIN = (
-    "base_url", "header_prefix", "membership_for", "private_tasks", "in_doubt_policy", "text_formatting", "spent_on",
-    "done_state", *OF_SPEC,
-)  # fmt: skip
+CONNECTION = ("base_url", "header_prefix", "verify_tls")
+"""The settings with which a connection is tested."""
 
 
 @router.get("/settings")
@@ -124,13 +120,8 @@ def test(request: Request, services: WithServices, form: Form) -> Response:
     """Try the connection with what is typed, saved or not."""
     before = configuration.current(services.store)
     try:
-        wanted = before.changed(
-            {
-                name: text
-                for name, text in _typed(form, before).items()
-                if name in ("base_url", "header_prefix", "verify_tls")
-            }
-        )
+        typed = _typed(form, before)
+        wanted = before.changed({name: typed[name] for name in CONNECTION})
         key = form.text("api_key") or _tested_key(services, form)
         tested = try_connection(services, wanted, key)
     except SettingsError as wrong:
@@ -167,27 +158,31 @@ def _show(
         reading = None
     config, choices = configuration.current(services.store), configuration.choices(services.store)
     known = cached(services.store)
-    watcher_ids = _watchers(form) if form else list(config.default_watcher_ids)
     values = (
         _typed(form, config)
         if form
         else {name: _as_typed(config, name) for name in PluginConfig.model_fields}
     )
+    part = _part(request, form)
     return show(
         request,
         "settings",
         status=status,
-        part=_part(request, form),
+        part=part,
         config=config,
+        settings=SETTINGS,
+        names=PARTS[part],
+        connection=CONNECTION,
+        shape_of=shape_of,
+        row_of=row_of,
+        labels={name: said(one.label) for name, one in SETTINGS.items()}
+        | {"api_key": said("API key"), "metadata": said("Metadata")},
         values=values,
-        has_key=choices.has_key,
-        choices={name: choices.entries[kind] for name, kind in OF_SPEC.items()},
-        statuses=choices.entries[MetadataKind.STATUS],
-        status_map=json.loads(values["status_map"] or "{}"),
-        helpdesk_statuses=sorted({*HELPDESK_STATUSES, *choices.statuses_seen, *config.status_map}),
-        names=HELPDESK_STATUSES,
+        held={name: json.loads(values[name]) for name in SETTINGS if shape_of(name) in ("ids", "map")},
+        options={name: _options(name, choices) for name in SETTINGS},
+        rows={name: _rows(name, config, choices) for name, one in SETTINGS.items() if one.keys},
         seen_statuses=choices.statuses_seen,
-        watchers=[(one, services.names.numbered("user", one)) for one in watcher_ids],
+        has_key=choices.has_key,
         parts_of=known.counts,
         runs=known.runs[:5],
         reading=reading,
@@ -199,6 +194,23 @@ def _show(
         is_typed=form is not None,
         seen=_seen(config),
     )
+
+
+def _options(name: str, choices: configuration.Choices) -> list[tuple[str | int, str]]:
+    """Return what a setting is chosen from, with the names."""
+    setting, closed = SETTINGS[name], said("closed")
+    if setting.kind in (None, "user"):
+        return [(value, said(text)) for value, text in setting.choices.items()]
+    return [
+        (one.tracker_id, f"{one.name} ({closed})" if one.details.get("is_closed") else one.name)
+        for one in choices.entries[MetadataKind(setting.kind)]
+    ]
+
+
+def _rows(name: str, config: PluginConfig, choices: configuration.Choices) -> list[int]:
+    """Return the numbers of GLPI that a map's field has a row for."""
+    seen = choices.statuses_seen if name == "status_map" else ()
+    return sorted({*SETTINGS[name].keys, *seen, *getattr(config, name)})
 
 
 def _part(request: Request, form: Fields | None) -> str:
@@ -223,32 +235,36 @@ def _tested_key(services: WithServices, form: Fields) -> str:
 
 def _typed(form: Fields, before: PluginConfig) -> dict[str, str]:
     """Return the form's values as they would be typed at the command line; a page's form changes what it has only."""
-    typed = {name: form.text(name) for name in PLAIN if form.has(name)}
-    typed |= {name: json.dumps(form.has(name)) for name in BOXES}
-    typed["default_watcher_ids"] = json.dumps(_watchers(form))
-    typed["template_role_ids"] = json.dumps(_ids(form, "template_role_ids"))
-    mapped = {read_id(name): read_id(values[-1]) for name, values in form.under("status.").items()}
-    known = sorted((name, value) for name, value in mapped.items() if name is not None and value is not None)
-    typed["status_map"] = json.dumps(dict(known))
-    if form.text("part") in PARTS:
-        typed = {name: text for name, text in typed.items() if name in PARTS[form.text("part")]}
-    return {**{name: _as_typed(before, name) for name in PluginConfig.model_fields}, **typed}
-
-
-def _watchers(form: Fields) -> list[int]:
-    more = form.number("watcher")
-    return list(dict.fromkeys([*_ids(form, "default_watcher_ids"), *([more] if more else [])]))
+    typed = {name: _as_typed(before, name) for name in PluginConfig.model_fields}
+    for name in PARTS.get(form.text("part"), SETTINGS):
+        shape = shape_of(name)
+        if shape == "box":
+            typed[name] = json.dumps(form.has(name))
+        elif shape == "ids":
+            typed[name] = json.dumps(_ids(form, name))
+        elif shape == "map":
+            typed[name] = json.dumps(_mapped(form, name))
+        elif form.has(name):
+            typed[name] = form.text(name)
+    return typed
 
 
 def _ids(form: Fields, name: str) -> list[int]:
-    return [found for one in form.all(name) if (found := read_id(one)) is not None]
+    given = [read_id(one) for one in (*form.all(name), form.text(f"add-{name}"))]
+    return list(dict.fromkeys(one for one in given if one is not None))
+
+
+def _mapped(form: Fields, name: str) -> dict[int, int]:
+    rows = form.under(f"{row_of(name)}.")
+    mapped = {read_id(row): read_id(values[-1]) for row, values in rows.items()}
+    return dict(sorted((row, one) for row, one in mapped.items() if row is not None and one is not None))
 
 
 def _as_typed(config: PluginConfig, name: str) -> str:
     value = config.model_dump(mode="json")[name]
     if value is None:
         return ""
-    if name == "status_map":
+    if isinstance(value, dict):
         value = dict(sorted(value.items(), key=lambda one: int(one[0])))
     return value if isinstance(value, str) else json.dumps(value)
 

@@ -171,14 +171,8 @@ def choose_language(request: Request, form: Form) -> Response:
     visitors.check_own_page(request)
     response = go(own_path(form.text("next")))
     if form.text("language") in NAMES:
-        response.set_cookie(
-            COOKIE,
-            form.text("language"),
-            max_age=visitors.YEAR_S,
-            path=visitors.PATH,
-            httponly=True,
-            samesite="lax",
-            secure=visitors.is_secure(request),
+        visitors.keep_cookie(
+            request, response, COOKIE, form.text("language"), seconds=visitors.YEAR_S, samesite="lax"
         )
     return response
 

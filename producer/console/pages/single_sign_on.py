@@ -40,10 +40,7 @@ def begin(request: Request, next: str = "") -> Response:
         return _failed(request, failed, wanted)
     _take_back(request)
     response = go(address)
-    secure = visitors.is_secure(request)
-    response.set_cookie(
-        COOKIE, sealed, max_age=LASTS_S, path=PATH, httponly=True, samesite="lax", secure=secure
-    )
+    visitors.keep_cookie(request, response, COOKIE, sealed, path=PATH, seconds=LASTS_S, samesite="lax")
     return response
 
 

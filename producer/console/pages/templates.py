@@ -19,11 +19,10 @@ from producer.console.auth.visitors import Fields
 from producer.console.pages.parts import Form, go, go_back, page_router, show
 from producer.console.rendering.addresses import way_back, with_parameters
 from producer.http.problems import Problem
-from shared.bodies.contexts import NoContext
+from shared.bodies.contexts import NoContext, operation_of
 from shared.errors import BridgeError, NotFound, TemplateError
 from shared.notices.access import AccessRefusal
 from shared.notices.language import said
-from shared.notices.refusals import Refusal
 from shared.notices.render import sentence
 from shared.store.configuration.templates import Change
 from shared.templating.catalogue import catalogue_for
@@ -65,7 +64,7 @@ def create(request: Request, services: WithServices, form: Form) -> Response:
     operation = _operation(form.text("operation"))
     body, name = form.raw("body"), form.text("name")
     if form.text("act") == "dryrun":
-        return _try(request, services, operation, body, form, name=name)
+        return _try(request, services, operation, form, name=name)
     try:
         kept = services.templates.create(operation, name, body, request.state.who)
     except TemplateRefused as refused:
@@ -131,7 +130,7 @@ def act(request: Request, services: WithServices, template_id: Id, form: Form) -
         )
     if what == "dryrun":
         found = store.show(template_id)
-        return _try(request, services, found.operation, form.raw("body"), form, template_id=template_id)
+        return _try(request, services, found.operation, form, template_id=template_id)
     raise Problem(422, "Not valid", why=AccessRefusal.NOTHING_ASKED_FOR())
 
 
@@ -151,10 +150,9 @@ def _saved(kept: Template) -> str:
 
 def _operation(text: str) -> Operation:
     try:
-        return Operation(text)
-    except ValueError:
-        why = Refusal.OPERATION_UNKNOWN(operation=text[:40], operations=[str(one) for one in Operation])
-        raise Problem(422, "Not valid", why=why) from None
+        return operation_of(text)
+    except NotFound as unknown:
+        raise Problem(422, "Not valid", why=unknown.notice) from None
 
 
 def _previewed(
@@ -185,34 +183,17 @@ def _previewed(
 
 
 def _try(
-    request: Request,
-    services: WithServices,
-    operation: Operation,
-    body: str,
-    form: Fields,
-    *,
-    template_id: int | None = None,
-    name: str = "",
+    request: Request, services: WithServices, operation: Operation, form: Fields, **shown: Any
 ) -> Response:
     """Make a dry run, and show what came of it beside the text."""
-    made: DryRun | None = None
-    faults: dict[str, str] = {}
+    body, event = form.raw("body"), form.number("event")
     try:
-        made = services.dry_runs.try_out(operation, body, event_id=form.number("event"))
+        made = services.dry_runs.try_out(operation, body, event_id=event)
     except BridgeError as refused:
-        faults = {"": str(refused)}
-    return _editor(
-        request,
-        services,
-        operation,
-        body=body,
-        template_id=template_id,
-        name=name,
-        made=made,
-        faults=faults,
-        event=form.number("event"),
-        status=422 if faults else 200,
-    )
+        shown |= {"faults": {"": str(refused)}, "status": 422}
+    else:
+        shown |= {"made": made}
+    return _editor(request, services, operation, body=body, event=event, **shown)
 
 
 def _editor(

@@ -15,9 +15,9 @@ from producer.console.auth.answers import Id, WithServices
 from producer.console.pages.parts import Form, fixes, go, page_router, show
 from producer.console.rendering.attempts import attempts, is_bad, is_probe
 from producer.console.rendering.fixing import HINTS
-from producer.console.rendering.words import HELPDESK_STATUSES
 from producer.http.problems import Problem
 from shared.errors import NotFound
+from shared.events.config import HELPDESK_STATUSES
 from shared.events.place import place_of
 from shared.notices.access import AccessRefusal
 from shared.notices.kinds import Kind

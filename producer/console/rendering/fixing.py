@@ -18,7 +18,7 @@ from shared.notices.doctor_work import WorkFinding
 from shared.notices.faults import Detail, Fault
 from shared.notices.hints import Hint
 from shared.notices.language import N_, said
-from shared.notices.notice import Notice
+from shared.notices.notice import Notice, within
 from shared.notices.reasons import Matching, Reason
 
 
@@ -219,22 +219,18 @@ class Fixes:
 
     def __call__(self, notice: Notice | None) -> Fix | None:
         """Return where a cause is removed; a cause within the cause is looked at, too."""
-        return self._find(notice)
-
-    def _find(self, notice: Notice | None) -> Fix | None:
-        if notice is None:
+        cause = next((one for one in within(notice) if one.code in FIXES), None)
+        if cause is None:
             return None
-        if notice.code in FIXES:
-            label, place = FIXES[notice.code]
-            to = place if isinstance(place, str) else place({**_params(notice), "link": self.link})
-            is_returning = self.back and to.startswith(RETURNING)
-            return Fix(said(label), with_parameters(to, back=self.back) if is_returning else to)
-        return next((found for one in _causes(notice) if (found := self._find(one))), None)
+        label, place = FIXES[cause.code]
+        to = place if isinstance(place, str) else place({**_params(cause), "link": self.link})
+        is_returning = self.back and to.startswith(RETURNING)
+        return Fix(said(label), with_parameters(to, back=self.back) if is_returning else to)
 
 
 def has_fix(notice: Notice) -> bool:
     """Return whether a page removes a cause."""
-    return notice.code in FIXES or any(map(has_fix, _causes(notice)))
+    return any(one.code in FIXES for one in within(notice))
 
 
 def without_command(text: str) -> str:
@@ -242,14 +238,10 @@ def without_command(text: str) -> str:
     return COMMAND.sub("", text)
 
 
-def _causes(notice: Notice) -> list[Notice]:
-    values = (value if isinstance(value, (list, tuple)) else [value] for value in notice.params.values())
-    return [one for several in values for one in several if isinstance(one, Notice)]
-
-
 def _params(notice: Notice) -> dict[str, Any]:
     """Return the parameters of a cause, and those of what caused it that it has not itself."""
     found: dict[str, Any] = {}
-    for one in _causes(notice):
-        found |= _params(one)
+    for value in notice.params.values():
+        for one in value if isinstance(value, (list, tuple)) else [value]:
+            found |= _params(one) if isinstance(one, Notice) else {}
     return {**found, **notice.params}

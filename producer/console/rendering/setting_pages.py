@@ -1,34 +1,46 @@
-"""The pages of the settings, and on which of them a setting is."""
+"""The pages of the settings: which settings each has, and by which kind of field."""
 
 from __future__ import annotations
 
-from shared.metadata.confirming import OF_SPEC
+from collections.abc import Mapping
+from typing import Annotated, Literal, get_args, get_origin
+
+from shared.events.config import SETTINGS, Page, PluginConfig
 
 PATH = "/console/settings"
-REDMINE = "redmine"
+REDMINE: Page = "redmine"
 """The first page; it also has the metadata."""
 
-PARTS = {
-    REDMINE: ("base_url", "header_prefix", "verify_tls", "text_formatting"),
-    "defaults": (*OF_SPEC, "default_watcher_ids"),
-    "status-map": ("status_map",),
-    "behaviour": (
-        "done_state",
-        "spent_on",
-        "private_tasks",
-        "in_doubt_policy",
-        "membership_for",
-        "match_administrators",
-        "project_activities",
-        "correct_authors",
-        "template_role_ids",
-    ),
+PARTS: Mapping[str, tuple[str, ...]] = {
+    page: tuple(name for name, one in SETTINGS.items() if one.page == page) for page in get_args(Page)
 }
 """Each page, and the settings that its form has."""
 
-
 TRIAL = f"{PATH}/behaviour#trial"
 """Where trial mode is switched, in a form of its own."""
+
+Shape = Literal["text", "number", "box", "choice", "id", "ids", "map"]
+SHAPES: Mapping[object, Shape] = {
+    bool: "box",
+    Literal: "choice",
+    tuple: "ids",
+    dict: "map",
+    Annotated: "id",
+    int: "number",
+}
+"""The kind of field for a type; the first that is found."""
+
+
+def shape_of(name: str) -> Shape:
+    """Return by which kind of field a page shows a setting."""
+    annotation = PluginConfig.model_fields[name].annotation
+    found = {get_origin(one) or one for one in (annotation, *get_args(annotation))}
+    return next((shape for kind, shape in SHAPES.items() if kind in found), "text")
+
+
+def row_of(name: str) -> str:
+    """Return what the names of a map's fields begin with: `status.5` is the one for 5 in status_map."""
+    return name.removesuffix("_map")
 
 
 def page_of(part: str) -> str:
@@ -38,5 +50,4 @@ def page_of(part: str) -> str:
 
 def setting(name: str) -> str:
     """Return the address of a setting's field."""
-    part = next((part for part, names in PARTS.items() if name in names), REDMINE)
-    return f"{page_of(part)}#{name}"
+    return f"{page_of(SETTINGS[name].page if name in SETTINGS else REDMINE)}#{name}"

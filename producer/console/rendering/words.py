@@ -91,16 +91,6 @@ LABELS = {
     "high": N_("high"),
     "critical": N_("critical"),
 }
-HELPDESK_STATUSES = {
-    1: N_("New"),
-    2: N_("Assigned"),
-    3: N_("Planned"),
-    4: N_("Pending"),
-    5: N_("Solved"),
-    6: N_("Closed"),
-}
-"""GLPI's statuses of tickets."""
-
 IN_SENTENCES = (
     N_("ticket"),
     N_("ticket-task"),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import pytest
 
@@ -159,6 +159,29 @@ class TestHoursThatTakeLong:
         visitor.open("/console/hours?month=2026-10")
         assert made == ["2026-11", "2026-11", "2026-10"]
 
+    def test_its_csv_is_what_the_page_shows(
+        self, made: list[str], come_in: ComeIn, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(kept_hours, "LONG_S", 0.0)
+        visitor = come_in(Right.VIEWER)
+        visitor.open("/console/hours?month=2026-11")
+        for address in ("hours.csv?month=2026-11", "hours.csv?month=2026-11&tasks=yes"):
+            assert visitor.http.get(f"{visitor.base_url}/console/{address}", timeout=30).status_code == 200
+        assert made == ["2026-11"]
+
+    def test_one_without_redmine_is_made_anew_if_redmine_may_take_longer(
+        self, made: list[str], monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(kept_hours, "LONG_S", 0.0)
+        monkeypatch.setattr(kept_hours, "hours_of", _without_redmine(made))
+        kept = KeptHours(None)  # type: ignore[arg-type]
+        assert kept.of("2026-11", 20.0).report.live is False
+        kept.of("2026-11", 20.0)
+        assert made == ["2026-11"]
+        kept.of("2026-11", 60.0)
+        kept.of("2026-11", 20.0)
+        assert made == ["2026-11", "2026-11"]
+
     def test_one_that_was_quick_is_made_anew(self, made: list[str], come_in: ComeIn) -> None:
         visitor = come_in(Right.VIEWER)
         for _ in range(2):
@@ -172,3 +195,13 @@ class TestHoursThatTakeLong:
         kept.of("2026-11", 1.0)
         kept.of("2026-11", 1.0)
         assert made == ["2026-11", "2026-11"]
+
+
+def _without_redmine(made: list[str]) -> Callable[[Services, str, float], HoursReport]:
+    """Return what makes reports without Redmine, and notes their months."""
+
+    def hours_of(_services: Services, month: str, _seconds: float) -> HoursReport:
+        made.append(month)
+        return HoursReport(month=month, live=False, why_not_live="too slow", people=[], differences=[])
+
+    return hours_of

@@ -16,6 +16,7 @@ from producer.admin.queries.hours import HoursReport, PersonHours, Why, hours_of
 from producer.admin.queries.redmine_hours import month_of
 from producer.admin.records.rights import Right
 from producer.admin.services import Services
+from producer.console.rendering.addresses import address
 from shared.notices.kinds import Kind
 from tests.integration.console.conftest import ComeIn, Console
 from tests.support.bridge import Bridge
@@ -160,6 +161,13 @@ def test_page_csv_and_api_have_the_same_numbers(bridge: Bridge, console: Console
     found = console.get(f"/api/hours?month={MONTH}")
     assert {one["person"] for one in found["people"]} == set(rows)
     console.refused("GET", "/api/hours?month=2026-13", 422)
+
+
+@pytest.mark.parametrize("month", ["0001-01", "9999-12", "2026-13", "2026-1", "2\u0660\u0662\u0666-11"])
+def test_page_and_api_agree_on_what_is_a_month(console: Console, come_in: ComeIn, month: str) -> None:
+    visitor = come_in(Right.VIEWER)
+    assert visitor.open(address("/console/hours", month=month)) == visitor.open("/console/hours")
+    console.refused("GET", address("/api/hours", month=month), 422)
 
 
 def test_two_hundred_thousand_events_are_read_quickly(bridge: Bridge, services: Services) -> None:

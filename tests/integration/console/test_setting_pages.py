@@ -7,24 +7,15 @@ import re
 import pytest
 
 from producer.admin.records.rights import Right
-from producer.console.pages.settings import BOXES, PLAIN
 from producer.console.rendering.setting_pages import PARTS, page_of, setting
 from tests.integration.console.conftest import ComeIn
 from tests.integration.console.pages import Visitor
 from tests.support.bridge import STATUS_MAP, Bridge
 
-WITHOUT_FIELD = ("default_watcher_ids", "template_role_ids", "status_map")
-"""Their fields have other names."""
-
 
 @pytest.fixture
 def administrator(come_in: ComeIn) -> Visitor:
     return come_in(Right.ADMINISTRATOR)
-
-
-def test_every_setting_of_a_form_is_on_one_page() -> None:
-    placed = [name for names in PARTS.values() for name in names]
-    assert sorted(placed) == sorted({*PLAIN, *BOXES, *WITHOUT_FIELD})
 
 
 @pytest.mark.parametrize("part", PARTS)

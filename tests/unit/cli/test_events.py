@@ -69,6 +69,13 @@ def test_events_can_be_narrowed(shell: Shell) -> None:
     shell.fail("event", "list", "--state", "lost", code=2)
 
 
+def test_a_kind_that_does_not_exist_is_refused_with_those_that_do(shell: Shell) -> None:
+    told = shell.fail("event", "list", "--kind", "ticket.lost", code=2)
+    assert "--kind" in told
+    assert "ticket.updated" in told
+    assert shell.ask("event", "list", "--kind", "ticket.updated") == []
+
+
 def test_the_table_fits_100_columns_and_says_when_in_words(shell: Shell) -> None:
     (event_id,) = shell.receive(task_event(1))
     with shell.store.transaction() as tx:

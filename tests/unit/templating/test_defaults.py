@@ -6,7 +6,8 @@ import json
 import re
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from types import NoneType, UnionType
+from typing import Annotated, Any, ClassVar, Literal, Union, get_args, get_origin, get_type_hints
 
 import pytest
 from hypothesis import example, given
@@ -26,15 +27,16 @@ from shared.events.payloads import (
 from shared.events.snapshots import Ticket, TicketTask
 from shared.notices.notice import Notice
 from shared.notices.templates import TemplateWarning
-from shared.templating.catalogue import FormPart, catalogue_for, from_form, from_ticket, sample
+from shared.templating.catalogue import ConfigPart, FormPart, catalogue_for, from_form, from_ticket, sample
 from shared.templating.operations import OPERATIONS, CustomField, Operation
 from shared.templating.render import Engine
 from shared.values.characters import NOT_TEMPLATE_TEXT
+from shared.values.validation import Id
 from tests.unit.templating.support import PATIENTLY, PROFILE, still
 
 pytestmark = PATIENTLY
 
-SYNCED = Path(__file__).resolve().parents[3] / "docs" / "what-is-synced.md"
+DOCS = Path(__file__).resolve().parents[3] / "docs"
 NOW = datetime(2026, 11, 21, 9, 30, tzinfo=UTC)
 IDS = st.integers(1, 2**63 - 1)
 OPTIONAL_ID = st.none() | IDS
@@ -47,22 +49,30 @@ RICH = st.text(max_size=80) | st.lists(
     ),
     max_size=14,
 ).map("".join)  # fmt: skip
-OF_BODIES: dict[str, st.SearchStrategy[Any]] = {
-    "text_formatting": st.sampled_from([None, "plain", "textile", "markdown", "common_mark"]),
-    "default_tracker_id": OPTIONAL_ID,
-    "default_priority_id": OPTIONAL_ID,
-    "default_activity_id": OPTIONAL_ID,
-    "default_role_id": IDS,
-    "default_watcher_ids": st.lists(IDS, max_size=3).map(tuple),
-    "status_map": st.dictionaries(st.integers(0, 6), IDS, max_size=4),
-    "spent_on": st.sampled_from(["task_date", "omit"]),
-}
-"""The settings that bodies are made of."""
-OF_NO_BODY = {
-    "base_url", "header_prefix", "verify_tls", "done_state", "private_tasks", "in_doubt_policy", "membership_for",
-    "template_role_ids", "match_administrators", "correct_authors", "project_activities", "trial",
-}  # fmt: skip
-CONFIGS = st.builds(PluginConfig, **OF_BODIES)
+
+
+def values_of(hint: Any) -> st.SearchStrategy[Any]:
+    """Return any value of a setting's type."""
+    if hint == Id:
+        return IDS
+    origin, within = get_origin(hint) or hint, get_args(hint)
+    if origin is Annotated:
+        return values_of(within[0])
+    if origin in (Union, UnionType):
+        return st.one_of(*map(values_of, within))
+    if origin is Literal:
+        return st.sampled_from(within)
+    if origin is tuple:
+        return st.lists(values_of(within[0]), max_size=3).map(tuple)
+    if origin is dict:
+        return st.dictionaries(values_of(within[0]), values_of(within[1]), max_size=4)
+    return {bool: st.booleans(), int: st.integers(0, 6), NoneType: st.none()}[origin]
+
+
+HINTS = get_type_hints(PluginConfig, include_extras=True)
+CONFIGS = st.builds(
+    PluginConfig, **{name: values_of(hint) for name, hint in HINTS.items() if name != "base_url"}
+)
 NUMBER = st.none() | st.integers(0, 6)
 FORMATS = st.sampled_from([None, "html", "plain"])
 BASES = st.sampled_from([None, "https://glpi.example.org"])
@@ -118,14 +128,43 @@ def same(payload: object, body: object) -> bool:
     return payload == body and json.dumps(payload) == json.dumps(body)
 
 
-def test_every_setting_of_a_body_varies() -> None:
-    assert {*OF_BODIES, *OF_NO_BODY} == set(PluginConfig.model_fields)
-    assert not OF_NO_BODY & set(OF_BODIES)
-
-
 def test_every_setting_of_a_body_is_documented() -> None:
-    page = SYNCED.read_text(encoding="utf-8")
-    assert [name for name in OF_BODIES if not re.search(rf"\b{name}\b", page)] == []
+    page = (DOCS / "what-is-synced.md").read_text(encoding="utf-8")
+    assert [name for name in ConfigPart.model_fields if not re.search(rf"\b{name}\b", page)] == []
+
+
+class Watched(PluginConfig):
+    """A configuration that notes which settings are read."""
+
+    read: ClassVar[set[str]] = set()
+
+    def __getattribute__(self, name: str) -> Any:
+        if name in PluginConfig.model_fields:
+            Watched.read.add(name)
+        return super().__getattribute__(name)
+
+
+def settings_of_bodies() -> set[str]:
+    """Return the settings that bodies are made of, and not only their texts."""
+    context = sample(Operation.TIME_ENTRY_CREATE)
+    Watched.read.clear()
+    issue_body(Ticket.model_validate(context["ticket"]), 11, None, Watched())
+    time_entry_body(4711, TicketTask.model_validate(context["task"]), 42, Watched())
+    return Watched.read - {"private_tasks"}
+
+
+def test_templates_can_read_every_setting_of_a_body() -> None:
+    assert {"status_map", "default_activity_id"} <= settings_of_bodies() <= set(ConfigPart.model_fields)
+
+
+def test_a_body_that_is_not_the_specification_s_is_a_deviation() -> None:
+    pages = [
+        (DOCS / "contributing" / page).read_text("utf-8") for page in ("specification.md", "deviations.md")
+    ]
+    found = [
+        name for name in settings_of_bodies() if not any(re.search(rf"\b{name}\b", page) for page in pages)
+    ]
+    assert found == []
 
 
 @PROFILE
@@ -175,13 +214,13 @@ def test_a_status_is_as_in_1_x_and_nothing_where_it_is_not_mapped(
 
 
 @PROFILE
-@given(TICKETS, CONFIGS, IDS)
-def test_a_membership_is_as_in_1_x(ticket: Ticket, config: PluginConfig, user_id: int) -> None:
+@given(TICKETS, CONFIGS, IDS, IDS)
+def test_a_membership_is_as_in_1_x(ticket: Ticket, config: PluginConfig, role_id: int, user_id: int) -> None:
+    config = config.model_copy(update={"default_role_id": role_id})
     context = from_ticket(
         ticket, None, config, occurred_at=NOW, tracker_project_id=11, tracker_user_id=user_id
     )
-    assert config.default_role_id is not None
-    member = membership_body(user_id, config.default_role_id)
+    member = membership_body(user_id, role_id)
     assert same(rendered(Operation.MEMBERSHIP_CREATE, context), member)
 
 
