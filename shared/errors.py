@@ -73,7 +73,7 @@ class BadSignature(BridgeError):
 
 
 class NotFound(BridgeError):
-    """What a person named (an event, a held row, a link) does not exist."""
+    """What a person named (an event, a row on hold, a link) does not exist."""
 
 
 class TemplateError(BridgeError):

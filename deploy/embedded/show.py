@@ -16,7 +16,13 @@ from rich.text import Text
 from deploy.embedded.outcome import Outcome
 
 WIDTH = 110
-STATE_STYLES = {"done": "green", "skipped": "yellow", "superseded": "yellow", "failed": "red", "held": "red"}
+STATE_STYLES = {
+    "done": "green",
+    "skipped": "yellow",
+    "superseded": "yellow",
+    "failed": "red",
+    "on_hold": "red",
+}
 
 
 def make_console() -> Console:

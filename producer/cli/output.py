@@ -21,7 +21,7 @@ WIDTH = 100
 
 COLOURS = {
     "pending": "yellow",
-    "held": "magenta",
+    "on_hold": "magenta",
     "done": "green",
     "skipped": "dim",
     "superseded": "dim",

@@ -36,7 +36,6 @@ from producer.intake.refused import Refused
 from producer.intake.sign import SignOfLife
 from producer.intake.signatures import Verifier
 from producer.intake.spool import HEADER, Spools
-from producer.intake.store import Store
 from shared.errors import BadSignature, SettingsError
 from shared.events.config import PrivateTexts
 from shared.events.delivery import Delivery
@@ -50,6 +49,7 @@ from shared.process.settings import Settings
 from shared.queue.publisher import Publisher
 from shared.redis.installation import Whose
 from shared.store.journal.appending import Accepted
+from shared.store.opening import Store
 from shared.store.tables.database import Database, words_for_the_log
 from shared.store.tables.journal import ReconciliationMark
 from shared.telemetry import metrics, traceparent, tracing

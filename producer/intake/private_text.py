@@ -7,8 +7,8 @@ from collections.abc import Callable
 
 from sqlalchemy.exc import SQLAlchemyError
 
-from producer.intake.store import Store
 from shared.events.config import PrivateTexts
+from shared.store.opening import Store
 from shared.telemetry.logs import get_logger
 
 log = get_logger("producer")
@@ -31,7 +31,7 @@ class PrivateText:
         """Return what the settings say.
 
         If they cannot be read, no text is kept: it cannot be undone from the journal, and the hours come all the
-        same. A role that was given its rights by an earlier version cannot read it (`deskbridge grants`).
+        same. A role that lacks the right to read them is one such case (`deskbridge grants`).
         """
         if self._clock() >= self._until:
             try:

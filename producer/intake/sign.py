@@ -9,8 +9,8 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from producer.intake.refused import Refused
 from producer.intake.spool import Spools
-from producer.intake.store import Store
 from shared.process.itself import Process
+from shared.store.opening import Store
 from shared.store.tables.database import words_for_the_log
 from shared.telemetry.logs import get_logger
 

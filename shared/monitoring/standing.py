@@ -157,7 +157,7 @@ class StandingCollector(Collector):
                 _gauge(metrics.OLDEST_DUE, 0.0 if paused else age(waiting.oldest_due)),
                 failed,
                 _gauge(metrics.UNREADABLE_DELIVERIES, tx.journal.count_unreadable()),
-                _gauge(metrics.HELD, tx.count_undecided()),
+                _gauge(metrics.ON_HOLD, tx.count_undecided()),
                 _gauge(metrics.DELIVERIES_REFUSED, sum(one.refused_in_a_row for one in alive)),
                 _gauge(metrics.STATUSES_NOT_TAKEN, tx.statuses.not_given(0)[0]),
                 _gauge(metrics.DEFAULTS_NOT_USABLE, len(unusable_defaults(tx, tx.configs.get()[0]))),

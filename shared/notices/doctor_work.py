@@ -109,7 +109,7 @@ class WorkFinding(Code):
             "{count} event is on hold although its ticket has nothing to decide",
             "{count} events are on hold although their tickets have nothing to decide",
         ),
-        why="run `deskbridge event replay --state held`",
+        why="run `deskbridge event replay --state on_hold`",
         article="KB-WORK-002",
     )
     NOTHING_FAILED = Message("nothing_failed", "no failed events", article="KB-WORK-003")

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from shared.notices.notice import Code, Message
 
-PROJECT = "[{project}][{project_id}][ ({project_name})]"
-"""`project` in rows of the version before, which had both in one text."""
+PROJECT = "{project_id}[ ({project_name})]"
 SINCE = "in the last copy of Redmine's metadata"
 CLOSED = f"Redmine project {PROJECT} is closed; reopen it in Redmine, or change the mapping"
 ARCHIVED = f"Redmine project {PROJECT} is archived; unarchive it in Redmine, or change the mapping"

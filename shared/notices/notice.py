@@ -92,9 +92,9 @@ CODES: dict[str, Code] = {}
 
 
 class Written(Code):
-    """A reason without a code: a sentence that an older version stored, or the message of another program."""
+    """A reason without a code: the message of another program."""
 
-    AS_WRITTEN = Message("as_written", "{text}", why="[{why}]")
+    AS_WRITTEN = Message("as_written", "{text}")
 
 
 def written(text: str) -> Notice:

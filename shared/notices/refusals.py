@@ -381,12 +381,3 @@ class Refusal(Code, article=WRONG_ASKED):
             "Move that to another issue, then run `deskbridge event send --sample --clean-up` again"
         ),
     )
-
-
-class Formerly(Code, article=WRONG_ASKED):
-    """Refusals that versions before stored with their sentence as `text`; no longer made."""
-
-    SETTING_NOT_VALID = Message("setting_not_valid", "{text}")
-    DOES_NOT_EXIST = Message("does_not_exist", "{text}")
-    HELPDESK_FAILED = Message("helpdesk_failed", "{text}", article="KB-HELPDESK-003")
-    DRY_RUN_NOT_POSSIBLE = Message("dry_run_not_possible", "{text}")

@@ -24,10 +24,11 @@ RESTART = timedelta(minutes=1)
 GAP = "…"
 GAPS = re.compile(r"…+( \(…\))?")
 FEWEST_WORDS = 3
-FAILED, HELD, REDMINE, WORKER_GONE, REDIS, QUIET = "failed", "held", "redmine", "worker", "redis", "quiet"
+FAILED, ON_HOLD, REDMINE = "failed", "on_hold", "redmine"
+WORKER_GONE, REDIS, QUIET = "worker", "redis", "quiet"
 IN_REDIS = (REDMINE, WORKER_GONE)
 """Causes of which nothing is known while Redis does not answer."""
-DOCTOR, ON_HOLD, EVENTS = "/console/doctor", "/console/held", "/console/events"
+DOCTOR, DECISIONS, EVENTS = "/console/doctor", "/console/held", "/console/events"
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +50,7 @@ class Standing:
 
     Attributes:
         failures: the causes of failures.
-        held: how many issues and time entries are on hold.
+        on_hold: how many issues and time entries are on hold.
         waiting: how many events wait.
         newest: when an event last came in; None: none ever did.
         quiet: after how long without an event that is reported.
@@ -58,7 +59,7 @@ class Standing:
 
     now: datetime
     failures: Collection[FailureCause]
-    held: int
+    on_hold: int
     waiting: int
     newest: datetime | None
     quiet: timedelta
@@ -89,8 +90,8 @@ def causes(standing: Standing) -> Iterator[Cause]:
         what = Told.EVENTS_FAILED(count=one.count, reason=reason)
         page = f"{EVENTS}?state=failed&cause={one.cause}"
         yield Cause(f"{FAILED}:{one.cause}", what, page, one.count)
-    if standing.held:
-        yield Cause(HELD, Told.ON_HOLD(count=standing.held), ON_HOLD, standing.held)
+    if standing.on_hold:
+        yield Cause(ON_HOLD, Told.ON_HOLD(count=standing.on_hold), DECISIONS, standing.on_hold)
     if standing.newest and standing.now - standing.newest > standing.quiet:
         hours = standing.quiet.total_seconds() / 3600
         yield Cause(QUIET, Told.NO_EVENTS(hours=hours), DOCTOR)

@@ -8,7 +8,6 @@ from datetime import timedelta
 
 from pydantic import SecretStr
 from redis import Redis
-from sqlalchemy.orm import Session
 
 from shared.connection.vault import Vault
 from shared.errors import SettingsError
@@ -17,11 +16,8 @@ from shared.notifications import delivery, message
 from shared.notifications.causes import IN_REDIS, InRedis, Standing, ask_redis, causes
 from shared.notifications.due import Cause, Decision, Remembered, decide
 from shared.process.settings import Settings
-from shared.store.configuration.notifications import Notifications
-from shared.store.journal.causes import failure_causes
-from shared.store.opening import opened
 from shared.store.tables.notifications import NotificationCause
-from shared.store.transaction import Store, Transaction
+from shared.store.transaction import Store
 from shared.telemetry import metrics
 from shared.telemetry.logs import get_logger, reason_fields
 
@@ -29,15 +25,6 @@ log = get_logger("notifications")
 CHECKED_EVERY_S = 30.0
 AFTER_FAILURE_S = 300.0
 """So long after a sending that failed the next one is tried."""
-
-
-class NotifyingTransaction(Transaction):
-    """Every repository that the check needs, over one database transaction."""
-
-    def __init__(self, session: Session) -> None:
-        super().__init__(session)
-        self.notifications = Notifications(session)
-        self.session = session
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +58,7 @@ class Notifier:
         """
         if not delivery.is_installed():
             return
-        with opened(self._store.database, NotifyingTransaction) as tx:
+        with self._store.transaction() as tx:
             if not tx.notifications.claim(CHECKED_EVERY_S - 1, AFTER_FAILURE_S):
                 return
         in_redis = ask_redis(self._redis)
@@ -79,7 +66,7 @@ class Notifier:
             found = self._next(in_redis)
         except SettingsError:
             log.warning("notifications cannot be sent", **reason_fields(NotTaken.URLS_NOT_OPENED()))
-            with opened(self._store.database, NotifyingTransaction) as tx:
+            with self._store.transaction() as tx:
                 tx.notifications.failed(NotTaken.URLS_NOT_OPENED())
             return
         if found:
@@ -91,7 +78,7 @@ class Notifier:
         Raises:
             SettingsError: the addresses cannot be opened.
         """
-        with opened(self._store.database, NotifyingTransaction) as tx:
+        with self._store.transaction() as tx:
             record = tx.notifications.get()
             if record is None:
                 return None
@@ -99,8 +86,8 @@ class Notifier:
             now = tx.now()
             standing = Standing(
                 now=now,
-                failures=failure_causes(tx.session),
-                held=tx.count_undecided(),
+                failures=tx.failure_causes(),
+                on_hold=tx.count_undecided(),
                 waiting=tx.journal.waiting().count,
                 newest=tx.journal.newest_received(),
                 quiet=timedelta(hours=self._settings.quiet_hours),
@@ -128,7 +115,7 @@ class Notifier:
         for why in failures:
             metrics.NOT_NOTIFIED.inc()
             log.warning("a notification was not taken", **reason_fields(why))
-        with opened(self._store.database, NotifyingTransaction) as tx:
+        with self._store.transaction() as tx:
             tx.notifications.failed(failures[0] if failures else None)
             if len(failures) < len(done):
                 tx.notifications.sent()

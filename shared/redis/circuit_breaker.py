@@ -9,11 +9,12 @@ from __future__ import annotations
 import json
 import math
 from dataclasses import dataclass
+from typing import Any
 
 from redis import Redis
 from redis.exceptions import ResponseError
 
-from shared.notices.notice import Notice, from_json, to_json, written
+from shared.notices.notice import Notice, from_json, notice_json, written
 from shared.notices.render import sentence
 from shared.redis.clock import now
 from shared.redis.keys import OURS, is_of_another_type, key_of
@@ -134,9 +135,8 @@ class CircuitBreaker:
             length = min(LONGEST_PAUSE_S, length * 2)
         until = now(self._redis) + (min(seconds, LONGEST_NAMED_S) if seconds is not None else length)
         paused = Paused(reason, max(until, before.until if before else 0.0), length)
-        self._redis.set(
-            self.key, json.dumps({"reason": _text(reason), "until": paused.until, "length": length})
-        )
+        told = {"reason": _short(reason), "until": paused.until, "length": length}
+        self._redis.set(self.key, json.dumps(told))
         self._redis.delete(self._probe_key)
         return paused
 
@@ -150,29 +150,21 @@ def _read(stored: str | bytes) -> Paused | None:
     try:
         found = json.loads(stored)
         until, length = float(found["until"]), float(found["length"])
+        reason = from_json(found)["reason"]
     except (ValueError, TypeError, KeyError, OverflowError, RecursionError):
         return None
-    if found.keys() != {"reason", "until", "length"} or type(found["reason"]) is not str:
+    if found.keys() != {"reason", "until", "length"} or not isinstance(reason, Notice):
         return None
     if bool in (type(found["until"]), type(found["length"])):
         return None
     if not math.isfinite(until) or not 0 < length <= LONGEST_PAUSE_S:
         return None
-    return Paused(_reason(found["reason"]), until, length)
+    return Paused(reason, until, length)
 
 
-def _text(reason: Notice) -> str:
-    """Return a reason as JSON text; one that is too long only as the beginning of its sentence.
-
-    The version before codes keeps a sentence here, and takes nothing but text.
-    """
-    text = json.dumps(to_json({"reason": reason})["reason"])
-    return text if len(text) <= LONGEST_REASON else sentence(reason)[:LONGEST_REASON]
-
-
-def _reason(text: str) -> Notice:
-    try:
-        found = from_json({"reason": json.loads(text)})["reason"]
-    except (ValueError, RecursionError):
-        found = None
-    return found if isinstance(found, Notice) else written(text)
+def _short(reason: Notice) -> dict[str, Any]:
+    """Return a reason as plain JSON data; one that is too long only as the beginning of its sentence."""
+    told = notice_json(reason)
+    if len(json.dumps(told)) <= LONGEST_REASON:
+        return told
+    return notice_json(written(sentence(reason)[:LONGEST_REASON]))

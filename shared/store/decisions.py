@@ -2,11 +2,11 @@
 
 What a verdict does to the row and to the ticket's events stands in `shared.store.ledger.transitions`. Besides:
 
-- `link` takes the tracker id from another row that has it (`release`). What was sent to such an issue is held.
+- `link` takes the tracker id from another row that has it (`release`). What was sent to such an issue is put on hold.
   `Ledger.link_claimed` does the same for rows that are claimed still, if no other row has what they name.
 - `adopt`, `adopt_after_restore`: an issue's status is owed, unless it has it already. After a restore, rows that
-  were held because they might have been this one lose it as candidate.
-- `adopt_by_person`: an issue's status is owed; what was sent to the issue that the row had before is held.
+  were on hold because they might have been this one lose it as candidate.
+- `adopt_by_person`: an issue's status is owed; what was sent to the issue that the row had before is put on hold.
 - `create_again`: the tracker deletes an issue's time entries, notes and attachments with it. What was logged on one
   that is gone is logged again, from its event or once the helpdesk sends it again; the others are sent again from
   their events.
@@ -104,7 +104,9 @@ class Decisions:
         self, row: LedgerRow, attempt: int, tracker_id: int, author_id: int | None, reason: Notice
     ) -> None:
         """Link a row to what the tracker's own answer to its attempt names."""
-        happened = LedgerEvent.ANSWER_WHILE_HELD if row.state == LedgerState.HELD else LedgerEvent.ANSWER
+        happened = (
+            LedgerEvent.ANSWER_WHILE_ON_HOLD if row.state == LedgerState.ON_HOLD else LedgerEvent.ANSWER
+        )
         self.release(row.key, tracker_id)
         self.tx.ledger(self.kind).link(row.key, attempt, tracker_id, author_id, reason)
         self._in_journal(happened, row, Reason.ANSWERED_AFTER_ALL())
@@ -179,11 +181,11 @@ class Decisions:
         return True
 
     def let_wait(self, key: int, event_ids: Collection[int], reason: Notice) -> bool:
-        """End events as held whose row waits for a person; if it does no more, they stay pending: False."""
+        """End events as on hold whose row waits for a person; if it does no more, they stay pending: False."""
         row = self.tx.ledger(self.kind).lock(key)
         waits = row is not None and row.state in FOR_A_PERSON
         if waits:
-            self.tx.journal.end(event_ids, EventState.HELD, reason)
+            self.tx.journal.end(event_ids, EventState.ON_HOLD, reason)
         return waits
 
     def release(self, key: int, tracker_id: int) -> None:
@@ -208,7 +210,7 @@ class Decisions:
         return reason
 
     def adopt_by_person(self, row: LedgerRow, tracker_id: int, tracker_project_id: int | None = None) -> None:
-        """Link a held or gone row to what a person named, in the project if it was seen."""
+        """Link a row on hold, or gone, to what a person named, in the project if it was seen."""
         ticket_id, before = row.ticket_id, row.tracker_id
         adopt = Verdict.ADOPT(kind=self.kind, tracker_id=tracker_id)
         self._decide(row, adopt, tracker_id, tracker_project_id)
@@ -232,7 +234,7 @@ class Decisions:
         return taken_back
 
     def create_again(self, row: LedgerRow) -> bool:
-        """Free a held or gone row on a person's decision, to be created again; False if no event asks for it."""
+        """Free a row on hold, or gone, on a person's decision, to be created again; False if no event asks for it."""
         ticket_id, before, was_gone = row.ticket_id, row.tracker_id, row.state == LedgerState.GONE
         asked = self._decide(row, Verdict.CREATE_AGAIN(kind=self.kind), None)
         if self.kind is Kind.TICKET and was_gone and before is not None:
@@ -265,8 +267,8 @@ class Decisions:
         """
         journal, key, asked = self.tx.journal, self._key(row.key), False
         for change in TRANSITIONS[event].journal:
-            if change is InJournal.REOPEN_HELD:
-                self.to_notify.update(journal.reopen_held(row.ticket_id, reason, key))
+            if change is InJournal.REOPEN_ON_HOLD:
+                self.to_notify.update(journal.reopen_on_hold(row.ticket_id, reason, key))
             elif change is InJournal.REOPEN_CAUSE:
                 asked = self._ask_again(row, reason)
             elif change is InJournal.REOPEN_CAUSE_ALWAYS:
@@ -282,10 +284,10 @@ class Decisions:
             self.tx.statuses.owe({ticket_id: tracker_status_id}, self.tx.configs.status_map())
 
     def _narrow(self, tracker_id: int) -> None:
-        """Let what was held because it might have been this object go on."""
+        """Let what was on hold because it might have been this object go on."""
         ledger, reason = self.tx.ledger(self.kind), Reason.ALIKE_ARE_OTHERS()
         for row in ledger.waiting_for_a_person():
-            if row.state != LedgerState.HELD or not row.has_code(Reason.ALIKE_AFTER_RESTORE):
+            if row.state != LedgerState.ON_HOLD or not row.has_code(Reason.ALIKE_AFTER_RESTORE):
                 continue
             left = [one for one in row.candidates or () if one != tracker_id]
             if len(left) < len(row.candidates or ()):
@@ -296,10 +298,10 @@ class Decisions:
                     self.to_notify.add(row.ticket_id)
 
     def _hold_on_issue(self, ticket_id: int, issue_id: int, reason: Notice) -> list[LedgerRow]:
-        """Hold what a ticket has on an issue that is not its own any more; return the rows."""
+        """Put on hold what a ticket has on an issue that is not its own any more; return the rows."""
         held = list[LedgerRow]()
         for ledger in (self.tx.ledger(kind) for kind in ON_ISSUE):
-            rows = ledger.of_issue(ticket_id, issue_id, LedgerState.LINKED, LedgerState.HELD)
+            rows = ledger.of_issue(ticket_id, issue_id, LedgerState.LINKED, LedgerState.ON_HOLD)
             for row in rows:
                 own = [row.tracker_id] if row.tracker_id else row.candidates or []
                 ledger.hold(row.key, None, reason, own)

@@ -1,46 +1,93 @@
-"""One way to open a transaction, whichever repositories its process works with."""
+"""The unit of work: one database transaction, with the repositories that its process works with."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from datetime import datetime
-from typing import TypeVar
+from typing import Generic, TypeVar
 
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from shared.store.journal.journal import Journal
+from shared.store.journal.producers import Producers
+from shared.store.journal.reconciliation import Reconciliation
 from shared.store.tables.database import Database
 from shared.store.tables.types import clock
 from shared.telemetry import metrics
 
+R = TypeVar("R")
 
-class Opened:
-    """A database transaction with the journal, which every process has."""
+
+class Repository(Generic[R]):
+    """A repository of a unit of work, made when it is first used.
+
+    Args:
+        make: makes it over a transaction.
+    """
+
+    def __init__(self, make: Callable[[Session], R]) -> None:
+        self._make = make
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        """Note the attribute that it is."""
+        self._name = name
+
+    def __get__(self, unit: UnitOfWork, owner: type) -> R:
+        """Make it, and leave it where Python finds it before it asks here again."""
+        made = self._make(unit.session)
+        unit.__dict__[self._name] = made
+        return made
+
+
+class UnitOfWork:
+    """A database transaction with the repositories that every process has.
+
+    Args:
+        session: the transaction.
+    """
+
+    journal = Repository(Journal)
+    producers = Repository(Producers)
+    reconciliation = Repository(Reconciliation)
 
     def __init__(self, session: Session) -> None:
-        self._session = session
-        self.journal = Journal(session)
+        self.session = session
 
     def now(self) -> datetime:
         """Return the database's clock: the one by which leases and retries are told."""
-        return self._session.execute(select(clock())).scalar_one()
+        return self.session.execute(select(clock())).scalar_one()
 
 
-T = TypeVar("T", bound=Opened)
+T = TypeVar("T", bound=UnitOfWork)
 
 
 @contextmanager
-def opened(database: Database, repositories: Callable[[Session], T]) -> Iterator[T]:
+def opened(database: Database, unit_of_work: Callable[[Session], T]) -> Iterator[T]:
     """Open a transaction: committed at the end of the block, rolled back when it raises.
 
     Args:
         database: the database.
-        repositories: makes those of a process.
+        unit_of_work: makes that of a process.
     """
     with database.transaction() as session:
-        tx = repositories(session)
+        tx = unit_of_work(session)
         yield tx
     for (outcome, code), count in tx.journal.ended.items():
         metrics.ENDED.labels(outcome=outcome, code=code).inc(count)
+
+
+class Store:
+    """Opens transactions on a database.
+
+    Args:
+        database: the database.
+    """
+
+    def __init__(self, database: Database) -> None:
+        self.database = database
+
+    def transaction(self) -> AbstractContextManager[UnitOfWork]:
+        """Open a transaction: committed at the end of the block, rolled back when it raises."""
+        return opened(self.database, UnitOfWork)

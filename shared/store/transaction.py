@@ -9,21 +9,22 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from contextlib import AbstractContextManager
+from functools import partial
 
 from sqlalchemy import select
 from sqlalchemy.exc import DBAPIError, IntegrityError
-from sqlalchemy.orm import Session
 
-from shared.notices.kinds import Kind, RowId
+from shared.notices.kinds import ADDITIONS, Kind, RowId
+from shared.store import opening
 from shared.store.configuration.changes import Changes
 from shared.store.configuration.configs import SHARE, Configs, settle
 from shared.store.configuration.links import Links
 from shared.store.configuration.metadata import Metadata
+from shared.store.configuration.notifications import Notifications
 from shared.store.configuration.people import People
 from shared.store.configuration.templates import Templates
+from shared.store.journal.causes import FailureCause, failure_causes
 from shared.store.journal.deletions import TicketDeletions
-from shared.store.journal.producers import Producers
-from shared.store.journal.reconciliation import Reconciliation
 from shared.store.journal.recovery import Recovery
 from shared.store.journal.tickets import TicketStates
 from shared.store.journal.trace import Trace
@@ -31,9 +32,8 @@ from shared.store.ledger.dry_runs import DryRunObjects
 from shared.store.ledger.ledger import Ledger
 from shared.store.ledger.ledger_queries import undecided_count
 from shared.store.ledger.misattributed import MisattributedObjects
-from shared.store.opening import Opened, opened
+from shared.store.opening import Repository, UnitOfWork, opened
 from shared.store.related_rows import RelatedRows, related_rows
-from shared.store.tables.database import Database
 from shared.store.tables.prepared import send_with_next
 from shared.store.tables.types import is_on_postgresql
 
@@ -51,41 +51,43 @@ IN_MEMORY = f"{BRIEFLY}, set_config('synchronous_commit', 'off', true)"
 BRIEFLY_SETTLED = f"{BRIEFLY}, {SHARE}"
 
 
-class Transaction(Opened):
+class Transaction(UnitOfWork):
     """Every repository of both sides over one database transaction."""
 
-    def __init__(self, session: Session) -> None:
-        super().__init__(session)
-        self.issues = Ledger(session, Kind.TICKET)
-        self.times = Ledger(session, Kind.TICKET_TASK)
-        self._ledgers = {Kind.TICKET: self.issues, Kind.TICKET_TASK: self.times}
-        self.statuses = TicketStates(session)
-        self.deletions = TicketDeletions(session)
-        self.links = Links(session)
-        self.people = People(session)
-        self.metadata = Metadata(session)
-        self.dry_runs = DryRunObjects(session)
-        self.configs = Configs(session)
-        self.templates = Templates(session)
-        self.trace = Trace(session)
-        self.misattributed = MisattributedObjects(session)
-        self.producers = Producers(session)
-        self.recovery = Recovery(session)
-        self.reconciliation = Reconciliation(session)
-        self.changes = Changes(session)
+    issues = Repository(partial(Ledger, kind=Kind.TICKET))
+    times = Repository(partial(Ledger, kind=Kind.TICKET_TASK))
+    statuses = Repository(TicketStates)
+    deletions = Repository(TicketDeletions)
+    links = Repository(Links)
+    people = Repository(People)
+    metadata = Repository(Metadata)
+    dry_runs = Repository(DryRunObjects)
+    configs = Repository(Configs)
+    templates = Repository(Templates)
+    trace = Repository(Trace)
+    misattributed = Repository(MisattributedObjects)
+    recovery = Repository(Recovery)
+    changes = Repository(Changes)
+    notifications = Repository(Notifications)
+    _additions = Repository(lambda session: {kind: Ledger(session, kind) for kind in ADDITIONS})
 
     def ledger(self, kind: Kind) -> Ledger:
-        if kind not in self._ledgers:
-            self._ledgers[kind] = Ledger(self._session, kind)
-        return self._ledgers[kind]
+        """Return the ledger of a kind of object."""
+        if kind is Kind.TICKET:
+            return self.issues
+        return self.times if kind is Kind.TICKET_TASK else self._additions[kind]
 
     def count_undecided(self) -> int:
         """Return how many creations wait for a person's decision."""
-        return self._session.scalar(select(undecided_count())) or 0
+        return self.session.scalar(select(undecided_count())) or 0
+
+    def failure_causes(self) -> list[FailureCause]:
+        """Return the causes of the newest failures, the one with the most failures first."""
+        return failure_causes(self.session)
 
     def related_rows(self, asked: Mapping[int, Collection[RowId]]) -> RelatedRows:
         """Return what is related to the due events of some tickets: ticket to the rows that they are about."""
-        return related_rows(self._session, asked)
+        return related_rows(self.session, asked)
 
     def wait_briefly(self, *, durable: bool = True, locks_settings: bool = False) -> None:
         """Wait for what another session holds no longer than BRIEFLY_S; SQLite has one writer, who is done soon.
@@ -96,16 +98,13 @@ class Transaction(Opened):
             locks_settings: whether the settings stay as they are until then (`settle`); it is durable.
         """
         if locks_settings:
-            settle(self._session, BRIEFLY_SETTLED)
-        elif is_on_postgresql(self._session):
-            send_with_next(self._session, BRIEFLY if durable else IN_MEMORY)
+            settle(self.session, BRIEFLY_SETTLED)
+        elif is_on_postgresql(self.session):
+            send_with_next(self.session, BRIEFLY if durable else IN_MEMORY)
 
 
-class Store:
+class Store(opening.Store):
     """Opens transactions on a database."""
-
-    def __init__(self, database: Database) -> None:
-        self.database = database
 
     def transaction(self) -> AbstractContextManager[Transaction]:
         """Open a transaction: committed at the end of the block, rolled back when it raises."""

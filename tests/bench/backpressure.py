@@ -32,13 +32,13 @@ from deploy.embedded.redis import RedisServer
 from deploy.sandbox.tracker.control import StandIn
 from producer.intake.app import append
 from producer.intake.deliveries import deliveries
-from producer.intake.store import Store
 from shared.connection.connector import Connector
 from shared.connection.vault import Vault
 from shared.redis.circuit_breaker import LONGEST_PAUSE_S
 from shared.redis.clock import now
 from shared.redis.locks import Locks
 from shared.redis.rate_limit import RateLimiter
+from shared.store.opening import Store
 from shared.store.tables.journal import JournalEvent
 from shared.store.tables.types import clock
 from shared.telemetry.logs import configure_logging

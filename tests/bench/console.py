@@ -20,7 +20,7 @@ PAGES = (
     "/events",
     "/events?state=done",
     "/events?state=failed",
-    "/events?state=held",
+    "/events?state=on_hold",
     "/events?state=pending",
     "/events?state=skipped",
     "/events?state=superseded",

@@ -54,7 +54,7 @@ NUMBERED = f"""
     SELECT i, {AT} AS at, ticket, nth, CASE WHEN nth BETWEEN 1 AND 3 THEN (ticket - 1) * 3 + nth END AS task,
         1 + ticket * 7 % {PEOPLE} AS technician, 1 + ticket * 11 % {PEOPLE} AS requester,
         ticket * 13 % {ENTITIES} AS entity,
-        CASE WHEN i % 1000 = 7 THEN 'failed' WHEN i % 4000 = 11 THEN 'held'
+        CASE WHEN i % 1000 = 7 THEN 'failed' WHEN i % 4000 = 11 THEN 'on_hold'
             WHEN i > :events - :events / 2000 THEN 'pending'
             WHEN i % 20 = 3 THEN 'skipped' WHEN i % 50 = 9 THEN 'superseded' ELSE 'done' END AS state
     FROM (SELECT i, (i - 1) / 5000 * 1000 + (i - 1) % 1000 + 1 AS ticket, (i - 1) % 5000 / 1000 AS nth
@@ -62,18 +62,18 @@ NUMBERED = f"""
 """Each five thousand events are those of a thousand tickets: the ticket, its three tasks, and the ticket again."""
 
 REASON = """CASE state WHEN 'failed' THEN (ARRAY['tracker_rejected', 'gave_up'])[1 + i / 1000 % 2]
-    WHEN 'held' THEN 'waits_for_person'
+    WHEN 'on_hold' THEN 'waits_for_person'
     WHEN 'skipped' THEN (ARRAY['not_done', 'no_link'])[1 + i / 20 % 2] WHEN 'superseded' THEN 'newer_ticket_event'
     WHEN 'done' THEN CASE WHEN task IS NULL THEN 'status_set' ELSE 'time_logged' END END"""
 JOURNAL = f"""
     INSERT INTO journal (delivery_id, digest, event, key, ticket_id, task_id, occurred_at, clamped, sequence,
-        received_at, payload, state, reason, code, params, attempts, ended_at)
+        received_at, payload, state, code, params, attempts, ended_at)
     SELECT 'delivery-' || i, md5(i::text) || md5(i::text), event, CASE WHEN task IS NULL THEN 'ticket:' || ticket
         ELSE 'ticket-task:' || task END, ticket, task, at, false, 0, at,
         CASE WHEN task IS NULL THEN format('{{"event": "%s", "occurred_at": "%s", "ticket": %s}}', event, at, snapshot)
         ELSE format('{{"event": "%s", "occurred_at": "%s", "ticket": %s, "task": %s}}', event, at, snapshot, {TASK})
         END,
-        state, reason, reason, CASE reason WHEN 'gave_up' THEN '{{"count": 5}}' WHEN 'tracker_rejected'
+        state, reason, CASE reason WHEN 'gave_up' THEN '{{"count": 5}}' WHEN 'tracker_rejected'
             THEN format('{{"method": "POST", "path": "/issues/%s/time_entries.json", "status": 422}}', ticket)
             WHEN 'waits_for_person' THEN format('{{"kind": "ticket", "key": %s}}', ticket)
             ELSE format('{{"issue_id": %s}}', ticket) END, 0,
@@ -86,11 +86,11 @@ STATES = f"""
     SELECT ticket, i, at, 0, 5, {SNAPSHOT}, i, 3, false, 0 FROM ({NUMBERED}) numbered WHERE nth = 4"""
 LEDGER = """
     INSERT INTO {table} ({key}, state, attempt, event_id, tracker_project_id, issue_id, body, fingerprint,
-        first_claimed_at, claimed_at, lease_until, rounds, tracker_id, adopted, duplicate, author_id, reason, code,
+        first_claimed_at, claimed_at, lease_until, rounds, tracker_id, adopted, duplicate, author_id, code,
         params, changed_at)
-    SELECT {values}, CASE WHEN i % 4000 = {held} THEN 'held' ELSE 'linked' END, 1, i, 1, ticket, {body},
+    SELECT {values}, CASE WHEN i % 4000 = {held} THEN 'on_hold' ELSE 'linked' END, 1, i, 1, ticket, {body},
         md5({number}::text) || md5('x'), at, at, at, 0, CASE WHEN i % 4000 = {held} THEN NULL ELSE {number} END, false,
-        false, {person} + technician, 'created_by_event', 'created_by_event', format('{{"event_id": %s}}', i), at
+        false, {person} + technician, 'created_by_event', format('{{"event_id": %s}}', i), at
     FROM ({numbered}) numbered WHERE {where}"""
 ISSUE_BODY = """format('{"issue": {"project_id": 1, "subject": "Printer %s", "description": "%s"}}', ticket,
     repeat('It does not work since Monday, and the light is red. ', 6))"""
@@ -98,8 +98,8 @@ ENTRY_BODY = """format('{"time_entry": {"issue_id": %s, "hours": %s, "comments":
     '"spent_on": "%s"}}', ticket, 0.25 * (1 + task % 16),
     repeat('Looked at it and changed the part. ', 4), to_char(at, 'YYYY-MM-DD'))"""
 TRACE = f"""
-    INSERT INTO trace_step (ticket_id, task_id, at, what, why, code, params, call)
-    SELECT ticket, task, at, 'call_answered', '', 'call_answered', '{{"method": "POST", "path": "/issues.json",
+    INSERT INTO trace_step (ticket_id, task_id, at, code, params, call)
+    SELECT ticket, task, at, 'call_answered', '{{"method": "POST", "path": "/issues.json",
         "status": 201, "ms": 3, "actor": {{"code": "as_administrator", "params": {{}}}}}}', format('{{"method": "POST",
         "path": "/issues.json", "as": null, "status": 201, "ms": 3, "body": {{}}}}')
     FROM ({NUMBERED}) numbered"""
@@ -136,9 +136,9 @@ SMALL = (
         FROM generate_series(1, {ENTITIES}) i""",
     f"""INSERT INTO entity_link (entity_id, tracker_project_id, default_category_id)
         SELECT i, 1000 + i, NULL FROM generate_series(10, {ENTITIES}) i""",
-    """INSERT INTO misattributed (kind, key, ticket_id, tracker_id, at, reason, code, params)
+    """INSERT INTO misattributed (kind, key, ticket_id, tracker_id, at, code, params)
         SELECT 'ticket', i * 20, i * 20, i * 20, now() - i * interval '1 minute', 'switch_was_ignored',
-            'switch_was_ignored', '{}' FROM generate_series(1, :events / 100) i""",
+            '{}' FROM generate_series(1, :events / 100) i""",
     """INSERT INTO change_record (at, who, code, params)
         SELECT now() - i * interval '1 minute', 'claire', 'metadata_read', '{}'
         FROM generate_series(1, :events / 40) i""",

@@ -76,9 +76,9 @@ FILLINGS = (
        FROM generate_series(1, 1000) i""",
     """INSERT INTO entity_link (entity_id, tracker_project_id, default_category_id)
        SELECT i, 1000 + i, NULL FROM generate_series(1, 1000) i""",
-    """INSERT INTO misattributed (kind, key, ticket_id, tracker_id, at, reason, code, params)
+    """INSERT INTO misattributed (kind, key, ticket_id, tracker_id, at, code, params)
        SELECT 'ticket', i, i, i, timestamptz '2026-01-01' + i * interval '1 minute', 'switch_was_ignored',
-           'switch_was_ignored', '{}'
+           '{}'
        FROM generate_series(1, 400000) i""",
     """INSERT INTO change_record (at, who, code, params)
        SELECT now() - i * interval '1 minute', 'claire', 'metadata_read', '{}'

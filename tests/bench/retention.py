@@ -30,7 +30,7 @@ AT = "now() - interval '200 days' + i * interval '200 days' / :many"
 
 JOURNAL = """
     INSERT INTO journal (delivery_id, digest, event, key, ticket_id, task_id, occurred_at, clamped, sequence,
-        received_at, payload, state, reason, attempts, next_attempt_at, ended_at)
+        received_at, payload, state, code, attempts, next_attempt_at, ended_at)
     SELECT 'delivery-' || i, repeat('a', 64), 'ticket_task.updated', 'ticket-task:' || i / 3, i / 10, i / 3,
         {at}, false, 0, {at}, '{"event": "' || repeat('lorem ipsum ', 30) || '"}',
         state, 'because', 0, CASE WHEN state = 'pending' AND i % 2 = 0 THEN now() + interval '1 hour' END,
@@ -39,16 +39,16 @@ JOURNAL = """
         WHEN i % 5 = 3 THEN 'superseded' ELSE 'done' END AS state
         FROM generate_series(:first, :last) i) one""".replace("{at}", AT)
 TRACE = """
-    INSERT INTO trace_step (ticket_id, at, what, why, call)
-    SELECT i / 10, {at}, 'It happened', 'because', '{"body": "' || repeat('lorem ', 20) || '"}'
+    INSERT INTO trace_step (ticket_id, at, code, params, call)
+    SELECT i / 10, {at}, 'it_happened', '{}', '{"body": "' || repeat('lorem ', 20) || '"}'
     FROM generate_series(:first, :last) i""".replace("{at}", AT)
 LEDGER = """
     INSERT INTO {table} ({key}, state, attempt, event_id, tracker_project_id, body, fingerprint, first_claimed_at,
-        claimed_at, lease_until, settle_after, rounds, tracker_id, adopted, duplicate, author_id, reason, changed_at)
+        claimed_at, lease_until, settle_after, rounds, tracker_id, adopted, duplicate, author_id, code, changed_at)
     SELECT {values}, state, 1, i, 1, '{{"issue": {{"subject": "lorem"}}}}', md5(i::text) || md5(i::text), now(), now(),
         now() - interval '1 hour', CASE WHEN state = 'in_doubt' THEN now() - interval '1 minute' END, 0,
         CASE WHEN state = 'linked' THEN i END, false, false, 5, 'created', now()
-    FROM (SELECT i, CASE i % 5000 WHEN 0 THEN 'in_doubt' WHEN 1 THEN 'claimed' WHEN 2 THEN 'held' ELSE 'linked' END
+    FROM (SELECT i, CASE i % 5000 WHEN 0 THEN 'in_doubt' WHEN 1 THEN 'claimed' WHEN 2 THEN 'on_hold' ELSE 'linked' END
         AS state FROM generate_series(:first, :last) i) one"""
 STATES = """
     INSERT INTO ticket_state (ticket_id, event_id, occurred_at, sequence, status, snapshot, given_event_id, status_due,
@@ -78,7 +78,7 @@ QUESTIONS: dict[str, Question] = {
     "drain: equal creations": lambda tx: tx.issues.in_doubt_like("0" * 64),
     "events": lambda tx: tx.journal.find(),
     "events --state failed": lambda tx: tx.journal.find(state=EventState.FAILED),
-    "events --state held": lambda tx: tx.journal.find(state=EventState.HELD),
+    "events --state on_hold": lambda tx: tx.journal.find(state=EventState.ON_HOLD),
     "events --ticket": lambda tx: tx.journal.find(ticket_id=50),
     "trace": lambda tx: tx.trace.of_ticket(50),
     "held": lambda tx: [*tx.issues.waiting_for_a_person(), *tx.times.waiting_for_a_person()],

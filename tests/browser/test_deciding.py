@@ -37,10 +37,10 @@ def test_a_wrong_number_is_seen_before_it_does_anything_and_a_wrong_choice_is_ta
     row = page.get_by_role("row", name="subject")
     expect(row.locator("mark")).to_contain_text("Seed issue", timeout=SLOW_MS)
     expect(page.get_by_text("older than the request").first).to_be_visible()
-    assert state_of(bridge) == (LedgerState.HELD, None), "a number alone changes nothing"
+    assert state_of(bridge) == (LedgerState.ON_HOLD, None), "a number alone changes nothing"
     page.get_by_label("It is older than the request").check()
     page.get_by_role("button", name="It is #1: adopt it").click()
-    assert state_of(bridge) == (LedgerState.HELD, None), "the dialog asks once more"
+    assert state_of(bridge) == (LedgerState.ON_HOLD, None), "the dialog asks once more"
     page.get_by_role("dialog").get_by_role("button", name="It is #1: adopt it").click()
     # the page takes its note off the address
     expect(page).to_have_url(re.compile(r"/console/tickets/4711(\?|$)"))
@@ -48,5 +48,5 @@ def test_a_wrong_number_is_seen_before_it_does_anything_and_a_wrong_choice_is_ta
     assert state_of(bridge) == (LedgerState.LINKED, 1)
     page.get_by_role("button", name="Undo").click()
     expect(page.get_by_text("Adoption undone")).to_be_visible(timeout=SLOW_MS)
-    assert state_of(bridge) == (LedgerState.HELD, None)
+    assert state_of(bridge) == (LedgerState.ON_HOLD, None)
     assert stand_in.state()["time_entries"] == []

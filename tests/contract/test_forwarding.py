@@ -351,15 +351,15 @@ def test_a_ticket_and_a_task_without_text_get_the_fallback_texts(scene: Scene, e
 def test_an_issue_deleted_on_the_tracker_is_shown_to_a_person(scene: Scene) -> None:
     scene.forward(task_event(of_ticket=scene.ticket()))
     scene.tracker.call("DELETE", f"/issues/{scene.issue()['id']}.json")
-    assert scene.forward(ticket_event(1, of_ticket=scene.ticket(status=RESOLVED))) == ["held"]
-    assert scene.forward(task_event(2, of_ticket=scene.ticket(), of_task=task(513))) == ["held"]
+    assert scene.forward(ticket_event(1, of_ticket=scene.ticket(status=RESOLVED))) == ["on_hold"]
+    assert scene.forward(task_event(2, of_ticket=scene.ticket(), of_task=task(513))) == ["on_hold"]
     assert scene.issues() == []
 
 
 def test_a_new_task_finds_out_that_the_issue_was_deleted(scene: Scene) -> None:
     scene.forward(task_event(of_ticket=scene.ticket()))
     scene.tracker.call("DELETE", f"/issues/{scene.issue()['id']}.json")
-    assert scene.forward(task_event(2, of_ticket=scene.ticket(), of_task=task(513))) == ["held"], (
+    assert scene.forward(task_event(2, of_ticket=scene.ticket(), of_task=task(513))) == ["on_hold"], (
         scene.steps()
     )
     with scene.bridge.store.transaction() as tx:

@@ -69,7 +69,7 @@ CASES = {
     ),
     "DeskbridgeSharesRedis": gauge("installations", 2, 1),
     "DeskbridgeEventsFailed": gauge("events_failed", 1, 0, code="tracker_rejected"),
-    "DeskbridgeHeld": gauge("held", 2),
+    "DeskbridgeOnHold": gauge("on_hold", 2),
     "DeskbridgeDeliveriesUnreadable": gauge("deliveries_unreadable", 1),
     "DeskbridgeEventsMissed": gauge("events_missed", 1),
     "DeskbridgeDeliveriesRefused": Case(

@@ -13,7 +13,7 @@ from producer.admin.backfill.replay import replay_state
 from producer.admin.configuration.configuration import change
 from producer.admin.projects.links import make_link, remove_link
 from producer.admin.records.transaction import Store
-from producer.admin.review.held import NotResolved, decide, held_rows
+from producer.admin.review.held import NotResolved, decide, rows_on_hold
 from producer.admin.templates.defaults import default_template
 from producer.admin.templates.templates import TemplateStore
 from shared.errors import NotFound
@@ -89,14 +89,14 @@ class Administrator:
             **dict.fromkeys(ADDITIONS, notes),
         }
         decided = 0
-        for kind, row in held_rows(self._store):
+        for kind, row in rows_on_hold(self._store):
             with self._store.transaction() as tx:
                 free = [
                     one
                     for one in row.candidates or ()
                     if one in known[kind] and tx.ledger(kind).holder(one) is None
                 ]
-            adopt = min(free, default=None) if row.state == LedgerState.HELD else None
+            adopt = min(free, default=None) if row.state == LedgerState.ON_HOLD else None
             with suppress(NotFound, NotResolved):  # a worker has decided meanwhile
                 decide(self._store, kind, row.key, adopt)
                 decided += 1

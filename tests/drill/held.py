@@ -8,20 +8,20 @@ from dataclasses import dataclass
 from sqlalchemy import select
 
 from producer.admin.records.transaction import Store
-from producer.admin.review.held import held_rows
+from producer.admin.review.held import rows_on_hold
 from shared.notices.kinds import ADDITIONS, Kind
 from shared.store.tables.journal import EventState, JournalEvent
 from shared.store.tables.ledger import LedgerState
 
 
 @dataclass(frozen=True)
-class Held:
+class OnHold:
     """One row or event that waits for a person.
 
     Attributes:
         what: `ticket` or `ticket-task` of the ledger, or `event` of the journal.
         key: its number.
-        state: `held`, `gone` or `failed`.
+        state: `on_hold`, `gone` or `failed`.
         tracker_ids: objects of the tracker that it names.
     """
 
@@ -38,14 +38,14 @@ class Held:
 class Judged:
     """A held item, with the rule by which a person is needed; None: the machine could have decided."""
 
-    item: Held
+    item: OnHold
     rule: str | None
 
 
-def read_held(store: Store) -> list[Held]:
+def read_on_hold(store: Store) -> list[OnHold]:
     """Return every ledger row and every event that waits for a person."""
     found = [
-        Held(
+        OnHold(
             str(kind),
             row.key,
             row.ticket_id,
@@ -54,17 +54,17 @@ def read_held(store: Store) -> list[Held]:
             tuple(one for one in (row.tracker_id, *(row.candidates or ())) if one is not None),
             row.duplicate,
         )
-        for kind, row in held_rows(store)
+        for kind, row in rows_on_hold(store)
     ]
-    waiting = (EventState.HELD, EventState.FAILED)
+    waiting = (EventState.ON_HOLD, EventState.FAILED)
     with store.database.transaction() as session:
         events = session.scalars(select(JournalEvent).where(JournalEvent.state.in_(waiting)))
-        found += [Held("event", one.id, one.ticket_id, str(one.state), one.reason or "") for one in events]
+        found += [OnHold("event", one.id, one.ticket_id, str(one.state), one.reason or "") for one in events]
     return found
 
 
 def judge(
-    held: Sequence[Held],
+    held: Sequence[OnHold],
     deleted: Mapping[int, int],
     unlinked: Mapping[str, Collection[int]],
 ) -> list[Judged]:
@@ -79,7 +79,7 @@ def judge(
 
 
 def _rule(
-    item: Held, held: Sequence[Held], deleted: Mapping[int, int], unlinked: Mapping[str, Collection[int]]
+    item: OnHold, held: Sequence[OnHold], deleted: Mapping[int, int], unlinked: Mapping[str, Collection[int]]
 ) -> str | None:
     if item.ticket_id in deleted:
         return "its issue was deleted on the tracker: only a person knows why"
@@ -87,9 +87,9 @@ def _rule(
         return None
     if item.what == "event":
         of_ticket = [one for one in held if one.ticket_id == item.ticket_id and one.what != "event"]
-        waits = item.state == EventState.HELD and of_ticket
+        waits = item.state == EventState.ON_HOLD and of_ticket
         return "it waits for the held row of its ticket" if waits else None
-    if item.state == LedgerState.HELD and set(item.tracker_ids) & set(unlinked.get(item.what, ())):
+    if item.state == LedgerState.ON_HOLD and set(item.tracker_ids) & set(unlinked.get(item.what, ())):
         return "the tracker has an object with its text that nothing is linked to, by an unexpected author"
     return None
 

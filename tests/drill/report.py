@@ -62,7 +62,7 @@ def show(outcome: Outcome) -> None:
     for member in outcome.processes:
         print(f"{member.name:{WIDTH}} {_life(member)}")
     for rule, many in Counter(one.rule for one in outcome.held if one.rule).items():
-        print(f"held, rightly: {many} × {rule}")
+        print(f"on hold, rightly: {many} × {rule}")
     for line in outcome.differences[:MOST_SHOWN]:
         print(f"  {line}", file=sys.stderr)
     if len(outcome.differences) > MOST_SHOWN:

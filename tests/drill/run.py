@@ -22,7 +22,7 @@ from shared.store.tables.ledger import LEDGERS
 from tests.drill.besieged import Honest, besiege, complaints
 from tests.drill.day import Day, make_day
 from tests.drill.expect import expect
-from tests.drill.held import judge, read_held, unlinked_objects
+from tests.drill.held import judge, read_on_hold, unlinked_objects
 from tests.drill.inject import Injector
 from tests.drill.load import Helpdesk
 from tests.drill.oracle import Oracle
@@ -145,7 +145,7 @@ def _compare(day: Day, redmine: str, helpdesk: Helpdesk, injector: Injector, out
     issues, entries = [row["id"] for row in oracle.issues], [row["id"] for row in oracle.entries]
     notes = [one["id"] for row in oracle.issues for one in row["journals"] if one["notes"]]
     unlinked = _again(lambda: unlinked_objects(store, issues, entries, notes))
-    outcome.held = judge(_again(lambda: read_held(store)), deleted, unlinked)
+    outcome.held = judge(_again(lambda: read_on_hold(store)), deleted, unlinked)
     outcome.differences += [
         f"{one.item.state} though the machine could have decided: {one.item.what} {one.item.key} "
         f"of ticket {one.item.ticket_id}: {one.item.reason}"
@@ -169,7 +169,7 @@ def _compare(day: Day, redmine: str, helpdesk: Helpdesk, injector: Injector, out
         "notes": str(len(notes)),
         "issues deleted on the tracker": str(len(deleted)),
         "issues moved on the tracker": str(len(injector.board.moved)),
-        "held items": str(len(outcome.held)),
+        "on hold": str(len(outcome.held)),
         "events by state": str(_again(fleet.states)),
         "creations in doubt, settled": str(_again(fleet.settled)),
     }
@@ -207,7 +207,7 @@ def _puts_off(what: Notice) -> bool:
         return what.code in (What.PERSON_REPLAYS, What.PERSON_DECIDES)
     state, because = what.params.get("state"), what.params.get("because")
     has_no_issue = because is not None and because.code == Reason.NO_ISSUE_FOR_NOTE
-    return state in (EventState.HELD, EventState.FAILED, EventState.SKIPPED) and not has_no_issue
+    return state in (EventState.ON_HOLD, EventState.FAILED, EventState.SKIPPED) and not has_no_issue
 
 
 def _traces(store: Store, differences: list[str]) -> list[str]:

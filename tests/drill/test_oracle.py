@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from tests.drill.day import FUTURE
 from tests.drill.expect import expect, hours_listed
-from tests.drill.held import Held, judge
+from tests.drill.held import OnHold, judge
 from tests.drill.load import Receipt
 from tests.drill.oracle import Oracle
 from tests.drill.pairing import pair
@@ -282,28 +282,28 @@ def test_an_issue_that_was_moved_is_in_any_project_with_everything_else_as_it_mu
     assert "lost: ticket task 70" in "".join(Oracle(expect(TWO_TASKS, "5.0"), state, {}, {7}).differences())
 
 
-HELD = Held("ticket", 7, 7, "held", "in doubt", tracker_ids=(12,))
+HELD = OnHold("ticket", 7, 7, "on_hold", "in doubt", tracker_ids=(12,))
 
 
 @pytest.mark.parametrize(
     ("item", "is_right"),
     [
-        (Held("ticket", 7, 7, "held", "still unclear after 5 lookups; the last result"), False),
-        (Held("ticket", 7, 7, "held", "possibly created twice", (12, 13), duplicate=True), False),
+        (OnHold("ticket", 7, 7, "on_hold", "still unclear after 5 lookups; the last result"), False),
+        (OnHold("ticket", 7, 7, "on_hold", "possibly created twice", (12, 13), duplicate=True), False),
         (HELD, True),
-        (Held("ticket", 7, 7, "held", "in doubt", tracker_ids=(13,)), False),
-        (Held("ticket", 7, 7, "gone", "no longer exists", (12,)), False),
-        (Held("ticket", 5, 5, "gone", "no longer exists", (11,)), True),
-        (Held("event", 1, 7, "failed", "the tracker refused"), False),
+        (OnHold("ticket", 7, 7, "on_hold", "in doubt", tracker_ids=(13,)), False),
+        (OnHold("ticket", 7, 7, "gone", "no longer exists", (12,)), False),
+        (OnHold("ticket", 5, 5, "gone", "no longer exists", (11,)), True),
+        (OnHold("event", 1, 7, "failed", "the tracker refused"), False),
     ],
 )
-def test_a_person_is_needed_by_rule_only(item: Held, is_right: bool) -> None:
+def test_a_person_is_needed_by_rule_only(item: OnHold, is_right: bool) -> None:
     (judged,) = judge([item], {5: 11}, {"ticket": {12}})
     assert (judged.rule is not None) == is_right
 
 
 def test_an_event_is_held_rightly_where_its_tickets_row_is() -> None:
-    event = Held("event", 1, 7, "held", "ticket 7 waits for a person")
+    event = OnHold("event", 1, 7, "on_hold", "ticket 7 waits for a person")
     assert judge([event, HELD], {}, {"ticket": {12}})[0].rule
     assert not judge([event], {}, {})[0].rule
 

@@ -204,7 +204,8 @@ class Stage:
         """Tell whether nothing is left undone."""
         with self.bridge.store.transaction() as tx:
             return not any(
-                tx.journal.count(state) for state in (EventState.FAILED, EventState.PENDING, EventState.HELD)
+                tx.journal.count(state)
+                for state in (EventState.FAILED, EventState.PENDING, EventState.ON_HOLD)
             )
 
     def api_key(self, text: str, *, foreign: bool = False) -> None:

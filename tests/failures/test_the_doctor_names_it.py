@@ -125,7 +125,7 @@ def gone(name: str, seconds: float = 40) -> Act:
 def producer(stage: Stage, seconds: float = 0) -> None:
     with stage.bridge.store.transaction() as tx:
         tx.producers.mark("here:8080", Process.here(), [])
-        tx._session.execute(update(ProducerSign).values(seen_at=clock(-seconds)))
+        tx.session.execute(update(ProducerSign).values(seen_at=clock(-seconds)))
 
 
 FAILURES = [

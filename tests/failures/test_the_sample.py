@@ -376,7 +376,7 @@ def test_a_sample_that_is_held_is_found_by_its_mark(
     with setting.bridge.store.transaction() as tx:
         row = tx.ledger(Kind.TICKET).get(number)
     assert row
-    assert row.state == LedgerState.HELD
+    assert row.state == LedgerState.ON_HOLD
     assert len(setting.clean_up()["removed"][0]["issue_ids"]) == 1
     assert (setting.rows(), setting.on_tracker()) == (before, there)
 

@@ -221,7 +221,7 @@ def test_while_what_is_created_is_held_no_page_says_that_everything_else_is_forw
 ) -> None:
     front.rule = page(200, method="POST")
     state = stage.work()
-    while state != EventState.HELD:
+    while state != EventState.ON_HOLD:
         stage.bridge.hurry()
         stage.bridge.sync()
         state = stage.bridge.event(1).state

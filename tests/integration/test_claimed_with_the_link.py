@@ -105,7 +105,7 @@ def test_nothing_is_claimed_where_there_is_more_to_the_answer(desk: Bridge, stan
         created, claimed = together(desk, action)
     assert isinstance(created, Waiting)
     assert claimed is None
-    assert row(desk, Kind.TICKET, SECOND).state == LedgerState.HELD
+    assert row(desk, Kind.TICKET, SECOND).state == LedgerState.ON_HOLD
     assert len(entries(stand_in)) == 1
 
 

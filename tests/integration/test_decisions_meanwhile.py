@@ -42,7 +42,7 @@ def test_an_event_is_not_held_for_what_a_person_decided_meanwhile(
 ) -> None:
     assert bridge.forward(task_event()) == ["done"]
     tracker_id = row(bridge, kind, key).tracker_id
-    change(bridge, kind, key, state=LedgerState.HELD, tracker_id=None)
+    change(bridge, kind, key, state=LedgerState.ON_HOLD, tracker_id=None)
     done = task_event(1, of_task=task(513 if kind is Kind.TICKET else 512))
     task_id, update_id = bridge.receive(done, ticket_event(2, of_ticket=ticket(status=5)))
     after_the_load(monkeypatch, lambda: decide(bridge.store, kind, key, tracker_id if adopt else None))

@@ -278,7 +278,7 @@ def test_what_failed_or_is_held_is_counted(healthy: Bridge) -> None:
 
 def test_what_is_held_for_nothing_is_found(healthy: Bridge) -> None:
     with healthy.store.database.transaction() as session:
-        session.execute(update(JournalEvent).values(state="held"))
+        session.execute(update(JournalEvent).values(state="on_hold"))
     assert wrong(healthy)["held"].found == WorkFinding.HELD_FOR_NOTHING(count=1)
 
 

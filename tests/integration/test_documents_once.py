@@ -185,7 +185,7 @@ def test_a_worker_killed_between_204_and_commit_leaves_one_attachment(
     let_leases_run_out(begun)
     until_settled(begun)
     assert attachments_of(stand_in) == ONCE
-    expected = LedgerState.LINKED if policy == "lookup" else LedgerState.HELD
+    expected = LedgerState.LINKED if policy == "lookup" else LedgerState.ON_HOLD
     assert row(begun, Kind.DOCUMENT, KEY).state == expected
 
 
@@ -230,7 +230,7 @@ def test_a_worker_that_was_stopped_at_its_call_while_another_takes_over(
         assert state.state == LedgerState.LINKED
     else:
         assert not sent
-        assert (policy, state.state) == ("lookup", LedgerState.HELD)
+        assert (policy, state.state) == ("lookup", LedgerState.ON_HOLD)
 
 
 def test_an_unclear_document_is_on_hold_if_the_policy_says_so_and_a_person_decides(
@@ -240,7 +240,7 @@ def test_an_unclear_document_is_on_hold_if_the_policy_says_so_and_a_person_decid
     lose(stand_in, "reset_after")
     (event_id,) = begun.receive(document_event(1))
     begun.sync()
-    assert row(begun, Kind.DOCUMENT, KEY).state == LedgerState.HELD
+    assert row(begun, Kind.DOCUMENT, KEY).state == LedgerState.ON_HOLD
     (attachment,) = stand_in.state()["attachments"]
     decide(begun.store, Kind.DOCUMENT, KEY, attachment["id"])
     begun.sync()
@@ -285,7 +285,7 @@ def test_an_issue_that_was_deleted_waits_for_a_person_and_gets_its_documents_aga
     stand_in.remove("issues", 6)
     (event_id,) = begun.receive(document_event(2, of_document=document(92)))
     begun.sync()
-    assert begun.event(event_id).state == EventState.HELD
+    assert begun.event(event_id).state == EventState.ON_HOLD
     decide(begun.store, Kind.TICKET, 4711, None)
     until_settled(begun)
     assert [name for _, name, _ in attachments_of(stand_in, 7)] == ["scan-91.png", "scan-92.png"]

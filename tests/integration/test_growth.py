@@ -89,9 +89,9 @@ def put_aside(bridge: Bridge) -> None:
         tx.journal.end(some, EventState.SKIPPED, reason)
         tx.journal.wait(some, datetime.now(UTC), reason)
         tx.journal.supersede_older(1, reason)
-        tx.journal.put_off(TICKETS[0], 1.0, task_id=1)
-        tx.journal.hurry(TICKETS[0], 1)
-        tx.journal.reopen_held(TICKETS[0], reason, 1)
+        tx.journal.put_off(TICKETS[0], 1.0, key="ticket-task:1")
+        tx.journal.hurry(TICKETS[0], "ticket-task:1")
+        tx.journal.reopen_on_hold(TICKETS[0], reason, "ticket-task:1")
 
 
 @dataclass
@@ -239,7 +239,7 @@ def test_a_question_without_an_index_is_seen(bridge_on_postgresql: Bridge) -> No
     bridge = bridge_on_postgresql
     fill(bridge.store.database, 1, MANY, MANY)
     assert read_as_a_whole(
-        bridge, Asked({"SELECT * FROM ticket_issue_link WHERE reason = %(it)s": {"it": "?"}})
+        bridge, Asked({"SELECT * FROM ticket_issue_link WHERE code = %(it)s": {"it": "?"}})
     )
 
 

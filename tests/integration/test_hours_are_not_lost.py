@@ -12,7 +12,7 @@ import requests
 from sqlalchemy.exc import OperationalError
 
 from deploy.sandbox.tracker.control import StandIn
-from producer.admin.review.held import decide, held_rows
+from producer.admin.review.held import decide, rows_on_hold
 from shared.notices.kinds import Kind
 from shared.notices.notice import written
 from shared.store.ledger.ledger import Ledger
@@ -111,8 +111,8 @@ def test_a_late_answer_to_a_held_creation_lets_those_go_on_that_were_held_for_it
         for _ in range(16):
             bridge.hurry()
             bridge.service.sync(4711)
-        assert row(bridge, Kind.TICKET, 4711).state == LedgerState.HELD
-        assert bridge.event(later[0]).state == "held"
+        assert row(bridge, Kind.TICKET, 4711).state == LedgerState.ON_HOLD
+        assert bridge.event(later[0]).state == "on_hold"
         stand_in.clear_faults(fault)
 
     bridge.receive(task_event())
@@ -141,11 +141,11 @@ def test_hours_that_went_away_with_a_deleted_issue_come_back_or_are_shown(
     assert bridge.forward(task_event()) == ["done"]
     key = {"X-Redmine-API-Key": stand_in.api_key}
     assert requests.delete(f"{stand_in.base_url}/issues/6.json", headers=key, timeout=5).status_code == 204
-    assert bridge.forward(task_event(1, of_task=task(513))) == ["held"]
+    assert bridge.forward(task_event(1, of_task=task(513))) == ["on_hold"]
     decide(bridge.store, Kind.TICKET, 4711, None)
     until_settled(bridge)
     assert len(ours(stand_in)) == 1
-    shown = {(kind, one.key) for kind, one in held_rows(bridge.store)}
+    shown = {(kind, one.key) for kind, one in rows_on_hold(bridge.store)}
     assert len(entries(stand_in)) == 2 or (Kind.TICKET_TASK, 512) in shown
 
 
@@ -210,7 +210,7 @@ def test_time_that_went_with_its_issue_is_logged_again_as_it_was_known_last(
     assert bridge.forward(task_event(1, of_task=task(actiontime=7200))) == ["done"]
     key = {"X-Redmine-API-Key": stand_in.api_key}
     assert requests.delete(f"{stand_in.base_url}/issues/6.json", headers=key, timeout=5).status_code == 204
-    assert bridge.forward(task_event(2, of_task=task(513))) == ["held"]
+    assert bridge.forward(task_event(2, of_task=task(513))) == ["on_hold"]
     decide(bridge.store, Kind.TICKET, 4711, None)
     until_settled(bridge)
     assert sorted(entry["hours"] for entry in entries(stand_in)) == [1.5, 2.0]

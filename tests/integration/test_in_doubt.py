@@ -14,7 +14,7 @@ from shared.notices.kinds import Kind
 from shared.notices.notice import written
 from shared.redis.locks import Locks
 from shared.store.tables.journal import JournalEvent
-from shared.store.tables.ledger import LedgerRow, LedgerState, TaskTimeLink, TicketIssueLink
+from shared.store.tables.ledger import LedgerRow, LedgerState, TicketIssueLink
 from shared.store.tables.types import clock
 from shared.tracker.lists import TrackerLists
 from tests.support.bridge import Bridge
@@ -142,30 +142,6 @@ def test_time_is_found_again_as_each_version_of_the_tracker_lists_it(
     assert row(bridge, Kind.TICKET_TASK, 512).tracker_id == entry["id"]
 
 
-def test_rows_that_an_older_version_put_in_doubt_are_settled_with_the_others(
-    bridge: Bridge, stand_in: StandIn
-) -> None:
-    """An older version took the hours into the fingerprint; both are listed as 1.52."""
-    stand_in.settings(redmine="6.0")
-    lose(stand_in, "reset_after", "/time_entries.json", count=2)
-    for task_id, seconds in ((1, 5430), (2, 5460)):
-        bridge.receive(task_event(task_id, of_task=task(task_id, content="the same", actiontime=seconds)))
-    bridge.sync()
-    with bridge.store.database.transaction() as session:
-        for task_id in (1, 2):
-            older = update(TaskTimeLink).where(TaskTimeLink.task_id == task_id)
-            session.execute(older.values(fingerprint=f"{task_id}" * 64))
-    bridge.hurry()
-    with bridge.store.database.transaction() as session:
-        later = update(TaskTimeLink).where(TaskTimeLink.task_id == 2)
-        session.execute(later.values(settle_after=clock(60)))
-    bridge.sync()
-    assert {row(bridge, Kind.TICKET_TASK, key).state for key in (1, 2)} == {LedgerState.IN_DOUBT}
-    until_settled(bridge)
-    assert {row(bridge, Kind.TICKET_TASK, key).tracker_id for key in (1, 2)} == {1, 2}
-    assert len(stand_in.state()["time_entries"]) == 2
-
-
 def test_what_may_be_a_siblings_who_is_still_under_way_is_neither_taken_nor_held(
     bridge: Bridge, stand_in: StandIn
 ) -> None:
@@ -264,16 +240,16 @@ def test_a_worker_killed_between_201_and_commit_is_held_where_the_policy_says_so
     let_leases_run_out(bridge)
     until_settled(bridge)
     assert len(ours(stand_in)) == 1
-    assert row(bridge, Kind.TICKET, 4711).state == LedgerState.HELD
+    assert row(bridge, Kind.TICKET, 4711).state == LedgerState.ON_HOLD
 
 
 def test_a_lost_answer_is_held_at_once_where_the_policy_says_so(bridge: Bridge, stand_in: StandIn) -> None:
     bridge.configure(in_doubt_policy="hold")
     lose(stand_in, "reset_after", "/issues.json")
-    assert bridge.forward(task_event(), ticket_event(1)) == ["held", "held"]
+    assert bridge.forward(task_event(), ticket_event(1)) == ["on_hold", "on_hold"]
     held = row(bridge, Kind.TICKET, 4711)
     assert (held.state, held.body and held.body["issue"]["subject"]) == (
-        LedgerState.HELD,
+        LedgerState.ON_HOLD,
         "Printer 4711 on fire",
     )
 
@@ -348,7 +324,7 @@ def test_a_late_answer_of_a_given_up_attempt_is_held_with_both_ids(bridge: Bridg
         assert not tx.issues.link(4711, 0, 99, None, written("late"))
         tx.issues.late_answer(4711, 99)
     held = row(bridge, Kind.TICKET, 4711)
-    assert (held.state, held.candidates) == (LedgerState.HELD, [6, 99])
+    assert (held.state, held.candidates) == (LedgerState.ON_HOLD, [6, 99])
 
 
 def test_who_finds_equal_ones_being_settled_keeps_nobody_waiting(bridge: Bridge, stand_in: StandIn) -> None:
@@ -394,7 +370,7 @@ def test_after_many_rounds_without_a_verdict_a_person_decides(
     assert row(bridge, Kind.TICKET, 4711).state == LedgerState.IN_DOUBT
     bridge.hurry()
     bridge.service.sync(4711)
-    assert row(bridge, Kind.TICKET, 4711).state == LedgerState.HELD
+    assert row(bridge, Kind.TICKET, 4711).state == LedgerState.ON_HOLD
     assert "lookups; the last result" in (row(bridge, Kind.TICKET, 4711).reason or "")
 
 

@@ -88,7 +88,7 @@ def test_a_late_answer_of_a_superseded_attempt_is_shown_with_both_ids(
     with stopped("POST", "/issues.json", meanwhile):
         bridge.sync()
     held = row(bridge, Kind.TICKET, 4711)
-    assert (held.state, held.candidates) == (LedgerState.HELD, [6, 7])
+    assert (held.state, held.candidates) == (LedgerState.ON_HOLD, [6, 7])
 
 
 def test_redis_flushed_in_the_middle_of_a_pass_lets_two_passes_do_the_work_once(

@@ -24,7 +24,7 @@ def test_an_answer_whose_row_was_claimed_anew_meanwhile_is_a_possible_duplicate(
     with stopped("POST", "/issues.json", meanwhile):
         bridge.sync()
     found = row(bridge, Kind.TICKET, 4711)
-    assert (found.state, found.duplicate) == (LedgerState.HELD, True)
+    assert (found.state, found.duplicate) == (LedgerState.ON_HOLD, True)
     assert not entries(stand_in)
 
 

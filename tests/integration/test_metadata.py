@@ -160,7 +160,7 @@ def test_a_second_run_writes_only_differences_and_tells_them(desk: Bridge, large
     assert result.users.removed == ["carol"]
     with desk.store.transaction() as tx:
         run, first = tx.metadata.runs()
-        assert (run.ok, run.error, run.counts["projects"]) == (True, None, PROJECTS + 5)
+        assert (run.ok, run.reason, run.counts["projects"]) == (True, None, PROJECTS + 5)
         assert run.differences == {
             "users": {"removed": {"count": 1, "names": ["carol"]}},
             "projects": {"changed": {"count": 1, "names": ["Another team"]}},
@@ -193,7 +193,7 @@ def test_any_failure_leaves_the_old_cache_whole(desk: Bridge, large: StandIn, fa
     assert fault["path"] in (result.error or "")
     assert whole_cache(desk) == before
     with desk.store.transaction() as tx:
-        assert (tx.metadata.runs()[0].ok, tx.metadata.runs()[0].error) == (False, result.error)
+        assert (tx.metadata.runs()[0].ok, tx.metadata.runs()[0].reason) == (False, result.error)
 
 
 def test_a_tracker_that_dies_in_the_middle_leaves_the_old_cache_whole(bridge: Bridge) -> None:
@@ -361,7 +361,7 @@ def test_a_run_whose_lock_is_lost_under_way_has_failed(bridge: Bridge) -> None:
     assert not result
     assert not result.busy
     with bridge.store.transaction() as tx:
-        assert [(one.ok, one.error) for one in tx.metadata.runs()] == [(False, result.error)]
+        assert [(one.ok, one.reason) for one in tx.metadata.runs()] == [(False, result.error)]
 
 
 def test_activities_of_each_project_are_read_where_that_is_switched_on(

@@ -146,7 +146,7 @@ def test_what_needs_a_person_is_counted(bridge: Bridge) -> None:
     found = shown(bridge)
     assert of(found, "events_failed", code="own_fault") == 1
     assert of(found, "deliveries_unreadable") == 1
-    assert (of(found, "held"), of(found, "misattributed")) == (0, 0)
+    assert (of(found, "on_hold"), of(found, "misattributed")) == (0, 0)
 
 
 def test_heartbeat_and_messages_are_shown(bridge: Bridge) -> None:

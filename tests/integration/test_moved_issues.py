@@ -72,7 +72,7 @@ def test_while_the_project_is_not_known_the_administrator_does_not_step_in(
 def test_an_adopted_issue_belongs_to_the_project_that_was_seen(bridge: Bridge, stand_in: StandIn) -> None:
     assert bridge.forward(task_event()) == ["done"]
     stand_in.patch("issues", 6, project_id=OTHER)
-    change(bridge, Kind.TICKET, 4711, state=LedgerState.HELD)
+    change(bridge, Kind.TICKET, 4711, state=LedgerState.ON_HOLD)
     assert resolve(Services(bridge.settings, bridge.store), Kind.TICKET, 4711, 6).unchecked is None
     assert row(bridge, Kind.TICKET, 4711).tracker_project_id == OTHER
 

@@ -41,8 +41,8 @@ def test_a_creation_that_never_gets_a_clear_answer_ends_with_a_person(
         bridge.hurry()
     assert posts(stand_in, path) == MOST_ATTEMPTS
     key = 4711 if kind is Kind.TICKET else 512
-    assert row(bridge, kind, key).state == LedgerState.HELD
-    assert bridge.event(event).state == EventState.HELD
+    assert row(bridge, kind, key).state == LedgerState.ON_HOLD
+    assert bridge.event(event).state == EventState.ON_HOLD
     stand_in.clear_faults()
     decide(bridge.store, kind, key, None)
     bridge.sync()

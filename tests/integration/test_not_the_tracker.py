@@ -170,7 +170,7 @@ def test_what_answers_one_path_alone_in_the_tracker_s_place_stops_that_path_only
 ) -> None:
     stand_in.fault("page_before", method="POST", path="/issues.json", status=404)
     (event_id,) = bridge.receive(task_event())
-    assert go_on(bridge, event_id, rounds=60) == "held"
+    assert go_on(bridge, event_id, rounds=60) == "on_hold"
     assert bridge.breaker.current() is None
     assert sent(stand_in, "POST", "/issues.json") <= 12
 
@@ -210,7 +210,7 @@ def test_a_text_that_is_refused_on_the_way_is_called_that_and_other_tickets_go_t
     bridge.sync()
     fare(bridge, event_id, range(3))
     event = bridge.event(event_id)
-    assert event.state == "held"
+    assert event.state == "on_hold"
     assert event.reason is not None
     assert step in event.reason
     assert "other tickets succeed (3 since the first attempt)" in event.reason
@@ -226,7 +226,7 @@ def test_that_other_tickets_go_through_is_not_said_while_none_does(
 ) -> None:
     refuse_the_emoji(stand_in, kind, status)
     (event_id,) = bridge.receive(task_event(of_ticket=ticket(title=f"It burns {EMOJI}")))
-    assert go_on(bridge, event_id, 40) == "held"
+    assert go_on(bridge, event_id, 40) == "on_hold"
     reason = bridge.event(event_id).reason or ""
     assert "other tickets" not in reason
     assert "utf8mb4" not in reason

@@ -127,7 +127,7 @@ def test_a_worker_killed_between_204_and_commit_leaves_one_note(
     let_leases_run_out(begun)
     until_settled(begun)
     assert texts(stand_in) == ["Toner 77 ordered"]
-    expected = LedgerState.LINKED if policy == "lookup" else LedgerState.HELD
+    expected = LedgerState.LINKED if policy == "lookup" else LedgerState.ON_HOLD
     assert row(begun, Kind.FOLLOWUP, 77).state == expected
 
 
@@ -175,7 +175,7 @@ def test_a_worker_that_was_stopped_at_its_call_while_another_takes_over(
         assert not sent, (
             "another worker may be late by more than its lease, and only that is no reason to lose it"
         )
-        assert (policy, state.state) == ("lookup", LedgerState.HELD)
+        assert (policy, state.state) == ("lookup", LedgerState.ON_HOLD)
 
 
 def test_an_unclear_note_is_on_hold_if_the_policy_says_so_and_a_person_decides(
@@ -185,8 +185,8 @@ def test_an_unclear_note_is_on_hold_if_the_policy_says_so_and_a_person_decides(
     lose(stand_in, "reset_after")
     (event_id,) = begun.receive(followup_event(1))
     begun.sync()
-    assert row(begun, Kind.FOLLOWUP, 77).state == LedgerState.HELD
-    assert begun.event(event_id).state == EventState.HELD
+    assert row(begun, Kind.FOLLOWUP, 77).state == LedgerState.ON_HOLD
+    assert begun.event(event_id).state == EventState.ON_HOLD
     (number,) = [
         one["id"] for issue in stand_in.state()["issues"] for one in issue["journals"] if one["notes"]
     ]
@@ -261,7 +261,7 @@ def test_an_issue_that_was_deleted_waits_for_a_person_and_gets_its_notes_again(
     stand_in.remove("issues", 6)
     (event_id,) = begun.receive(followup_event(2, of_followup=followup(78)))
     begun.sync()
-    assert begun.event(event_id).state == EventState.HELD
+    assert begun.event(event_id).state == EventState.ON_HOLD
     decide(begun.store, Kind.TICKET, 4711, None)
     until_settled(begun)
     assert texts(stand_in) == ["Toner 77 ordered", "Toner 78 ordered"]
@@ -276,7 +276,7 @@ def test_a_note_on_an_issue_that_a_person_replaces_is_on_hold_until_they_decide(
         tx.issues.gone(4711, 6, Reason.ISSUE_GONE(issue_id=6))
     decide(begun.store, Kind.TICKET, 4711, 1)
     held = row(begun, Kind.FOLLOWUP, 77)
-    assert (held.state, held.candidates) == (LedgerState.HELD, [note_id])
+    assert (held.state, held.candidates) == (LedgerState.ON_HOLD, [note_id])
     assert held.notice == Reason.ISSUE_GIVEN_UP(issue_id=6, adopted_id=1)
     decide(begun.store, Kind.FOLLOWUP, 77, None)
     until_settled(begun)

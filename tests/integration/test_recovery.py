@@ -157,7 +157,7 @@ def test_what_cannot_be_told_is_held_for_a_person_whose_word_counts(
     assert bridge.forward(task_event()) == ["done"]
     saved.restore()
     newest = task_event(1, of_ticket=ticket(content="edited since"))
-    assert bridge.forward(newest) == ["held"]
+    assert bridge.forward(newest) == ["on_hold"]
     assert row(bridge, Kind.TICKET, 4711).candidates == [6]
     assert len(ours(stand_in)) == 1
     decide(bridge.store, Kind.TICKET, 4711, 6)
@@ -171,7 +171,7 @@ def test_create_again_is_heeded_without_asking_once_more(
     saved = backup()
     assert bridge.forward(task_event()) == ["done"]
     saved.restore()
-    assert bridge.forward(task_event(1, of_ticket=ticket(content="edited since"))) == ["held"]
+    assert bridge.forward(task_event(1, of_ticket=ticket(content="edited since"))) == ["on_hold"]
     decide(bridge.store, Kind.TICKET, 4711, None)
     until_done(bridge)
     assert len(ours(stand_in)) == 2
@@ -209,7 +209,7 @@ def test_what_is_alike_waits_only_until_its_owner_was_sent_again(
     new = task_event(
         5, of_ticket=ticket(2, title="Printer", content="another"), of_task=task(2, content="the same")
     )
-    assert bridge.forward(new, ticket_id=2) == ["held"]
+    assert bridge.forward(new, ticket_id=2) == ["on_hold"]
     bridge.forward(old, ticket_id=1)
     until_done(bridge, 1, 2)
     assert row(bridge, Kind.TICKET, 1).tracker_id == 6
@@ -239,7 +239,7 @@ def test_time_of_another_person_with_the_same_hours_is_no_reason_to_wait(
     bridge.forward(task_event(1, of_task=task(2, content="second", user=ALICE)))
     saved.restore()
     assert bridge.forward(task_event(2, of_task=task(3, content="third", user=BOB))) == ["done"]
-    assert bridge.forward(task_event(3, of_task=task(4, content="fourth", user=ALICE))) == ["held"]
+    assert bridge.forward(task_event(3, of_task=task(4, content="fourth", user=ALICE))) == ["on_hold"]
     assert bridge.forward(task_event(1, of_task=task(2, content="second", user=ALICE)))[0] == "done"
     until_done(bridge)
     assert sorted(one["comments"] for one in entries(stand_in)) == ["first", "fourth", "second", "third"]
@@ -266,7 +266,7 @@ def test_where_the_policy_is_hold_a_person_decides_on_what_is_found(
     saved = backup()
     assert bridge.forward(task_event()) == ["done"]
     saved.restore()
-    assert bridge.forward(task_event()) == ["held"]
+    assert bridge.forward(task_event()) == ["on_hold"]
     assert row(bridge, Kind.TICKET, 4711).candidates == [6]
 
 

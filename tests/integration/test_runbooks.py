@@ -9,7 +9,7 @@ import requests
 
 from deploy.sandbox.tracker.control import StandIn
 from producer.admin.backfill.backfill import export_links
-from producer.admin.review.held import decide, held_rows
+from producer.admin.review.held import decide, rows_on_hold
 from shared.notices.kinds import Kind
 from tests.support.bridge import Bridge
 from tests.support.events import task, task_event, ticket, ticket_event
@@ -73,10 +73,10 @@ def test_an_issue_deleted_on_purpose_holds_what_needs_it_and_nothing_else(
 ) -> None:
     assert bridge.forward(task_event()) == ["done"]
     delete(stand_in, "/issues/6.json")
-    assert bridge.forward(ticket_event(1, of_ticket=ticket(status=5))) == ["held"]
-    assert bridge.forward(task_event(2, of_task=task(513))) == ["held"]
+    assert bridge.forward(ticket_event(1, of_ticket=ticket(status=5))) == ["on_hold"]
+    assert bridge.forward(task_event(2, of_task=task(513))) == ["on_hold"]
     assert bridge.forward(task_event(of_ticket=ticket(2), of_task=task(2)), ticket_id=2) == ["done"]
-    assert [(kind, one.key) for kind, one in held_rows(bridge.store)] == [(Kind.TICKET, 4711)]
+    assert [(kind, one.key) for kind, one in rows_on_hold(bridge.store)] == [(Kind.TICKET, 4711)]
     until_settled(bridge)
     assert len(ours(stand_in)) == 1, "left alone, it stays deleted"
 
@@ -86,11 +86,11 @@ def test_time_of_an_issue_deleted_on_purpose_goes_to_the_one_that_is_adopted(
 ) -> None:
     assert bridge.forward(task_event()) == ["done"]
     delete(stand_in, "/issues/6.json")
-    assert bridge.forward(task_event(1, of_task=task(513))) == ["held"]
+    assert bridge.forward(task_event(1, of_task=task(513))) == ["on_hold"]
     decide(bridge.store, Kind.TICKET, 4711, 1)
     until_settled(bridge)
     assert [one["issue_id"] for one in entries(stand_in)] == [1]
-    assert [(kind, one.key) for kind, one in held_rows(bridge.store)] == [(Kind.TICKET_TASK, 512)]
+    assert [(kind, one.key) for kind, one in rows_on_hold(bridge.store)] == [(Kind.TICKET_TASK, 512)]
     decide(bridge.store, Kind.TICKET_TASK, 512, None)
     until_settled(bridge)
     assert [one["issue_id"] for one in entries(stand_in)] == [1, 1]

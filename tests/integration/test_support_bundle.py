@@ -75,7 +75,7 @@ def services(bridge: Bridge) -> Services:
         tx.trace.append(
             [Step(4711, What.CALL_ANSWERED(method="GET", path="/projects/acmecorp.json"), None, call)]
         )
-    change_event(bridge, 1, reason_text="an old sentence about zora quimby", code=None)
+    change_event(bridge, 1, code="an old sentence about zora quimby")
     AccountStore(bridge.store).add("gretchen", "correct horse battery", Right.VIEWER)
     return found
 
@@ -134,7 +134,7 @@ def test_it_says_how_the_installation_stands(services: Services, bridge: Bridge,
         {name: one[name] for name in ("method", "path", "status")} for one in calls
     ]
     assert any(one["path"] == "other" for one in calls)
-    assert "deskbridge_held" in found["metrics.txt"]
+    assert "deskbridge_on_hold" in found["metrics.txt"]
 
 
 def test_a_part_that_cannot_be_read_is_named_by_its_error_alone(

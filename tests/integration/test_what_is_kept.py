@@ -188,7 +188,7 @@ def test_a_match_whose_pin_was_not_committed_is_made_anew(
 def test_what_nobody_has_counted_is_seen_after_a_minute(
     desk: Bridge, stand_in: StandIn, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A process of the version before counts less."""
+    """Such as what an administrator of the database changes by hand."""
     with desk.store.database.transaction() as session:
         session.execute(update(TrackerUser).where(TrackerUser.tracker_user_id == 5).values(mail_key=None))
     forward(desk, 3)

@@ -48,7 +48,7 @@ class Ended:
 
     def held(self, *kinds: Kind) -> list[LedgerRow]:
         """Return the rows that wait for a person."""
-        return [row for kind in kinds for row in self.rows[kind].values() if row.state == LedgerState.HELD]
+        return [row for kind in kinds for row in self.rows[kind].values() if row.state == LedgerState.ON_HOLD]
 
     def shown(self, kind: Kind) -> set[int]:
         """Return the tracker ids that a person is shown with what is held."""
@@ -179,7 +179,7 @@ def _passing(ended: Ended) -> dict[int, list[Event]]:
 
 def _wanted(ended: Ended) -> Iterator[str]:
     """Every Done ticket task has its entry and its ticket's issue, or waits for a person with an event that says so."""
-    settled = (LedgerState.LINKED, LedgerState.HELD)
+    settled = (LedgerState.LINKED, LedgerState.ON_HOLD)
     passing = _passing(ended)
     failed = {row.task_id for row in ended.journal if row.state == EventState.FAILED}
     held = {row.ticket_id for row in ended.held(Kind.TICKET, Kind.TICKET_TASK)}
@@ -264,7 +264,7 @@ def _notes(ended: Ended) -> Iterator[str]:
         ticket_id, row = events[0].ticket.id, ended.rows[kind].get(key)
         if row is not None and row.state == LedgerState.LINKED:
             yield from _note(ended, row, events, issues.get(ticket_id))
-        elif row is not None and row.state == LedgerState.HELD:
+        elif row is not None and row.state == LedgerState.ON_HOLD:
             continue
         elif ticket_id in issues and f"{kind}:{key}" not in failed and not ended.is_deleted(ticket_id):
             yield f"{kind} {key} was never sent"
@@ -299,13 +299,13 @@ def _held(ended: Ended) -> Iterator[str]:
     held_tasks = {row.key for row in ended.held(Kind.TICKET_TASK)}
     for event in ended.journal:
         waits = event.ticket_id in held or event.task_id in held_tasks
-        if event.state == EventState.HELD and not waits:
+        if event.state == EventState.ON_HOLD and not waits:
             yield f"event {event.id} is held, and nothing of its ticket or task is: {event.reason}"
     for kind, rows in ended.rows.items():
         for key, row in rows.items():
             if row.state == LedgerState.GONE:
                 yield f"{kind} {key} is said to be gone: {row.reason}"
-            elif row.state == LedgerState.HELD and not _is_true(ended, kind, row):
+            elif row.state == LedgerState.ON_HOLD and not _is_true(ended, kind, row):
                 yield f"{kind} {key} is held, and its reason is not true: {row.reason}"
 
 
@@ -325,9 +325,9 @@ def _is_true(ended: Ended, kind: Kind, row: LedgerRow) -> bool:
 
 def _nothing_left(ended: Ended) -> Iterator[str]:
     for row in ended.journal:
-        if row.state in (EventState.HELD, EventState.FAILED):
+        if row.state in (EventState.ON_HOLD, EventState.FAILED):
             yield f"event {row.id} is still {row.state}: {row.reason}"
     for kind, rows in ended.rows.items():
         for key, one in rows.items():
-            if one.state in (LedgerState.HELD, LedgerState.GONE):
+            if one.state in (LedgerState.ON_HOLD, LedgerState.GONE):
                 yield f"{kind} {key} is still {one.state}: {one.reason}"

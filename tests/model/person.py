@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from producer.admin.backfill.replay import replay_state
-from producer.admin.review.held import decide, held_rows
+from producer.admin.review.held import decide, rows_on_hold
 from shared.notices.kinds import Kind
 from shared.notices.reasons import Reason
 from shared.store.tables.journal import EventState
@@ -14,7 +14,7 @@ from tests.model.world import World
 
 def decide_everything(world: World) -> bool:
     """Decide whatever is held and replay whatever failed; tell whether there was anything."""
-    held = held_rows(world.store)
+    held = rows_on_hold(world.store)
     for kind, row in held:
         decide(world.store, kind, row.key, _found(world, kind, row))
     return bool(held) or bool(replay_state(world.store, EventState.FAILED).tickets)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from producer.admin.review.held import decide, held_rows
+from producer.admin.review.held import decide, rows_on_hold
 from tests.model.machine import Bridge
 from tests.model.stage import END
 from tests.model.tracker import Fate
@@ -22,7 +22,7 @@ def test_a_late_answer_that_names_what_a_sibling_adopted_is_not_held_as_created_
     state.another_worker_syncs(1, [])
     state.another_worker_syncs(2, [])
     state.worker_ends(1, dies=False)
-    assert [row.reason for _, row in held_rows(state.world.store)] == []
+    assert [row.reason for _, row in rows_on_hold(state.world.store)] == []
     state.teardown()
 
 
@@ -54,7 +54,7 @@ def test_an_event_of_a_moved_ticket_task_goes_on_once_its_time_entry_is_decided(
     state.time_passes(61, sweeps=True)
     state.helpdesk_logs(1, 1, 0, "Printer", 2, 2.0, ALICE, DONE, None, moved=True)
     state.another_worker_syncs(2, [])
-    assert [(row.key, row.ticket_id) for _, row in held_rows(state.world.store)] == [(12, 1)]
+    assert [(row.key, row.ticket_id) for _, row in rows_on_hold(state.world.store)] == [(12, 1)]
     state.teardown()
 
 
@@ -68,7 +68,7 @@ def test_time_of_a_moved_ticket_task_may_be_created_again_for_the_ticket_that_it
     state.helpdesk_logs(1, 1, 0, "Printer", 2, 2.0, ALICE, DONE, None, moved=True)
     state.time_passes(61, sweeps=False)
     state.another_worker_syncs(1, [])
-    ((kind, row),) = held_rows(state.world.store)
+    ((kind, row),) = rows_on_hold(state.world.store)
     decide(state.world.store, kind, row.key, None)
     state.teardown()
 

@@ -23,7 +23,7 @@ URL = "https://deskbridge.example.test"
 
 
 def held(count: int = 1) -> Cause:
-    return Cause("held", Told.ON_HOLD(count=count), "/console/held", count)
+    return Cause("on_hold", Told.ON_HOLD(count=count), "/console/held", count)
 
 
 def away(minutes: int = 5) -> Cause:
@@ -50,7 +50,7 @@ class Day:
 
 def test_a_new_cause_is_reported_at_once_and_not_again_while_it_stays_as_it_is() -> None:
     day = Day()
-    assert day.at(0, held()) == ["held"]
+    assert day.at(0, held()) == ["on_hold"]
     assert [day.at(minute, held()) for minute in (1, 59, 61, 600)] == [[], [], [], []]
 
 
@@ -58,9 +58,9 @@ def test_more_of_a_cause_is_reported_after_an_hour_at_the_earliest() -> None:
     day = Day()
     day.at(0, held(1))
     assert day.at(30, held(2)) == []
-    assert day.at(60, held(2)) == ["held"]
+    assert day.at(60, held(2)) == ["on_hold"]
     assert day.at(130, held(1)) == []
-    assert day.at(200, held(2)) == ["held"], "one was decided and another one came"
+    assert day.at(200, held(2)) == ["on_hold"], "one was decided and another one came"
 
 
 def test_a_cause_that_came_back_is_reported_again_once_the_hour_is_over() -> None:
@@ -68,7 +68,7 @@ def test_a_cause_that_came_back_is_reported_again_once_the_hour_is_over() -> Non
     day.at(0, held())
     assert day.at(10) == []
     assert day.at(20, held()) == []
-    assert day.at(61, held()) == ["held"]
+    assert day.at(61, held()) == ["on_hold"]
 
 
 def test_a_cause_is_forgotten_an_hour_after_its_last_message() -> None:
@@ -112,7 +112,7 @@ def standing(**values: object) -> Standing:
     usual = {
         "now": MORNING,
         "failures": (),
-        "held": 0,
+        "on_hold": 0,
         "waiting": 0,
         "newest": MORNING,
         "quiet": timedelta(hours=24),
@@ -127,7 +127,7 @@ PAUSED = Paused(Fault.TRACKER_UNREACHABLE(method="GET", path="/users.json"), 0.0
 @pytest.mark.parametrize(
     ("found", "key", "page"),
     [
-        (standing(held=2), "held", "/console/held"),
+        (standing(on_hold=2), "on_hold", "/console/held"),
         (
             standing(failures=[FailureCause("c0ffee", REFUSED, 3)]),
             "failed:c0ffee",

@@ -42,7 +42,9 @@ def redis() -> Iterator[Redis]:
 
 
 @pytest.mark.promise("SEC-50")
-@pytest.mark.parametrize("stored", ["{", "null", '{"reason": "down", "until": 1e12, "length": 5}'])
+@pytest.mark.parametrize(
+    "stored", ["{", "null", '{"reason": {"code": "down", "params": {}}, "until": 1e12, "length": 5}']
+)
 def test_a_pause_that_no_worker_wrote_stops_nobody(redis: Redis, stored: str) -> None:
     redis.set(PAUSED, stored)
     assert CircuitBreaker(redis).current() is None

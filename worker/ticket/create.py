@@ -5,7 +5,7 @@ Why nothing is created twice, by what can go wrong:
 - *Two workers want one row.* A claim is given only for a row that is free and still at the attempt that was read. It
   raises the attempt, and is committed before anything is sent. `Ledger` checks state and guards in one statement, so
   only one worker is given it. The ticket's lock only saves work.
-- *Settings, mappings, people, metadata or templates change meanwhile.* The claim is not given, and all is read again.
+- *Settings, mappings, people, metadata or templates change in between.* The claim is not given, and all is read again.
 - *The worker stops after its claim.* It checks its lease right before the request leaves. Other workers leave the row
   alone until the lease is over, and the settling time: as long as the tracker may need for a request that left in
   time. Then the row is in doubt, and `resolve.py` searches the tracker before anyone may claim it again.
@@ -14,8 +14,8 @@ Why nothing is created twice, by what can go wrong:
 - *A backup was restored.* Until a person ends restore mode, no claim is given before the tracker was searched
   (`restore.py`).
 - *An older attempt is answered late.* Its process was stopped between the check and the call, or a person decided
-  meanwhile, which raises the attempt too. Then there can be two objects. The answer is recorded for its own attempt
-  only, so the row goes on hold with both objects, and a person decides.
+  before it came, which raises the attempt too. Then there can be two objects. The answer is recorded for its own
+  attempt only, so the row goes on hold with both objects, and a person decides.
 
 The first time entry of a new issue is claimed in the commit that links the issue: one commit less for each ticket.
 """
@@ -409,7 +409,7 @@ class Link(DbOp[Created | Waiting]):
         if row is None or row.attempt != number or row.duplicate or _orphans(tx, kind, row, linked_to):
             decisions.late(key, ctx.ticket_id, tracker_id)
             twice = Reason.WAITS_FOR_PERSON(kind=kind, key=key, because=Reason.POSSIBLY_TWICE())
-            return Waiting(twice, held=(kind, key))
+            return Waiting(twice, on_hold=(kind, key))
         return None
 
 
@@ -465,7 +465,7 @@ def _orphans(tx: Transaction, kind: Kind, row: LedgerRow, linked_to: int | None)
     """Return whether to replace the object that the row adopted would leave that object without a row.
 
     A sibling is a row that sent the same, so that either may adopt what the other created. If a sibling is in doubt,
-    the adopted object may be its own; else nobody claims it.
+    the adopted object may be its own; else no row has it.
     """
     if linked_to is None:
         return False

@@ -89,8 +89,8 @@ class EventFinisher:
     async def _wait(self, event_ids: Collection[int], waiting: Waiting) -> None:
         if not event_ids:
             return
-        if waiting.held:
-            await self._hold(event_ids, waiting.reason, *waiting.held)
+        if waiting.on_hold:
+            await self._hold(event_ids, waiting.reason, *waiting.on_hold)
             return
         until = waiting.until or self._ctx.now(self._now) + SOON
 
@@ -103,11 +103,11 @@ class EventFinisher:
             await self._ctx.db.change(wait)
 
     async def _hold(self, event_ids: Collection[int], reason: Notice, kind: Kind, key: int) -> None:
-        """End events as held, unless the person has decided since the row was read: they are due at once then."""
+        """End events as on hold, unless the person has decided since the row was read: they are due at once then."""
 
         def hold(tx: Transaction) -> None:
             if self._ctx.decisions(tx, kind).let_wait(key, event_ids, reason):
-                self._tell(event_ids, EventState.HELD, reason)
+                self._tell(event_ids, EventState.ON_HOLD, reason)
 
         await self._ctx.db.change(hold)
 

@@ -25,7 +25,7 @@ async def issue_gone(ctx: TicketContext, issue_id: int) -> Waiting | None:
     if not await _is_gone(ctx, issue_id):
         return None
     reason = await ctx.db.change(lambda tx: ctx.decisions(tx, Kind.TICKET).gone(ctx.ticket_id, issue_id))
-    return Waiting(reason, held=(Kind.TICKET, ctx.ticket_id))
+    return Waiting(reason, on_hold=(Kind.TICKET, ctx.ticket_id))
 
 
 async def _is_gone(ctx: TicketContext, issue_id: int) -> bool:

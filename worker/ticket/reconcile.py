@@ -26,7 +26,7 @@ BUSY_S = 2.0
 
 
 async def reconcile(ctx: TicketContext, kind: Kind, row: LedgerRow) -> None:
-    """Bring a row in doubt to `linked`, `free` or `held`, together with those that may not be told apart from it.
+    """Bring a row in doubt to `linked`, `free` or `on_hold`, together with those that may not be told apart from it.
 
     Args:
         ctx: the ticket's context.
@@ -45,8 +45,6 @@ async def reconcile(ctx: TicketContext, kind: Kind, row: LedgerRow) -> None:
 async def _settle_alike(ctx: TicketContext, kind: Kind, row: LedgerRow, shared: str) -> None:
 
     def read(tx: Transaction) -> tuple[datetime, list[LedgerRow]]:
-        if kind is Kind.TICKET_TASK and row.issue_id is not None:
-            tx.times.regroup(row.issue_id, partial(fingerprint, kind))
         return tx.now(), list(tx.ledger(kind).in_doubt_like(shared))
 
     moment, alike = await ctx.db.change(read)

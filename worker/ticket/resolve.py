@@ -55,7 +55,9 @@ async def settled(
         if row.state == LedgerState.LINKED and row.tracker_id is not None:
             return Created(row.tracker_id, row.tracker_project_id or 0)
         if row.state in FOR_A_PERSON:
-            return Waiting(Reason.WAITS_FOR_PERSON(kind=kind, key=key, because=row.notice), held=(kind, key))
+            return Waiting(
+                Reason.WAITS_FOR_PERSON(kind=kind, key=key, because=row.notice), on_hold=(kind, key)
+            )
         waiting = await _settle(ctx, kind, row, now)
         if waiting:
             return waiting
@@ -95,9 +97,9 @@ async def doubt(creation: Creation, attempt: int, unclear: TrackerError) -> Wait
     )
     ctx.warn(began, task_id=creation.task_id)
     if is_held:
-        policy = LedgerEvent.HELD_BY_POLICY
+        policy = LedgerEvent.ON_HOLD_BY_POLICY
         await ctx.db.change(lambda tx: tx.ledger(kind).hold(key, attempt, cause, event=policy))
-        return Waiting(Reason.WAITS_FOR_PERSON(kind=kind, key=key, because=cause), held=(kind, key))
+        return Waiting(Reason.WAITS_FOR_PERSON(kind=kind, key=key, because=cause), on_hold=(kind, key))
 
     def in_doubt(tx: Transaction) -> datetime:
         tx.ledger(kind).doubt(key, attempt, settling, cause)

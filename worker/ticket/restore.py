@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from datetime import datetime, timedelta
-from functools import partial
 
 from shared.events.gate import closed
-from shared.notices.kinds import Kind
 from shared.notices.reasons import Reason
 from shared.notices.steps import What
 from shared.store.journal.due import snapshot_of
-from shared.store.transaction import NotUnique, Transaction
-from worker.ticket.match import Candidate, Doubt, fingerprint, sent_essence
+from shared.store.transaction import NotUnique
+from worker.ticket.match import Candidate, Doubt, sent_essence
 from worker.ticket.recall import Recalled, recall
 from worker.ticket.requests import Creation
 from worker.ticket.results import Created, Waiting
@@ -36,13 +34,7 @@ async def look_first(creation: Creation, since: datetime) -> Created | Waiting |
     """
     ctx, kind, key = creation.ctx, creation.kind, creation.key
     claim = creation.claim()
-
-    def is_alike_in_flight(tx: Transaction) -> bool:
-        if kind is Kind.TICKET_TASK and creation.issue_id is not None:
-            tx.times.regroup(creation.issue_id, partial(fingerprint, kind))
-        return tx.ledger(kind).is_alike_in_flight(claim.fingerprint, key)
-
-    if await ctx.db.change(is_alike_in_flight):
+    if await ctx.db.change(lambda tx: tx.ledger(kind).is_alike_in_flight(claim.fingerprint, key)):
         return Waiting(Reason.EQUAL_SETTLED_FIRST(kind=kind))
     recalled = await _recall(creation, since)
     if recalled.own is not None and ctx.config.in_doubt_policy == "lookup":
@@ -106,5 +98,5 @@ async def _hold(creation: Creation, alike: list[Candidate]) -> Waiting:
         return Waiting(Reason.BEING_CREATED(kind=kind))
     because = Reason.ALIKE_AFTER_RESTORE()
     return Waiting(
-        Reason.WAITS_FOR_PERSON(kind=kind, key=creation.key, because=because), held=(kind, creation.key)
+        Reason.WAITS_FOR_PERSON(kind=kind, key=creation.key, because=because), on_hold=(kind, creation.key)
     )

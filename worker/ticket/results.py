@@ -43,14 +43,14 @@ class Waiting:
         reason: what it waits for.
         until: when to look again (database clock); None: when whatever it waits for happens.
         attempt: whether an attempt was used up.
-        held: the issue or time entry that a person is to decide on (`deskbridge hold list`): its kind and key.
+        on_hold: the issue or time entry that a person is to decide on (`deskbridge hold list`): its kind and key.
         follows_from_settings: whether with other settings it would not wait: trial mode is on.
     """
 
     reason: Notice
     until: datetime | None = None
     attempt: bool = False
-    held: tuple[Kind, int] | None = None
+    on_hold: tuple[Kind, int] | None = None
     follows_from_settings: bool = False
 
 

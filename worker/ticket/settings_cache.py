@@ -23,7 +23,7 @@ from shared.store.configuration.templates import ActiveTemplate
 from shared.store.transaction import Store, Transaction
 
 KEPT_S = 60.0
-"""No longer, since a process of the version before may change what it does not count."""
+"""No longer, since memberships, people who were seen and roles' permissions change without being counted."""
 
 
 @dataclass

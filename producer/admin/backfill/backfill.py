@@ -110,7 +110,7 @@ def export_links(store: Store, out: TextIO) -> tuple[int, int]:
         out: where to.
 
     Returns:
-        How many were written, and how many rows are undecided (claimed, in doubt, held) and were not.
+        How many were written, and how many rows are undecided (claimed, in doubt, on hold) and were not.
     """
     written = csv.DictWriter(out, COLUMNS, restval="", extrasaction="raise")
     written.writeheader()

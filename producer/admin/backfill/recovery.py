@@ -23,13 +23,13 @@ class Recovering:
         since: nothing that was created on the tracker earlier is looked for.
         began_at: when the mode was switched on (database clock).
         pending: events that wait.
-        held: issues and time entries that wait for a person.
+        on_hold: issues and time entries that wait for a person.
     """
 
     since: datetime
     began_at: datetime
     pending: int
-    held: int
+    on_hold: int
 
 
 def begin(store: Store, retention_days: float, since: datetime | None = None) -> Recovering:

@@ -188,7 +188,7 @@ def _param(value: Any) -> Any:
 
 
 def _code(code: str | None) -> str | None:
-    """Return a code that this version knows; a table of an older version may hold sentences."""
+    """Return a code that this version knows; anything else could hold a name."""
     return None if code is None else str(code) if code in CODES else OTHER
 
 

@@ -23,7 +23,7 @@ WEEK_S = 7 * 86400.0
 MOST_NAMED = 10
 LATELY, ENOUGH = 1000, 10
 """Of so many newest events are ticket tasks looked at, and so many that are not Done make one wonder."""
-WAS_DONE = (EventState.DONE, EventState.FAILED, EventState.HELD)
+WAS_DONE = (EventState.DONE, EventState.FAILED, EventState.ON_HOLD)
 
 
 @check(Group.HELPDESK, {"helpdesk events": "KB-HELPDESK-001"})

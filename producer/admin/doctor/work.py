@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Iterator, Mapping
 
@@ -18,18 +17,16 @@ from shared.notices.faults import Detail
 from shared.notices.hints import Hint
 from shared.notices.notice import Notice, Written
 from shared.notices.reasons import Reason
-from shared.notices.refusals import Formerly, Refusal
+from shared.notices.refusals import Refusal
 from shared.notices.system_refusals import SystemRefusal
 from shared.redis.circuit_breaker import CircuitBreaker
 from shared.store.tables.journal import EventState
-from shared.values.ids import read_id
 
 NOT_SET_UP = (
     Refusal.TRACKER_NOT_CONFIGURED,
     Refusal.API_KEY_NOT_STORED,
     Refusal.API_KEY_NOT_OPENED,
     SystemRefusal.SECRET_KEYS_NOT_SET,
-    Formerly.SETTING_NOT_VALID,
 )
 """Why a worker pauses whose settings do not let it ask the tracker."""
 
@@ -58,7 +55,6 @@ FIXED_WHERE: Mapping[str, tuple[str, ...]] = {
     Hint.UNKNOWN_WATCHERS: ("ids", "templates"),
 }
 """Checks that find a cause for as long as it stands; where they find all well, what failed for it may be replayed."""
-NUMBER_FIRST = re.compile(r"[0-9]+")
 WHERE_THE_ISSUE_IS = (
     Hint.TIME_PROJECT_CLOSED,
     Hint.TIME_PROJECT_ARCHIVED,
@@ -129,7 +125,7 @@ def held(installation: Installation) -> Iterator[CheckResult]:
     """Nothing waits for a person."""
     with installation.store.transaction() as tx:
         count = tx.count_undecided()
-        lost = tx.journal.count_held_for_nothing()
+        lost = tx.journal.count_on_hold_for_nothing()
     if lost:
         yield failure("held", WorkFinding.HELD_FOR_NOTHING(count=lost))
     if count:
@@ -162,18 +158,9 @@ def _is_fixed(cause: Notice, installation: Installation) -> bool:
     """Return whether the checks that would find a cause find all well: none looks at unlinked projects."""
     checks = FIXED_WHERE.get(cause.code, ())
     linked = installation.projects or ()
-    if cause.code in WHERE_THE_ISSUE_IS and _project_of(cause) not in linked:
+    if cause.code in WHERE_THE_ISSUE_IS and cause.params.get("project_id") not in linked:
         return False
     return bool(checks) and all(installation.well.get(check) for check in checks)
-
-
-def _project_of(cause: Notice) -> int | None:
-    """Return the tracker project that a cause names; rows of the version before have `project` with number and name."""
-    project_id = cause.params.get("project_id")
-    if isinstance(project_id, int):
-        return project_id
-    told = NUMBER_FIRST.match(str(cause.params.get("project", "")))
-    return read_id(told[0]) if told else None
 
 
 def _cause(why: Notice | None) -> Notice | None:

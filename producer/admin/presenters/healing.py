@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from shared.notices.faults import Detail
 from shared.notices.notice import Notice, within
-from shared.notices.refusals import Formerly, Refusal
+from shared.notices.refusals import Refusal
 from shared.notices.render import because
 from shared.notices.system_refusals import SystemRefusal
 
@@ -23,7 +23,6 @@ OURS = frozenset(
         Refusal.API_KEY_NOT_STORED,
         Refusal.API_KEY_NOT_OPENED,
         SystemRefusal.SECRET_KEYS_NOT_SET,
-        Formerly.SETTING_NOT_VALID,
     }
 )
 """Causes that lie in deskbridge's own settings: a tracker that works does not end them."""

@@ -136,7 +136,7 @@ class EventAbout(Event):
     issue_id: int | None
 
 
-class Held(Reasoned):
+class OnHold(Reasoned):
     """An issue or a time entry that waits for a decision."""
 
     kind: str
@@ -166,7 +166,7 @@ class Held(Reasoned):
         )
 
 
-class HeldAbout(Held):
+class OnHoldAbout(OnHold):
     """What waits for a decision, and its ticket; `title` is null if it is not known."""
 
     ticket_id: int

@@ -43,10 +43,7 @@ from shared.store.tables.ledger import LEDGERS, DocumentLink, LedgerState, NoteL
 from shared.store.tables.types import Json
 
 AT_ONCE = 500
-OWN_WORDS = (
-    "reason", "status_reason", "params", "status_params", "what", "why", "call", "differences", "error", "who",
-    "before", "after",
-)  # fmt: skip
+OWN_WORDS = ("params", "status_params", "call", "differences", "who", "before", "after")
 """Columns with sentences of our own, in which a login or a name stands for the person and for nothing else."""
 ADDITIONS = (NoteLink.__tablename__, DocumentLink.__tablename__)
 NAMED_IN = ("body", "earlier")
@@ -55,8 +52,8 @@ PAYLOAD = "payload"
 AS_IN_A_FILE = "_-.+"
 """What stands for a blank in the names of files."""
 JSON_TEXT = ("payload", "completion")
-UNSETTLED = (LedgerState.CLAIMED, LedgerState.IN_DOUBT, LedgerState.HELD)
-OPEN_EVENTS = (EventState.PENDING, EventState.HELD)
+UNSETTLED = (LedgerState.CLAIMED, LedgerState.IN_DOUBT, LedgerState.ON_HOLD)
+OPEN_EVENTS = (EventState.PENDING, EventState.ON_HOLD)
 NAMING = ("journal", "ticket_state")
 SENT_FROM = {
     one.__tablename__

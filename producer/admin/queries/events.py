@@ -30,6 +30,8 @@ LAST = {name: timedelta(**{f"{name}s": 1}) for name in get_args(Last)}
 """The spans of time that filters name."""
 
 AT_ONCE = 500
+LONGEST, LONGEST_CODE = 200, 64
+"""Characters of a filter's words, and of its code."""
 COLUMNS = (
     "id", "received_at", "state", "event", "ticket_id", "title", "task_id", "who", "issue_id", "code", "reason",
     "occurred_at", "attempts", "key",
@@ -45,14 +47,14 @@ class EventFilter(BaseModel):
     ticket: Id | None = Field(default=None, description="Only events of this ticket.")
     kind: EventKind | None = Field(default=None, description="Only events of this kind.")
     person: str = Field(
-        default="", max_length=200, description="Who is named: number, or part of the e-mail or name."
+        default="", max_length=LONGEST, description="Who is named: number, or part of the e-mail or name."
     )
     place: str = Field(
         default="",
-        max_length=200,
+        max_length=LONGEST,
         description="Where the ticket is: `entity:77`, `project:9`, or part of a name.",
     )
-    cause: str = Field(default="", max_length=64, description="The code of the reason.")
+    cause: str = Field(default="", max_length=LONGEST_CODE, description="The code of the reason.")
     last: Last | None = Field(default=None, description="Came in within this time.")
     since: AwareDatetime | None = Field(default=None, description="Came in not before this time.")
     until: AwareDatetime | None = Field(default=None, description="Came in not after this time.")

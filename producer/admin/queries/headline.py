@@ -16,7 +16,7 @@ WORDS: dict[str, str] = {
     EventState.SKIPPED: "not to be logged",
     EventState.SUPERSEDED: "not to be logged",
     EventState.FAILED: "failed",
-    LedgerState.HELD: "for a person to decide",
+    LedgerState.ON_HOLD: "for a person to decide",
     LedgerState.GONE: "for a person to decide",
 }
 SETTLED = ("logged", "not to be logged")
@@ -48,7 +48,7 @@ def _standing(link: IssueOfTicket) -> str:
         return f"is issue #{link.tracker_issue_id}{project}{author}{adopted}"
     if link.state == LedgerState.GONE:
         return f"was issue #{link.tracker_issue_id}{project}, which a person must decide on: {link.reason}"
-    if link.state == LedgerState.HELD:
+    if link.state == LedgerState.ON_HOLD:
         return f"waits for a person to say which issue it is: {link.reason}"
     if link.state == LedgerState.IN_DOUBT:
         return f"may have an issue{project} or not, and deskbridge will look in Redmine: {link.reason}"

@@ -359,9 +359,9 @@ def differences_csv(report: HoursReport) -> Iterator[str]:
 
 def _why_not_logged(task: KnownTask, row: Logged | None) -> Why:
     """Return why a finished ticket task has no time entry: the ledger's word comes first."""
-    if row is not None and row.state in (LedgerState.HELD, LedgerState.GONE):
+    if row is not None and row.state in (LedgerState.ON_HOLD, LedgerState.GONE):
         return Why.ON_HOLD
-    if task.event_state == EventState.HELD:
+    if task.event_state == EventState.ON_HOLD:
         return Why.ON_HOLD
     if task.event_state == EventState.FAILED:
         return Why.FAILED

@@ -13,7 +13,7 @@ from producer.admin.services import Services
 
 KEPT_S = 300.0
 LONG_S = 1.0
-"""A report that took less is made anew each time."""
+"""A report that took less is made again each time."""
 
 MOST_KEPT = 12
 
@@ -43,13 +43,13 @@ class KeptHours:
         self._kept: dict[str, tuple[float, KeptReport]] = {}
         self._making: defaultdict[str, Lock] = defaultdict(Lock)  # by the month without its year
 
-    def of(self, month: str, seconds: float, *, anew: bool = False) -> KeptReport:
+    def of(self, month: str, seconds: float, *, again: bool = False) -> KeptReport:
         """Return the report of a month.
 
         Args:
             month: such as `2026-11`.
             seconds: how long Redmine is read at most.
-            anew: whether one that is kept does not count.
+            again: whether one that is kept does not count.
 
         Raises:
             ValueError: it is no month.
@@ -58,7 +58,7 @@ class KeptHours:
         with self._making[month[-2:]]:
             until, kept = self._kept.get(month, (0.0, None))
             # one that was begun after this was asked for is new enough in any case
-            is_new = kept is not None and asked < until and (not anew or until - KEPT_S > asked)
+            is_new = kept is not None and asked < until and (not again or until - KEPT_S > asked)
             if kept is not None and is_new and (kept.report.live or kept.seconds >= seconds):
                 return kept
             began, now = time.monotonic(), datetime.now(UTC)

@@ -33,7 +33,7 @@ from shared.store.journal.ticket_queries import Desired
 from shared.store.tables.journal import EventState, JournalEvent
 from shared.store.tables.ledger import LedgerRow, LedgerState
 
-UNFINISHED = (EventState.PENDING, EventState.HELD, EventState.FAILED)
+UNFINISHED = (EventState.PENDING, EventState.ON_HOLD, EventState.FAILED)
 LATE_S = 120
 
 
@@ -105,7 +105,7 @@ class TicketTrace:
 
     Attributes:
         state: the desired state, None before the first event was looked at.
-        open_events: events that wait, are held, or failed; oldest first.
+        open_events: events that wait, are on hold, or failed; oldest first.
         last_event: the newest event, None if all have been pruned.
         hindered_by: what stands in the way of an event that waits and does not say why; None: nothing does.
         has_wrong_author: whether its issue or a time entry has another author than was meant.

@@ -35,7 +35,7 @@ from shared.store.ledger.ledger_queries import NOT_LINKED, undecided_count
 from shared.store.ledger.misattributed import wrong_authors
 from shared.store.ledger.transitions import FOR_A_PERSON
 from shared.store.tables.configuration import EntityLink, ProjectLink
-from shared.store.tables.explained import kept, texts_of
+from shared.store.tables.explained import kept
 from shared.store.tables.journal import EventState, JournalEvent, TraceStep
 from shared.store.tables.ledger import (
     LEDGERS,
@@ -50,7 +50,7 @@ RECENT_DAYS = 30
 """For so long fields that the tracker did not take are told."""
 LOOKED_THROUGH = 5_000
 """So many events a page looks through for what no index finds."""
-FEW = (EventState.PENDING, EventState.HELD, EventState.FAILED, EventState.SKIPPED)
+FEW = (EventState.PENDING, EventState.ON_HOLD, EventState.FAILED, EventState.SKIPPED)
 """States of so few events that all of them can be looked through."""
 STEPS_READ = 30
 """So many of the newest steps are looked through for a call."""
@@ -126,7 +126,7 @@ class EventCounts(NamedTuple):
     """How many events there are, each at most MOST_COUNTED, and what else is noted.
 
     Attributes:
-        held: issues and time entries that wait for a decision.
+        on_hold: issues and time entries that wait for a decision.
         now: the time.
         done_at: when an event was done last.
         linked: whether anything is linked.
@@ -138,7 +138,7 @@ class EventCounts(NamedTuple):
     last_hour: int
     waiting: int
     failed: int
-    held: int
+    on_hold: int
     now: datetime
     done_at: datetime | None
     linked: bool
@@ -223,7 +223,7 @@ class EventSearch:
             notice = row.notice
             if notice is None:
                 continue
-            cause, reason = cause_of(row.reason_text, row.params), _reason(row)
+            cause, reason = cause_of(row.code, row.params), _reason(row)
             group = found.get(cause)
             if group is None:
                 found[cause] = Group(cause, notice, 1, row, row.received_at, frozenset({reason}))
@@ -345,7 +345,7 @@ class EventSearch:
         if wanted.ticket_id is not None:
             found.append(JournalEvent.ticket_id == wanted.ticket_id)
         if wanted.code:
-            found.append(JournalEvent.reason_text == wanted.code)
+            found.append(JournalEvent.code == wanted.code)
         if wanted.since:
             found.append(JournalEvent.received_at >= wanted.since)
         if wanted.until:
@@ -368,14 +368,14 @@ class EventSearch:
     def _of_cause(self, cause: str) -> ColumnElement[bool]:
         group = next((one for one in self.groups() if one.cause == cause), None)
         if group is None:
-            return JournalEvent.reason_text.in_(texts_of(cause))
+            return JournalEvent.code == cause
         reasons = [json.loads(one) for one in group.reasons]
         alike = [
             and_(
-                JournalEvent.reason_text == reason,
+                JournalEvent.code == code,
                 JournalEvent.params.is_(None) if params is None else JournalEvent.params == params,
             )
-            for reason, params in reasons
+            for code, params in reasons
         ]
         return and_(JournalEvent.state == EventState.FAILED, or_(*alike))
 
@@ -385,7 +385,7 @@ def _unclear(model: type[LedgerRow]) -> Select[Any]:
     pending = exists().where(
         JournalEvent.ticket_id == model.ticket_id, JournalEvent.state == EventState.PENDING
     )
-    return select(model.ticket_id, model.changed_at, model.reason_text, model.code, model.params).where(
+    return select(model.ticket_id, model.changed_at, model.code, model.params).where(
         NOT_LINKED,
         model.state != LedgerState.GONE,
         model.unclear > 0,
@@ -394,4 +394,4 @@ def _unclear(model: type[LedgerRow]) -> Select[Any]:
 
 
 def _reason(row: JournalEvent) -> str:
-    return json.dumps([row.reason_text, row.params])
+    return json.dumps([row.code, row.params])

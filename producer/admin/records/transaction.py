@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from contextlib import AbstractContextManager
 
-from sqlalchemy.orm import Session
-
 from producer.admin.records.accounts import Accounts
 from producer.admin.records.event_search import EventSearch
 from producer.admin.records.event_subjects import EventSubjects
@@ -17,26 +15,22 @@ from producer.admin.records.samples import Samples
 from producer.admin.records.support import Support
 from producer.admin.records.wrong_authors import WrongAuthors
 from shared.store import transaction
-from shared.store.configuration.notifications import Notifications
-from shared.store.opening import opened
+from shared.store.opening import Repository, opened
 
 
 class Transaction(transaction.Transaction):
     """Every repository over one database transaction."""
 
-    def __init__(self, session: Session) -> None:
-        super().__init__(session)
-        self.project_claims = ProjectClaims(session)
-        self.accounts = Accounts(session)
-        self.events = EventSearch(session)
-        self.event_subjects = EventSubjects(session)
-        self.helpdesk_users = PeopleSearch(session)
-        self.samples = Samples(session)
-        self.wrong_authors = WrongAuthors(session)
-        self.known_hours = KnownHours(session)
-        self.support = Support(session)
-        self.known_names = KnownNames(session)
-        self.notifications = Notifications(session)
+    project_claims = Repository(ProjectClaims)
+    accounts = Repository(Accounts)
+    events = Repository(EventSearch)
+    event_subjects = Repository(EventSubjects)
+    helpdesk_users = Repository(PeopleSearch)
+    samples = Repository(Samples)
+    wrong_authors = Repository(WrongAuthors)
+    known_hours = Repository(KnownHours)
+    support = Repository(Support)
+    known_names = Repository(KnownNames)
 
 
 class Store(transaction.Store):

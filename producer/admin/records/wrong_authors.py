@@ -30,12 +30,12 @@ class Counted(NamedTuple):
     """What has another author for one reason.
 
     Attributes:
-        stored: the reason as the table has it: text, code, parameters.
+        stored: the reason as the table has it: code, parameters.
         hours: of the time entries, as far as they are known.
         since: when the oldest was noticed.
     """
 
-    stored: tuple[str | None, str | None, str | None]
+    stored: tuple[str | None, str | None]
     issues: int
     entries: int
     hours: float
@@ -44,8 +44,8 @@ class Counted(NamedTuple):
     @property
     def why(self) -> Notice | None:
         """The reason."""
-        text, code, params = self.stored
-        return kept(text, code, json.loads(params) if params else None)
+        code, params = self.stored
+        return kept(code, json.loads(params) if params else None)
 
 
 class WrongAuthors:
@@ -60,14 +60,14 @@ class WrongAuthors:
 
     def by_reason(self) -> list[Counted]:
         """Return the reasons of the newest, and what has another author for each of them."""
-        reason = (Misattributed.reason_text.label("text"), Misattributed.code, PARAMS.label("params"))
+        reason = (Misattributed.code, PARAMS.label("params"))
         noted = wrong_authors().with_only_columns(
             *reason, Misattributed.kind, Misattributed.key, Misattributed.at
         )
         newest = noted.order_by(*NEWEST_FIRST).limit(NEWEST).subquery()
         is_entry = newest.c.kind == str(Kind.TICKET_TASK)
         is_issue = newest.c.kind == str(Kind.TICKET)
-        stored = (newest.c.text, newest.c.code, newest.c.params)
+        stored = (newest.c.code, newest.c.params)
         hours = func.sum(logged_hours(type_coerce(TaskTimeLink.body, Text)))
         statement = (
             select(
@@ -80,7 +80,7 @@ class WrongAuthors:
             .outerjoin(TaskTimeLink, and_(is_entry, TaskTimeLink.task_id == newest.c.key))
             .group_by(*stored)
         )
-        return [Counted(tuple(found[:3]), *found[3:]) for found in self._session.execute(statement)]
+        return [Counted(tuple(found[:2]), *found[2:]) for found in self._session.execute(statement)]
 
     def page(
         self, reasons: Collection[Counted], *, limit: int, after: int = 0
@@ -141,7 +141,7 @@ class WrongAuthors:
 
 
 def _is_for(reasons: Collection[Counted]) -> ColumnElement[bool]:
-    columns = (Misattributed.reason_text, Misattributed.code, PARAMS)
+    columns = (Misattributed.code, PARAMS)
     return or_(
         false(),
         *(

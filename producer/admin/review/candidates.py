@@ -1,4 +1,4 @@
-"""What the tracker has of what a held creation may be: read for a person to compare."""
+"""What the tracker has of what a creation on hold may be: read for a person to compare."""
 
 from __future__ import annotations
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from sqlalchemy.exc import IntegrityError
 
-from producer.admin.presenters.shapes import HeldAbout
+from producer.admin.presenters.shapes import OnHoldAbout
 from producer.admin.records.transaction import Store, Transaction
 from producer.admin.review.adoption import check_there
 from producer.admin.review.candidates import is_older_than_sent
@@ -28,7 +28,7 @@ class NotResolved(BridgeError):
     """A verdict that cannot be carried out; nothing was changed."""
 
 
-def held_rows(store: Store) -> list[tuple[Kind, LedgerRow]]:
+def rows_on_hold(store: Store) -> list[tuple[Kind, LedgerRow]]:
     """Return every row that waits for a person, those waiting longest first."""
     with store.transaction() as tx:
         found: Sequence[tuple[Kind, LedgerRow]] = [
@@ -37,14 +37,14 @@ def held_rows(store: Store) -> list[tuple[Kind, LedgerRow]]:
     return sorted(found, key=lambda one: one[1].changed_at)
 
 
-def held_about(services: Services) -> list[HeldAbout]:
+def on_hold_about(services: Services) -> list[OnHoldAbout]:
     """Return what waits for a person as the API has it, each with the title of its ticket."""
-    rows = held_rows(services.store)
+    rows = rows_on_hold(services.store)
     titles = services.names.titles({row.ticket_id for _, row in rows})
-    return [HeldAbout.named(kind, row, titles) for kind, row in rows]
+    return [OnHoldAbout.named(kind, row, titles) for kind, row in rows]
 
 
-def held_page(store: Store, *, limit: int, after: int = 0) -> list[tuple[Kind, LedgerRow]]:
+def page_on_hold(store: Store, *, limit: int, after: int = 0) -> list[tuple[Kind, LedgerRow]]:
     """Return some of them, in the same order.
 
     Args:
@@ -58,7 +58,7 @@ def held_page(store: Store, *, limit: int, after: int = 0) -> list[tuple[Kind, L
     return [(kind, rows[kind][key]) for kind, key in wanted if key in rows[kind]]
 
 
-def held_row(store: Store, kind: Kind, key: int) -> LedgerRow | None:
+def row_on_hold(store: Store, kind: Kind, key: int) -> LedgerRow | None:
     """Return a row that waits for a person, None if it does not."""
     with store.transaction() as tx:
         row = tx.ledger(kind).get(key)
@@ -112,7 +112,7 @@ def resolve(services: Services, kind: Kind, key: int, adopt: int | None, *, is_s
 
 
 def decide(store: Store, kind: Kind, key: int, adopt: int | None, project_id: int | None = None) -> int:
-    """Link a held row to an existing object of the tracker, or let it be created again.
+    """Link a row on hold to an existing object of the tracker, or let it be created again.
 
     Args:
         store: where ledger and journal are.

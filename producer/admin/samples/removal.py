@@ -132,7 +132,7 @@ def _delete(
     lists, mark = TrackerLists(client), mark_of(removed.id)
     linked = {one for one in [issue and issue.tracker_id, *(entry.issue_id for entry in times)] if one}
     perhaps = set(issue.candidates or ()) if issue else set()
-    if issue and issue.state == LedgerState.HELD and (found := _found_by_mark(client, issue, mark)):
+    if issue and issue.state == LedgerState.ON_HOLD and (found := _found_by_mark(client, issue, mark)):
         perhaps.add(found)
     for issue_id in sorted(linked | perhaps):
         params: Params = {"issue_id": issue_id, "status_id": "*"}

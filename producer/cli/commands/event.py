@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from shared.store.tables.journal import JournalEvent
 
 Last = Literal["hour", "day", "week"]
-State = Literal["pending", "held", "done", "skipped", "superseded", "failed"]
+State = Literal["pending", "on_hold", "done", "skipped", "superseded", "failed"]
 
 
 WIDE, LONGEST_TITLE = 140, 40

@@ -24,10 +24,10 @@ def list_holds(as_json: Json = False) -> None:
 
     deskbridge cannot tell whether Redmine created these issues and time entries, or someone deleted them in Redmine.
     """
-    from producer.admin.review.held import held_about
+    from producer.admin.review.held import on_hold_about
 
     with open_services() as services:
-        found = held_about(services)
+        found = on_hold_about(services)
     if as_json:
         print_json(found)
         return
@@ -112,9 +112,9 @@ def resolve(
 def _ask(services: Services, kind: Kind, key: int, adopt: int) -> None:
     """Show the object to adopt and ask for confirmation; ask again if it is older than the request."""
     from producer.admin.review.candidates import candidates_of
-    from producer.admin.review.held import held_row
+    from producer.admin.review.held import row_on_hold
 
-    row = held_row(services.store, kind, key)
+    row = row_on_hold(services.store, kind, key)
     found, _ = candidates_of(services, kind, row, [adopt]) if row else ([], None)
     one = next((one for one in found if one.tracker_id == adopt and one.there), None)
     if one is None:

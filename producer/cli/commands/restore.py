@@ -73,8 +73,8 @@ def end(as_json: Json = False) -> None:
             f"{found.pending} {waiting} still pending: deskbridge creates their issues and time entries without "
             "looking in Redmine first"
         )
-    if found.held:
-        warn(f"{count(found.held, 'creation')} on hold: resolve each (see `deskbridge hold list`)")
+    if found.on_hold:
+        warn(f"{count(found.on_hold, 'creation')} on hold: resolve each (see `deskbridge hold list`)")
     say("Recovery mode is off.")
 
 

@@ -9,11 +9,11 @@ from pydantic import AwareDatetime
 
 from producer.admin.people.misattributed import WrongAuthor, with_names
 from producer.admin.people.misattributed import misattributed as find_misattributed
-from producer.admin.presenters.shapes import EventAbout, HeldAbout
+from producer.admin.presenters.shapes import EventAbout, OnHoldAbout
 from producer.admin.queries.changes import Change, codes_of, latest_changes
 from producer.admin.queries.events import EventFilter, event_about, latest_events
 from producer.admin.queries.story import Trace, trace_ticket
-from producer.admin.review.held import held_about
+from producer.admin.review.held import on_hold_about
 from producer.console.api.routes import Newest, api_router
 from producer.console.auth.answers import Id, WithServices
 from producer.http.problems import refusals
@@ -53,9 +53,9 @@ def changes(
 
 
 @router.get("/held")
-def held(services: WithServices) -> list[HeldAbout]:
+def held(services: WithServices) -> list[OnHoldAbout]:
     """List what waits for a person, those waiting longest first."""
-    return held_about(services)
+    return on_hold_about(services)
 
 
 @router.get("/misattributed")

@@ -12,7 +12,15 @@ from producer.admin.backfill.replay import REPLAYABLE, replay_matching
 from producer.admin.backfill.replay import replay as replay_chosen
 from producer.admin.configuration import configuration
 from producer.admin.presenters.waiting import with_reasons
-from producer.admin.queries.events import KINDS, LAST, EventFilter, event_page, events_csv, events_json
+from producer.admin.queries.events import (
+    KINDS,
+    LAST,
+    LONGEST_CODE,
+    EventFilter,
+    event_page,
+    events_csv,
+    events_json,
+)
 from producer.admin.records.event_search import Wanted
 from producer.console.auth.answers import WithServices
 from producer.console.auth.visitors import Fields
@@ -34,7 +42,6 @@ FOLDED = ("kind", "ticket", "event", "from", "to")
 """Filters that are folded until a person opens them, or has set one of them."""
 
 MOST_CHOSEN = 200
-LONGEST_CODE = 64
 CHOICES = {"state": tuple(EventState), "kind": KINDS, "last": tuple(LAST)}
 
 

@@ -8,9 +8,9 @@ from typing import Any
 
 from starlette.datastructures import QueryParams
 
+from producer.admin.queries.events import LONGEST
 from producer.console.auth.visitors import Fields
 
-LONGEST = 200
 PERIOD = ("from", "to", "offset")
 """Filters of every list that has times."""
 

@@ -13,7 +13,7 @@ from producer.admin.configuration import configuration
 from producer.admin.configuration.metadata import names
 from producer.admin.people.people import logins_of
 from producer.admin.review.candidates import Candidate, candidates_of, known_candidates, sent_fields
-from producer.admin.review.held import held_page, held_row, resolve
+from producer.admin.review.held import page_on_hold, resolve, row_on_hold
 from producer.admin.services import Services
 from producer.console.auth.answers import Id, WithServices
 from producer.console.pages.parts import PAGE, Form, Number, go, leaf, page_router, show
@@ -64,7 +64,7 @@ PEOPLE = ("assigned_to_id", "user_id")
 @router.get("/held")
 def held(request: Request, services: WithServices, after: Number = 0) -> Response:
     """List what waits for a decision, longest first."""
-    rows = held_page(services.store, limit=PAGE + 1, after=after)
+    rows = page_on_hold(services.store, limit=PAGE + 1, after=after)
     if after and not rows:
         return go(PATH)
     titles = services.names.titles({row.ticket_id for _, row in rows})
@@ -97,7 +97,7 @@ def decide(request: Request, services: WithServices, kind: Kind, key: Id, form: 
     if verdict == "adopt" and not adopt:
         return _show(request, services, kind, key, fault="number", status=422)
     if verdict == "adopt" and form.number("seen") != adopt:
-        row = held_row(services.store, kind, key)
+        row = row_on_hold(services.store, kind, key)
         if row is not None and adopt not in known_candidates(row):
             return go(address(f"{PATH}/{kind}/{key}", number=adopt))  # no one has compared it yet
     try:
@@ -120,7 +120,7 @@ def _show(
     fault: str = "",
     status: int = 200,
 ) -> Response:
-    row = held_row(services.store, kind, key)
+    row = row_on_hold(services.store, kind, key)
     if row is None:
         return go(PATH, "unchanged")
     found, trouble = candidates_of(services, kind, row, [number] if number else ())

@@ -30,7 +30,7 @@ Month = Annotated[str, Query(max_length=10)]
 def hours(request: Request, services: WithServices, month: Month = "", anew: str = "") -> Response:
     """Show the hours of a month by person, and where they differ."""
     wanted = _month(month)
-    report, made_at, _ = request.app.state.hours.of(wanted, SOON_S, anew=bool(anew))
+    report, made_at, _ = request.app.state.hours.of(wanted, SOON_S, again=bool(anew))
     return show(
         request,
         "hours",

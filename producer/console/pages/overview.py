@@ -77,7 +77,7 @@ def show_overview(
         steps=setting_up(services, found),
         attempt=attempt,
         names=HELPDESK_STATUSES,
-        counts=(found.counts.failed, found.counts.held),
+        counts=(found.counts.failed, found.counts.on_hold),
         found=found,
         hours=hours,
         most=max([count for _, count, _ in hours] + [1]),

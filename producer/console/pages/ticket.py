@@ -63,16 +63,16 @@ def ticket(request: Request, services: WithServices, ticket_id: Id) -> Response:
         missing=_missing(found.open_events),
         hints=_hints(found.steps, _missing(found.open_events)),
         replayable=found.replayable,
-        held=[(Kind.TICKET, ticket_id)]
-        if found.link and found.link.state in (LedgerState.HELD, LedgerState.GONE)
+        on_hold=[(Kind.TICKET, ticket_id)]
+        if found.link and found.link.state in (LedgerState.ON_HOLD, LedgerState.GONE)
         else [
             *(
                 (Kind.TICKET_TASK, one.task_id)
                 for one in found.ticket_tasks
-                if one.state in (LedgerState.HELD, LedgerState.GONE)
+                if one.state in (LedgerState.ON_HOLD, LedgerState.GONE)
             ),
-            *((Kind(one.kind), one.key) for one in found.notes if one.state == LedgerState.HELD),
-            *((Kind.DOCUMENT, one.key) for one in found.documents if one.state == LedgerState.HELD),
+            *((Kind(one.kind), one.key) for one in found.notes if one.state == LedgerState.ON_HOLD),
+            *((Kind.DOCUMENT, one.key) for one in found.documents if one.state == LedgerState.ON_HOLD),
         ],
         adoptions=unused_adoptions(found.steps),
         fix=fixes(request, _mapping(snapshot, place.link)),

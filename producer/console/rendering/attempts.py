@@ -31,7 +31,7 @@ BAD = (
     What.DOUBT_HELD,
     What.ISSUE_WENT_AWAY,
 )
-STOPPED = (EventState.FAILED, EventState.HELD)
+STOPPED = (EventState.FAILED, EventState.ON_HOLD)
 FEWEST_FOLDED = 2
 """So many probes in a row are folded."""
 

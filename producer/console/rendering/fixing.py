@@ -188,7 +188,7 @@ FIXES: dict[str, tuple[str, str | Callable[[Values], str]]] = {
     WorkFinding.EVENTS_FAILED_FOR: (N_("See them"), _failed_for),
     WorkFinding.EVENTS_FIXED: (N_("See and replay them"), _failed_for),
     WorkFinding.FIELDS_NOT_TAKEN: (N_("See which fields"), _ticket),
-    WorkFinding.HELD_FOR_NOTHING: (N_("See them"), f"{EVENTS}?state=held"),
+    WorkFinding.HELD_FOR_NOTHING: (N_("See them"), f"{EVENTS}?state=on_hold"),
     WorkFinding.AUTHORS_WRONG: (N_("See them"), "/console/authors"),
     WorkFinding.ROWS_HELD: DECIDE,
     WorkFinding.EVENTS_FAILED: (N_("See them"), f"{EVENTS}?state=failed"),

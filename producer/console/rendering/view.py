@@ -123,7 +123,7 @@ class View:
             request: what asked for it.
             file: its name in `views`.
             status: HTTP status.
-            counts: failed events and held rows, if the page has counted them anyway.
+            counts: failed events and rows on hold, if the page has counted them anyway.
             values: what it shows.
         """
         with naming(self._desk.names):
@@ -138,7 +138,7 @@ class View:
 
     def _frame(self, request: Request, counts: tuple[int, int] | None) -> dict[str, Any]:
         account = getattr(request.state, "account", None)
-        failed, held = counts or (self._counts() if account else (0, 0))
+        failed, on_hold = counts or (self._counts() if account else (0, 0))
         asked = request.query_params
         notice = NOTICES.get(asked.get("did", ""))
         sent, of = read_id(asked.get("sent", "")), asked.get("of", "")
@@ -153,7 +153,7 @@ class View:
             "back": way_back(asked.get("back")),
             "tickets_sent": sent if OF_WHAT.fullmatch(of) else None,
             "tickets_of": of,
-            "counts": {"events": failed, "held": held},
+            "counts": {"events": failed, "on_hold": on_hold},
             "language": language(),
             "languages": self._languages.names(),
             "now": datetime.now(UTC),

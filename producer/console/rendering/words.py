@@ -6,7 +6,7 @@ from shared.notices.language import N_, said
 
 STATES = {
     "pending": N_("Waiting"),
-    "held": N_("On hold"),
+    "on_hold": N_("On hold"),
     "done": N_("Done"),
     "skipped": N_("Nothing to send"),
     "superseded": N_("Replaced"),
@@ -27,7 +27,7 @@ TONES = {
     "ok": ("good", "✓"),
     "failed": ("bad", "✕"),
     "failure": ("bad", "✕"),
-    "held": ("decide", "?"),
+    "on_hold": ("decide", "?"),
     "gone": ("decide", "?"),
     "warning": ("decide", "!"),
     "pending": ("busy", "…"),
@@ -106,7 +106,7 @@ IN_SENTENCES = (
     N_("deleted"),
     N_("restored"),
     N_("pending"),
-    N_("held"),
+    N_("on hold"),
     N_("done"),
     N_("skipped"),
     N_("superseded"),

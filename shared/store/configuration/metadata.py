@@ -178,9 +178,7 @@ class Metadata:
         why: Notice | None = None,
     ) -> None:
         """Record a run that ends now, and forget those long past, but never the last good one."""
-        error = keeping(why)
-        error["error"] = error.pop("reason")
-        run = {"started_at": started_at, "ended_at": clock(), "ok": why is None, **error}
+        run = {"started_at": started_at, "ended_at": clock(), "ok": why is None, **keeping(why)}
         statement = insert_for(self._session)(MetadataRun)
         run_id = self._session.scalar(
             statement.values(**run, counts=dict(counts), differences=dict(differences)).returning(

@@ -34,12 +34,12 @@ class FailureCause:
     count: int
 
 
-def cause_of(reason: str | None, params: Any) -> str:
+def cause_of(code: str | None, params: Any) -> str:
     """Return what a cause is called, by the stored reason of one of its failures."""
     if isinstance(params, dict):
         path = params.get("path")
         params = {**params, "path": NUMBER.sub("N", path)} if isinstance(path, str) else params
-    same = json.dumps([reason, params], sort_keys=True)
+    same = json.dumps([code, params], sort_keys=True)
     return hashlib.sha256(same.encode()).hexdigest()[:16]
 
 
@@ -51,15 +51,15 @@ def failure_causes(session: Session) -> list[FailureCause]:
     Args:
         session: the transaction.
     """
-    columns = (JournalEvent.reason_text, JournalEvent.code, JournalEvent.params)
+    columns = (JournalEvent.code, JournalEvent.params)
     failed = and_(JournalEvent.state == EventState.FAILED, JournalEvent.key != UNREADABLE)
     newest = select(*columns).where(failed).order_by(JournalEvent.id.desc()).limit(NEWEST)
     found: dict[str, FailureCause] = {}
-    for text, code, params in session.execute(newest):
-        notice = kept(text, code, params)
+    for code, params in session.execute(newest):
+        notice = kept(code, params)
         if notice is None:
             continue
-        cause = cause_of(text, params)
+        cause = cause_of(code, params)
         known = found.get(cause)
         found[cause] = replace(known, count=known.count + 1) if known else FailureCause(cause, notice, 1)
     return sorted(found.values(), key=lambda one: -one.count)

@@ -35,7 +35,7 @@ from shared.store.journal.appending import JournalAppender
 from shared.store.journal.due import ORDER, due_with_their_keys, is_pending_of_few
 from shared.store.journal.journal_queries import JOURNAL, UNREADABLE, JournalQueries, is_in_state
 from shared.store.ledger.ledger_queries import unsettled_tickets
-from shared.store.tables.explained import is_for, keeping
+from shared.store.tables.explained import keeping
 from shared.store.tables.functions import Rows, unindexed
 from shared.store.tables.journal import EventState, JournalEvent
 from shared.store.tables.prepared import execute_prepared
@@ -98,7 +98,7 @@ class Journal(JournalQueries, JournalAppender):
                 self.ended[str(EventState.DONE), str(one.reason.code)] += 1
 
     def end(self, event_ids: Collection[int], state: EventState, reason: Notice) -> None:
-        """Give pending events a final state (or `held`, `failed`) with its reason.
+        """Give pending events a final state (or `on_hold`, `failed`) with its reason.
 
         An event that another worker has ended in the meantime is left alone: a worker that was stopped has
         old knowledge.
@@ -153,7 +153,7 @@ class Journal(JournalQueries, JournalAppender):
 
     def go_on(self, code: Code, reason: Notice, limit: int) -> list[tuple[int, int]]:
         """Make pending events due now that wait for a reason, at most `limit`; return each with its ticket."""
-        return self._change_some(is_for(JournalEvent, code), limit, next_attempt_at=None, **keeping(reason))
+        return self._change_some(JournalEvent.code == code, limit, next_attempt_at=None, **keeping(reason))
 
     def skip_pending(self, reason: Notice, limit: int) -> list[tuple[int, int]]:
         """End pending events as skipped, at most `limit`; return each with its ticket.
@@ -189,10 +189,10 @@ class Journal(JournalQueries, JournalAppender):
         )
         return sorted(set(changed.scalars()))
 
-    def reopen_held(self, ticket_id: int, reason: Notice, key: str | None = None) -> list[int]:
-        """Make held events pending again after a decision on what they wait for; return their tickets."""
-        held = JournalEvent.state == EventState.HELD
-        return self.reopen(and_(_waiting_for(ticket_id, key), held), reason)
+    def reopen_on_hold(self, ticket_id: int, reason: Notice, key: str | None = None) -> list[int]:
+        """Make events on hold pending again after a decision on what they wait for; return their tickets."""
+        on_hold = JournalEvent.state == EventState.ON_HOLD
+        return self.reopen(and_(_waiting_for(ticket_id, key), on_hold), reason)
 
     def replay(self, event_ids: Collection[int], reason: Notice = REPLAYED) -> list[int]:
         """Make some events pending again, with every failed event of the same keys; return their tickets.
@@ -221,7 +221,7 @@ class Journal(JournalQueries, JournalAppender):
 
     def replay_skipped(self, ticket_ids: Sequence[int], code: Code, why: Notice) -> None:
         """Make the events of some tickets pending again that were skipped for a reason."""
-        skipped = and_(JournalEvent.state == EventState.SKIPPED, is_for(JournalEvent, code))
+        skipped = and_(JournalEvent.state == EventState.SKIPPED, JournalEvent.code == code)
         for start in range(0, len(ticket_ids), 500):
             chunk = ticket_ids[start : start + 500]
             self.reopen(and_(skipped, JournalEvent.ticket_id.in_(chunk)), why)
@@ -229,8 +229,8 @@ class Journal(JournalQueries, JournalAppender):
     def replay_statuses(self, ticket_ids: Sequence[int]) -> None:
         """Make the events of some tickets pending again whose status was not mapped, or was refused."""
         reasons = (
-            is_for(JournalEvent, Reason.STATUS_NOT_MAPPED),
-            is_for(JournalEvent, Reason.STATUS_REFUSED),
+            JournalEvent.code == Reason.STATUS_NOT_MAPPED,
+            JournalEvent.code == Reason.STATUS_REFUSED,
         )
         ended = JournalEvent.state.in_((EventState.SKIPPED, EventState.FAILED))
         for start in range(0, len(ticket_ids), 500):

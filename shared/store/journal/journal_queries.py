@@ -13,7 +13,7 @@ from sqlalchemy.orm import Session, load_only
 
 from shared.events.event import ADDITION_EVENTS
 from shared.events.stored import entity_name
-from shared.notices.notice import Code, Notice, Written
+from shared.notices.notice import Code, Notice
 from shared.notices.reasons import Reason
 from shared.store.journal.due import (
     ORDER,
@@ -27,7 +27,7 @@ from shared.store.journal.due import (
     is_pending_of_few,
 )
 from shared.store.ledger.transitions import FOR_A_PERSON
-from shared.store.tables.explained import is_for, kept
+from shared.store.tables.explained import kept
 from shared.store.tables.functions import among, number_in
 from shared.store.tables.journal import EventState, JournalEvent, TicketState
 from shared.store.tables.ledger import DocumentLink, NoteLink, TaskTimeLink, TicketIssueLink
@@ -129,7 +129,7 @@ class JournalQueries:
 
     def reasons(self, state: EventState) -> list[tuple[int, Notice | None]]:
         """Return the events of a state with their reasons, oldest first."""
-        columns = (JournalEvent.id, JournalEvent.reason_text, JournalEvent.code, JournalEvent.params)
+        columns = (JournalEvent.id, JournalEvent.code, JournalEvent.params)
         statement = select(*columns).where(JournalEvent.state == state).order_by(JournalEvent.id)
         return [(event_id, kept(*reason)) for event_id, *reason in self._session.execute(statement)]
 
@@ -157,10 +157,10 @@ class JournalQueries:
         """Return how many events failed, by code; deliveries that could not be read are left out."""
         failed = and_(JournalEvent.state == EventState.FAILED, JournalEvent.key != UNREADABLE)
         counts = select(JournalEvent.code, func.count()).where(failed).group_by(JournalEvent.code)
-        return {code or str(Written.AS_WRITTEN): count for code, count in self._session.execute(counts)}
+        return {code: count for code, count in self._session.execute(counts) if code}
 
-    def count_held_for_nothing(self) -> int:
-        """Return how many events are held though nothing that their ticket or ticket task creates is."""
+    def count_on_hold_for_nothing(self) -> int:
+        """Return how many events are on hold though nothing that their ticket or ticket task creates is."""
         issue, time = TicketIssueLink, TaskTimeLink
         of_ticket = exists().where(issue.ticket_id == JournalEvent.ticket_id, issue.state.in_(FOR_A_PERSON))
         its_own = or_(time.ticket_id == JournalEvent.ticket_id, time.task_id == JournalEvent.task_id)
@@ -169,8 +169,8 @@ class JournalQueries:
             exists().where(one.ticket_id == JournalEvent.ticket_id, one.state.in_(FOR_A_PERSON))
             for one in (NoteLink, DocumentLink)
         )
-        held = and_(JournalEvent.state == EventState.HELD, ~of_ticket, ~of_task, *(~one for one in additions))
-        return self._session.scalar(select(func.count()).select_from(JournalEvent).where(held)) or 0
+        on_hold = and_(JournalEvent.state == EventState.ON_HOLD, ~of_ticket, ~of_task, *(~one for one in additions))
+        return self._session.scalar(select(func.count()).select_from(JournalEvent).where(on_hold)) or 0
 
     def waiting(self) -> Backlog:
         """Return what is pending."""
@@ -184,7 +184,7 @@ class JournalQueries:
         statement = (
             select(JournalEvent.ticket_id, func.count(), TicketState.snapshot)
             .join(TicketState, TicketState.ticket_id == JournalEvent.ticket_id)
-            .where(JournalEvent.state == EventState.SKIPPED, is_for(JournalEvent, code))
+            .where(JournalEvent.state == EventState.SKIPPED, JournalEvent.code == code)
             .group_by(JournalEvent.ticket_id, TicketState.snapshot)
         )
         return [
@@ -198,7 +198,7 @@ class JournalQueries:
             .where(
                 JournalEvent.received_at > moment(-seconds),
                 JournalEvent.state == EventState.SKIPPED,
-                is_for(JournalEvent, Reason.NO_LINK),
+                JournalEvent.code == Reason.NO_LINK,
             )
             .group_by(JournalEvent.ticket_id)
             .subquery()
@@ -228,7 +228,7 @@ class JournalQueries:
         """Return how the ticket tasks' events among the newest `most` events ended; nothing else of them is read."""
         newest = select(func.max(JournalEvent.id)).scalar_subquery()
         lately = and_(JournalEvent.id > newest - most, JournalEvent.task_id.is_not(None))
-        ends = (JournalEvent.state, JournalEvent.reason_text, JournalEvent.code, JournalEvent.params)
+        ends = (JournalEvent.state, JournalEvent.code, JournalEvent.params)
         statement = select(JournalEvent).options(load_only(*ends, raiseload=True)).where(lately)
         return self._session.scalars(statement.order_by(JournalEvent.id)).all()
 
@@ -316,7 +316,7 @@ class JournalQueries:
 def is_in_state(state: EventState, code: str | None) -> ColumnElement[bool]:
     """Match the events of a state, or of a state and a reason's code."""
     has_state = JournalEvent.state == state
-    return has_state if code is None else and_(has_state, is_for(JournalEvent, code))
+    return has_state if code is None else and_(has_state, JournalEvent.code == code)
 
 
 @cache

@@ -15,7 +15,6 @@ from shared.store.tables.types import clock, moment, put_row
 
 KEPT_S = 7 * 86400.0
 MOST_READ = 20
-SPOOL = "spool"
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,10 +58,14 @@ class Producers:
             name: the same one after a restart, so that there are no more rows than producers.
             process: the producer's.
             refused: what it refused since it was started.
-            spools: what its senders keep; it stands in the same column, where the version before does not read it.
+            spools: what its senders keep.
         """
-        reported = [*refused, *({SPOOL: one} for one in spools)]
-        values = {"seen_at": clock(), "process": process.told(), "refused": reported}
+        values = {
+            "seen_at": clock(),
+            "process": process.told(),
+            "refused": list(refused),
+            "spools": list(spools),
+        }
         put_row(self._session, ProducerSign, {"name": name}, values)
 
     def seen(self) -> list[Producer]:
@@ -70,21 +73,14 @@ class Producers:
         latest = select(ProducerSign, clock()).where(ProducerSign.seen_at > moment(-KEPT_S))
         rows = self._session.execute(latest.order_by(ProducerSign.seen_at.desc()).limit(MOST_READ)).all()
         return [
-            Producer(
-                process,
-                max(0.0, (now - row.seen_at).total_seconds()),
-                [one for one in row.refused if not _is_spool(one)],
-                [one[SPOOL] for one in row.refused if _is_spool(one)],
-            )
+            Producer(process, max(0.0, (now - row.seen_at).total_seconds()), row.refused, row.spools)
             for row, now in rows
-            if (process := Process.read(row.process)) and isinstance(row.refused, list)
+            if (process := Process.read(row.process))
+            and isinstance(row.refused, list)
+            and isinstance(row.spools, list)
         ]
 
     def prune(self) -> int:
         """Delete rows of producers that are not seen any more; return how many."""
         old = delete(ProducerSign).where(ProducerSign.seen_at < moment(-KEPT_S))
         return len(self._session.execute(old.returning(ProducerSign.name)).all())
-
-
-def _is_spool(reported: Any) -> bool:
-    return isinstance(reported, dict) and SPOOL in reported

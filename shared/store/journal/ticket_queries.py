@@ -25,7 +25,7 @@ from sqlalchemy.orm import Session
 from shared.notices.notice import Code, Notice
 from shared.notices.reasons import Reason
 from shared.notices.render import sentence
-from shared.store.tables.explained import is_sentence, kept, texts_of
+from shared.store.tables.explained import kept
 from shared.store.tables.functions import among
 from shared.store.tables.journal import FIELDS_DUE, FIELDS_KEPT, STATUS_DROPPED, TicketState
 from shared.store.tables.ledger import LedgerState, TicketIssueLink
@@ -35,14 +35,8 @@ from shared.store.tables.types import moment
 TICKETS = cast(Table, TicketState.__table__)
 MOST_STATUSES = 100
 MOST_COUNTED = 1001
-IS_DROPPED = and_(
-    TicketState.status_reason_text.is_not(None),
-    or_(
-        TicketState.status_dropped.is_(True),
-        is_sentence(TicketState.status_reason_text, TicketState.status_code),
-    ),
-)
-"""The status of the newest snapshot could not be set. The version before codes recorded that only by its sentence."""
+IS_DROPPED = TicketState.status_dropped.is_(True)
+"""The status of the newest snapshot could not be set."""
 
 FIELDS_ARE_DUE, FIELDS_ARE_KEPT = text(FIELDS_DUE), text(FIELDS_KEPT)
 """Literals, so that either database uses the small index of these rows."""
@@ -65,7 +59,6 @@ class Desired(NamedTuple):
     status_attempts: int
     status_next_at: datetime | None
     status_dropped: bool | None
-    status_text: str | None
     status_code: str | None
     status_params: dict[str, Any] | None
     mapped_status: int | None
@@ -98,7 +91,7 @@ class Desired(NamedTuple):
     @property
     def status_notice(self) -> Notice | None:
         """Why the status was not set, or not yet; None if there was no obstacle."""
-        return kept(self.status_text, self.status_code, self.status_params)
+        return kept(self.status_code, self.status_params)
 
     @property
     def status_reason(self) -> str | None:
@@ -178,7 +171,7 @@ class TicketQueries:
         statement = select(TicketState.ticket_id, TicketState.snapshot).where(
             IS_DROPPED,
             TicketState.status_due.is_(False),
-            TicketState.status_reason_text.in_(texts_of(code)),
+            TicketState.status_code == code,
         )
         return [(ticket_id, snapshot) for ticket_id, snapshot in self._session.execute(statement)]
 
@@ -191,7 +184,7 @@ class TicketQueries:
         state = TicketState
         refused = _was_not_taken()
         count = self._session.scalar(select(func.count()).select_from(state).where(*refused))
-        why = (state.status_reason_text, state.status_code, state.status_params)
+        why = (state.status_code, state.status_params)
         newest = select(state.ticket_id, state.event_id, *why).where(*refused).order_by(state.event_id.desc())
         found = self._session.execute(newest.limit(limit))
         return count or 0, [(ticket_id, event_id, kept(*reason)) for ticket_id, event_id, *reason in found]
@@ -231,7 +224,7 @@ def with_fields_kept(days: int) -> Select[Any]:
 
 
 def _was_not_taken() -> tuple[ColumnElement[bool] | TextClause, ...]:
-    return text(STATUS_DROPPED), TicketState.status_reason_text == Reason.STATUS_REFUSED
+    return text(STATUS_DROPPED), TicketState.status_code == Reason.STATUS_REFUSED
 
 
 def _were_kept(days: int) -> tuple[ColumnElement[bool] | TextClause, ...]:

@@ -12,7 +12,7 @@ from sqlalchemy import ColumnElement, and_, func, literal, or_, select, update
 from shared.notices.notice import Code, Notice
 from shared.store.journal.folding import TicketFolding, settled_by
 from shared.store.journal.ticket_queries import IS_DROPPED, TICKETS, TicketQueries
-from shared.store.tables.explained import keeping, texts_of
+from shared.store.tables.explained import keeping
 from shared.store.tables.functions import Rows
 from shared.store.tables.journal import TicketState
 from shared.store.tables.ledger import LedgerState, TicketIssueLink
@@ -137,7 +137,7 @@ class TicketStates(TicketQueries, TicketFolding):
                 and_(
                     TicketState.ticket_id.in_(ticket_ids[start : start + AT_ONCE]),
                     IS_DROPPED,
-                    TicketState.status_reason_text.in_(texts_of(code)),
+                    TicketState.status_code == code,
                 ),
                 status_due=True,
                 status_attempts=0,

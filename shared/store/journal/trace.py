@@ -19,10 +19,7 @@ from shared.store.tables.types import delete_oldest, is_on_postgresql
 
 STEPS = cast(Table, TraceStep.__table__)
 APPENDED = Rows(
-    {
-        name: STEPS.c[name].type
-        for name in ("ticket_id", "task_id", "at", "what", "why", "code", "params", "call")
-    }
+    {name: STEPS.c[name].type for name in ("ticket_id", "task_id", "at", "code", "params", "call")}
     | {"age": Float()}
 )
 
@@ -59,8 +56,6 @@ class Trace:
                 "ticket_id": step.ticket_id,
                 "task_id": step.task_id,
                 "at": step.at,
-                "what": str(step.notice.code),
-                "why": "",
                 "code": str(step.notice.code),
                 "params": to_json(step.notice.params),
                 "call": step.call,

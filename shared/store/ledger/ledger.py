@@ -7,7 +7,7 @@ a worker that was stopped and comes back with an older number changes nothing by
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Collection, Sequence
 from datetime import datetime
 from typing import Any
 
@@ -15,7 +15,7 @@ from sqlalchemy import ColumnElement, and_, func, select, text, update
 
 from shared.notices.notice import Notice
 from shared.notices.reasons import Reason
-from shared.store.ledger.ledger_queries import NOT_LINKED, LedgerQueries
+from shared.store.ledger.ledger_queries import LedgerQueries
 from shared.store.ledger.statements import (
     ANSWERED,
     CLAIMED,
@@ -81,19 +81,6 @@ class Ledger(LedgerQueries):
         if is_on_postgresql(self._session):
             self._session.execute(text(f"LOCK TABLE {self._table.name} IN SHARE ROW EXCLUSIVE MODE"))
 
-    def regroup(self, issue_id: int, fingerprint_of: Callable[[dict[str, Any]], str]) -> None:
-        """Correct the fingerprints of what is in flight on an issue: a version before included the hours."""
-        statement = select(self._model).where(
-            NOT_LINKED,
-            self._model.issue_id == issue_id,
-            is_in_state(self._model.state, NOTES[LedgerNote.REGROUPED]),
-        )
-        for row in self._session.scalars(statement).all():
-            fingerprint = fingerprint_of(row.body or {})
-            if row.fingerprint != fingerprint:
-                same = self._attempt(row.key, row.attempt)
-                self._session.execute(update(self._table).where(same).values(fingerprint=fingerprint))
-
     def link_claimed(self, answers: Sequence[Answered]) -> set[tuple[int, int]]:
         """Link rows that are still claimed, within their leases, to the answers of their attempts, in one statement.
 
@@ -115,7 +102,7 @@ class Ledger(LedgerQueries):
             False if the attempt was superseded: the answer is a possible duplicate (`late_answer`).
         """
         return self._move(
-            (LedgerEvent.ANSWER, LedgerEvent.ANSWER_WHILE_HELD),
+            (LedgerEvent.ANSWER, LedgerEvent.ANSWER_WHILE_ON_HOLD),
             self._attempt(key, attempt),
             self._model.duplicate.is_(False),
             tracker_id=tracker_id,
@@ -210,7 +197,7 @@ class Ledger(LedgerQueries):
         return self._move((happened,), where, settle_after=None, candidates=found, **keeping(reason))
 
     def narrow(self, key: int, attempt: int, candidates: Collection[int], reason: Notice) -> bool:
-        """Take candidates from a held row, since another row turned out to own them; free it if none is left."""
+        """Take candidates from a row on hold, since another row turned out to own them; free it if none is left."""
         left = sorted(candidates)
         values = {"candidates": left} if left else {"candidates": None, **keeping(reason)}
         event = LedgerEvent.CANDIDATE_LOST if left else LedgerEvent.LAST_CANDIDATE_LOST
@@ -219,7 +206,7 @@ class Ledger(LedgerQueries):
     def late_answer(self, key: int, tracker_id: int) -> bool:
         """Hold a row whose superseded attempt created `tracker_id` after all: a possible duplicate."""
         row = self.lock(key)
-        refused_before = row is not None and row.state != LedgerState.HELD
+        refused_before = row is not None and row.state != LedgerState.ON_HOLD
         known = {row.tracker_id, *(() if refused_before else row.candidates or ())} if row else set()
         ids = sorted(found for found in known | {tracker_id} if found is not None)
         return self._move(
@@ -281,7 +268,7 @@ class Ledger(LedgerQueries):
     def resolve(
         self, key: int, tracker_id: int | None, reason: Notice, tracker_project_id: int | None = None
     ) -> bool:
-        """Carry out a person's decision on a held or gone row: adopt an id, or create again.
+        """Carry out a person's decision on a row on hold, or gone: adopt an id, or create again.
 
         The candidates that the person has refused are kept, so that no lookup adopts one of them.
 

@@ -188,7 +188,7 @@ class LedgerQueries:
         return self._session.scalar(statement) or 0
 
     def waiting_for_a_person(self) -> Sequence[LedgerRow]:
-        """Return held and gone rows, those waiting longest first."""
+        """Return the rows on hold, and those that are gone, those waiting longest first."""
         statement = select(self._model).where(NOT_LINKED, self._model.state.in_(FOR_A_PERSON))
         return self._session.scalars(statement.order_by(self._model.changed_at)).all()
 

@@ -19,15 +19,14 @@ from enum import StrEnum
 from shared.notices.steps import What
 from shared.store.tables.ledger import LedgerState
 
-FREE, CLAIMED, IN_DOUBT, LINKED, HELD, GONE = (
-    LedgerState.FREE, LedgerState.CLAIMED, LedgerState.IN_DOUBT, LedgerState.LINKED, LedgerState.HELD, LedgerState.GONE
-)  # fmt: skip
+FREE, CLAIMED, IN_DOUBT = LedgerState.FREE, LedgerState.CLAIMED, LedgerState.IN_DOUBT
+LINKED, ON_HOLD, GONE = LedgerState.LINKED, LedgerState.ON_HOLD, LedgerState.GONE
 NO_ROW = None
 IN_FLIGHT = (CLAIMED, IN_DOUBT)
 """A request may have been sent, and its outcome is not recorded yet."""
-FOR_A_PERSON = (HELD, GONE)
+FOR_A_PERSON = (ON_HOLD, GONE)
 """A person decides."""
-ANY = (FREE, CLAIMED, IN_DOUBT, LINKED, HELD, GONE)
+ANY = (FREE, CLAIMED, IN_DOUBT, LINKED, ON_HOLD, GONE)
 NEW_OR_FREE = (NO_ROW, FREE)
 
 
@@ -37,12 +36,12 @@ class LedgerEvent(StrEnum):
     CLAIM = "claim"
     ANSWER_IN_TIME = "answer in time"
     ANSWER = "answer"
-    ANSWER_WHILE_HELD = "answer while held"
+    ANSWER_WHILE_ON_HOLD = "answer while on hold"
     LATE_ANSWER = "late answer"
     NOT_CREATED = "not created"
     NO_CLEAR_ANSWER = "no clear answer"
     LEASE_OVER = "lease over"
-    HELD_BY_POLICY = "held by policy"
+    ON_HOLD_BY_POLICY = "on hold by policy"
     FOUND = "found"
     ABSENT = "absent"
     UNDECIDABLE = "undecidable"
@@ -84,7 +83,7 @@ class Guard(StrEnum):
 class InJournal(StrEnum):
     """What happens to events of the row's ticket, or of its ticket task."""
 
-    REOPEN_HELD = "held events are pending again"
+    REOPEN_ON_HOLD = "events on hold are pending again"
     REOPEN_CAUSE = "what asks for it is pending again, if it ended as done or superseded"
     REOPEN_CAUSE_ALWAYS = "what asks for it is pending again, however it ended"
     MAKE_DUE = "waiting events are due now"
@@ -136,13 +135,13 @@ ROWS = (
         notices=CREATED,
     ),
     Transition(
-        LedgerEvent.ANSWER_WHILE_HELD, (HELD,), LINKED,
+        LedgerEvent.ANSWER_WHILE_ON_HOLD, (ON_HOLD,), LINKED,
         (*OF_ATTEMPT, Guard.NOT_TWICE),
         "The answer decides what a person would have had to.",
-        (InJournal.REOPEN_HELD,), CREATED,
+        (InJournal.REOPEN_ON_HOLD,), CREATED,
     ),
     Transition(
-        LedgerEvent.LATE_ANSWER, ANY, HELD, NO_GUARD,
+        LedgerEvent.LATE_ANSWER, ANY, ON_HOLD, NO_GUARD,
         "An older attempt created something too, or this row twice, so that a person says which of them counts.",
         notices=(What.LATE_AND_TWICE,),
     ),
@@ -161,7 +160,7 @@ ROWS = (
         "Its worker has ended or was stopped, and may have sent the request.",
     ),
     Transition(
-        LedgerEvent.HELD_BY_POLICY, IN_FLIGHT, HELD, OF_ATTEMPT,
+        LedgerEvent.ON_HOLD_BY_POLICY, IN_FLIGHT, ON_HOLD, OF_ATTEMPT,
         "There was no clear answer, and `in_doubt_policy` has a person decide.",
         notices=(What.DOUBT_HELD,),
     ),
@@ -176,7 +175,7 @@ ROWS = (
         (InJournal.REOPEN_CAUSE, InJournal.MAKE_DUE, InJournal.DELAY), (What.CREATION_ABSENT,),
     ),
     Transition(
-        LedgerEvent.UNDECIDABLE, (IN_DOUBT,), HELD, OF_ATTEMPT,
+        LedgerEvent.UNDECIDABLE, (IN_DOUBT,), ON_HOLD, OF_ATTEMPT,
         "The search on the tracker cannot tell whether it was created, or `in_doubt_policy` leaves that to a person.",
         (InJournal.MAKE_DUE,), (What.FOR_PERSON_TO_SAY,),
     ),
@@ -186,27 +185,27 @@ ROWS = (
         notices=(What.CREATED_BEFORE,),
     ),
     Transition(
-        LedgerEvent.ALIKE_AFTER_RESTORE, IN_FLIGHT, HELD, OF_ATTEMPT,
+        LedgerEvent.ALIKE_AFTER_RESTORE, IN_FLIGHT, ON_HOLD, OF_ATTEMPT,
         "The tracker has something alike, perhaps from before the backup was restored.",
         notices=(What.PERHAPS_CREATED_BEFORE,),
     ),
     Transition(
-        LedgerEvent.CANDIDATE_LOST, (HELD,), HELD, OF_ATTEMPT,
+        LedgerEvent.CANDIDATE_LOST, (ON_HOLD,), ON_HOLD, OF_ATTEMPT,
         "Another row has one of its candidates, and others are left.",
     ),
     Transition(
-        LedgerEvent.LAST_CANDIDATE_LOST, (HELD,), FREE, OF_ATTEMPT,
+        LedgerEvent.LAST_CANDIDATE_LOST, (ON_HOLD,), FREE, OF_ATTEMPT,
         "Other rows have all of its candidates, so that it was not created.",
-        (InJournal.REOPEN_HELD, InJournal.REOPEN_CAUSE),
+        (InJournal.REOPEN_ON_HOLD, InJournal.REOPEN_CAUSE),
     ),
     Transition(
-        LedgerEvent.ADOPTION_TAKEN, (FREE, CLAIMED, IN_DOUBT, LINKED, HELD), IN_DOUBT,
+        LedgerEvent.ADOPTION_TAKEN, (FREE, CLAIMED, IN_DOUBT, LINKED, ON_HOLD), IN_DOUBT,
         (*OF_OBJECT, Guard.ADOPTED),
         "The answer to another row's attempt names the object, so that this row's own is to be searched again.",
         (InJournal.REOPEN_CAUSE,), (What.OWNER_ANSWERED,),
     ),
     Transition(
-        LedgerEvent.ID_GIVEN_AWAY, (FREE, CLAIMED, IN_DOUBT, LINKED, HELD), GONE,
+        LedgerEvent.ID_GIVEN_AWAY, (FREE, CLAIMED, IN_DOUBT, LINKED, ON_HOLD), GONE,
         (*OF_OBJECT, Guard.CREATED),
         "The tracker gave the id away again, so that this row's object no longer exists.",
         notices=(What.OWNER_ANSWERED,),
@@ -223,22 +222,22 @@ ROWS = (
         (What.TIME_AGAIN, What.TIME_AGAIN_LATER, What.NOTE_AGAIN, What.NOTE_NOT_AGAIN),
     ),
     Transition(
-        LedgerEvent.ISSUE_LOST, ANY, HELD, NO_GUARD,
+        LedgerEvent.ISSUE_LOST, ANY, ON_HOLD, NO_GUARD,
         "It was sent to an issue that is no longer its ticket's.",
         notices=(What.TIME_FOR_PERSON, What.NOTE_FOR_PERSON),
     ),
     Transition(
         LedgerEvent.PERSON_ADOPTS, FOR_A_PERSON, LINKED, NO_GUARD,
         "A person named the object.",
-        (InJournal.REOPEN_HELD,), (What.PERSON_DECIDES,),
+        (InJournal.REOPEN_ON_HOLD,), (What.PERSON_DECIDES,),
     ),
     Transition(
         LedgerEvent.PERSON_CREATES_AGAIN, FOR_A_PERSON, FREE, NO_GUARD,
         "A person said that there is no such object, or that it is to be replaced.",
-        (InJournal.REOPEN_HELD, InJournal.REOPEN_CAUSE_ALWAYS), (What.PERSON_DECIDES,),
+        (InJournal.REOPEN_ON_HOLD, InJournal.REOPEN_CAUSE_ALWAYS), (What.PERSON_DECIDES,),
     ),
     Transition(
-        LedgerEvent.PERSON_TAKES_BACK, (LINKED,), HELD, (*OF_OBJECT, Guard.ADOPTED),
+        LedgerEvent.PERSON_TAKES_BACK, (LINKED,), ON_HOLD, (*OF_OBJECT, Guard.ADOPTED),
         "A person had named the wrong object, and nothing was sent to it yet.",
         notices=(What.ADOPTION_TAKEN_BACK,),
     ),
@@ -259,14 +258,12 @@ class LedgerNote(StrEnum):
     """What is noted on a row; its state stays."""
 
     ANOTHER_ROUND = "another round"
-    REGROUPED = "regrouped"
     MOVED = "moved"
     BELONGS_TO = "belongs to"
 
 
 NOTES: Mapping[LedgerNote, tuple[LedgerState, ...]] = {
     LedgerNote.ANOTHER_ROUND: (IN_DOUBT,),
-    LedgerNote.REGROUPED: IN_FLIGHT,
     LedgerNote.MOVED: ANY,
     LedgerNote.BELONGS_TO: ANY,
 }

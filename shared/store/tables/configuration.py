@@ -9,8 +9,7 @@ from sqlalchemy import Index, String, Text, UniqueConstraint, text
 from sqlalchemy.orm import Mapped, mapped_column
 
 from shared.notices.notice import Notice, from_json
-from shared.notices.render import sentence
-from shared.store.tables.explained import kept
+from shared.store.tables.explained import Explained
 from shared.store.tables.types import Base, Json, Words
 
 
@@ -143,8 +142,8 @@ class MetadataRow(Base):
     details: Mapped[dict[str, Any]]
 
 
-class MetadataRun(Base):
-    """One metadata synchronisation: when, what it read, what differed, or why it failed."""
+class MetadataRun(Explained, Base):
+    """One metadata synchronisation: when, what it read, what differed; if it failed, why."""
 
     __tablename__ = "metadata_run"
     __table_args__ = ({"sqlite_autoincrement": True},)
@@ -155,20 +154,6 @@ class MetadataRun(Base):
     ok: Mapped[bool]
     counts: Mapped[dict[str, Any]]
     differences: Mapped[dict[str, Any]]
-    error_text: Mapped[str | None] = mapped_column("error", Words)
-    code: Mapped[str | None] = mapped_column(String(64))
-    params: Mapped[dict[str, Any] | None] = mapped_column(Json)
-
-    @property
-    def notice(self) -> Notice | None:
-        """Why it failed; None if it did not."""
-        return kept(self.error_text, self.code, self.params)
-
-    @property
-    def error(self) -> str | None:
-        """Why it failed, for people."""
-        notice = self.notice
-        return None if notice is None else sentence(notice)
 
 
 class PayloadTemplate(Base):

@@ -9,10 +9,10 @@ from typing import Any
 from sqlalchemy import Index, String, Text, UniqueConstraint, text
 from sqlalchemy.orm import Mapped, mapped_column
 
-from shared.notices.notice import Notice, Written, from_json
+from shared.notices.notice import Notice, from_json
 from shared.notices.render import because, sentence
 from shared.store.tables.explained import Explained
-from shared.store.tables.types import Base, Json, Words
+from shared.store.tables.types import Base, Json
 
 NO_SEQUENCE = -(2**63)
 HAS_ENDED = "ended_at IS NOT NULL"
@@ -24,7 +24,7 @@ class EventState(StrEnum):
     """What became of an event."""
 
     PENDING = "pending"
-    HELD = "held"
+    ON_HOLD = "on_hold"
     DONE = "done"
     SKIPPED = "skipped"
     SUPERSEDED = "superseded"
@@ -72,7 +72,7 @@ class TicketState(Base):
     """A ticket's desired state: its newest snapshot, and whether its status is still to be set on the tracker.
 
     Attributes:
-        given_status_id: what status_map made of the status that was set last; NULL if a version before set it.
+        given_status_id: what status_map made of the status that was set last; NULL if it is not known.
         mapped_status, mapped_event_id: of the newest event whose status was in status_map when it came, which is the
             snapshot's or an earlier one.
         fields_due: fields that the tracker did not take when the issue was created: to be set, not before `fields_at`.
@@ -109,7 +109,6 @@ class TicketState(Base):
     status_attempts: Mapped[int] = mapped_column(default=0)
     status_next_at: Mapped[datetime | None]
     status_dropped: Mapped[bool | None]
-    status_reason_text: Mapped[str | None] = mapped_column("status_reason", Words)
     status_code: Mapped[str | None] = mapped_column(String(64))
     status_params: Mapped[dict[str, Any] | None]
     mapped_status: Mapped[int | None]
@@ -135,10 +134,7 @@ class TicketDeletion(Base):
 
 
 class TraceStep(Base):
-    """A step of a ticket's history: what happened and why, with the outbound call if there was one.
-
-    The version before codes wrote two sentences. Today the first of the two columns holds the code (decision 0016).
-    """
+    """A step of a ticket's history: what happened and why, with the outbound call if there was one."""
 
     __tablename__ = "trace_step"
     __table_args__ = ({"sqlite_autoincrement": True},)
@@ -147,18 +143,14 @@ class TraceStep(Base):
     ticket_id: Mapped[int] = mapped_column(index=True)
     task_id: Mapped[int | None]
     at: Mapped[datetime] = mapped_column(index=True)
-    what_text: Mapped[str] = mapped_column("what", Words)
-    why_text: Mapped[str] = mapped_column("why", Words)
-    code: Mapped[str | None] = mapped_column(String(64))
-    params: Mapped[dict[str, Any] | None]
+    code: Mapped[str] = mapped_column(String(64))
+    params: Mapped[dict[str, Any]]
     call: Mapped[dict[str, Any] | None]
 
     @property
     def notice(self) -> Notice:
         """What happened."""
-        if self.code is not None:
-            return Notice(self.code, from_json(self.params))
-        return Written.AS_WRITTEN(text=self.what_text, why=self.why_text)
+        return Notice(self.code, from_json(self.params))
 
     @property
     def what(self) -> str:
@@ -202,7 +194,11 @@ class RecoveryMode(Base):
 
 
 class ProducerSign(Base):
-    """A producer's heartbeat, with what it refused since it was started: by reason and address, no bodies."""
+    """A producer's heartbeat, with what it refused since it was started: by reason and address, no bodies.
+
+    Attributes:
+        spools: what its senders keep.
+    """
 
     __tablename__ = "producer_sign"
 
@@ -210,6 +206,7 @@ class ProducerSign(Base):
     seen_at: Mapped[datetime]
     process: Mapped[dict[str, Any]]
     refused: Mapped[list[Any]] = mapped_column(Json)
+    spools: Mapped[list[Any]] = mapped_column(Json)
 
 
 class InstallationRecord(Base):

@@ -25,7 +25,7 @@ class LedgerState(StrEnum):
     CLAIMED = "claimed"
     IN_DOUBT = "in_doubt"
     LINKED = "linked"
-    HELD = "held"
+    ON_HOLD = "on_hold"
     GONE = "gone"
 
 

@@ -169,7 +169,7 @@ ROWS: list[Row | Prevented] = [
         19,
         "an issue that was deleted waits for a decision",
         issue_deleted,
-        EventState.HELD,
+        EventState.ON_HOLD,
         doctor="needs your decision",
         step="`deskbridge hold list`",
         heal=decided,

@@ -118,7 +118,7 @@ def test_a_task_that_the_one_who_looks_may_not_see_is_left_out(play: Play, scrip
             "mapped to a Redmine",
         ),
         ((200, {**KNOWN, "issue": None, "state": "pending", "tasks": []}), "being sent"),
-        ((200, {**KNOWN, "issue": None, "state": "held", "reason": "two", "tasks": []}), "decision"),
+        ((200, {**KNOWN, "issue": None, "state": "on_hold", "reason": "two", "tasks": []}), "decision"),
     ],
 )
 def test_a_ticket_without_an_issue_has_a_sentence_for_the_technician(

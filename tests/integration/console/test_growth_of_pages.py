@@ -23,8 +23,8 @@ from tests.support.statements import listening
 
 MANY = 40_000
 WRONG = """
-    INSERT INTO misattributed (kind, key, ticket_id, tracker_id, at, reason, code, params)
-    SELECT 'ticket', i, i, i, now() - i * interval '1 minute', 'switch_was_ignored', 'switch_was_ignored', '{}'
+    INSERT INTO misattributed (kind, key, ticket_id, tracker_id, at, code, params)
+    SELECT 'ticket', i, i, i, now() - i * interval '1 minute', 'switch_was_ignored', '{}'
     FROM generate_series(1, 2000) i"""
 QUESTIONS: dict[str, retention.Question] = {
     "how everything stands": lambda tx: tx.events.standing(),

@@ -34,7 +34,7 @@ def hold_by_policy(bridge: Bridge, stand_in: StandIn, *, is_created: bool = True
     with bridge.store.transaction() as tx:
         row = tx.issues.get(4711)
     assert row is not None
-    assert row.state == LedgerState.HELD, row.state
+    assert row.state == LedgerState.ON_HOLD, row.state
     assert not row.candidates, "the policy looks for none"
 
 
@@ -66,7 +66,7 @@ def test_a_typed_number_is_compared_before_it_can_be_adopted(
     with bridge.store.transaction() as tx:
         row = tx.issues.get(4711)
     assert row is not None
-    assert row.state == LedgerState.HELD, "a number alone changes nothing"
+    assert row.state == LedgerState.ON_HOLD, "a number alone changes nothing"
     shown = operator.open(f"{PATH}?number=1")
     assert "Seed issue" in shown
     assert "differs" in shown
@@ -116,7 +116,7 @@ def test_an_adoption_is_taken_back_while_nothing_was_sent_after_it(
     with bridge.store.transaction() as tx:
         row = tx.issues.get(4711)
     assert row is not None
-    assert (row.state, row.tracker_id, row.candidates) == (LedgerState.HELD, None, [made])
+    assert (row.state, row.tracker_id, row.candidates) == (LedgerState.ON_HOLD, None, [made])
     assert f"undid the adoption of issue #{made} by ticket 4711" in operator.open("/console/changes")
     bridge.sync()
     assert stand_in.state()["time_entries"] == [], "nothing was logged on it"

@@ -77,7 +77,7 @@ def test_each_difference_has_its_reason(bridge: Bridge, services: Services, stan
     _, client = services.connector.connect()
     stand_in.patch("time_entries", 2, hours=3.0)
     client.call("DELETE", "/time_entries/3.json")
-    change(bridge, Kind.TICKET_TASK, 604, state="held")
+    change(bridge, Kind.TICKET_TASK, 604, state="on_hold")
     bridge.forward(
         task_event(of_ticket=ticket(4800, entity_id=77), of_task=task(606, actiontime=7200, date=DAY)),
         ticket_id=4800,
@@ -175,11 +175,10 @@ def test_two_hundred_thousand_events_are_read_quickly(bridge: Bridge, services: 
     done(bridge, 601, 1.5)
     many = text(
         """INSERT INTO journal (delivery_id, digest, event, key, ticket_id, task_id, occurred_at, clamped, sequence,
-                                received_at, payload, state, reason, code, attempts)
+                                received_at, payload, state, code, attempts)
            WITH RECURSIVE numbers (n) AS (SELECT 10000 UNION ALL SELECT n + 1 FROM numbers WHERE n < 210000)
            SELECT 'd' || n, 'x', event, 'ticket-task:' || n, n, n, occurred_at, clamped, sequence,
-                  '202' || (n % 5) || '-0' || (1 + n % 9) || '-02 00:00:00.000000', payload, 'skipped', 'no_link',
-                  'no_link', 0
+                  '202' || (n % 5) || '-0' || (1 + n % 9) || '-02 00:00:00.000000', payload, 'skipped', 'no_link', 0
            FROM numbers, journal WHERE journal.id = 1"""
     )
     with bridge.store.database.transaction() as session:

@@ -156,7 +156,7 @@ def test_an_unforeseen_fault_is_answered_in_the_same_way(
     def fail(*_: Any, **__: Any) -> None:
         raise KeyError("hidden-word")
 
-    monkeypatch.setattr("producer.admin.review.held.held_rows", fail)
+    monkeypatch.setattr("producer.admin.review.held.rows_on_hold", fail)
     answer = console.ask("GET", "/api/held")
     assert answer.status_code == 500
     assert "hidden-word" not in answer.text
@@ -175,7 +175,7 @@ def test_what_takes_long_of_somebody_signed_in_is_waited_for(
         slow.wait(1.6)
         return []
 
-    monkeypatch.setattr("producer.admin.review.held.held_rows", rows)
+    monkeypatch.setattr("producer.admin.review.held.rows_on_hold", rows)
     assert console.ask("GET", "/api/held").status_code == 200
 
 

@@ -18,9 +18,9 @@ from producer.http.problems import Problem
 from producer.http.shield import HEADERS
 from producer.intake import app as app_module
 from producer.intake.deliveries import deliveries
-from producer.intake.store import Store
 from shared.events.delivery import Delivery
 from shared.store.journal.appending import Accepted
+from shared.store.opening import Store
 from tests.integration.producer.conftest import SECRET, Run, RunningProducer, refused, secret
 from tests.support.events import task_event, ticket, ticket_event
 

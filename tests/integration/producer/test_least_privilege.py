@@ -22,12 +22,12 @@ from producer.admin.records.transaction import Store
 from producer.cli.main import app
 from producer.intake.app import create_app
 from producer.intake.private_text import PrivateText
-from producer.intake.store import Store as ProducersStore
 from shared.errors import SettingsError
 from shared.events.config import PluginConfig
 from shared.notices.system_refusals import SystemRefusal
 from shared.process.settings import Settings
 from shared.store.journal.installations import installation_id
+from shared.store.opening import Store as ProducersStore
 from shared.store.tables.database import Database
 from shared.store.tables.schema import require_current
 from tests.integration.producer.conftest import SECRET, RunningProducer

@@ -10,8 +10,8 @@ import pytest
 
 from producer.admin.records.transaction import Store
 from producer.intake.private_text import REMEMBERED_S, PrivateText
-from producer.intake.store import Store as ProducersStore
 from shared.events.config import PluginConfig
+from shared.store.opening import Store as ProducersStore
 from shared.store.tables.database import Database
 from tests.integration.producer.conftest import Run, RunningProducer
 from tests.support.databases import make_tables
@@ -75,7 +75,7 @@ def test_a_changed_setting_is_followed_after_some_seconds(tmp_path: Path) -> Non
 
 
 def test_a_setting_that_cannot_be_read_keeps_no_text(tmp_path: Path) -> None:
-    """As of a role whose rights were given by an earlier version: the hours come all the same."""
+    """As of a role that lacks the right: the hours come all the same."""
     database = Database(f"sqlite:///{tmp_path}/empty.sqlite3")
     assert not PrivateText(ProducersStore(database)).may_be_kept()
     database.close()

@@ -100,9 +100,9 @@ class Book:
         assert attempt is not None
         if state is LedgerState.FREE:
             self.free(key, attempt, "refused")
-        elif state in (LedgerState.IN_DOUBT, LedgerState.HELD):
+        elif state in (LedgerState.IN_DOUBT, LedgerState.ON_HOLD):
             self.doubt(key, attempt, 0, "lost")
-            if state is LedgerState.HELD:
+            if state is LedgerState.ON_HOLD:
                 self.hold(key, attempt, "who knows", [tracker_id])
         elif state in (LedgerState.LINKED, LedgerState.GONE):
             self.link(key, attempt, tracker_id, 5, "created")

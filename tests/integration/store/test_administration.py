@@ -72,7 +72,7 @@ def test_runs_are_recorded_newest_first_and_old_ones_forgotten(store: Store) -> 
         assert [run.counts["users"] for run in runs[:2]] == [RUNS_KEPT + 4, RUNS_KEPT + 3]
         good = tx.metadata.last_good_run()
         assert good
-        assert (good.ok, good.error, good.counts) == (True, None, {"users": RUNS_KEPT + 4})
+        assert (good.ok, good.reason, good.counts) == (True, None, {"users": RUNS_KEPT + 4})
 
 
 def claim(store: Store, attempt: int = 0) -> int | None:

@@ -96,8 +96,8 @@ def test_names_come_from_the_newest_tickets_and_from_the_metadata(store: Store) 
 def test_support_counts_by_state_and_code(store: Store, append: Append) -> None:
     append(task_event(of_task=task(1)), task_event(of_task=task(2)))
     logged(store, 1, 0.5)
-    logged(store, 2, 0.5, LedgerState.HELD)
+    logged(store, 2, 0.5, LedgerState.ON_HOLD)
     with store.transaction() as tx:
         assert tx.support.events() == [("ticket_task.updated", "pending", None, 2)]
-        assert tx.support.ledger()["time_entries"] == {"linked": 1, "held": 1}
+        assert tx.support.ledger()["time_entries"] == {"linked": 1, "on_hold": 1}
         assert tx.support.server().split()[0] in ("postgresql", "sqlite")

@@ -283,7 +283,7 @@ def test_a_ticket_with_many_events_does_not_hide_the_others_from_the_sweep(
 
 def test_pruning_deletes_what_ended_long_ago_and_nothing_else(store: Store, append: Append) -> None:
     ended = append(*(task_event() for _ in range(5)))
-    for one, state in zip(ended, ("done", "skipped", "superseded", "failed", "held"), strict=True):
+    for one, state in zip(ended, ("done", "skipped", "superseded", "failed", "on_hold"), strict=True):
         with store.transaction() as tx:
             tx.journal.end([one.event_id], EventState(state), written(""))
     append(task_event())
@@ -293,7 +293,7 @@ def test_pruning_deletes_what_ended_long_ago_and_nothing_else(store: Store, appe
     with store.transaction() as tx:
         assert tx.journal.prune(90, 2) == 2
         assert tx.journal.prune(90, 100) == 1
-    assert sorted(row.state for row in rows(store)) == ["failed", "held", "pending"]
+    assert sorted(row.state for row in rows(store)) == ["failed", "on_hold", "pending"]
 
 
 def test_finding_filters_and_limits_newest_first(store: Store, append: Append) -> None:

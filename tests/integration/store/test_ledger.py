@@ -20,9 +20,8 @@ from tests.support.events import deletion, task, task_event
 
 EARLIER, LATER = datetime(2020, 1, 1, tzinfo=UTC), datetime(2100, 1, 1, tzinfo=UTC)
 
-FREE, CLAIMED, IN_DOUBT, LINKED, HELD, GONE = (
-    LedgerState.FREE, LedgerState.CLAIMED, LedgerState.IN_DOUBT, LedgerState.LINKED, LedgerState.HELD, LedgerState.GONE
-)  # fmt: skip
+FREE, CLAIMED, IN_DOUBT = LedgerState.FREE, LedgerState.CLAIMED, LedgerState.IN_DOUBT
+LINKED, ON_HOLD, GONE = LedgerState.LINKED, LedgerState.ON_HOLD, LedgerState.GONE
 
 
 def test_a_claim_keeps_what_is_going_to_be_sent(book: Book) -> None:
@@ -46,7 +45,7 @@ def test_of_many_claims_at_once_one_succeeds(book: Book) -> None:
     assert sorted(attempts, key=str) == [1, *[None] * 15]
 
 
-@pytest.mark.parametrize("state", [CLAIMED, IN_DOUBT, LINKED, HELD, GONE])
+@pytest.mark.parametrize("state", [CLAIMED, IN_DOUBT, LINKED, ON_HOLD, GONE])
 def test_only_a_free_row_can_be_claimed(book: Book, state: LedgerState) -> None:
     book.in_state(state)
     assert book.take() is None
@@ -84,7 +83,7 @@ AFTER = {
     "free": FREE,
     "doubt": IN_DOUBT,
     "another_round": IN_DOUBT,
-    "hold": HELD,
+    "hold": ON_HOLD,
 }
 
 

@@ -10,9 +10,8 @@ from shared.notices.kinds import Kind
 from shared.store.tables.ledger import LedgerState
 from tests.integration.store.conftest import PRINT, Book
 
-FREE, CLAIMED, IN_DOUBT, LINKED, HELD, GONE = (
-    LedgerState.FREE, LedgerState.CLAIMED, LedgerState.IN_DOUBT, LedgerState.LINKED, LedgerState.HELD, LedgerState.GONE
-)  # fmt: skip
+FREE, CLAIMED, IN_DOUBT = LedgerState.FREE, LedgerState.CLAIMED, LedgerState.IN_DOUBT
+LINKED, ON_HOLD, GONE = LedgerState.LINKED, LedgerState.ON_HOLD, LedgerState.GONE
 
 
 def test_an_adopted_row_says_so_and_a_created_one_does_not(book: Book) -> None:
@@ -76,24 +75,24 @@ def test_a_late_answer_is_never_dropped(book: Book, state: LedgerState) -> None:
     attempt = book.in_state(state)
     book.late_answer(1, 77)
     row = book.row()
-    assert (row.state, row.duplicate) == (HELD, True)
+    assert (row.state, row.duplicate) == (ON_HOLD, True)
     assert row.candidates is not None
     assert 77 in row.candidates
-    assert (60 in row.candidates) is (state in (LINKED, GONE, HELD))
+    assert (60 in row.candidates) is (state in (LINKED, GONE, ON_HOLD))
     assert not book.link(1, attempt, 78, None, "too late"), "a possible duplicate is a person's to decide"
 
 
 @pytest.mark.parametrize("state", list(LedgerState))
 def test_a_person_decides_what_is_held_or_gone_and_nothing_else(book: Book, state: LedgerState) -> None:
     attempt = book.in_state(state)
-    assert book.resolve(1, 88, "adopted") is (state in (HELD, GONE))
-    if state in (HELD, GONE):
+    assert book.resolve(1, 88, "adopted") is (state in (ON_HOLD, GONE))
+    if state in (ON_HOLD, GONE):
         row = book.row()
         assert (row.state, row.tracker_id, row.attempt, row.candidates) == (LINKED, 88, attempt + 1, None)
 
 
 def test_a_person_can_have_it_created_again(book: Book) -> None:
-    attempt = book.in_state(HELD)
+    attempt = book.in_state(ON_HOLD)
     assert book.resolve(1, None, "create again")
     assert (book.row().state, book.row().tracker_id) == (FREE, None)
     assert not book.link(1, attempt, 60, None, "the answer of before"), "it is late now"
@@ -109,7 +108,7 @@ def test_gone_names_the_object_that_went(book: Book) -> None:
 def test_what_waits_for_a_person_and_what_is_live_is_listed(book: Book) -> None:
     for key, state in enumerate(LedgerState, 1):
         book.in_state(state, key, 60 + key)
-    assert {row.state for row in book.waiting_for_a_person()} == {HELD, GONE}
+    assert {row.state for row in book.waiting_for_a_person()} == {ON_HOLD, GONE}
     assert book.count_live() == 4
     assert {row.state for row in book.of_keys(range(1, 7)).values()} == set(LedgerState)
     assert book.of_keys([]) == {}

@@ -10,7 +10,7 @@ from sqlalchemy import insert
 
 from producer.admin.people.misattributed import WrongAuthor, misattributed
 from producer.admin.records.transaction import Store
-from producer.admin.review.held import held_page, held_row, held_rows
+from producer.admin.review.held import page_on_hold, row_on_hold, rows_on_hold
 from shared.notices.kinds import Kind
 from shared.store.journal import ticket_queries
 from shared.store.tables.journal import TicketState
@@ -35,18 +35,18 @@ def put(store: Store, kind: Kind, key: int, state: LedgerState, minute: int, **v
 
 
 def test_what_is_held_comes_in_pages_those_waiting_longest_first(store: Store) -> None:
-    states = (LedgerState.HELD, LedgerState.GONE, LedgerState.LINKED, LedgerState.IN_DOUBT)
+    states = (LedgerState.ON_HOLD, LedgerState.GONE, LedgerState.LINKED, LedgerState.IN_DOUBT)
     for number in range(24):
         kind = (Kind.TICKET, Kind.TICKET_TASK)[number // 4 % 2]
         put(store, kind, number + 1, states[number % 4], minute=number * 7 % 24)
-    pages = [held_page(store, limit=5, after=after) for after in range(0, 20, 5)]
+    pages = [page_on_hold(store, limit=5, after=after) for after in range(0, 20, 5)]
     found = [(kind, row.key) for page in pages for kind, row in page]
-    assert found == [(kind, row.key) for kind, row in held_rows(store)]
+    assert found == [(kind, row.key) for kind, row in rows_on_hold(store)]
     assert len(found) == 12
     for kind, key in found:
-        assert held_row(store, kind, key)
-    assert held_row(store, Kind.TICKET, 3) is None, "it is linked"
-    assert held_row(store, Kind.TICKET, 99) is None
+        assert row_on_hold(store, kind, key)
+    assert row_on_hold(store, Kind.TICKET, 3) is None, "it is linked"
+    assert row_on_hold(store, Kind.TICKET, 99) is None
 
 
 def test_wrong_authors_come_in_pages_the_newest_first_and_none_twice(store: Store) -> None:

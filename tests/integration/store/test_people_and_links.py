@@ -12,7 +12,8 @@ from shared.events.config import PluginConfig
 from shared.events.parsing import parse_event
 from shared.events.snapshots import HelpdeskUser
 from shared.metadata.rows import person
-from shared.notices.notice import Written, written
+from shared.notices.notice import Notice, written
+from shared.notices.steps import What
 from shared.store.configuration.links import Link, LinkKind
 from shared.store.configuration.matching import TrackerPerson
 from shared.store.journal.trace import Step
@@ -210,6 +211,12 @@ def test_the_database_s_clock_runs_and_is_aware(store: Store) -> None:
     assert abs(first - datetime.now(UTC)) < timedelta(seconds=60)
 
 
+def unanswered(why: str) -> Notice:
+    """Return a step that has a text of another program as its reason."""
+    actor = Notice("as_administrator")
+    return What.CALL_UNANSWERED(method="GET", path="/issues.json", actor=actor, ms=5, error=written(why))
+
+
 def test_the_trace_keeps_its_order_and_any_text(store: Store) -> None:
     call = {"method": "POST", "body": {"subject": "a\x00\ud800"}}
     with store.transaction() as tx:
@@ -217,7 +224,7 @@ def test_the_trace_keeps_its_order_and_any_text(store: Store) -> None:
             [
                 Step(1, written("one"), call=call),
                 Step(2, written("other")),
-                Step(1, Written.AS_WRITTEN(text="two", why="because"), task_id=9),
+                Step(1, unanswered("because"), task_id=9),
             ]
         )
         tx.trace.append([])
@@ -225,7 +232,7 @@ def test_the_trace_keeps_its_order_and_any_text(store: Store) -> None:
         steps = tx.trace.of_ticket(1)
         assert [(step.what, step.why, step.task_id) for step in steps] == [
             ("one", "", None),
-            ("two", "because", 9),
+            ("GET /issues.json as the API user got no answer after 5 ms", "because", 9),
         ]
         assert steps[0].call == call
 
@@ -246,7 +253,7 @@ ODD = "a\x00b\ud800c€😀"
 
 def test_words_with_nul_and_surrogates_can_be_kept_in_the_trace(store: Store) -> None:
     with store.transaction() as tx:
-        tx.trace.append([Step(1, Written.AS_WRITTEN(text=ODD, why=ODD))])
+        tx.trace.append([Step(1, unanswered(ODD))])
     with store.transaction() as tx:
         assert "€😀" in tx.trace.of_ticket(1)[0].why
 

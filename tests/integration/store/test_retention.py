@@ -143,7 +143,7 @@ def test_create_again_is_refused_where_nothing_is_left_that_would_create_it(
         decide(store, Kind.TICKET_TASK, 512, None)
     assert book.row(512).state == LedgerState.GONE
     (again,) = append(task_event(1, of_task=task(512)))
-    end(store, again.event_id, EventState.HELD)
+    end(store, again.event_id, EventState.ON_HOLD)
     assert decide(store, Kind.TICKET_TASK, 512, None) == 4711
     assert book.row(512).state == LedgerState.FREE
 

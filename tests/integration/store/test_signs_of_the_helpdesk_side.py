@@ -33,7 +33,7 @@ def test_skipped_tickets_are_counted_by_entity_and_project(store: Store, append:
         first, *others = tx.journal.unlinked(3600)
         assert first == Unlinked(44, None, 3, 1, "Acme")
         assert set(others) == {Unlinked(44, 9, 1, 4, None), Unlinked(45, None, 1, 5, None)}
-        tx._session.execute(update(JournalEvent).values(received_at=clock(-7200)))
+        tx.session.execute(update(JournalEvent).values(received_at=clock(-7200)))
         assert tx.journal.unlinked(3600) == []
 
 
@@ -46,6 +46,6 @@ def test_a_producer_has_one_row_however_often_it_is_started(store: Store) -> Non
         assert one.spools == [{"waiting": 3}]
         assert 0 <= one.seconds < 60
         assert tx.producers.prune() == 0
-        tx._session.execute(update(ProducerSign).values(seen_at=clock(-8 * 86400)))
+        tx.session.execute(update(ProducerSign).values(seen_at=clock(-8 * 86400)))
         assert tx.producers.seen() == []
         assert tx.producers.prune() == 1

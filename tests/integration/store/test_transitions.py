@@ -125,12 +125,12 @@ E = LedgerEvent
 CASES: dict[tuple[LedgerEvent, ...], Case] = {
     (E.CLAIM,): Case(claim),
     (E.ANSWER_IN_TIME,): Case(lambda b, at: b.link_claimed([Answered(at.key, at.attempt, at.new, 5, WHY)])),
-    (E.ANSWER, E.ANSWER_WHILE_HELD): Case(lambda b, at: b.link(at.key, at.attempt, at.new, 5, WHY)),
+    (E.ANSWER, E.ANSWER_WHILE_ON_HOLD): Case(lambda b, at: b.link(at.key, at.attempt, at.new, 5, WHY)),
     (E.LATE_ANSWER,): Case(lambda b, at: b.late_answer(at.key, at.new)),
     (E.NOT_CREATED,): Case(free(E.NOT_CREATED)),
     (E.NO_CLEAR_ANSWER,): Case(lambda b, at: b.doubt(at.key, at.attempt, 15, WHY)),
     (E.LEASE_OVER,): Case(lambda b, at: b.expire(at.key, at.attempt, 15), {"lease_until": PAST}),
-    (E.HELD_BY_POLICY,): Case(hold(E.HELD_BY_POLICY)),
+    (E.ON_HOLD_BY_POLICY,): Case(hold(E.ON_HOLD_BY_POLICY)),
     (E.FOUND,): Case(adopt(E.FOUND)),
     (E.ABSENT,): Case(free(E.ABSENT)),
     (E.UNDECIDABLE,): Case(hold(E.UNDECIDABLE)),
@@ -151,7 +151,6 @@ CASES: dict[tuple[LedgerEvent, ...], Case] = {
 }
 NOTED: dict[LedgerNote, Act] = {
     LedgerNote.ANOTHER_ROUND: lambda b, at: b.another_round(at.key, at.attempt, FUTURE, WHY),
-    LedgerNote.REGROUPED: lambda b, _at: b.regroup(11, lambda _: "0" * 64),
     LedgerNote.MOVED: lambda b, at: b.moved(at.key, at.own, 77),
     LedgerNote.BELONGS_TO: lambda b, at: b.belongs_to(at.key, at.own, 77),
 }
@@ -159,7 +158,7 @@ FOUND = SimpleNamespace(tracker_id=561, author_id=5, status_id=None, listed={})
 Judge = Callable[[Decisions, Book, LedgerRow | None], object]
 VERDICTS: dict[LedgerEvent, Judge] = {
     E.ANSWER: lambda v, _b, row: v.link(have(row), 1, 561, 5, WHY),
-    E.ANSWER_WHILE_HELD: lambda v, _b, row: v.link(have(row), 1, 561, 5, WHY),
+    E.ANSWER_WHILE_ON_HOLD: lambda v, _b, row: v.link(have(row), 1, 561, 5, WHY),
     E.LATE_ANSWER: lambda v, b, _row: v.late(1, ticket_of(b), 561),
     E.FOUND: lambda v, _b, row: v.adopt(have(row), FOUND),
     E.ABSENT: lambda v, _b, row: v.free(have(row), 10),
@@ -225,7 +224,7 @@ class Watched:
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.done: list[InJournal] = []
         journal = Journal
-        monkeypatch.setattr(journal, "reopen_held", self._note(InJournal.REOPEN_HELD, []))
+        monkeypatch.setattr(journal, "reopen_on_hold", self._note(InJournal.REOPEN_ON_HOLD, []))
         monkeypatch.setattr(journal, "hurry", self._note(InJournal.MAKE_DUE, None))
         monkeypatch.setattr(journal, "put_off", self._note(InJournal.DELAY, None))
         monkeypatch.setattr(Decisions, "_ask_again", self._ask_again)

@@ -114,7 +114,7 @@ def test_a_file_without_its_columns_or_that_is_not_there_is_refused(shell: Shell
     assert "nothing.csv" in shell.fail("mapping", "import", str(file.with_name("nothing.csv")))
 
 
-@pytest.mark.parametrize("state", [LedgerState.CLAIMED, LedgerState.IN_DOUBT, LedgerState.HELD])
+@pytest.mark.parametrize("state", [LedgerState.CLAIMED, LedgerState.IN_DOUBT, LedgerState.ON_HOLD])
 def test_what_is_undecided_is_neither_exported_nor_overwritten(
     shell: Shell, file: Path, state: LedgerState
 ) -> None:
@@ -123,7 +123,7 @@ def test_what_is_undecided_is_neither_exported_nor_overwritten(
         assert attempt
         if state is LedgerState.IN_DOUBT:
             tx.issues.doubt(4711, attempt, 15, written("a test"))
-        if state is LedgerState.HELD:
+        if state is LedgerState.ON_HOLD:
             tx.issues.hold(4711, attempt, written("a test"))
     assert "needs a decision" in shell.fail("mapping", "import", str(file))
     result = shell.type("mapping", "export")

@@ -72,7 +72,7 @@ def test_held_is_an_empty_list_when_nothing_waits(shell: Shell) -> None:
 def test_adopting_an_issue_links_it_and_lets_what_waited_go_on(shell: Shell) -> None:
     shell.do("config", "set", 'status_map={"2": 3}')
     waiting, other = shell.receive(task_event(1), ticket_event(2))
-    shell.end([waiting], EventState.HELD, "waits")
+    shell.end([waiting], EventState.ON_HOLD, "waits")
     shell.end([other], EventState.DONE, "done")
     hold(shell, Kind.TICKET, 4711, waiting, (12,))
     result = shell.type("hold", "resolve", "ticket", "4711", "--adopt", "12")

@@ -10,7 +10,8 @@ import pytest
 from producer.admin.presenters.moments import stamp, when
 from producer.cli.output import count, plain
 from shared.events.snapshots import HelpdeskUser
-from shared.notices.notice import Written
+from shared.notices.notice import Notice, written
+from shared.notices.steps import What
 from shared.store.configuration.matching import TrackerPerson
 from shared.store.configuration.metadata import Entry, MetadataKind
 from shared.store.journal.trace import Step
@@ -110,7 +111,13 @@ def test_no_command_shows_what_somebody_outside_hid(shell: Shell, typed: list[st
             [
                 Step(
                     4711,
-                    Written.AS_WRITTEN(text=f"said {TURNED}", why=TURNED),
+                    What.CALL_UNANSWERED(
+                        method="GET",
+                        path=TURNED,
+                        actor=Notice("as_administrator"),
+                        ms=5,
+                        error=written(TURNED),
+                    ),
                     call={"method": "GET", "path": TURNED, "body": TURNED},
                 )
             ]

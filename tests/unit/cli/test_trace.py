@@ -5,7 +5,8 @@ from __future__ import annotations
 from datetime import UTC, datetime
 
 from shared.notices.kinds import Kind
-from shared.notices.notice import Written, written
+from shared.notices.notice import Notice, written
+from shared.notices.steps import What
 from shared.store.configuration.matching import TrackerPerson
 from shared.store.journal.trace import Step
 from shared.store.tables.journal import EventState
@@ -90,12 +91,17 @@ def test_steps_and_calls_come_in_the_order_of_time(shell: Shell) -> None:
         tx.trace.append(
             [
                 Step(4711, written("POST /issues.json answered 201"), call=call),
-                Step(4711, Written.AS_WRITTEN(text="Issue #12 created", why="why")),
+                Step(
+                    4711,
+                    What.CALL_UNANSWERED(
+                        method="GET", path="/x", actor=Notice("as_administrator"), ms=5, error=written("why")
+                    ),
+                ),
             ]
         )
         tx.trace.append([Step(4711, written("Long ago"), at=datetime(2026, 1, 1, tzinfo=UTC))])
     found = shell.ask("ticket", "history", "4711")
-    assert [step["what"].split()[0] for step in found["steps"]] == ["Long", "Event", "POST", "Issue"]
+    assert [step["what"].split()[0] for step in found["steps"]] == ["Long", "Event", "POST", "GET"]
     assert [step["call"] for step in found["steps"]] == [None, None, call, None]
     text = shell.do("ticket", "history", "4711")
     assert "  → POST /issues.json" in text

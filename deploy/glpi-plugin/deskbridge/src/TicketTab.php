@@ -135,7 +135,7 @@ final class TicketTab extends CommonGLPI
                 'linked', 'done'      => __('It is in Redmine.', 'deskbridge'),
                 'pending'             => __('It is being sent to Redmine.', 'deskbridge') . self::because($reason),
                 'claimed', 'in_doubt' => __('It was sent to Redmine, which has not answered yet.', 'deskbridge'),
-                'held'                => __('It needs an administrator\'s decision.', 'deskbridge') . self::because($reason),
+                'on_hold'             => __('It needs an administrator\'s decision.', 'deskbridge') . self::because($reason),
                 'failed'              => __('Redmine rejected it. An administrator can see the reason and send it again.', 'deskbridge') . self::because($reason),
                 'gone'                => __('It was deleted in Redmine.', 'deskbridge') . self::because($reason),
                 'skipped'             => __('Nothing was sent to Redmine.', 'deskbridge') . self::because($reason),

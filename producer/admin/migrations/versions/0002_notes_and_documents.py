@@ -1,23 +1,24 @@
-"""Notes: the ledger of follow-ups and solutions, and which tickets have some that wait for an issue."""
+"""Notes and documents: the ledgers of follow-ups, solutions and documents, and which tickets have some that wait."""
 
 from __future__ import annotations
 
 import sqlalchemy as sa
 from alembic import op
 
-revision = "0003"
-down_revision = "0002"
+revision = "0002"
+down_revision = "0001"
 branch_labels = None
 depends_on = None
 
-KEY_OF_OTHERS = (
+ADDITIONS = "'followup.added', 'solution.added', 'document.added'"
+KEY_BEFORE = (
     "key = CASE WHEN event = 'unreadable' THEN 'unreadable' WHEN task_id IS NULL THEN 'ticket:' || ticket_id "
     "ELSE 'ticket-task:' || task_id END"
 )
-KEY_OF_ALL = (
-    "CASE WHEN event IN ('followup.added', 'solution.added') "
+KEY_AFTER = (
+    f"CASE WHEN event IN ({ADDITIONS}) "
     "THEN task_id IS NULL AND key ~ ('^' || split_part(event, '.', 1) || ':[1-9][0-9]{0,18}$') "
-    f"ELSE {KEY_OF_OTHERS} END"
+    f"ELSE {KEY_BEFORE} END"
 )
 """What a row's key must be: a producer's account can only add rows that agree with themselves."""
 KEY = sa.BigInteger().with_variant(sa.Integer(), "sqlite")
@@ -25,12 +26,28 @@ KEY = sa.BigInteger().with_variant(sa.Integer(), "sqlite")
 
 def upgrade() -> None:
     """Apply this revision."""
-    _check_key(KEY_OF_ALL)
+    _check_key(KEY_AFTER)
     op.add_column("ticket_state", sa.Column("notes_wait", sa.Boolean(), nullable=True))
+    _create_ledger("note_link", sa.Column("kind", sa.String(length=12), primary_key=True, nullable=False))
+    _create_ledger("document_link")
+
+
+def downgrade() -> None:
+    """Take this revision back."""
+    if op.get_bind().dialect.name == "postgresql":
+        op.execute(f"DELETE FROM journal WHERE event IN ({ADDITIONS})")
+    _check_key(KEY_BEFORE)
+    op.drop_table("document_link")
+    op.drop_table("note_link")
+    op.drop_column("ticket_state", "notes_wait")
+
+
+def _create_ledger(table: str, *columns: sa.Column[str]) -> None:
+    """Create a table of creations."""
     op.create_table(
-        "note_link",
-        sa.Column("item_id", KEY, autoincrement=False, nullable=False),
-        sa.Column("kind", sa.String(length=12), nullable=False),
+        table,
+        sa.Column("item_id", KEY, primary_key=True, autoincrement=False, nullable=False),
+        *columns,
         sa.Column("ticket_id", KEY, nullable=False),
         sa.Column("state", sa.String(length=12), nullable=False),
         sa.Column("attempt", KEY, nullable=False),
@@ -53,43 +70,23 @@ def upgrade() -> None:
         sa.Column("unclear", sa.Integer(), nullable=True),
         sa.Column("earlier", sa.Text(), nullable=True),
         sa.Column("changed_at", sa.DateTime(timezone=True), nullable=False),
-        sa.Column("reason", sa.Text(), nullable=True),
         sa.Column("code", sa.String(length=64), nullable=True),
         sa.Column("params", sa.Text(), nullable=True),
-        sa.PrimaryKeyConstraint("item_id", "kind"),
     )
-    op.create_index("ix_note_link_fingerprint", "note_link", ["fingerprint"], unique=False)
-    op.create_index(
-        "ix_note_link_open",
-        "note_link",
-        ["state"],
-        unique=False,
-        sqlite_where=sa.text("state <> 'linked'"),
-        postgresql_where=sa.text("state <> 'linked'"),
-    )
-    op.create_index("ix_note_link_ticket_id", "note_link", ["ticket_id"], unique=False)
-    op.create_index(
-        "uq_note_link_tracker_id",
-        "note_link",
-        ["tracker_id"],
-        unique=True,
-        sqlite_where=sa.text("state <> 'gone'"),
-        postgresql_where=sa.text("state <> 'gone'"),
-    )
+    op.create_index(f"ix_{table}_fingerprint", table, ["fingerprint"], unique=False)
+    op.create_index(f"ix_{table}_ticket_id", table, ["ticket_id"], unique=False)
+    _partial_index(f"ix_{table}_open", table, ["state"], "state <> 'linked'")
+    _partial_index(f"uq_{table}_tracker_id", table, ["tracker_id"], "state <> 'gone'", unique=True)
 
 
-def downgrade() -> None:
-    """Take this revision back."""
-    _check_key(KEY_OF_OTHERS, "DELETE FROM journal WHERE event IN ('followup.added', 'solution.added')")
-    op.drop_table("note_link")
-    op.drop_column("ticket_state", "notes_wait")
+def _partial_index(name: str, table: str, columns: list[str], where: str, *, unique: bool = False) -> None:
+    """Create an index of some rows only, in both databases."""
+    condition = sa.text(where)
+    op.create_index(name, table, columns, unique=unique, sqlite_where=condition, postgresql_where=condition)
 
 
-def _check_key(check: str, first: str | None = None) -> None:
+def _check_key(check: str) -> None:
     """Replace the check of the journal's keys, which only PostgreSQL has; the rows that are there need no look."""
-    if op.get_bind().dialect.name != "postgresql":
-        return
-    if first:
-        op.execute(first)
-    op.execute("ALTER TABLE journal DROP CONSTRAINT ck_journal_key")
-    op.execute(f"ALTER TABLE journal ADD CONSTRAINT ck_journal_key CHECK ({check}) NOT VALID")
+    if op.get_bind().dialect.name == "postgresql":
+        op.execute("ALTER TABLE journal DROP CONSTRAINT ck_journal_key")
+        op.execute(f"ALTER TABLE journal ADD CONSTRAINT ck_journal_key CHECK ({check}) NOT VALID")
