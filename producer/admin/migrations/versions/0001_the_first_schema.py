@@ -5,6 +5,7 @@ Later revisions only add to it (expand); what is no longer used goes one version
 
 from __future__ import annotations
 
+from typing import Any
 from uuid import uuid4
 
 import sqlalchemy as sa
@@ -145,14 +146,7 @@ def upgrade() -> None:
         sa.UniqueConstraint("delivery_id", "digest", name="uq_journal_delivery"),
         sqlite_autoincrement=True,
     )
-    op.create_index(
-        "ix_journal_ended_at",
-        "journal",
-        ["ended_at"],
-        unique=False,
-        sqlite_where=sa.text("ended_at IS NOT NULL"),
-        postgresql_where=sa.text("ended_at IS NOT NULL"),
-    )
+    _partial_index("ix_journal_ended_at", "journal", ["ended_at"], "ended_at IS NOT NULL")
     op.create_index("ix_journal_event", "journal", ["event", "id"], unique=False)
     op.create_index("ix_journal_key", "journal", ["key"], unique=False)
     op.create_index("ix_journal_received_at", "journal", ["received_at"], unique=False)
@@ -230,13 +224,12 @@ def upgrade() -> None:
         sa.UniqueConstraint("operation", "name", name="uq_payload_template_name"),
         sqlite_autoincrement=True,
     )
-    op.create_index(
+    _partial_index(
         "uq_payload_template_active",
         "payload_template",
         ["operation"],
+        "active_version IS NOT NULL",
         unique=True,
-        sqlite_where=sa.text("active_version IS NOT NULL"),
-        postgresql_where=sa.text("active_version IS NOT NULL"),
     )
     op.create_table(
         "payload_template_change",
@@ -313,53 +306,8 @@ def upgrade() -> None:
         sa.Column("began_at", sa.DateTime(timezone=True), nullable=False),
         sa.PrimaryKeyConstraint("id"),
     )
-    op.create_table(
-        "task_time_link",
-        sa.Column("task_id", KEY, autoincrement=False, nullable=False),
-        sa.Column("ticket_id", KEY, nullable=False),
-        sa.Column("state", sa.String(length=12), nullable=False),
-        sa.Column("attempt", KEY, nullable=False),
-        sa.Column("event_id", KEY, nullable=True),
-        sa.Column("tracker_project_id", KEY, nullable=True),
-        sa.Column("issue_id", KEY, nullable=True),
-        sa.Column("body", sa.Text(), nullable=True),
-        sa.Column("authors", sa.Text(), nullable=True),
-        sa.Column("fingerprint", sa.String(length=64), nullable=True),
-        sa.Column("first_claimed_at", sa.DateTime(timezone=True), nullable=True),
-        sa.Column("claimed_at", sa.DateTime(timezone=True), nullable=True),
-        sa.Column("lease_until", sa.DateTime(timezone=True), nullable=True),
-        sa.Column("settle_after", sa.DateTime(timezone=True), nullable=True),
-        sa.Column("rounds", KEY, nullable=False),
-        sa.Column("tracker_id", KEY, nullable=True),
-        sa.Column("adopted", sa.Boolean(), nullable=False),
-        sa.Column("duplicate", sa.Boolean(), nullable=False),
-        sa.Column("author_id", KEY, nullable=True),
-        sa.Column("candidates", sa.Text(), nullable=True),
-        sa.Column("unclear", sa.Integer(), nullable=True),
-        sa.Column("earlier", sa.Text(), nullable=True),
-        sa.Column("changed_at", sa.DateTime(timezone=True), nullable=False),
-        sa.Column("code", sa.String(length=64), nullable=True),
-        sa.Column("params", sa.Text(), nullable=True),
-        sa.PrimaryKeyConstraint("task_id"),
-    )
-    op.create_index("ix_task_time_link_fingerprint", "task_time_link", ["fingerprint"], unique=False)
-    op.create_index(
-        "ix_task_time_link_open",
-        "task_time_link",
-        ["state"],
-        unique=False,
-        sqlite_where=sa.text("state <> 'linked'"),
-        postgresql_where=sa.text("state <> 'linked'"),
-    )
+    _create_ledger("task_time_link", "task_id", sa.Column("ticket_id", KEY, nullable=False))
     op.create_index("ix_task_time_link_ticket_id", "task_time_link", ["ticket_id"], unique=False)
-    op.create_index(
-        "uq_task_time_link_tracker_id",
-        "task_time_link",
-        ["tracker_id"],
-        unique=True,
-        sqlite_where=sa.text("state <> 'gone'"),
-        postgresql_where=sa.text("state <> 'gone'"),
-    )
     op.create_table(
         "ticket_deletion",
         sa.Column("ticket_id", KEY, autoincrement=False, nullable=False),
@@ -369,51 +317,7 @@ def upgrade() -> None:
         sa.Column("is_deleted", sa.Boolean(), nullable=False),
         sa.PrimaryKeyConstraint("ticket_id"),
     )
-    op.create_table(
-        "ticket_issue_link",
-        sa.Column("ticket_id", KEY, autoincrement=False, nullable=False),
-        sa.Column("state", sa.String(length=12), nullable=False),
-        sa.Column("attempt", KEY, nullable=False),
-        sa.Column("event_id", KEY, nullable=True),
-        sa.Column("tracker_project_id", KEY, nullable=True),
-        sa.Column("issue_id", KEY, nullable=True),
-        sa.Column("body", sa.Text(), nullable=True),
-        sa.Column("authors", sa.Text(), nullable=True),
-        sa.Column("fingerprint", sa.String(length=64), nullable=True),
-        sa.Column("first_claimed_at", sa.DateTime(timezone=True), nullable=True),
-        sa.Column("claimed_at", sa.DateTime(timezone=True), nullable=True),
-        sa.Column("lease_until", sa.DateTime(timezone=True), nullable=True),
-        sa.Column("settle_after", sa.DateTime(timezone=True), nullable=True),
-        sa.Column("rounds", KEY, nullable=False),
-        sa.Column("tracker_id", KEY, nullable=True),
-        sa.Column("adopted", sa.Boolean(), nullable=False),
-        sa.Column("duplicate", sa.Boolean(), nullable=False),
-        sa.Column("author_id", KEY, nullable=True),
-        sa.Column("candidates", sa.Text(), nullable=True),
-        sa.Column("unclear", sa.Integer(), nullable=True),
-        sa.Column("earlier", sa.Text(), nullable=True),
-        sa.Column("changed_at", sa.DateTime(timezone=True), nullable=False),
-        sa.Column("code", sa.String(length=64), nullable=True),
-        sa.Column("params", sa.Text(), nullable=True),
-        sa.PrimaryKeyConstraint("ticket_id"),
-    )
-    op.create_index("ix_ticket_issue_link_fingerprint", "ticket_issue_link", ["fingerprint"], unique=False)
-    op.create_index(
-        "ix_ticket_issue_link_open",
-        "ticket_issue_link",
-        ["state"],
-        unique=False,
-        sqlite_where=sa.text("state <> 'linked'"),
-        postgresql_where=sa.text("state <> 'linked'"),
-    )
-    op.create_index(
-        "uq_ticket_issue_link_tracker_id",
-        "ticket_issue_link",
-        ["tracker_id"],
-        unique=True,
-        sqlite_where=sa.text("state <> 'gone'"),
-        postgresql_where=sa.text("state <> 'gone'"),
-    )
+    _create_ledger("ticket_issue_link", "ticket_id")
     op.create_table(
         "ticket_state",
         sa.Column("ticket_id", KEY, autoincrement=False, nullable=False),
@@ -440,31 +344,10 @@ def upgrade() -> None:
         sa.PrimaryKeyConstraint("ticket_id"),
     )
     op.create_index("ix_ticket_state_due", "ticket_state", ["status_due", "status_next_at"], unique=False)
-    op.create_index(
-        "ix_ticket_state_fields_due",
-        "ticket_state",
-        ["ticket_id"],
-        unique=False,
-        sqlite_where=sa.text("fields_due IS NOT NULL"),
-        postgresql_where=sa.text("fields_due IS NOT NULL"),
-    )
-    op.create_index(
-        "ix_ticket_state_fields_kept",
-        "ticket_state",
-        ["ticket_id"],
-        unique=False,
-        sqlite_where=sa.text("fields_kept IS NOT NULL"),
-        postgresql_where=sa.text("fields_kept IS NOT NULL"),
-    )
+    _partial_index("ix_ticket_state_fields_due", "ticket_state", ["ticket_id"], "fields_due IS NOT NULL")
+    _partial_index("ix_ticket_state_fields_kept", "ticket_state", ["ticket_id"], "fields_kept IS NOT NULL")
     op.create_index("ix_ticket_state_status", "ticket_state", ["status"], unique=False)
-    op.create_index(
-        "ix_ticket_state_status_dropped",
-        "ticket_state",
-        ["ticket_id"],
-        unique=False,
-        sqlite_where=sa.text("status_dropped"),
-        postgresql_where=sa.text("status_dropped"),
-    )
+    _partial_index("ix_ticket_state_status_dropped", "ticket_state", ["ticket_id"], "status_dropped")
     op.create_table(
         "trace_step",
         sa.Column("id", KEY, nullable=False),
@@ -507,9 +390,8 @@ def upgrade() -> None:
     )
     op.create_index("ix_user_pin_tracker_user_id", "user_pin", ["tracker_user_id"], unique=False)
     op.bulk_insert(installation, [{"id": 1, "name": uuid4().hex[:12]}])
-    if (
-        op.get_bind().dialect.name == "postgresql"
-    ):  # SQLite has no roles: who can append a row can do anything else, too
+    # SQLite has no roles: who can append a row can do anything else, too
+    if op.get_bind().dialect.name == "postgresql":
         for name, condition in CHECKS.items():
             op.execute(f"ALTER TABLE journal ADD CONSTRAINT {name} CHECK ({condition})")
 
@@ -518,6 +400,48 @@ def downgrade() -> None:
     """Take this revision back."""
     for table in TABLES:
         op.drop_table(table)
+
+
+def _create_ledger(table: str, key: str, *columns: sa.Column[Any]) -> None:
+    """Create a table of creations: it has the same columns whatever they create."""
+    op.create_table(
+        table,
+        sa.Column(key, KEY, autoincrement=False, nullable=False),
+        *columns,
+        sa.Column("state", sa.String(length=12), nullable=False),
+        sa.Column("attempt", KEY, nullable=False),
+        sa.Column("event_id", KEY, nullable=True),
+        sa.Column("tracker_project_id", KEY, nullable=True),
+        sa.Column("issue_id", KEY, nullable=True),
+        sa.Column("body", sa.Text(), nullable=True),
+        sa.Column("authors", sa.Text(), nullable=True),
+        sa.Column("fingerprint", sa.String(length=64), nullable=True),
+        sa.Column("first_claimed_at", sa.DateTime(timezone=True), nullable=True),
+        sa.Column("claimed_at", sa.DateTime(timezone=True), nullable=True),
+        sa.Column("lease_until", sa.DateTime(timezone=True), nullable=True),
+        sa.Column("settle_after", sa.DateTime(timezone=True), nullable=True),
+        sa.Column("rounds", KEY, nullable=False),
+        sa.Column("tracker_id", KEY, nullable=True),
+        sa.Column("adopted", sa.Boolean(), nullable=False),
+        sa.Column("duplicate", sa.Boolean(), nullable=False),
+        sa.Column("author_id", KEY, nullable=True),
+        sa.Column("candidates", sa.Text(), nullable=True),
+        sa.Column("unclear", sa.Integer(), nullable=True),
+        sa.Column("earlier", sa.Text(), nullable=True),
+        sa.Column("changed_at", sa.DateTime(timezone=True), nullable=False),
+        sa.Column("code", sa.String(length=64), nullable=True),
+        sa.Column("params", sa.Text(), nullable=True),
+        sa.PrimaryKeyConstraint(key),
+    )
+    op.create_index(f"ix_{table}_fingerprint", table, ["fingerprint"], unique=False)
+    _partial_index(f"ix_{table}_open", table, ["state"], "state <> 'linked'")
+    _partial_index(f"uq_{table}_tracker_id", table, ["tracker_id"], "state <> 'gone'", unique=True)
+
+
+def _partial_index(name: str, table: str, columns: list[str], where: str, *, unique: bool = False) -> None:
+    """Create an index of some rows only, in both databases."""
+    condition = sa.text(where)
+    op.create_index(name, table, columns, unique=unique, sqlite_where=condition, postgresql_where=condition)
 
 
 CHECKS = {
