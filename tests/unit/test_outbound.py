@@ -6,8 +6,8 @@ import socket
 import ssl
 import threading
 import time
-from typing import Any
 from pathlib import Path
+from typing import Any
 
 import pytest
 from pydantic import SecretStr

@@ -169,7 +169,9 @@ class JournalQueries:
             exists().where(one.ticket_id == JournalEvent.ticket_id, one.state.in_(FOR_A_PERSON))
             for one in (NoteLink, DocumentLink)
         )
-        on_hold = and_(JournalEvent.state == EventState.ON_HOLD, ~of_ticket, ~of_task, *(~one for one in additions))
+        on_hold = and_(
+            JournalEvent.state == EventState.ON_HOLD, ~of_ticket, ~of_task, *(~one for one in additions)
+        )
         return self._session.scalar(select(func.count()).select_from(JournalEvent).where(on_hold)) or 0
 
     def waiting(self) -> Backlog:
