@@ -1,14 +1,23 @@
-"""The tiles of the first page: the tracker's last answer and its age, and nothing green that is not set up."""
+"""The first page: the tiles, and it does not say that all is well while something waits or failed."""
 
 from __future__ import annotations
 
 import re
 
+import pytest
+from sqlalchemy import update
+
 from deploy.sandbox.tracker.control import StandIn
+from producer.admin.records.rights import Right
 from shared.redis.heartbeat import WORKER, Heartbeats
+from shared.store.tables.journal import JournalEvent
+from shared.store.tables.types import clock
 from tests.integration.console.conftest import ComeIn
+from tests.integration.console.pages import Visitor
 from tests.support.bridge import Bridge
 from tests.support.events import task, task_event, ticket
+
+ALL_IS_WELL = "All systems operational"
 
 
 def tile(page: str) -> tuple[str, str]:
@@ -53,3 +62,65 @@ def test_a_status_that_is_not_mapped_is_not_shown_as_done(come_in: ComeIn, bridg
     assert "Everything is in Redmine" not in shown
     assert "without its status" in shown
     assert re.search(r"Status\s*!\s*Warning", shown)
+
+
+@pytest.fixture
+def visitor(come_in: ComeIn) -> Visitor:
+    return come_in(Right.OPERATOR)
+
+
+@pytest.fixture
+def at_work(bridge: Bridge) -> Bridge:
+    """A deskbridge with a worker."""
+    Heartbeats(bridge.redis).mark(WORKER)
+    return bridge
+
+
+def test_the_overview_says_that_all_is_well_where_all_is(visitor: Visitor, at_work: Bridge) -> None:
+    assert at_work.forward(task_event()) == ["done"]
+    assert ALL_IS_WELL in visitor.open("/console")
+
+
+def test_the_overview_says_why_everything_waits_that_gets_no_clear_answer(
+    visitor: Visitor, at_work: Bridge, stand_in: StandIn
+) -> None:
+    stand_in.fault("status_before", status=502)
+    for one in (1, 2, 3):
+        at_work.forward(task_event(of_ticket=ticket(one), of_task=task(one)), ticket_id=one)
+    page = visitor.open("/console")
+    assert "All events are waiting for Redmine." in page
+    assert "Redmine gave no clear answer for several tickets in a row" in page
+    assert ALL_IS_WELL not in page
+
+
+def test_the_overview_does_not_say_that_all_is_well_while_an_event_waits_that_was_tried_in_vain(
+    visitor: Visitor, at_work: Bridge, stand_in: StandIn
+) -> None:
+    stand_in.fault("status_before", method="POST", status=502)
+    assert at_work.forward(task_event()) == ["pending"]
+    page = visitor.open("/console")
+    assert "Some events are not forwarded yet." in page
+    assert "answered 502" in page
+    assert ALL_IS_WELL not in page
+
+
+def test_the_overview_does_not_say_that_all_is_well_while_an_event_has_waited_for_long(
+    visitor: Visitor, at_work: Bridge
+) -> None:
+    at_work.receive(task_event())
+    assert ALL_IS_WELL in visitor.open("/console"), "it came a moment ago"
+    with at_work.store.database.transaction() as session:
+        session.execute(update(JournalEvent).values(received_at=clock(-150)))
+    page = visitor.open("/console")
+    assert "Some events are not forwarded yet." in page
+    assert ALL_IS_WELL not in page
+
+
+def test_beside_what_failed_the_overview_promises_nothing_of_the_rest(
+    visitor: Visitor, at_work: Bridge, stand_in: StandIn
+) -> None:
+    stand_in.fault("status_before", method="POST", path="/time_entries.json", status=422)
+    assert at_work.forward(task_event()) == ["failed"]
+    page = visitor.open("/console")
+    assert "1 event failed" in page
+    assert "being forwarded" not in page

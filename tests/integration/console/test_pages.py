@@ -16,11 +16,9 @@ from producer.admin.knowledge.shipped import RECORDS, shipped
 from producer.admin.records.rights import Right
 from shared.notices.invalid import Invalid
 from shared.notices.reasons import Reason
-from shared.redis.heartbeat import WORKER, Heartbeats
 from shared.store.configuration.links import LinkKind
-from shared.store.tables.journal import EventState, JournalEvent
+from shared.store.tables.journal import EventState
 from shared.store.tables.ledger import LedgerState, TaskTimeLink
-from shared.store.tables.types import clock
 from tests.helpdesks.recorded_requests import recorded
 from tests.integration.console.conftest import ComeIn, Console
 from tests.integration.console.pages import PASSWORD, SAME_ORIGIN, Visitor
@@ -458,66 +456,6 @@ def test_a_form_with_digits_that_are_no_number_is_none(come_in: ComeIn) -> None:
 def test_the_routes_are_there_before_the_first_request(console: Console) -> None:
     """An included router's are made at the first request, and every other one waits for that."""
     assert {type(one) for one in console.app.routes} <= {APIRoute, Route, Mount}
-
-
-ALL_IS_WELL = "All systems operational"
-
-
-@pytest.fixture
-def at_work(bridge: Bridge) -> Bridge:
-    """A deskbridge with a worker."""
-    Heartbeats(bridge.redis).mark(WORKER)
-    return bridge
-
-
-def test_the_overview_says_that_all_is_well_where_all_is(visitor: Visitor, at_work: Bridge) -> None:
-    assert at_work.forward(task_event()) == ["done"]
-    assert ALL_IS_WELL in visitor.open("/console")
-
-
-def test_the_overview_says_why_everything_waits_that_gets_no_clear_answer(
-    visitor: Visitor, at_work: Bridge, stand_in: StandIn
-) -> None:
-    stand_in.fault("status_before", status=502)
-    for one in (1, 2, 3):
-        at_work.forward(task_event(of_ticket=ticket(one), of_task=task(one)), ticket_id=one)
-    page = visitor.open("/console")
-    assert "All events are waiting for Redmine." in page
-    assert "Redmine gave no clear answer for several tickets in a row" in page
-    assert ALL_IS_WELL not in page
-
-
-def test_the_overview_does_not_say_that_all_is_well_while_an_event_waits_that_was_tried_in_vain(
-    visitor: Visitor, at_work: Bridge, stand_in: StandIn
-) -> None:
-    stand_in.fault("status_before", method="POST", status=502)
-    assert at_work.forward(task_event()) == ["pending"]
-    page = visitor.open("/console")
-    assert "Some events are not forwarded yet." in page
-    assert "answered 502" in page
-    assert ALL_IS_WELL not in page
-
-
-def test_the_overview_does_not_say_that_all_is_well_while_an_event_has_waited_for_long(
-    visitor: Visitor, at_work: Bridge
-) -> None:
-    at_work.receive(task_event())
-    assert ALL_IS_WELL in visitor.open("/console"), "it came a moment ago"
-    with at_work.store.database.transaction() as session:
-        session.execute(update(JournalEvent).values(received_at=clock(-150)))
-    page = visitor.open("/console")
-    assert "Some events are not forwarded yet." in page
-    assert ALL_IS_WELL not in page
-
-
-def test_beside_what_failed_the_overview_promises_nothing_of_the_rest(
-    visitor: Visitor, at_work: Bridge, stand_in: StandIn
-) -> None:
-    stand_in.fault("status_before", method="POST", path="/time_entries.json", status=422)
-    assert at_work.forward(task_event()) == ["failed"]
-    page = visitor.open("/console")
-    assert "1 event failed" in page
-    assert "being forwarded" not in page
 
 
 def test_the_settings_ask_for_the_text_formatting_until_it_is_chosen(come_in: ComeIn, bridge: Bridge) -> None:
