@@ -28,6 +28,7 @@ from shared.process.itself import release
 
 OBJECTS = frozenset(
     {
+        "attachments",
         "custom_fields",
         "issue_categories",
         "issue_priorities",
