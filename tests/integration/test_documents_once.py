@@ -142,7 +142,7 @@ def test_an_upload_whose_answer_was_lost_is_made_again_and_claims_nothing(
 
 
 def test_an_upload_that_redmine_has_dropped_is_made_again(begun: Bridge, stand_in: StandIn) -> None:
-    """Redmine says 204 to a token that it does not know."""
+    """Redmine says 422 to a token that it does not know."""
 
     def meanwhile() -> None:
         (upload,) = [one for one in stand_in.state()["attachments"] if one["issue_id"] is None]
