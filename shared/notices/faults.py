@@ -86,6 +86,11 @@ class Fault(Code):
         "Redmine answered 204, but did not attach the document",
         article="KB-WORK-009",
     )
+    UPLOAD_DROPPED = Message(
+        "upload_dropped",
+        "Redmine did not attach the document, because it no longer has the uploaded file",
+        article="KB-WORK-009",
+    )
     ANOTHER_WORKER_HAS_IT = Message(
         "another_worker_has_it", "another worker has taken over", article="KB-WORK-001"
     )
@@ -273,7 +278,7 @@ class Detail(Code):
     )
     ATTACHMENT_NOT_SEEN = Message(
         "attachment_not_seen",
-        "Redmine answered 204, and the attachment could not be read back: {because}",
+        "the attachment could not be read back: {because}",
         article="KB-WORK-001",
     )
     NO_UPLOAD_TOKEN = Message(

@@ -168,8 +168,8 @@ class Reason(Code, article=NOTHING_WRONG):
     GAVE_UP = Message(
         "gave_up",
         Plural(
-            "gave up after {count} attempt without a clear answer",
-            "gave up after {count} attempts without a clear answer",
+            "gave up after {count} attempt[: {because}]",
+            "gave up after {count} attempts[: {because}]",
         ),
         article="KB-WORK-003",
     )

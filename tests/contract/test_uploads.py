@@ -97,6 +97,22 @@ def test_a_token_of_another_file_is_422(tracker: Tracker, issue: Json) -> None:
     assert tracker.attachments(issue["id"]) == []
 
 
+def test_an_upload_that_is_there_is_403_to_others_than_its_author_until_it_is_attached(
+    tracker: Tracker, issue: Json
+) -> None:
+    """So only 404 says that Redmine has dropped it."""
+    named = token(tracker, su="alice")
+    path = f"/attachments/{named.partition('.')[0]}.json"
+    assert_empty(tracker.call("GET", path), 403)
+    assert tracker.read(path, su="alice")["attachment"]["filename"] == "toner.png"
+    attach(tracker, issue, named, su="alice")
+    assert tracker.read(path)["attachment"]["filesize"] == len(CONTENT)
+
+
+def test_an_upload_that_is_not_there_is_404(tracker: Tracker) -> None:
+    assert_empty(tracker.call("GET", "/attachments/999999.json"), 404)
+
+
 def test_an_upload_without_a_token_is_silently_left_out(tracker: Tracker, issue: Json) -> None:
     attach(tracker, issue, "")
     assert tracker.attachments(issue["id"]) == []

@@ -27,6 +27,7 @@ from tests.support.events import (
 from tests.support.glpi_api import GlpiApi, glpi_api
 from tests.support.ledger import attachments_of, notes_of
 from worker.ticket import documents
+from worker.ticket.retry import MOST_ATTEMPTS
 
 DONE, SKIPPED, PENDING = EventState.DONE, EventState.SKIPPED, EventState.PENDING
 MEGABYTE = 1024 * 1024
@@ -193,6 +194,21 @@ def test_a_document_that_glpi_does_not_give_fails_after_some_attempts_and_others
         begun.sync()
     assert begun.event(event_id).state == EventState.FAILED
     assert begun.forward(document_event(2, of_document=document(92))) == [DONE]
+
+
+def test_a_document_that_glpi_never_gives_fails_with_glpis_reason_in_the_event_and_in_the_history(
+    begun: Bridge, api: GlpiApi
+) -> None:
+    api.forbidden.add(91)
+    (event_id,) = begun.receive(document_event(1))
+    for _ in range(MOST_ATTEMPTS + 1):
+        begun.hurry()
+        begun.sync()
+    event = begun.event(event_id)
+    assert (event.state, code(begun, event_id)) == (EventState.FAILED, Reason.GAVE_UP)
+    because = "gave up after 12 attempts: GLPI does not give document 91: "
+    assert str(event.reason).startswith(because)
+    assert because in begun.steps()[-1]
 
 
 @pytest.mark.parametrize("settings", [{"attachment_max_kb": 0}, {"refused_extensions": ["png"]}])

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from deploy.sandbox.tracker.control import StandIn
 from producer.admin.review.held import decide
 from shared.events.snapshots import document_key
+from shared.notices.faults import Fault
 from shared.notices.kinds import Kind
 from shared.notices.reasons import Reason
 from shared.store.ledger.send_window import SendWindow
@@ -39,6 +40,10 @@ KEY = 4711_000_000_091
 LOST_AFTER = ["reset_after", "timeout_after", "garbage_after", "status_after", "page_after"]
 LOST_BEFORE = ["reset_before", "timeout_before", "status_before"]
 ONCE = [("alice", "scan-91.png", SIZE)]
+WHOSE = [
+    pytest.param(document()["user"], id="the person uploads"),
+    pytest.param({"id": 99, "email": "stranger@example.test"}, id="the API user uploads"),
+]
 
 
 class WorkerDied(BaseException):
@@ -137,7 +142,7 @@ def test_an_upload_whose_answer_was_lost_is_made_again_and_claims_nothing(
 
 
 def test_an_upload_that_redmine_has_dropped_is_made_again(begun: Bridge, stand_in: StandIn) -> None:
-    """Redmine says 204 to a token that it does not know."""
+    """Redmine says 422 to a token that it does not know."""
 
     def meanwhile() -> None:
         (upload,) = [one for one in stand_in.state()["attachments"] if one["issue_id"] is None]
@@ -150,6 +155,52 @@ def test_an_upload_that_redmine_has_dropped_is_made_again(begun: Bridge, stand_i
     later(begun)
     assert attachments_of(stand_in) == ONCE
     assert begun.event(event_id).state == "done"
+
+
+@pytest.mark.parametrize("whose", WHOSE)
+def test_an_upload_that_redmine_drops_each_time_is_made_once_in_each_attempt(
+    begun: Bridge, stand_in: StandIn, whose: dict[str, Any]
+) -> None:
+    def drop() -> None:
+        (upload,) = stand_in.state()["attachments"]
+        stand_in.remove("attachments", upload["id"])
+
+    (event_id,) = begun.receive(document_event(1, of_document=document(user=whose)))
+    for attempt in (1, 2):
+        begun.hurry()
+        with stopped("POST", UPLOADS, drop):
+            begun.sync()
+        event = begun.event(event_id)
+        assert (event.state, event.attempts) == (EventState.PENDING, attempt)
+        assert event.notice == Fault.UPLOAD_DROPPED()
+        assert row(begun, Kind.DOCUMENT, KEY).state == LedgerState.FREE
+    later(begun)
+    assert begun.event(event_id).state == EventState.DONE
+    assert len(attachments_of(stand_in)) == 1
+
+
+@pytest.mark.parametrize("whose", WHOSE)
+def test_a_refusal_that_is_not_about_the_upload_is_final_and_nothing_is_uploaded_again(
+    begun: Bridge, stand_in: StandIn, whose: dict[str, Any]
+) -> None:
+    stand_in.fault("status_before", method="PUT", path=ISSUE, status=422)
+    (event_id,) = begun.receive(document_event(1, of_document=document(user=whose)))
+    begun.sync()
+    later(begun)
+    assert begun.event(event_id).state == EventState.FAILED, begun.steps()
+    assert len(stand_in.state()["attachments"]) == 1
+
+
+@pytest.mark.parametrize("whose", WHOSE)
+def test_a_document_that_the_first_of_two_equal_calls_attached_is_there_once(
+    begun: Bridge, stand_in: StandIn, whose: dict[str, Any]
+) -> None:
+    """A proxy may send a PUT again; the answer is that of the second one, to which the token is not known."""
+    stand_in.fault("status_after", method="PUT", path=ISSUE, status=422, count=1)
+    (event_id,) = begun.receive(document_event(1, of_document=document(user=whose)))
+    begun.sync()
+    assert begun.event(event_id).state == EventState.DONE, begun.steps()
+    assert len(attachments_of(stand_in)) == 1
 
 
 def test_documents_of_one_name_and_size_that_are_both_unclear_are_two_attachments(

@@ -7,7 +7,7 @@ which attachment is looked for. The tracker attaches one upload once.
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, replace
 from datetime import timedelta
@@ -16,7 +16,7 @@ from threading import BoundedSemaphore
 from typing import Any, BinaryIO, ClassVar, Self, cast
 
 from shared.bodies.precedence import RenderedBody
-from shared.errors import BridgeError, NotYet, OutcomeUnknown
+from shared.errors import BridgeError, ImpersonationRefused, NotYet, OutcomeUnknown, TrackerRejected
 from shared.events.attachments import attachment_body, attachment_name
 from shared.events.event import Event
 from shared.events.snapshots import Document
@@ -27,7 +27,8 @@ from shared.notices.notice import Notice
 from shared.notices.reasons import Reason, Would
 from shared.notices.steps import What
 from shared.store.configuration.matching import TrackerPerson
-from shared.tracker.answers import Answer
+from shared.tracker.answers import NOT_FOUND, Answer
+from shared.tracker.lists import Listed
 from shared.tracker.uploads import UPLOADS, Upload
 from worker.ticket.additions import Addition, issue_and_sender
 from worker.ticket.context import TicketContext
@@ -41,6 +42,8 @@ from worker.ticket.trial import NOT_CREATED, author
 
 FILES = BoundedSemaphore(2)
 """So many files a process holds at once: a container's `/tmp` has 64 MB."""
+TOKEN_OR_CONTENT = 422
+"""What the tracker answers to a token that it does not know or that was used, and for other reasons."""
 IN_MEMORY = 256 * 1024
 """Bytes of a file that are not written to the disk."""
 
@@ -155,23 +158,61 @@ class DocumentCreation(Addition):
         found: dict[str, Any] = answer.object("attachment")
         return found
 
-    async def _confirm(self, answer: Answer, _: TrackerPerson | None) -> Answer:
-        """Complete an answer with the attachment.
+    async def _confirm(self, call: Awaitable[Answer], _: TrackerPerson | None) -> Answer:
+        """Complete the answer to a call with the attachment, also if that is there despite a refusal.
+
+        A token attaches once, and a proxy may repeat a PUT.
 
         Raises:
-            NotYet: the tracker has not attached it: it may have dropped the upload.
-            OutcomeUnknown: it could not be read back; it may be there.
+            NotYet: the tracker has not attached it, so the file is to be uploaded again.
+            ImpersonationRefused, TrackerRejected: the refusal, which has another reason.
+            OutcomeUnknown: the attachment could not be read back; it may be there.
+            TrackerError: as any call.
+        """
+        refusal: ImpersonationRefused | TrackerRejected | None = None
+        try:
+            answer = await call
+        except (ImpersonationRefused, TrackerRejected) as error:
+            if error.status != TOKEN_OR_CONTENT:
+                raise
+            answer, refusal = Answer(error.status, None, None), error
+        found = await self._read_back(answer.status)
+        if found is not None:
+            return replace(answer, data={"attachment": found})
+        if refusal is None:
+            raise NotYet(Fault.ATTACHMENT_NOT_KEPT())
+        if await self._is_dropped():
+            raise NotYet(Fault.UPLOAD_DROPPED())
+        raise refusal
+
+    async def _is_dropped(self) -> bool:
+        """Return whether the tracker does not have the upload: one that is there answers 403 to others than its author.
+
+        Raises:
+            TrackerError: an outage, or no clear answer.
+        """
+        try:
+            await self.ctx.tracker.get(f"/attachments/{uploaded_id(self.body)}.json")
+        except TrackerRejected as refused:
+            return refused.status == NOT_FOUND
+        return False
+
+    async def _read_back(self, status: int) -> Listed | None:
+        """Return the attachment that the upload has become; None: the issue does not have it.
+
+        Args:
+            status: of the answer to the call that attaches it.
+
+        Raises:
+            OutcomeUnknown: it could not be read; it may be there.
         """
         tracker_id = uploaded_id(self.body)
         try:
-            listed, _answer = await additions_of(self.ctx, self.kind, self.issue.tracker_id)
+            listed, _ = await additions_of(self.ctx, self.kind, self.issue.tracker_id)
         except BridgeError as unclear:  # whatever it is, the attachment may be there
             detail = Detail.ATTACHMENT_NOT_SEEN(because=unclear.notice)
-            raise OutcomeUnknown(self.method, self.path, status=answer.status, detail=detail) from None
-        found = next((one for one in listed if one.get("id") == tracker_id), None)
-        if found is None:
-            raise NotYet(Fault.ATTACHMENT_NOT_KEPT())
-        return replace(answer, data={"attachment": found})
+            raise OutcomeUnknown(self.method, self.path, status=status, detail=detail) from None
+        return next((one for one in listed if one.get("id") == tracker_id), None)
 
     @classmethod
     def sent(cls, wrong: Notice | None, tracker_id: int, issue_id: int | None) -> Notice:

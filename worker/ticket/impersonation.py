@@ -29,7 +29,6 @@ from shared.tracker.uploads import Upload
 from worker.ticket.bodies import body_for, built
 from worker.ticket.context import TicketContext
 from worker.ticket.rights import Found, Rights, is_deleted, rights_of
-from worker.ticket.steps import TrackerCall
 
 MEMBERSHIP_MAY_HELP = (403, 422)
 IS_MEMBER = (422,)
@@ -38,11 +37,11 @@ ONCE_S = 3600
 RIGHTS_OR_CONTENT = 422
 NOBODY = 412
 """No active user has the login."""
-Confirm = Callable[[Answer, TrackerPerson | None], Awaitable[Answer]]
+Confirm = Callable[[Awaitable[Answer], TrackerPerson | None], Awaitable[Answer]]
 
 
-async def _as_it_is(answer: Answer, _: TrackerPerson | None) -> Answer:
-    return answer
+async def _as_it_is(call: Awaitable[Answer], _: TrackerPerson | None) -> Answer:
+    return await call
 
 
 @dataclass
@@ -125,27 +124,28 @@ class Sender:
             path: path below base_url.
             body: what is sent; the rate limit was waited for.
             before_send: called right before each request leaves; what it raises stops it.
-            confirm: looks whether what was answered well has taken effect, and completes the answer; it is given as
-                whom it was sent. None: the answer tells.
+            confirm: awaits each call, looks whether it has taken effect, and completes its answer; it is given as whom
+                the call is made. None: the answer tells.
 
         Raises:
             TrackerError: the API user's answer, a refusal of what was sent, or no clear answer at all.
             LeaseOver: as `before_send` says.
             NotYet: nothing was created, and it may be another time.
         """
-        tracker = self.ctx.tracker
+        tracker, person = self.ctx.tracker, self.person
         confirm = confirm or _as_it_is
-        if self.person is None:
-            answer = await tracker.call_as_api_user(method, path, body, before_send, has_turn=True)
-            return await confirm(answer, None)
-        try:
-            answer = await self._as_person(
-                self.person,
-                lambda login, has_turn: tracker.call(
-                    method, path, body=body, login=login, before_send=before_send, has_turn=has_turn
-                ),
+
+        async def call(login: str, has_turn: bool) -> Answer:
+            made = tracker.call(
+                method, path, body=body, login=login, before_send=before_send, has_turn=has_turn
             )
-            return await confirm(answer, self.person)
+            return await confirm(made, person)
+
+        if self.person is None:
+            made = tracker.call_as_api_user(method, path, body, before_send, has_turn=True)
+            return await confirm(made, None)
+        try:
+            return await self._as_person(self.person, call)
         except ImpersonationRefused as refusal:
             refused = refusal
         is_unseeing = self._rights is Rights.UNSEEING and self._right == LOG_TIME
@@ -156,7 +156,7 @@ class Sender:
             await self._look_for_reasons(self.person)
         told, self.wrong = await self._why_refused(self.person, refused)
         try:
-            return await confirm(await tracker.call_as_api_user(method, path, body, before_send), None)
+            return await confirm(tracker.call_as_api_user(method, path, body, before_send), None)
         except TrackerRejected:
             if refused.status != NOBODY:  # no one may: the rights of this person are not the cause
                 told = What.REFUSED_TO_ANYBODY(login=self.person.login, because=refused.notice)
@@ -266,7 +266,9 @@ class Sender:
             self.ctx.warn(told)
             return await tracker.upload(file, name, None)
 
-    async def _as_person(self, person: TrackerPerson, call: Callable[[str, bool], TrackerCall]) -> Answer:
+    async def _as_person(
+        self, person: TrackerPerson, call: Callable[[str, bool], Awaitable[Answer]]
+    ) -> Answer:
         """Make a call as a person; it is given their login, and whether its turn was waited for."""
         try:
             return await call(person.login, True)

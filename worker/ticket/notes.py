@@ -5,7 +5,7 @@ The tracker leaves a note out without a word if the person may not add any.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import replace
 from datetime import datetime, timedelta
 from functools import partial
@@ -95,13 +95,14 @@ class NoteCreation(Addition):
             self.ctx.warn(What.NOTE_IS_PUBLIC(**made))
         return found
 
-    async def _confirm(self, attempt: int, answer: Answer, person: TrackerPerson | None) -> Answer:
-        """Complete an answer with the note that it is about.
+    async def _confirm(self, attempt: int, call: Awaitable[Answer], person: TrackerPerson | None) -> Answer:
+        """Complete the answer to a call with the note that it is about.
 
         Raises:
             ImpersonationRefused, TrackerRejected: the tracker has no such note: it left it out.
             OutcomeUnknown: it could not be read back; it may be there.
         """
+        answer = await call
         about: dict[str, Any] = {"status": answer.status}
         try:
             note = await self._read_back(attempt, person)

@@ -258,10 +258,20 @@ class Forwarding:
         for one in wanted:
             settling = self._work.is_issue_unsettled or one.row_id in self._work.unsettled
             if is_exhausted(one.attempts) and not settling and not self._ctx.config.trial:
-                await self._events.fail([one.id], Reason.GAVE_UP(count=one.attempts))
+                await self._give_up(one)
             else:
                 left.append(one)
         return left
+
+    async def _give_up(self, one: Pending) -> None:
+        """Fail an event with the cause for which its last attempt failed."""
+
+        def cause(tx: Transaction) -> Notice | None:
+            stored = tx.journal.get(one.id)
+            return stored.notice if stored else None
+
+        because = await self._ctx.db.change(cause)
+        await self._events.fail([one.id], Reason.GAVE_UP(count=one.attempts, because=because))
 
     async def _issue(self, asking: list[Pending]) -> Created | Waiting | None:
         """Return the ticket's issue, created if an event asks for it; None: there is none."""

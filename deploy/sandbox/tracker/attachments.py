@@ -6,7 +6,7 @@ import hashlib
 import re
 from typing import Any
 
-from deploy.sandbox.tracker import answers, fields, texts
+from deploy.sandbox.tracker import answers, fields, texts, views
 from deploy.sandbox.tracker import permissions as may
 from deploy.sandbox.tracker.answers import Answer, RefusedError
 from deploy.sandbox.tracker.calls import Call
@@ -46,6 +46,19 @@ def upload(call: Call) -> Answer:
     )
     tracker.add_attachment(made)
     return Answer(201, answers.encode({"upload": {"id": number, "token": made.token}}))
+
+
+def show(call: Call) -> Answer:
+    """GET /attachments/:id.json: only its author sees an upload that is not attached."""
+    tracker = call.tracker
+    row = tracker.attachments.get(int(call.ids[0]))
+    if row is None:
+        raise RefusedError(answers.empty(404))
+    issue = tracker.issues.get(row.issue_id or 0)
+    is_visible = may.sees(tracker, call.user, issue) if issue else row.author_id == call.user.id
+    if not is_visible:
+        raise call.forbidden()
+    return answers.ok({"attachment": views.attachment(tracker, row, call.host)})
 
 
 def named(call: Call, attributes: dict[str, Any]) -> list[Attachment]:

@@ -58,6 +58,7 @@ _PATTERNS: list[tuple[str, dict[str, Decision]]] = [
         r"/memberships/(\d+)\.json",
         {"PUT": memberships.update, "DELETE": memberships.delete},
     ),
+    (r"/attachments/(\d+)\.json", {"GET": attachments.show}),
     (r"/roles/(\d+)\.json", {"GET": metadata.role}),
     (r"/users/(\d+)\.json", {"GET": metadata.user}),
 ]

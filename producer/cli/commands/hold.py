@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 def list_holds(as_json: Json = False) -> None:
     """List creations on hold that need your decision.
 
-    deskbridge cannot tell whether Redmine created these issues and time entries, or someone deleted them in Redmine.
+    deskbridge cannot tell whether Redmine created these objects, or someone deleted them in Redmine.
     """
     from producer.admin.review.held import on_hold_about
 
@@ -70,7 +70,7 @@ def resolve(
     ],
     key: Annotated[int, id_argument("ID", "Its id in GLPI.")],
     adopt: Annotated[
-        int | None, id_option("REDMINE_ID", "Link to this existing Redmine issue or time entry.")
+        int | None, id_option("REDMINE_ID", "Link to this existing object in Redmine.")
     ] = None,
     create_again: Annotated[
         bool, typer.Option("--create-again", help="Create it again, because it does not exist in Redmine.")
