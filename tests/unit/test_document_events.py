@@ -142,7 +142,7 @@ def test_one_attachment_is_planned_for_a_document_that_hangs_on_two_things_of_a_
     ]
     plan = Plan()
     plan_additions(plan, events, {}, SENDING)
-    assert (plan.additions, plan.superseded) == ([events[1]], {1: 2})
+    assert (plan.additions, plan.superseded) == ([events[0]], {2: 1})
     plan = Plan()
     plan_additions(plan, events, {events[0].row_id: 12}, SENDING)
     assert plan.added == {1: 12, 2: 12}
