@@ -28,7 +28,7 @@ from shared.notices.invalid import Invalid
 from shared.notices.kinds import Kind
 from shared.notices.reasons import Reason
 from shared.values.ids import LARGEST
-from tests.support.events import document, document_event, ticket
+from tests.support.events import document, document_event, followup_event, ticket
 from worker.ticket.plan import Pending, Plan, plan_additions
 
 SENDING = PluginConfig(sync_documents="on")
@@ -146,6 +146,27 @@ def test_one_attachment_is_planned_for_a_document_that_hangs_on_two_things_of_a_
     plan = Plan()
     plan_additions(plan, events, {events[0].row_id: 12}, SENDING)
     assert plan.added == {1: 12, 2: 12}
+
+
+def test_a_document_that_a_private_follow_up_shows_too_is_attached() -> None:
+    """Its public event counts, whether it comes before the private one or after it."""
+    on_followup = document(is_private=True, item={"type": "ITILFollowup", "id": 5})
+    for public, private in ((1, 2), (2, 1)):
+        events = {
+            public: Pending(public, parse_event(document_event(public))),
+            private: Pending(private, parse_event(document_event(private, of_document=on_followup))),
+        }
+        plan = Plan()
+        plan_additions(plan, [events[1], events[2]], {}, SENDING)
+        assert (plan.additions, plan.superseded) == ([events[public]], {})
+        assert plan.skipped == {private: Reason.PRIVATE_DOCUMENT()}
+
+
+def test_of_two_events_of_a_note_the_newest_counts() -> None:
+    events = [Pending(number, parse_event(followup_event(number))) for number in (1, 2)]
+    plan = Plan()
+    plan_additions(plan, events, {}, PluginConfig(sync_followups="all"))
+    assert (plan.additions, plan.superseded) == ([events[1]], {1: 2})
 
 
 @pytest.mark.parametrize(
