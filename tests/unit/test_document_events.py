@@ -172,10 +172,10 @@ def test_of_two_events_of_a_note_the_newest_counts() -> None:
 @pytest.mark.parametrize(
     ("name", "mime", "called"),
     [
-        ("scan.png", "image/png", "scan.png"),
-        ("a?b*c:d|e.png", None, "a_b_c_d_e.png"),
-        ("C:\\temp\\../x.png", None, "x.png"),
-        (" two\nlines\u202e.png ", None, "two_lines.png"),
+        ("scan.png", "image/png", "scan-91.png"),
+        ("a?b*c:d|e.png", None, "a_b_c_d_e-91.png"),
+        ("C:\\temp\\../x.png", None, "x-91.png"),
+        (" two\nlines\u202e.png ", None, "two_lines-91.png"),
         ("image001.png", None, "image001-91.png"),
         ("image_paste123456.png", "image/png", "image_paste123456-91.png"),
         ("Image.JPG", None, "Image-91.JPG"),
