@@ -177,6 +177,9 @@ def test_of_two_events_of_a_note_the_newest_counts() -> None:
         ("C:\\temp\\../x.png", None, "x-91.png"),
         (" two\nlines\u202e.png ", None, "two_lines-91.png"),
         ("image001.png", None, "image001-91.png"),
+        ("scan-91.png", None, "scan-91.png"),
+        ("y" * 300 + ".png", None, "y" * 193 + "-91.png"),
+        ("terms.pdf", None, "terms.pdf"),
         ("image_paste123456.png", "image/png", "image_paste123456-91.png"),
         ("Image.JPG", None, "Image-91.JPG"),
         (None, "image/png", "document-91.png"),
@@ -189,6 +192,12 @@ def test_a_document_has_a_file_name_that_follows_from_it_alone(
     name: str | None, mime: str | None, called: str
 ) -> None:
     assert attachment_name(Document(id=91, name=name, mime_type=mime)) == called
+
+
+def test_pictures_of_one_name_are_told_apart_whatever_the_case_of_their_names() -> None:
+    """The tracker shows the newest of one name, and does not look at upper and lower case."""
+    names = {attachment_name(Document(id=one, name="Capture.PNG")).lower() for one in (91, 92)}
+    assert len(names) == 2
 
 
 def test_the_body_names_the_file_and_its_type() -> None:
