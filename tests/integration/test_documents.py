@@ -148,8 +148,8 @@ def test_a_document_that_comes_twice_or_hangs_on_two_things_of_a_ticket_is_attac
 ) -> None:
     on_followup = document(item={"type": "ITILFollowup", "id": 77})
     assert begun.forward(document_event(1), document_event(2, of_document=on_followup)) == [
-        "superseded",
         DONE,
+        "superseded",
     ]
     assert ended(begun, document_event(3)) == (DONE, Reason.ATTACHED_BEFORE)
     assert len(attachments_of(stand_in)) == 1
