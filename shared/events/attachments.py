@@ -23,6 +23,7 @@ _PICTURE = re.compile(r"(<a\b[^<>]*+>\s{0,20})?<img\b([^<>]*+)>(\s{0,20}</a>)?",
 _SOURCE = re.compile(r"\bsrc\s{0,5}=\s{0,5}[\"']([^\"'<>]{0,2000})[\"']", re.IGNORECASE)
 _NUMBER = re.compile(r"[?&;]docid=(\d{1,9})(?!\d)")
 _STORED = "document.send.php?"
+_BLANKS = " \t\xa0"
 _BEGIN, _END = "\ue000", "\ue001"
 _MARK = re.compile(f"{_BEGIN}(\\d+){_END}")
 
@@ -100,6 +101,10 @@ def text_with_pictures(
     said = plain_text(_PICTURE.sub(mark, rich or "") if shows else rich, content_format, base)
     text = begin + said if said else ""
     parts = _MARK.split(text) if shows else [text]
+    parts[:-1:2] = [part.rstrip() for part in parts[:-1:2]]  # blanks before a picture
+    parts[2::2] = [
+        part.lstrip(_BLANKS) for part in parts[2::2]
+    ]  # and those after it, up to the end of its line
     written = [
         _picture(names[int(part)], formatting) if place % 2 else formatted(part.strip("\n"), formatting)
         for place, part in enumerate(parts)

@@ -237,6 +237,22 @@ def test_a_picture_does_not_keep_the_text_around_it_from_being_shown_as_written(
     assert shown == "~~~\n# no heading\n~~~\n\n![](a.png)\n\n~~~\n*no* emphasis\n~~~"
 
 
+@pytest.mark.parametrize("formatting", ["textile", "markdown", "common_mark"])
+@pytest.mark.parametrize("blank", [" ", "&nbsp;"])
+def test_a_picture_within_a_line_does_not_turn_the_text_beside_it_into_code(
+    formatting: Any, blank: str
+) -> None:
+    text = f"<p>See here:{blank}{IMAGE.format(7)}{blank}and there</p>"
+    before, _, after = text_with_pictures(text, "html", None, formatting, {7: "a.png"}).split("\n\n")
+    assert (before, after) == ("See here:", "and there")
+
+
+def test_code_after_a_picture_keeps_its_indentation() -> None:
+    text = f"{IMAGE.format(7)}<pre>  if x:\n    y()</pre>"
+    shown = text_with_pictures(text, "html", None, "common_mark", {7: "a.png"})
+    assert shown == "![](a.png)\n\n~~~\n  if x:\n    y()\n~~~"
+
+
 @pytest.mark.parametrize("names", [{}, {8: "a.png"}, {7: "a.pdf"}])
 def test_other_pictures_are_shown_by_their_address(names: dict[int, str]) -> None:
     text = text_with_pictures(IMAGE.format(7), "html", "https://glpi.test", "textile", names)
