@@ -19,12 +19,11 @@ SHOWN_INLINE = (".bmp", ".gif", ".jpg", ".jpe", ".jpeg", ".png")
 """Endings of the attachments that the tracker shows within a text."""
 _NOT_IN_A_NAME = re.compile(r"[/?%*:|\"'<>\x00-\x1f\x7f]+")
 """The tracker replaces the same."""
-_OFTEN_USED = re.compile(r"image(?:\d{1,4}|[_ ]?paste\w*)?", re.IGNORECASE)
-"""Names that mail programs and editors give to pictures: a ticket has many of one name."""
 _PICTURE = re.compile(r"(<a\b[^<>]*+>\s{0,20})?<img\b([^<>]*+)>(\s{0,20}</a>)?", re.IGNORECASE)
 _SOURCE = re.compile(r"\bsrc\s{0,5}=\s{0,5}[\"']([^\"'<>]{0,2000})[\"']", re.IGNORECASE)
 _NUMBER = re.compile(r"[?&;]docid=(\d{1,9})(?!\d)")
 _STORED = "document.send.php?"
+_BLANKS = " \t\xa0"
 _BEGIN, _END = "\ue000", "\ue001"
 _MARK = re.compile(f"{_BEGIN}(\\d+){_END}")
 
@@ -32,14 +31,17 @@ _MARK = re.compile(f"{_BEGIN}(\\d+){_END}")
 def attachment_name(document: Document) -> str:
     """Return the file name that a document has on the tracker.
 
-    It follows from the document alone, so that the attachment is found again without the ledger.
+    It follows from the document alone, so that the attachment is found again without the ledger. A picture has its
+    number in it: the tracker finds pictures of a text by their names, and of several of one name it shows the newest.
     """
     given = (document.name or "").replace("\\", "/").rpartition("/")[2]
     name = PurePath(" ".join(_NOT_IN_A_NAME.sub("_", plain_text(given, "plain")).split()) or "document")
     ending = name.suffix or mimetypes.guess_extension(document.mime_type or "") or ""
-    is_unclear = not given.strip() or not name.stem.strip(".") or _OFTEN_USED.fullmatch(name.stem)
-    stem = f"{name.stem}-{document.id}" if is_unclear else name.stem
-    return cut(stem, LONGEST_NAME - len(ending), "") + ending[:LONGEST_NAME]
+    is_unclear = not given.strip() or not name.stem.strip(".")
+    is_numbered = is_unclear or ending.lower() in SHOWN_INLINE
+    number = f"-{document.id}" if is_numbered else ""
+    stem = cut(name.stem.removesuffix(number), LONGEST_NAME - len(number + ending), "")
+    return stem + number + ending[:LONGEST_NAME]
 
 
 def attachment_body(document: Document, size: int | None) -> dict[str, Any]:
@@ -99,6 +101,10 @@ def text_with_pictures(
     said = plain_text(_PICTURE.sub(mark, rich or "") if shows else rich, content_format, base)
     text = begin + said if said else ""
     parts = _MARK.split(text) if shows else [text]
+    parts[:-1:2] = [part.rstrip() for part in parts[:-1:2]]  # blanks before a picture
+    parts[2::2] = [
+        part.lstrip(_BLANKS) for part in parts[2::2]
+    ]  # and those after it, up to the end of its line
     written = [
         _picture(names[int(part)], formatting) if place % 2 else formatted(part.strip("\n"), formatting)
         for place, part in enumerate(parts)

@@ -116,7 +116,10 @@ class Reason(Code, article=NOTHING_WRONG):
     ATTACHED_BEFORE = Message("attached_before", "already attached as #{attachment_id}")
     NOTED_BY_EVENT = Message("noted_by_event", "sent by event {event_id}")
     NEWER_NOTE_EVENT = Message(
-        "newer_note_event", "event {event_id} of the same follow-up, solution or document is newer"
+        "newer_note_event", "event {event_id} of the same follow-up or solution is newer"
+    )
+    EARLIER_DOCUMENT_EVENT = Message(
+        "earlier_document_event", "event {event_id} of the same document is earlier"
     )
     LOGGED_BY_EVENT = Message("logged_by_event", "logged by event {event_id}")
     NEWER_TASK_EVENT = Message("newer_task_event", "event {event_id} of the same ticket task is newer")

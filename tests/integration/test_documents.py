@@ -16,6 +16,7 @@ from shared.store.tables.journal import EventState
 from tests.integration.documents import CONTENT, SIZE, documents_bridge
 from tests.support.bridge import Bridge
 from tests.support.events import (
+    ALICE,
     BOB,
     document,
     document_event,
@@ -148,8 +149,8 @@ def test_a_document_that_comes_twice_or_hangs_on_two_things_of_a_ticket_is_attac
 ) -> None:
     on_followup = document(item={"type": "ITILFollowup", "id": 77})
     assert begun.forward(document_event(1), document_event(2, of_document=on_followup)) == [
-        "superseded",
         DONE,
+        "superseded",
     ]
     assert ended(begun, document_event(3)) == (DONE, Reason.ATTACHED_BEFORE)
     assert len(attachments_of(stand_in)) == 1
@@ -261,6 +262,28 @@ def test_a_picture_of_a_follow_up_is_shown_by_its_attachments_name(begun: Bridge
     again = followup_event(3, of_followup=followup(78, content=text), content_format="html")
     assert begun.forward(again) == [DONE]
     assert [text for _, text, _ in notes_of(stand_in)] == ["See\n\n!scan-91.png!\n\nthere"] * 2
+
+
+def test_a_picture_that_several_follow_ups_show_is_attached_before_the_first_of_them(
+    begun: Bridge, stand_in: StandIn
+) -> None:
+    """All of them wait at once, as after an outage; one of them is private."""
+    begun.configure(text_formatting="textile", sync_followups="all")
+    text = "<p>See</p><img src='/front/document.send.php?docid=91'>"
+    documents_of: list[dict[str, Any]] = []
+    notes: list[dict[str, Any]] = []
+    for number, (user, is_private) in enumerate([(BOB, False), (BOB, True), (ALICE, False)], 77):
+        holder = {"type": "ITILFollowup", "id": number}
+        shown = document(91, user=user, is_private=is_private, item=holder)
+        note = followup(number, content=text, is_private=is_private)
+        documents_of.append(document_event(number, of_document=shown))
+        notes.append(followup_event(number, of_followup=note, content_format="html"))
+    ids = begun.receive(*(event for both in zip(documents_of, notes, strict=True) for event in both))
+    begun.sync()
+    assert attachments_of(stand_in) == [("bob", "scan-91.png", SIZE)]
+    assert [text for _, text, _ in notes_of(stand_in)] == ["See\n\n!scan-91.png!"] * 3
+    assert code(begun, ids[2]) == Reason.PRIVATE_DOCUMENT
+    assert code(begun, ids[4]) == Reason.EARLIER_DOCUMENT_EVENT
 
 
 def test_a_person_who_is_forgotten_is_in_no_file_name_that_is_kept(begun: Bridge) -> None:

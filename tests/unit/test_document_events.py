@@ -28,7 +28,7 @@ from shared.notices.invalid import Invalid
 from shared.notices.kinds import Kind
 from shared.notices.reasons import Reason
 from shared.values.ids import LARGEST
-from tests.support.events import document, document_event, ticket
+from tests.support.events import document, document_event, followup_event, ticket
 from worker.ticket.plan import Pending, Plan, plan_additions
 
 SENDING = PluginConfig(sync_documents="on")
@@ -142,20 +142,44 @@ def test_one_attachment_is_planned_for_a_document_that_hangs_on_two_things_of_a_
     ]
     plan = Plan()
     plan_additions(plan, events, {}, SENDING)
-    assert (plan.additions, plan.superseded) == ([events[1]], {1: 2})
+    assert (plan.additions, plan.superseded) == ([events[0]], {2: 1})
     plan = Plan()
     plan_additions(plan, events, {events[0].row_id: 12}, SENDING)
     assert plan.added == {1: 12, 2: 12}
 
 
+def test_a_document_that_a_private_follow_up_shows_too_is_attached() -> None:
+    """Its public event counts, whether it comes before the private one or after it."""
+    on_followup = document(is_private=True, item={"type": "ITILFollowup", "id": 5})
+    for public, private in ((1, 2), (2, 1)):
+        events = {
+            public: Pending(public, parse_event(document_event(public))),
+            private: Pending(private, parse_event(document_event(private, of_document=on_followup))),
+        }
+        plan = Plan()
+        plan_additions(plan, [events[1], events[2]], {}, SENDING)
+        assert (plan.additions, plan.superseded) == ([events[public]], {})
+        assert plan.skipped == {private: Reason.PRIVATE_DOCUMENT()}
+
+
+def test_of_two_events_of_a_note_the_newest_counts() -> None:
+    events = [Pending(number, parse_event(followup_event(number))) for number in (1, 2)]
+    plan = Plan()
+    plan_additions(plan, events, {}, PluginConfig(sync_followups="all"))
+    assert (plan.additions, plan.superseded) == ([events[1]], {1: 2})
+
+
 @pytest.mark.parametrize(
     ("name", "mime", "called"),
     [
-        ("scan.png", "image/png", "scan.png"),
-        ("a?b*c:d|e.png", None, "a_b_c_d_e.png"),
-        ("C:\\temp\\../x.png", None, "x.png"),
-        (" two\nlines\u202e.png ", None, "two_lines.png"),
+        ("scan.png", "image/png", "scan-91.png"),
+        ("a?b*c:d|e.png", None, "a_b_c_d_e-91.png"),
+        ("C:\\temp\\../x.png", None, "x-91.png"),
+        (" two\nlines\u202e.png ", None, "two_lines-91.png"),
         ("image001.png", None, "image001-91.png"),
+        ("scan-91.png", None, "scan-91.png"),
+        ("y" * 300 + ".png", None, "y" * 193 + "-91.png"),
+        ("terms.pdf", None, "terms.pdf"),
         ("image_paste123456.png", "image/png", "image_paste123456-91.png"),
         ("Image.JPG", None, "Image-91.JPG"),
         (None, "image/png", "document-91.png"),
@@ -168,6 +192,12 @@ def test_a_document_has_a_file_name_that_follows_from_it_alone(
     name: str | None, mime: str | None, called: str
 ) -> None:
     assert attachment_name(Document(id=91, name=name, mime_type=mime)) == called
+
+
+def test_pictures_of_one_name_are_told_apart_whatever_the_case_of_their_names() -> None:
+    """The tracker shows the newest of one name, and does not look at upper and lower case."""
+    names = {attachment_name(Document(id=one, name="Capture.PNG")).lower() for one in (91, 92)}
+    assert len(names) == 2
 
 
 def test_the_body_names_the_file_and_its_type() -> None:
@@ -205,6 +235,22 @@ def test_a_picture_does_not_keep_the_text_around_it_from_being_shown_as_written(
     text = f"<p># no heading</p>{IMAGE.format(7)}<p>*no* emphasis</p>"
     shown = text_with_pictures(text, "html", None, "markdown", {7: "a.png"})
     assert shown == "~~~\n# no heading\n~~~\n\n![](a.png)\n\n~~~\n*no* emphasis\n~~~"
+
+
+@pytest.mark.parametrize("formatting", ["textile", "markdown", "common_mark"])
+@pytest.mark.parametrize("blank", [" ", "&nbsp;"])
+def test_a_picture_within_a_line_does_not_turn_the_text_beside_it_into_code(
+    formatting: Any, blank: str
+) -> None:
+    text = f"<p>See here:{blank}{IMAGE.format(7)}{blank}and there</p>"
+    before, _, after = text_with_pictures(text, "html", None, formatting, {7: "a.png"}).split("\n\n")
+    assert (before, after) == ("See here:", "and there")
+
+
+def test_code_after_a_picture_keeps_its_indentation() -> None:
+    text = f"{IMAGE.format(7)}<pre>  if x:\n    y()</pre>"
+    shown = text_with_pictures(text, "html", None, "common_mark", {7: "a.png"})
+    assert shown == "![](a.png)\n\n~~~\n  if x:\n    y()\n~~~"
 
 
 @pytest.mark.parametrize("names", [{}, {8: "a.png"}, {7: "a.pdf"}])

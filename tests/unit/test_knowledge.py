@@ -240,6 +240,7 @@ NORMAL = {
     "attached_before",
     "document_attached",
     "documents_off",
+    "earlier_document_event",
     "followups_off",
     "issue_is_there",
     "newer_note_event",

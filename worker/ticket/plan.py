@@ -65,7 +65,7 @@ class Plan:
         skipped: event id to the reason why it sends nothing.
         logged: event id to the time entry that was logged before.
         added: event id to the note or attachment that was sent before.
-        superseded: event id to the newer event of the same ticket task, follow-up, solution or document.
+        superseded: event id to the event that counts of the same ticket task, follow-up, solution or document.
     """
 
     wanted: list[Pending] = field(default_factory=list)
@@ -129,6 +129,8 @@ def plan_additions(
 ) -> None:
     """Decide what each pending event of a follow-up, a solution or a document asks for, and add it to the plan.
 
+    Of several events of a note the newest counts. Of a document the first counts: notes after it may show it.
+
     Args:
         plan: what the ticket's other events ask for.
         events: the ticket's pending events of these, oldest first.
@@ -136,14 +138,21 @@ def plan_additions(
         config: the plugin configuration.
         is_ticket_deleted: whether the helpdesk has deleted the ticket.
     """
-    newest = {one.row_id: one.id for one in events}
+    passing: list[Pending] = []
     for pending in events:
         if closed := closed_to_addition(pending.event, config):
             plan.skipped[pending.id] = closed
         elif pending.row_id in added:
             plan.added[pending.id] = added[pending.row_id]
-        elif pending.id != newest[pending.row_id]:
-            plan.superseded[pending.id] = newest[pending.row_id]
+        else:
+            passing.append(pending)
+    counting: dict[RowId, int] = {}
+    for pending in passing:
+        if pending.event.document is None or pending.row_id not in counting:
+            counting[pending.row_id] = pending.id
+    for pending in passing:
+        if pending.id != counting[pending.row_id]:
+            plan.superseded[pending.id] = counting[pending.row_id]
         elif is_ticket_deleted:
             plan.skipped[pending.id] = Reason.TICKET_DELETED()
         else:

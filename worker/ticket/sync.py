@@ -8,6 +8,7 @@ from functools import partial
 from typing import ClassVar, Literal, Self, TypeVar
 
 from shared.errors import BridgeError, Outdated, TrackerOutage, TrackerRejected
+from shared.events.event import Event
 from shared.notices.kinds import Kind, RowId
 from shared.notices.notice import Notice
 from shared.notices.reasons import Reason, Would
@@ -233,10 +234,10 @@ class Forwarding:
         for event_id, entry_id in plan.logged.items():
             await events.end([event_id], AlreadyDone(Reason.LOGGED_BEFORE(time_entry_id=entry_id)))
         await self._additions.end_what_is_there()
-        additions = set(_ids(work.addition_events))
-        for event_id, newer_id in plan.superseded.items():
-            newer = Reason.NEWER_NOTE_EVENT if event_id in additions else Reason.NEWER_TASK_EVENT
-            await events.supersede([event_id], newer(event_id=newer_id))
+        additions = {one.id: one.event for one in work.addition_events}
+        for event_id, other_id in plan.superseded.items():
+            other = _superseding(additions.get(event_id))
+            await events.supersede([event_id], other(event_id=other_id))
         if work.is_deleted:
             await events.end(_ids(work.ticket_events), Skipped(Reason.TICKET_DELETED()))
         elif work.link is None:
@@ -445,6 +446,13 @@ class Forwarding:
                     await self._events.end(ids, Waiting(error.notice, attempt=effect.costs_attempt))
                 raise
         return None
+
+
+def _superseding(addition: Event | None) -> Reason:
+    """Return the code that says which other event counts: of an addition, or of a ticket task."""
+    if addition is None:
+        return Reason.NEWER_TASK_EVENT
+    return Reason.NEWER_NOTE_EVENT if addition.document is None else Reason.EARLIER_DOCUMENT_EVENT
 
 
 def _ids(events: list[Pending]) -> list[int]:
