@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
-from producer.admin.doctor.checks import Group, check, is_fresher, parts
+from producer.admin.doctor.checks import Glance, Group, check, is_fresher, parts, registered
 from producer.admin.doctor.examination import RECORDS
 from producer.admin.doctor.finding import LABELS
 from producer.admin.knowledge.shipped import RECORDS as ARTICLES
+from producer.admin.queries.overview import what_is_noted
+from producer.admin.records.transaction import Store
 from shared.notices import doctor_helpdesk, doctor_service, doctor_setup, doctor_tracker, doctor_work
 from shared.notices.notice import Code
+from shared.store.tables.database import Database
+from tests.support.databases import make_tables
 
 FINDINGS: tuple[type[Code], ...] = (
     doctor_service.ServiceFinding,
@@ -45,6 +51,15 @@ def test_a_finding_that_says_what_to_do_has_an_article_that_exists(code: Code) -
 def test_a_part_is_stated_once() -> None:
     with pytest.raises(ValueError, match="stated twice: api key"):
         check(Group.KEY, {"api key": "KB-SETUP-001"})
+
+
+def test_the_first_page_can_tell_whether_each_noted_part_has_something_to_tell(tmp_path: Path) -> None:
+    database = Database(f"sqlite:///{tmp_path}/desk.sqlite3")
+    make_tables(database)
+    with Store(database).transaction() as tx:
+        known = what_is_noted(tx, tx.events.standing(), tx.configs.get()[0])
+    database.close()
+    assert known.keys() == {part for one in registered() if one.glance is Glance.NOTED for part in one.parts}
 
 
 def test_the_first_page_finds_whole_parts_or_single_codes_of_them() -> None:

@@ -31,7 +31,12 @@ class Group(IntEnum):
 
 
 class Glance(StrEnum):
-    """When the console's first page looks at a part itself."""
+    """When the console's first page looks at a part itself.
+
+    ALWAYS, IN_REDIS: at each request, the latter only if Redis answers.
+    NOTED: if `what_is_noted` (`producer/admin/queries/overview.py`) says that there is something to tell.
+    OWN_WORDS: never, because the page tells it itself.
+    """
 
     ALWAYS = "always"
     IN_REDIS = "in Redis"

@@ -11,7 +11,7 @@ from redis.exceptions import RedisError
 from producer.admin.presenters.evictions import evictions
 from producer.admin.presenters.redis_health import why_not_written
 from producer.admin.records.event_search import EventCounts, Group
-from producer.admin.records.transaction import Store
+from producer.admin.records.transaction import Store, Transaction
 from producer.admin.services import Services
 from shared.events.config import PluginConfig
 from shared.metadata.confirming import unusable_defaults
@@ -60,7 +60,7 @@ class Overview:
         hours: of each hour up to 24 ago how many came in and how many of these failed.
         signs: None if Redis cannot be asked.
         redis_fault: why not.
-        noted: checks of the doctor that have something to tell (`WHERE_NOTED`).
+        noted: checks of the doctor that have something to tell (`what_is_noted`).
     """
 
     config: PluginConfig
@@ -90,15 +90,8 @@ def overview(services: Services) -> Overview:
         standing = tx.events.standing()
         config, key = tx.configs.get()
         oldest = tx.journal.oldest(EventState.PENDING)
-        latest, now = tx.metadata.runs(1), standing.now
+        now = standing.now
         stands_still = _stands_still(oldest, standing.done_at, now)
-        noted = {
-            "authors": standing.wrong_author,
-            "issue statuses": standing.status_not_taken,
-            "fields": standing.field_not_taken,
-            "ids": bool(unusable_defaults(tx, config)),
-            "metadata": bool(latest and not latest[0].ok),
-        }
         return Overview(
             config,
             key is not None,
@@ -116,8 +109,20 @@ def overview(services: Services) -> Overview:
             told,
             fault,
             tx.recovery.get() is not None,
-            [check for check, is_noted in noted.items() if is_noted],
+            [check for check, is_noted in what_is_noted(tx, standing, config).items() if is_noted],
         )
+
+
+def what_is_noted(tx: Transaction, standing: EventCounts, config: PluginConfig) -> dict[str, bool]:
+    """Return, of each check of the doctor with `Glance.NOTED`, whether it has something to tell."""
+    latest = tx.metadata.runs(1)
+    return {
+        "authors": standing.wrong_author,
+        "issue statuses": standing.status_not_taken,
+        "fields": standing.field_not_taken,
+        "ids": bool(unusable_defaults(tx, config)),
+        "metadata": bool(latest and not latest[0].ok),
+    }
 
 
 def _stands_still(oldest: JournalEvent | None, done_at: datetime | None, now: datetime) -> timedelta:
