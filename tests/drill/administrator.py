@@ -87,6 +87,7 @@ class Administrator:
             Kind.TICKET: {row["id"] for row in state["issues"]},
             Kind.TICKET_TASK: {row["id"] for row in state["time_entries"]},
             **dict.fromkeys(ADDITIONS, notes),
+            Kind.DOCUMENT: {row["id"] for row in state["attachments"] if row["issue_id"] is not None},
         }
         decided = 0
         for kind, row in rows_on_hold(self._store):

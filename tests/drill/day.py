@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
+from tests.drill.documents import draw_document
 from tests.drill.people import HELPDESK
 from tests.drill.profiles import Profile
 from tests.support.events import ALICE, DONE, SUPPORT_ENTITY, moment, task, ticket
@@ -65,11 +66,13 @@ class Day:
         postings: in the order in which they are due.
         events: by delivery id.
         mortal: tickets whose issue may be deleted on the tracker.
+        files: what the helpdesk has of each document; a document that is missing was deleted there.
     """
 
     postings: list[Posting]
     events: dict[str, dict[str, Any]]
     mortal: set[int] = field(default_factory=set)
+    files: dict[int, bytes] = field(default_factory=dict)
 
 
 def make_day(seed: int, profile: Profile) -> Day:
@@ -87,17 +90,21 @@ def make_day(seed: int, profile: Profile) -> Day:
             for _ in range(chance.choice((1, 2, 3))):
                 due.append((min(at, profile.seconds), delivery_id))
                 at += chance.random() * LATEST_COPY_S
+    files: dict[int, bytes] = {}
     noting = random.Random(f"notes {seed} {profile.name}")
+    adding = random.Random(f"documents {seed} {profile.name}")
     for case in cases:
-        for number, event in enumerate(_notes(noting, case)):
-            delivery_id = f"drill-{seed}-{case.ticket_id}-note-{number}"
-            events[delivery_id] = event
-            at = case.begins + noting.random() * case.lasts
-            for _ in range(noting.choice((1, 2))):
-                due.append((min(at, profile.seconds), delivery_id))
-                at += noting.random() * LATEST_COPY_S
+        of_notes, of_documents = _notes(noting, case), _documents(adding, case, files)
+        for what, drawn, added in (("note", noting, of_notes), ("document", adding, of_documents)):
+            for number, event in enumerate(added):
+                delivery_id = f"drill-{seed}-{case.ticket_id}-{what}-{number}"
+                events[delivery_id] = event
+                at = case.begins + drawn.random() * case.lasts
+                for _ in range(drawn.choice((1, 2))):
+                    due.append((min(at, profile.seconds), delivery_id))
+                    at += drawn.random() * LATEST_COPY_S
     mortal = {case.ticket_id for case in cases if case.mortal}
-    return Day(list(_postings(chance, seed, sorted(due), events)), events, mortal)
+    return Day(list(_postings(chance, seed, sorted(due), events)), events, mortal, files)
 
 
 def _case(chance: random.Random, profile: Profile, ticket_id: int) -> Case:
@@ -127,18 +134,10 @@ def _events(chance: random.Random, case: Case, wanted: int) -> Iterator[dict[str
     done = False
     for number in range(wanted):
         is_last = number == wanted - 1
-        snapshot = ticket(
-            case.ticket_id,
-            title=case.title,
-            content=case.content,
-            status=chance.choice(STATUSES),
-            entity_id=case.entity_id,
-            technician=chance.choice(HELPDESK),
-        )
         event: dict[str, Any] = {
             "event": "ticket.updated",
             "occurred_at": moment(number // 2),
-            "ticket": snapshot,
+            "ticket": _snapshot(chance, case),
         }
         event["sequence"] = number
         if number >= wanted - case.ahead:
@@ -164,16 +163,41 @@ def _notes(chance: random.Random, case: Case) -> Iterator[dict[str, Any]]:
             "event": f"{kind}.added",
             "occurred_at": moment(number),
             "sequence": 1000 + number,
-            "ticket": ticket(
-                case.ticket_id,
-                title=case.title,
-                content=case.content,
-                status=chance.choice(STATUSES),
-                entity_id=case.entity_id,
-                technician=chance.choice(HELPDESK),
-            ),
+            "ticket": _snapshot(chance, case),
             kind: note,
         }
+
+
+def _documents(chance: random.Random, case: Case, files: dict[int, bytes]) -> Iterator[dict[str, Any]]:
+    """Yield documents of a ticket, which hang on it or on a follow-up or on both; remember their files."""
+    on_ticket, on_followup = ("Ticket", case.ticket_id), ("ITILFollowup", case.ticket_id * 10)
+    for number in range(chance.choice((0, 0, 1, 1, 2, 3))):
+        document, content = draw_document(chance, case.ticket_id * 10 + number)
+        if content is not None:
+            files[document["id"]] = content
+        document["user"] = chance.choice(HELPDESK)
+        for kind, item_id in chance.choice(
+            ((on_ticket,), (on_ticket,), (on_followup,), (on_ticket, on_followup))
+        ):
+            yield {
+                "event": "document.added",
+                "occurred_at": moment(number),
+                "sequence": 2000 + number,
+                "ticket": _snapshot(chance, case),
+                "document": {**document, "item": {"type": kind, "id": item_id}},
+            }
+
+
+def _snapshot(chance: random.Random, case: Case) -> dict[str, Any]:
+    """Return a ticket as it is at some moment."""
+    return ticket(
+        case.ticket_id,
+        title=case.title,
+        content=case.content,
+        status=chance.choice(STATUSES),
+        entity_id=case.entity_id,
+        technician=chance.choice(HELPDESK),
+    )
 
 
 def _day(task_id: int) -> str:

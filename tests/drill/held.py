@@ -9,7 +9,7 @@ from sqlalchemy import select
 
 from producer.admin.records.transaction import Store
 from producer.admin.review.held import rows_on_hold
-from shared.notices.kinds import ADDITIONS, Kind
+from shared.notices.kinds import Kind
 from shared.store.tables.journal import EventState, JournalEvent
 from shared.store.tables.ledger import LedgerState
 
@@ -94,15 +94,16 @@ def _rule(
     return None
 
 
-def unlinked_objects(
-    store: Store, issues: Collection[int], entries: Collection[int], notes: Collection[int] = ()
-) -> dict[str, set[int]]:
-    """Return the tracker's objects that no ledger row is linked to, by kind."""
+def unlinked_objects(store: Store, there: Mapping[Kind, Collection[int]]) -> dict[str, set[int]]:
+    """Return the tracker's objects that no ledger row is linked to, by kind.
+
+    Args:
+        store: the bridge's database.
+        there: what the tracker has, by kind; kinds of one noun are numbered together.
+    """
     with store.transaction() as tx:
         linked = {kind: {row.tracker_id for row in tx.ledger(kind).linked()} for kind in Kind}
-    of_notes = set(notes).difference(*(linked[kind] for kind in ADDITIONS))
     return {
-        str(Kind.TICKET): set(issues) - linked[Kind.TICKET],
-        str(Kind.TICKET_TASK): set(entries) - linked[Kind.TICKET_TASK],
-        **{str(kind): of_notes for kind in ADDITIONS},
+        str(kind): set(ids).difference(*(linked[one] for one in Kind if one.noun == kind.noun))
+        for kind, ids in there.items()
     }

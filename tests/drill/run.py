@@ -14,6 +14,7 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from producer.admin.records.transaction import Store
 from shared.events.event import ADDITION_EVENTS
+from shared.notices.kinds import Kind
 from shared.notices.notice import Notice
 from shared.notices.reasons import Reason
 from shared.notices.steps import What
@@ -29,6 +30,7 @@ from tests.drill.oracle import Oracle
 from tests.drill.plan import make_faults
 from tests.drill.profiles import Profile
 from tests.drill.report import Outcome, Teller
+from tests.drill.skipped import UNSENT, read_documents, wrongly_ended
 from tests.drill.stand import Stand
 from tests.support.fleet import SECRET
 
@@ -60,7 +62,7 @@ def drill(seed: int, redmine: str, profile: Profile, teller: Teller, keep: Path 
         f"{len(day.events)} events in {sum(len(one.events) for one in day.postings)} deliveries, "
         f"{len(faults)} faults over {profile.seconds:g} s"
     )
-    with Stand(seed, redmine, keep) as stand:
+    with Stand(seed, redmine, day.files, keep) as stand:
         teller.say("everything is up")
         honest = _besiege(stand, profile, teller)
         injector = Injector(stand, faults, day.mortal)
@@ -136,15 +138,25 @@ def _compare(day: Day, redmine: str, helpdesk: Helpdesk, injector: Injector, out
     state = fleet.stand_in.state()
     events = ((day.events[name], one) for name, one in accepted.items())
     put_off = _again(lambda: _put_off(fleet.bridge.store))
-    oracle = Oracle(expect(events, redmine), state, deleted, injector.board.moved, put_off)
+    expected = expect(events, redmine, day.files)
+    oracle = Oracle(expected, state, deleted, injector.board.moved, put_off)
     outcome.differences += helpdesk.receipts.problems + oracle.differences()
+    ended = _again(lambda: read_documents(fleet.bridge.store))
+    outcome.differences += wrongly_ended(expected, ended, deleted)
     lost = len(day.events) - len(accepted)
     if lost:
         outcome.differences.append(f"{lost} events were never accepted")
     store = fleet.bridge.store
     issues, entries = [row["id"] for row in oracle.issues], [row["id"] for row in oracle.entries]
     notes = [one["id"] for row in oracle.issues for one in row["journals"] if one["notes"]]
-    unlinked = _again(lambda: unlinked_objects(store, issues, entries, notes))
+    there = {
+        Kind.TICKET: issues,
+        Kind.TICKET_TASK: entries,
+        Kind.FOLLOWUP: notes,
+        Kind.SOLUTION: notes,
+        Kind.DOCUMENT: [row["id"] for row in oracle.attachments],
+    }
+    unlinked = _again(lambda: unlinked_objects(store, there))
     outcome.held = judge(_again(lambda: read_on_hold(store)), deleted, unlinked)
     outcome.differences += [
         f"{one.item.state} though the machine could have decided: {one.item.what} {one.item.key} "
@@ -167,6 +179,8 @@ def _compare(day: Day, redmine: str, helpdesk: Helpdesk, injector: Injector, out
         "issues": str(len(issues)),
         "time entries": str(len(entries)),
         "notes": str(len(notes)),
+        "attachments": str(len(oracle.attachments)),
+        "documents that were not to be sent": str(sum(len(one.unsent) for one in expected.values())),
         "issues deleted on the tracker": str(len(deleted)),
         "issues moved on the tracker": str(len(injector.board.moved)),
         "on hold": str(len(outcome.held)),
@@ -194,7 +208,7 @@ def _keep(injector: Injector, directory: Path) -> None:
 
 
 def _put_off(store: Store) -> set[int]:
-    """Return the tickets of which an event ended without its note, or may have: it may be sent after later ones."""
+    """Return the tickets of which an event ended without its addition, or may have: that may come after later ones."""
     with store.transaction() as tx:
         rows = tx.journal.find(limit=None)
         tickets = {row.ticket_id for row in rows if row.event in ADDITION_EVENTS}
@@ -206,8 +220,8 @@ def _puts_off(what: Notice) -> bool:
     if what.code != What.EVENTS_ENDED:
         return what.code in (What.PERSON_REPLAYS, What.PERSON_DECIDES)
     state, because = what.params.get("state"), what.params.get("because")
-    has_no_issue = because is not None and because.code == Reason.NO_ISSUE_FOR_NOTE
-    return state in (EventState.ON_HOLD, EventState.FAILED, EventState.SKIPPED) and not has_no_issue
+    keeps_order = because is not None and because.code in (Reason.NO_ISSUE_FOR_NOTE, *UNSENT)
+    return state in (EventState.ON_HOLD, EventState.FAILED, EventState.SKIPPED) and not keeps_order
 
 
 def _traces(store: Store, differences: list[str]) -> list[str]:

@@ -4,19 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
+from hashlib import sha256
 
 from sqlalchemy import select
 
 from shared.events.event import Deletion, Event
+from shared.events.snapshots import document_in
 from shared.events.stored import stored
-from shared.notices.kinds import Kind
+from shared.notices.kinds import ADDITIONS, Kind
 from shared.notices.reasons import Reason
 from shared.store.journal.ticket_queries import Desired
 from shared.store.journal.tickets import TicketStates
 from shared.store.ledger.transitions import IN_FLIGHT
 from shared.store.tables.journal import EventState, JournalEvent, TicketState
 from shared.store.tables.ledger import MODELS, LedgerRow, LedgerState
-from tests.model.tracker import NOTES, Made, Row
+from tests.model.helpdesk import NOT_SENT, content_of
+from tests.model.tracker import Made, Row
 from tests.model.world import World
 from tests.support.bridge import STATUS_MAP
 from tests.support.events import DONE
@@ -83,8 +86,8 @@ class Ended:
     def there(self, kind: Kind) -> Collection[int]:
         """Return the tracker ids of what is there."""
         tracker = self.world.tracker
-        if kind in NOTES:
-            return tracker.notes()
+        if kind.is_addition:
+            return tracker.attachments() if kind is Kind.DOCUMENT else tracker.notes()
         return tracker.data.issues if kind is Kind.TICKET else tracker.data.time_entries
 
 
@@ -117,7 +120,7 @@ def faults(world: World, *, decided: bool = False) -> list[str]:
     """
     ended = look(world)
     found = [*_journal(ended), *_synced(ended), *_once(ended), *_wanted(ended), *_contents(ended)]
-    found += [*_deleted(ended), *_notes(ended), *world.overtaken]
+    found += [*_deleted(ended), *_additions(ended), *world.overtaken]
     found += [*_held(ended)] if not decided else [*_nothing_left(ended)]
     return found
 
@@ -252,26 +255,27 @@ def _status(ended: Ended, ticket_id: int, status_id: int) -> Iterator[str]:
         yield f"the issue of ticket {ticket_id} has status {status_id}, not {wanted} as event {newest.id} says"
 
 
-def _notes(ended: Ended) -> Iterator[str]:
-    """Every follow-up and solution of a ticket that has an issue is a note of it, or waits for a person."""
+def _additions(ended: Ended) -> Iterator[str]:
+    """Every addition to a ticket that has an issue is a note or an attachment of it, or waits for a person."""
     said: dict[Row, list[Event]] = {}
     for event in ended.events.values():
-        if event.note:
-            said.setdefault((event.addition_kind, event.note.id), []).append(event)
+        if event.addition and event.addition.id not in NOT_SENT:
+            said.setdefault((event.addition_kind, event.addition_key), []).append(event)
     issues = {ticket_id: issue_id for issue_id, ticket_id in ended.linked(Kind.TICKET).items()}
     failed = {row.key for row in ended.journal if row.state == EventState.FAILED}
     for (kind, key), events in said.items():
         ticket_id, row = events[0].ticket.id, ended.rows[kind].get(key)
         if row is not None and row.state == LedgerState.LINKED:
-            yield from _note(ended, row, events, issues.get(ticket_id))
+            of_kind = _attachment if kind is Kind.DOCUMENT else _note
+            yield from of_kind(ended, row, events, issues.get(ticket_id))
         elif row is not None and row.state == LedgerState.ON_HOLD:
             continue
         elif ticket_id in issues and f"{kind}:{key}" not in failed and not ended.is_deleted(ticket_id):
             yield f"{kind} {key} was never sent"
-    for kind in NOTES:
+    for kind in ADDITIONS:
         for key in ended.linked(kind).values():
             if (kind, key) not in said:
-                yield f"a note was sent for {kind} {key}, of which nothing was heard"
+                yield f"a {kind.noun} was sent for {kind} {key}, of which nothing was heard or is to be sent"
 
 
 def _note(ended: Ended, row: LedgerRow, events: list[Event], issue_id: int | None) -> Iterator[str]:
@@ -284,6 +288,18 @@ def _note(ended: Ended, row: LedgerRow, events: list[Event], issue_id: int | Non
         yield f"{row.kind} {row.key} is linked to note #{row.tracker_id} of #{place}, another ticket's issue"
     elif all(one.is_private for one in notes) and not found["private_notes"]:
         yield f"{row.kind} {row.key} is private, and note #{row.tracker_id} is public"
+
+
+def _attachment(ended: Ended, row: LedgerRow, events: list[Event], issue_id: int | None) -> Iterator[str]:
+    """The attachment that is linked is on the ticket's issue and is the file, by a name that an event said."""
+    found = ended.world.tracker.attachments().get(row.tracker_id or 0)
+    digest = sha256(content_of(document_in(row.key))).hexdigest()
+    names = {event.document.name for event in events if event.document}
+    if found is None or found.digest != digest or found.filename not in names:
+        yield f"{row.kind} {row.key} is linked to attachment #{row.tracker_id}, which is not its own: {found}"
+    elif found.issue_id != issue_id and issue_id is not None:
+        place = f"#{found.issue_id}, another ticket's issue"
+        yield f"{row.kind} {row.key} is linked to attachment #{row.tracker_id} of {place}"
 
 
 def _deleted(ended: Ended) -> Iterator[str]:

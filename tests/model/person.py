@@ -23,9 +23,11 @@ def decide_everything(world: World) -> bool:
 def _found(world: World, kind: Kind, row: LedgerRow) -> int | None:
     """Look on the tracker for what may be a row's; of several that are its own keep one."""
     ended, data = look(world), world.tracker.data
-    delete = {Kind.TICKET: data.delete_issue, Kind.TICKET_TASK: data.delete_time_entry}.get(
-        kind, world.tracker.delete_note
-    )
+    delete = {
+        Kind.TICKET: data.delete_issue,
+        Kind.TICKET_TASK: data.delete_time_entry,
+        Kind.DOCUMENT: world.tracker.delete_attachment,
+    }.get(kind, world.tracker.delete_note)
     there, taken = ended.there(kind), ended.taken(kind)
     its_own = [one for one in row.candidates or () if one in there and one not in taken]
     alike = [

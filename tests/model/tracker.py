@@ -19,6 +19,7 @@ from deploy.sandbox.tracker import access
 from deploy.sandbox.tracker import answers as tracker_answers
 from deploy.sandbox.tracker.access import Request
 from deploy.sandbox.tracker.answers import Answer as Raw
+from deploy.sandbox.tracker.records import Attachment
 from deploy.sandbox.tracker.seed import DEFAULT_KEY, seeded
 from shared.errors import OutcomeUnknown, TrackerError, TrackerUnreachable
 from shared.notices.faults import Detail
@@ -56,7 +57,7 @@ class Fate(StrEnum):
 
 @dataclass
 class Made:
-    """An issue, time entry or note that deskbridge had created.
+    """An issue, time entry, note or attachment that deskbridge had created.
 
     Attributes:
         key: of the row of the ledger that it was created for.
@@ -121,7 +122,7 @@ class SimulatedTracker:
         status, error = None, None
         try:
             try:
-                raw = self._exchange(method, path, body, request.params, login, checked_at)
+                raw = self._exchange(request, checked_at)
             finally:
                 self._stage.point(f"answered {method} {path}")
             status, headers = raw.status, self._headers(raw)
@@ -159,6 +160,18 @@ class SimulatedTracker:
             if one["notes"]
         }
 
+    def attachments(self) -> dict[int, Attachment]:
+        """Return the attachments of all issues by their numbers; an upload that no issue has is none."""
+        return {one.id: one for one in self.data.attachments.values() if one.issue_id is not None}
+
+    def drop_uploads(self) -> None:
+        """Drop what was uploaded and not attached, as the tracker does once a day."""
+        self.data.attachments = self.attachments()
+
+    def delete_attachment(self, attachment_id: int) -> None:
+        """Delete an attachment, as a person does on the tracker's own pages."""
+        del self.data.attachments[attachment_id]
+
     def delete_note(self, note_id: int) -> None:
         """Delete a note, as a person does on the tracker's own pages."""
         issue_id, note = self.notes()[note_id]
@@ -180,9 +193,8 @@ class SimulatedTracker:
         for _, effect in sorted(arrived, key=lambda one: one[0]):
             effect()
 
-    def _exchange(
-        self, method: str, path: str, body: Any, params: Any, login: str | None, checked_at: float
-    ) -> Raw:
+    def _exchange(self, asked: Asked, checked_at: float) -> Raw:
+        method, path, body = asked.method, asked.path, asked.body
         self._clock.now += 0.05
         self.let_time_pass()
         actor, creating = self._stage.actor, CREATING.get()
@@ -192,7 +204,7 @@ class SimulatedTracker:
         overdue = checked_at < send_by < self._clock.now
         if overdue and not self._overstretch:
             fate = Fate.LOST_BEFORE
-        request = _request(method, path, body, params, login)
+        request = _request(asked)
 
         def effect() -> Raw:
             return self._decide(request, row, body, overdue=overdue)
@@ -219,23 +231,34 @@ class SimulatedTracker:
         return answer
 
     def _decide(self, request: Request, row: Row | None, body: Any, *, overdue: bool) -> Raw:
-        before = self.notes().keys() if row and row[0] in NOTES else set()
+        before = self._added(row[0]) if row else set()
         answer = access.answer(self.data, request)
         if row is None:
             return answer
         kind, key = row
-        if kind in NOTES:
+        if kind.is_addition:
             self.made += [
-                Made(kind, note_id, key, fingerprint(kind, body, self.notes()[note_id][0]), overdue)
-                for note_id in self.notes().keys() - before
+                Made(kind, tracker_id, key, self._fingerprint(kind, body, tracker_id), overdue)
+                for tracker_id in self._added(kind) - before
             ]
         elif answer.status == 201:
             tracker_id = json.loads(answer.body)[kind.wire_name]["id"]
             self.made.append(Made(kind, tracker_id, key, fingerprint(kind, body), overdue))
         return answer
 
+    def _added(self, kind: Kind) -> set[int]:
+        """Return the numbers of the notes of all issues, or of their attachments."""
+        return set(self.attachments() if kind is Kind.DOCUMENT else self.notes())
+
+    def _fingerprint(self, kind: Kind, body: Any, tracker_id: int) -> str:
+        """Return that of a note or an attachment; the request that attaches a file does not name its size."""
+        if kind is not Kind.DOCUMENT:
+            return fingerprint(kind, body, self.notes()[tracker_id][0])
+        file = self.data.attachments[tracker_id]
+        return fingerprint(kind, {**body, "document": {"size": file.filesize}}, file.issue_id)
+
     def _tell(self, creating: Row, actor: Actor) -> None:
-        """Note that a worker was told of what it had created: of a note, when it read that back."""
+        """Note that a worker was told of what it had created: of an addition, when it read that back."""
         for one in self.made:
             if (one.kind, one.key) == creating and one.told is None:
                 one.told = (actor, actor.syncs)
@@ -245,12 +268,16 @@ class SimulatedTracker:
         return CaseInsensitiveDict({**raw.headers, **(date if self._date_header else {})})
 
 
-def _request(method: str, path: str, body: Any, params: Any, login: str | None) -> Request:
+def _request(asked: Asked) -> Request:
     headers = {"x-redmine-api-key": DEFAULT_KEY, "content-type": "application/json"}
-    if login:
-        headers["x-redmine-switch-user"] = login
-    data = b"" if body is None else json.dumps(body).encode()
-    return Request(method, path, urlencode(params or {}), headers, data)
+    data = b"" if asked.body is None else json.dumps(asked.body).encode()
+    if asked.upload:
+        headers["content-type"] = "application/octet-stream"
+        asked.upload.file.seek(0)
+        data = asked.upload.file.read()
+    if asked.login:
+        headers["x-redmine-switch-user"] = asked.login
+    return Request(asked.method, asked.path, urlencode(asked.params or {}), headers, data)
 
 
 def _refusal(fate: Fate) -> Raw | None:

@@ -7,6 +7,7 @@ from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from functools import cache
 from random import Random
+from threading import BoundedSemaphore
 from typing import Any, Literal
 from unittest import mock
 
@@ -20,7 +21,7 @@ from shared.events.delivery import parse_delivery
 from shared.events.event import ADDITION_EVENTS
 from shared.notices.kinds import Kind
 from shared.process.settings import Settings
-from shared.redis.circuit_breaker import CircuitBreaker
+from shared.redis.circuit_breaker import HELPDESK_KEY, CircuitBreaker
 from shared.redis.locks import Locks
 from shared.store.configuration.links import Link, LinkKind
 from shared.store.journal.due import ORDER
@@ -31,6 +32,7 @@ from shared.store.tables.ledger import LedgerState
 from shared.store.transaction import Transaction
 from tests.model.clock import Clock
 from tests.model.database import MemoryDatabase
+from tests.model.helpdesk import SimulatedHelpdesk
 from tests.model.memory_redis import SimulatedRedis
 from tests.model.stage import END, Actor, Stage, Stop
 from tests.model.tracker import SimulatedTracker
@@ -40,10 +42,13 @@ from tests.support.events import SUPPORT_ENTITY
 from tests.support.workflows import naming_creations
 from worker.runtime.service import SyncService
 from worker.sweep import Sweep
+from worker.ticket import documents
 from worker.ticket.enrichment import Completion
 
 SWEEPS = 40
 LONG_ENOUGH_S = 1000.7
+FILES = 6
+"""So many files are held at once: two by each of three worker processes."""
 
 Claiming = Callable[[Ledger, Sequence[Claim], float], dict[int, int]]
 
@@ -93,7 +98,7 @@ class World:
 
     Attributes:
         accepted: event and delivery of what was taken in.
-        overtaken: notes that were claimed before an earlier one that waited.
+        overtaken: notes and attachments that were claimed before an earlier one that waited.
     """
 
     def __init__(self, rules: Rules) -> None:
@@ -103,6 +108,7 @@ class World:
         self.clock, self.stage, self._order = Clock(), Stage(), Random(rules.order)
         self.clock.skew = lambda: self.stage.actor.skew
         self.redis = SimulatedRedis(self.clock, self.stage)
+        self.helpdesk = SimulatedHelpdesk(self.clock, self.stage)
         self.tracker = SimulatedTracker(
             self.clock,
             self.stage,
@@ -133,8 +139,10 @@ class World:
             in_doubt_policy=self.rules.policy,
             sync_followups="all",
             sync_solutions="on",
+            sync_documents="on",
         )
         breaker = CircuitBreaker(self.redis)  # type: ignore[arg-type]
+        of_helpdesk = CircuitBreaker(self.redis, HELPDESK_KEY)  # type: ignore[arg-type]
         locks = Locks(self.redis, self.settings.lock_lease)  # type: ignore[arg-type]
         self.service = SyncService(
             self.store,
@@ -143,12 +151,13 @@ class World:
             breaker,
             self._connect,
             lambda _tickets: True,  # a queue message may always get lost: the sweep notifies again
-            Completion(self.store, None, breaker, 0),
+            Completion(self.store, self.helpdesk, of_helpdesk, 0),  # type: ignore[arg-type]
         )
         self._notified: list[int] = []
         self.sweeper = Sweep(self.store, self.settings, locks, breaker, lambda: 0, self._notify, self._notify)
         self._stack.enter_context(self.clock.in_force())
         self._stack.enter_context(mock.patch.object(Ledger, "claim_all", self._claiming(Ledger.claim_all)))
+        self._stack.enter_context(mock.patch.object(documents, "FILES", BoundedSemaphore(FILES)))
         self._stack.enter_context(naming_creations())
         with self.store.transaction() as tx:
             tx.configs.put(self.config)
@@ -171,7 +180,7 @@ class World:
         return claim
 
     def _look_for_earlier(self, ledger: Ledger, claim: Claim) -> None:
-        """Note that an earlier follow-up or solution of the ticket waits, and did when the worker began."""
+        """Note that an earlier addition to the issue waits, and did when the worker began."""
         rows = ledger._session.scalars(
             select(JournalEvent)
             .where(JournalEvent.ticket_id == claim.ticket_id, JournalEvent.event.in_(ADDITION_EVENTS))
@@ -183,7 +192,7 @@ class World:
                 return
             kind, key = row.key.split(":")
             sent = tx.ledger(Kind(kind)).get(int(key))
-            waits = row.state == EventState.PENDING and row.id in self.stage.actor.pending_notes
+            waits = row.state == EventState.PENDING and row.id in self.stage.actor.pending_additions
             if (
                 waits
                 and row.key != f"{ledger.kind}:{claim.key}"
@@ -199,7 +208,7 @@ class World:
             found = select(JournalEvent.id).where(
                 JournalEvent.state == EventState.PENDING, JournalEvent.event.in_(ADDITION_EVENTS)
             )
-            self.stage.actor.pending_notes = set(connection.scalars(found))
+            self.stage.actor.pending_additions = set(connection.scalars(found))
 
     def _notify(self, tickets: list[int]) -> bool:
         self._notified += tickets
@@ -256,6 +265,7 @@ class World:
     def heal(self) -> int:
         """End every trouble and sweep until nothing is due any more; return how many sweeps that took."""
         self.tracker.fates.clear()
+        self.helpdesk.away = 0
         self.database.troubles.clear()
         for sweeps in range(SWEEPS):
             self.advance(LONG_ENOUGH_S)

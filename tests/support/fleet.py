@@ -28,7 +28,7 @@ from shared.store.tables.journal import (
     TicketState,
     TraceStep,
 )
-from shared.store.tables.ledger import LedgerState, NoteLink, TaskTimeLink, TicketIssueLink
+from shared.store.tables.ledger import DocumentLink, LedgerState, NoteLink, TaskTimeLink, TicketIssueLink
 from tests.support.bridge import Bridge
 from tests.support.nursery import Nursery, ReadyMade, can_be_forked
 
@@ -179,6 +179,7 @@ class Fleet:
             "issues": select(func.count()).where(TicketIssueLink.state.in_(IN_FLIGHT)),
             "times": select(func.count()).where(TaskTimeLink.state.in_(IN_FLIGHT)),
             "notes": select(func.count()).where(NoteLink.state.in_(IN_FLIGHT)),
+            "documents": select(func.count()).where(DocumentLink.state.in_(IN_FLIGHT)),
             "status": select(func.count())
             .select_from(TicketState)
             .join(TicketIssueLink, TicketIssueLink.ticket_id == TicketState.ticket_id)

@@ -75,10 +75,9 @@ def is_creation(step: Step[Any]) -> bool:
 
 
 def creates(method: str, path: str, body: Any) -> bool:
-    """Return whether a request creates an issue, a time entry or a note."""
-    return (method == "POST" and path in PATHS) or (
-        method == "PUT" and "notes" in (body or {}).get("issue", {})
-    )
+    """Return whether a request creates an issue, a time entry, a note or an attachment."""
+    is_addition = method == "PUT" and not {"notes", "uploads"}.isdisjoint((body or {}).get("issue", {}))
+    return is_addition or (method == "POST" and path in PATHS)
 
 
 @contextmanager
