@@ -101,10 +101,9 @@ def text_with_pictures(
     said = plain_text(_PICTURE.sub(mark, rich or "") if shows else rich, content_format, base)
     text = begin + said if said else ""
     parts = _MARK.split(text) if shows else [text]
-    parts[:-1:2] = [part.rstrip() for part in parts[:-1:2]]  # blanks before a picture
-    parts[2::2] = [
-        part.lstrip(_BLANKS) for part in parts[2::2]
-    ]  # and those after it, up to the end of its line
+    # blanks beside a picture would make what stands there look like code
+    parts[:-1:2] = [before.rstrip() for before in parts[:-1:2]]
+    parts[2::2] = [after.lstrip(_BLANKS) for after in parts[2::2]]
     written = [
         _picture(names[int(part)], formatting) if place % 2 else formatted(part.strip("\n"), formatting)
         for place, part in enumerate(parts)
