@@ -69,9 +69,7 @@ def resolve(
         ),
     ],
     key: Annotated[int, id_argument("ID", "Its id in GLPI.")],
-    adopt: Annotated[
-        int | None, id_option("REDMINE_ID", "Link to this existing object in Redmine.")
-    ] = None,
+    adopt: Annotated[int | None, id_option("REDMINE_ID", "Link to this existing object in Redmine.")] = None,
     create_again: Annotated[
         bool, typer.Option("--create-again", help="Create it again, because it does not exist in Redmine.")
     ] = False,
