@@ -9,20 +9,27 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from prometheus_client import generate_latest
 
 from deploy.sandbox.tracker.control import StandIn
+from shared.monitoring.standing import StandingCollector
 from shared.notices.faults import Fault
 from shared.notices.reasons import Reason
 from shared.store.tables.journal import EventState
+from shared.telemetry import metrics
 from tests.failures import test_a_status_that_is_not_taken as tracker
-from tests.failures.stage import Stage
+from tests.failures import test_all_forty_on_every_surface as table
+from tests.failures.rows.row import Row
+from tests.failures.rows.surfaces import doctor, not_well
+from tests.failures.stage import Act, Stage, settings
 from tests.integration.documents import documents_bridge
 from tests.support.bridge import Bridge
 from tests.support.events import document, document_event
-from tests.support.glpi_api import GlpiApi, glpi_api
+from tests.support.glpi_api import CLIENT, CLIENT_SECRET, PASSWORD, USER, GlpiApi, glpi_api
 from tests.unit.cli.conftest import Shell
 from worker.ticket.retry import MOST_ATTEMPTS
 
+played = table.played
 COMMAND = re.compile(r"`deskbridge (event replay .+?)`")
 
 
@@ -72,6 +79,89 @@ def test_a_document_that_glpi_refuses_is_named_while_it_waits_and_attached_once_
     assert attached(stage) == []
     helpdesk.forbidden.clear()
     goes_on(stage, shell, "event replay --state failed")
+
+
+def arrives(stage: Stage) -> None:
+    """Let a document of the ticket come in, and be tried for as long as it may be."""
+    stage.work()
+    stage.bridge.receive(document_event(700))
+    for _ in range(MOST_ATTEMPTS + 1):
+        stage.bridge.hurry()
+        stage.bridge.sync()
+
+
+def configures(stage: Stage, helpdesk: GlpiApi) -> None:
+    """Set DESKBRIDGE_GLPI_API_… for the command line, and compare the events with GLPI."""
+    stage.patched.setenv("DESKBRIDGE_GLPI_API_URL", helpdesk.url)
+    stage.patched.setenv("DESKBRIDGE_GLPI_API_CLIENT_ID", CLIENT)
+    stage.patched.setenv("DESKBRIDGE_GLPI_API_CLIENT_SECRET", CLIENT_SECRET)
+    stage.patched.setenv("DESKBRIDGE_GLPI_API_USER", USER)
+    stage.patched.setenv("DESKBRIDGE_GLPI_API_PASSWORD", PASSWORD)
+    stage.shell.do("reconcile")
+
+
+def refuses(*numbers: int) -> Act:
+    """Have GLPI refuse some documents."""
+
+    def act(stage: Stage) -> None:
+        stage.kept["helpdesk"].forbidden = set(numbers)
+
+    return act
+
+
+def failed(stage: Stage) -> str:
+    """Return what a monitor is told of failed events."""
+    collector = StandingCollector(stage.bridge.redis, stage.bridge.store)
+    return generate_latest(metrics.registry("console", collector)).decode()
+
+
+ON_EVERY_SURFACE = [
+    (
+        Row(
+            41,
+            "GLPI refuses a document",
+            refuses(91),
+            EventState.FAILED,
+            doctor="Document/91/Download: 403; check that deskbridge has the right to read it",
+            step="fix the cause, then run `deskbridge event replay --state failed --code helpdesk_right_missing`",
+            heal=refuses(),
+            everywhere="GLPI does not give document 91",
+            arrives=arrives,
+        ),
+        Reason.GAVE_UP,
+    ),
+    (
+        Row(
+            42,
+            "the tracker refuses the type of a file",
+            settings(refused_extensions=["png"]),
+            EventState.FAILED,
+            doctor="Attachment extension .png is not allowed",
+            step="fix the cause, then run `deskbridge event replay --state failed --code tracker_rejected`",
+            heal=settings(refused_extensions=[]),
+            everywhere="Attachment extension .png is not allowed",
+            arrives=arrives,
+            real=False,
+        ),
+        Fault.TRACKER_REJECTED,
+    ),
+]
+
+
+@pytest.mark.stand_in
+@pytest.mark.parametrize(("row", "code"), ON_EVERY_SURFACE, ids=str)
+def test_each_surface_names_a_document_that_is_not_attached_and_one_step_heals(
+    played: Stage, helpdesk: GlpiApi, row: Row, code: str
+) -> None:
+    played.kept["helpdesk"] = helpdesk
+    configures(played, helpdesk)
+    assert not_well(doctor(played)) == 0
+    row.stage(played)
+    table.becomes(played, row)
+    table.is_named(played, row)
+    assert f'deskbridge_events_failed{{code="{code}"}} 1.0' in failed(played)
+    table.heals(played, row)
+    assert attached(played) == ["scan-91.png"]
 
 
 @pytest.mark.parametrize(
