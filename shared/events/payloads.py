@@ -37,6 +37,7 @@ def issue_body(
     category_id: int | None,
     config: PluginConfig,
     status: int | None = None,
+    names: Mapping[int, str] = NO_NAMES,
 ) -> Body:
     """Return the body that creates a ticket's issue.
 
@@ -46,12 +47,13 @@ def issue_body(
         category_id: default category of the link that resolved.
         config: the plugin configuration.
         status: the helpdesk status that it begins with; None: the snapshot's.
+        names: number of a document to the file name of its attachment: pictures that the text shows.
     """
     return {
         "issue": _without_nulls(
             project_id=project_id,
             subject=one_line(ticket.title, LONGEST_SUBJECT) or f"Ticket #{ticket.id}",
-            description=description(ticket, config) or None,
+            description=_description(ticket, config, names) or None,
             tracker_id=config.default_tracker_id,
             priority_id=config.default_priority_id,
             status_id=config.status_map.get(ticket.status if status is None else status),
@@ -61,10 +63,13 @@ def issue_body(
     }
 
 
-def description(ticket: Ticket, config: PluginConfig) -> str:
-    """Return a ticket's text as its issue's description is written."""
-    text = plain_text(ticket.content, ticket.content_format, ticket.helpdesk_url)
-    return formatted(text, config.text_formatting or "plain")
+def _description(ticket: Ticket, config: PluginConfig, names: Mapping[int, str]) -> str:
+    formatting = config.text_formatting or "plain"
+    if names:
+        return text_with_pictures(
+            ticket.content, ticket.content_format, ticket.helpdesk_url, formatting, names
+        )
+    return formatted(plain_text(ticket.content, ticket.content_format, ticket.helpdesk_url), formatting)
 
 
 def time_entry_body(ticket_id: int, task: TicketTask, issue_id: int, config: PluginConfig) -> Body:

@@ -26,7 +26,7 @@ from tests.support.events import (
     ticket,
 )
 from tests.support.glpi_api import GlpiApi, glpi_api
-from tests.support.ledger import attachments_of, notes_of
+from tests.support.ledger import attachments_of, notes_of, ours
 from worker.ticket import documents
 from worker.ticket.retry import MOST_ATTEMPTS
 
@@ -262,6 +262,43 @@ def test_a_picture_of_a_follow_up_is_shown_by_its_attachments_name(begun: Bridge
     again = followup_event(3, of_followup=followup(78, content=text), content_format="html")
     assert begun.forward(again) == [DONE]
     assert [text for _, text, _ in notes_of(stand_in)] == ["See\n\n!scan-91.png!\n\nthere"] * 2
+
+
+PICTURE = "<img src='/front/document.send.php?docid={}'>"
+
+
+@pytest.mark.parametrize("is_before", [True, False])
+def test_a_picture_of_a_ticket_is_shown_in_the_description_of_its_new_issue(
+    sending: Bridge, stand_in: StandIn, is_before: bool
+) -> None:
+    """Its document came long before the first finished task, or right after it."""
+    sending.configure(text_formatting="common_mark")
+    shown = ticket(content=f"<p>See</p>{PICTURE.format(91)}<p>there</p>")
+    finished = task_event(2, of_ticket=shown, content_format="html")
+    if is_before:
+        assert sending.forward(document_event(1)) == [SKIPPED]
+        sending.receive(finished)
+    else:
+        sending.receive(finished, document_event(3))
+    sending.sync()
+    sending.sync()
+    (issue,) = ours(stand_in)
+    assert issue["description"].split() == ["See", "![](scan-91.png)", "there"]
+    assert [name for _, name, _ in attachments_of(stand_in)] == ["scan-91.png"]
+
+
+def test_a_picture_that_is_not_attached_stays_an_address_in_the_description(
+    sending: Bridge, stand_in: StandIn
+) -> None:
+    sending.configure(text_formatting="common_mark", document_refused_types=["image/tiff"])
+    private = document(91, is_private=True, item={"type": "ITILFollowup", "id": 7})
+    refused = document(92, mime_type="image/tiff")
+    sending.forward(document_event(1, of_document=private), document_event(2, of_document=refused))
+    shown = ticket(content="".join(PICTURE.format(one) for one in (91, 92, 93)))
+    sending.forward(task_event(3, of_ticket=shown, content_format="html"))
+    (description,) = [issue["description"] for issue in ours(stand_in)]
+    assert [f"docid={one}" in description for one in (91, 92, 93)] == [True] * 3
+    assert attachments_of(stand_in) == []
 
 
 def test_a_picture_that_several_follow_ups_show_is_attached_before_the_first_of_them(

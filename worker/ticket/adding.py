@@ -5,8 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from datetime import datetime
 
+from shared.events.attachments import attachment_name, shown_documents
+from shared.events.config import PluginConfig
+from shared.events.event import Event
+from shared.events.gate import closed_to_addition
 from shared.notices.kinds import Kind
 from shared.notices.reasons import Reason
+from shared.store.journal.due import snapshot_of
+from shared.store.tables.journal import EventState, JournalEvent
 from shared.store.tables.ledger import LedgerRow, LedgerState
 from shared.store.transaction import Transaction
 from worker.ticket import trial
@@ -50,6 +56,25 @@ class Additions:
             else:
                 done = Reason.NOTED_BEFORE(note_id=tracker_id)
             await self._events.end([event_id], AlreadyDone(done))
+
+    async def name_pictures(self) -> None:
+        """Note the file names of the pictures that the ticket's text shows: they will be attached to its new issue."""
+        shown = shown_documents(self._work.ticket.content) if self._ctx.config.sends_documents else set()
+        if not shown:
+            return
+        rows = await self._ctx.db.change(
+            lambda tx: tx.journal.find(ticket_id=self._ctx.ticket_id, limit=None)
+        )
+        for row in rows:
+            event = snapshot_of(row)
+            document = event.document if event else None
+            if (
+                event
+                and document
+                and document.id in shown
+                and _will_be_attached(row, event, self._ctx.config)
+            ):
+                self._ctx.attached[document.id] = attachment_name(document)
 
     async def first(self, issue: Created, additions: list[Pending]) -> list[Pending]:
         """Return those that are next: an earlier one of the ticket may wait, or may have waited for the issue."""
@@ -132,6 +157,12 @@ class Additions:
         if isinstance(outcome, Created):
             creation.remember()
         return outcome
+
+
+def _will_be_attached(row: JournalEvent, event: Event, config: PluginConfig) -> bool:
+    """Return whether the document of an event is attached to an issue that is about to be created, or was before."""
+    waits = row.state == EventState.PENDING or row.has_code(Reason.NO_ISSUE_FOR_NOTE)
+    return (waits or row.state == EventState.DONE) and closed_to_addition(event, config) is None
 
 
 def _ids(events: list[Pending]) -> list[int]:

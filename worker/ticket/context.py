@@ -93,7 +93,7 @@ class TicketContext:
         known: what the process keeps, as it was when the ticket was loaded.
         steps: what happened so far, for the ticket history; each commit stores it.
         to_notify: other tickets that are notified at the end, since their waiting work can go on.
-        attached: documents that were attached in this pass: number to file name.
+        attached: documents that were attached in this pass, or will be once there is an issue: number to file name.
         moved: issues that are in another tracker project than was known when the ticket was loaded.
         answered: whether the tracker has given any clear answer.
         probes: whether all other tickets wait for what the tracker answers.

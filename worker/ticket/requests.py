@@ -210,6 +210,7 @@ class IssueCreation(Creation):
             link.default_category_id,
             ctx.config,
             about.status,
+            ctx.attached,
         )
         chosen = choose_body(ctx, cls.operation, about, plain)
         project_id = chosen.body["issue"]["project_id"]  # a template may send it elsewhere than the link

@@ -288,6 +288,7 @@ class Forwarding:
         outcome = await settled(ctx, Kind.TICKET, ctx.ticket_id, work.issue_row, work.now)
         if outcome or not asking:
             return outcome
+        await self._additions.name_pictures()
         creation = await built(ctx, IssueCreation.of, ctx, work, asking[0], _tried(asking))
         if ctx.config.trial:
             return await self._not_created(creation.sender)
