@@ -22,6 +22,7 @@ from tests.support.events import (
     document_event,
     followup,
     followup_event,
+    task,
     task_event,
     ticket,
 )
@@ -352,3 +353,22 @@ def test_a_process_holds_two_files_at_once_and_others_wait_for_a_moment(
     begun.hurry()
     begun.sync()
     assert len(attachments_of(stand_in)) == 1
+
+
+def test_documents_that_wait_for_others_are_sent_as_soon_as_those_are(
+    sending: Bridge, stand_in: StandIn
+) -> None:
+    """The sweep, which is seconds away, has no part in it."""
+    ticket_ids = range(5001, 5009)
+    for number in ticket_ids:
+        sending.receive(task_event(of_ticket=ticket(number), of_task=task(number)))
+    sending.sync_together(*ticket_ids)
+    for number in ticket_ids:
+        sending.receive(document_event(1, of_ticket=ticket(number)))
+    notified = set(ticket_ids)
+    for _ in ticket_ids:
+        sending.sync_together(*notified)
+        notified = set(sending.notified)
+        sending.notified.clear()
+    attached = {one["issue_id"] for one in stand_in.state()["attachments"]}
+    assert len(attached) == len(ticket_ids)
