@@ -280,7 +280,7 @@ def test_a_picture_of_a_ticket_is_shown_in_the_description_of_its_new_issue(
         assert sending.forward(document_event(1)) == [SKIPPED]
         sending.receive(finished)
     else:
-        sending.receive(finished, document_event(3))
+        sending.receive(finished, document_event(3, of_ticket=shown, content_format="html"))
     sending.sync()
     sending.sync()
     (issue,) = ours(stand_in)
