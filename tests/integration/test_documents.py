@@ -296,7 +296,8 @@ def test_a_picture_that_is_not_attached_stays_an_address_in_the_description(
     refused = document(92, mime_type="image/tiff")
     sending.forward(document_event(1, of_document=private), document_event(2, of_document=refused))
     shown = ticket(content="".join(PICTURE.format(one) for one in (91, 92, 93)))
-    sending.forward(task_event(3, of_ticket=shown, content_format="html"))
+    base = "https://glpi.example.org"
+    sending.forward(task_event(3, of_ticket=shown, content_format="html", helpdesk_url=base))
     (description,) = [issue["description"] for issue in ours(stand_in)]
     assert [f"docid={one}" in description for one in (91, 92, 93)] == [True] * 3
     assert attachments_of(stand_in) == []
