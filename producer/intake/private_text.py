@@ -5,10 +5,11 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 
-from sqlalchemy.exc import SQLAlchemyError
+from sqlalchemy.exc import DBAPIError, ProgrammingError
 
 from shared.events.config import PrivateTexts
 from shared.store.opening import Store
+from shared.store.tables.database import is_of_the_statement
 from shared.telemetry.logs import get_logger
 
 log = get_logger("producer")
@@ -30,14 +31,20 @@ class PrivateText:
     def may_be_kept(self) -> PrivateTexts:
         """Return what the settings say.
 
-        If they cannot be read, no text is kept: it cannot be undone from the journal, and the hours come all the
-        same. A role that lacks the right to read them is one such case (`deskbridge grants`).
+        If the role has no right to read them (`deskbridge grants`), no text is kept: it cannot be undone from the
+        journal, and the hours come all the same.
+
+        Raises:
+            SQLAlchemyError: the database does not answer. The delivery is refused and sent again: a follow-up without
+                its text would be lost.
         """
         if self._clock() >= self._until:
             try:
                 with self._store.transaction() as tx:
                     self._answer = tx.journal.keeps_private_text()
-            except SQLAlchemyError as error:
+            except DBAPIError as error:
+                if not isinstance(error, ProgrammingError) and not is_of_the_statement(error):
+                    raise
                 log.warning(
                     "the settings cannot be read; private texts are left out", error=type(error).__name__
                 )

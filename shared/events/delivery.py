@@ -6,6 +6,7 @@ import hashlib
 import json
 import re
 from dataclasses import dataclass, replace
+from typing import Any
 
 from shared.errors import InvalidEvent
 from shared.events.config import PrivateTexts
@@ -27,7 +28,8 @@ class Delivery:
         delivery_id: the sender's id of this delivery; the same id with the same body changes nothing.
         event: the validated event.
         payload: the event as sent (extra keys included, but those of a document), as ASCII JSON.
-        digest: SHA-256 of the payload with its keys in order, to tell a redelivery from another event.
+        digest: SHA-256 of the payload with its keys in order, to tell a redelivery from another event. No private
+            text is in it: a redelivery is one, whether the text was kept or not.
         traceparent: of the trace that it came with (W3C Trace Context), None if there is none.
     """
 
@@ -45,7 +47,7 @@ class Delivery:
     @property
     def has_private_text(self) -> bool:
         """Whether it holds the text of a private ticket task or follow-up."""
-        return self._private_text != PrivateTexts.NONE
+        return _private_text(self.event) != PrivateTexts.NONE
 
     @property
     def public(self) -> Delivery:
@@ -54,21 +56,11 @@ class Delivery:
 
     def with_texts(self, kept: PrivateTexts | bool) -> Delivery:
         """Return the same with those private texts only that may be kept; True: those of ticket tasks."""
-        private = self._private_text
+        private = _private_text(self.event)
         if private == PrivateTexts.NONE or kept & private:
             return self
-        data = json.loads(self.payload)
-        data["task" if private == PrivateTexts.TASKS else "followup"]["content"] = None
+        data = _public(json.loads(self.payload), private)
         return replace(parse_delivery(data, self.delivery_id), traceparent=self.traceparent)
-
-    @property
-    def _private_text(self) -> PrivateTexts:
-        task, followup = self.event.task, self.event.followup if isinstance(self.event, Event) else None
-        if isinstance(task, TicketTask) and task.public.content != task.content:
-            return PrivateTexts.TASKS
-        if followup is not None and followup.is_private and followup.content is not None:
-            return PrivateTexts.FOLLOWUPS
-        return PrivateTexts.NONE
 
 
 def parse_delivery(data: object, delivery_id: str, *, clean: bool = False, flat: bool = False) -> Delivery:
@@ -94,5 +86,24 @@ def parse_delivery(data: object, delivery_id: str, *, clean: bool = False, flat:
         payload = AS_SENT.encode(kept)
     except ValueError:
         raise InvalidEvent([("(event)", Invalid.NUMBER_OUT_OF_RANGE())]) from None
-    digest = hashlib.sha256(ORDERED.encode(kept).encode()).hexdigest()
+    public = _public(kept, _private_text(event))
+    digest = hashlib.sha256(ORDERED.encode(public).encode()).hexdigest()
     return Delivery(delivery_id, event, payload, digest)
+
+
+def _private_text(event: Event | Deletion) -> PrivateTexts:
+    """Return which private text an event holds."""
+    task, followup = event.task, event.followup if isinstance(event, Event) else None
+    if isinstance(task, TicketTask) and task.public.content != task.content:
+        return PrivateTexts.TASKS
+    if followup is not None and followup.is_private and followup.content is not None:
+        return PrivateTexts.FOLLOWUPS
+    return PrivateTexts.NONE
+
+
+def _public(data: Any, private: PrivateTexts) -> Any:
+    """Return the JSON of an event without its private text."""
+    if private == PrivateTexts.NONE:
+        return data
+    holder = "task" if private == PrivateTexts.TASKS else "followup"
+    return {**data, holder: {**data[holder], "content": None}}
