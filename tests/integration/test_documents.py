@@ -303,6 +303,17 @@ def test_a_picture_that_is_not_attached_stays_an_address_in_the_description(
     assert attachments_of(stand_in) == []
 
 
+def test_without_glpis_api_a_picture_stays_an_address_in_the_description(
+    bridge: Bridge, stand_in: StandIn
+) -> None:
+    bridge.configure(sync_documents="on", text_formatting="common_mark")
+    bridge.receive(document_event(1))
+    shown, base = ticket(content=PICTURE.format(91)), "https://glpi.example.org"
+    bridge.forward(task_event(2, of_ticket=shown, content_format="html", helpdesk_url=base))
+    (issue,) = ours(stand_in)
+    assert "docid=91" in issue["description"]
+
+
 def test_a_picture_that_several_follow_ups_show_is_attached_before_the_first_of_them(
     begun: Bridge, stand_in: StandIn
 ) -> None:

@@ -59,7 +59,10 @@ class Additions:
 
     async def name_pictures(self) -> None:
         """Note the file names of the pictures that the ticket's text shows: they will be attached to its new issue."""
-        shown = shown_documents(self._work.ticket.content) if self._ctx.config.sends_documents else set()
+        can_be_fetched = self._ctx.services.completion.lookup is not None
+        if not can_be_fetched or not self._ctx.config.sends_documents:
+            return
+        shown = shown_documents(self._work.ticket.content)
         if not shown:
             return
         rows = await self._ctx.db.change(

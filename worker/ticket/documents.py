@@ -113,8 +113,8 @@ class DocumentCreation(Addition):
                 yield await self._fetched(cast(BinaryIO, file))
         finally:
             FILES.release()
-        if SOME_WAIT.is_set():
-            await self._let_others_go_on()
+            if SOME_WAIT.is_set():
+                await self._let_others_go_on()
 
     async def _let_others_go_on(self) -> None:
         """Make the next documents due that wait for a file, and notify their tickets: else the sweep does it later."""
