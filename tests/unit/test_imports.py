@@ -1,4 +1,4 @@
-"""What imports say of the house: no circle, not for types either; the doors leave the store to what is behind them."""
+"""The layout of the code: short files, and no circle of imports, not for types either; adapters ask the services."""
 
 from __future__ import annotations
 
@@ -17,6 +17,8 @@ FILES = {
     for path in (ROOT / package).rglob("*.py")
 }
 
+MOST_LINES = 500
+
 
 @cache
 def imported(path: Path) -> list[str]:
@@ -30,6 +32,13 @@ def imported(path: Path) -> list[str]:
                 member = f"{node.module}.{one.name}"
                 found.append(member if member in FILES else node.module)
     return found
+
+
+def test_no_file_has_more_than_five_hundred_lines() -> None:
+    tops = [*FILES.values(), *(path for top in ("deploy", "tests") for path in (ROOT / top).rglob("*.py"))]
+    lengths = {path: len(path.read_text(encoding="utf-8").splitlines()) for path in tops}
+    assert len(lengths) > len(FILES)
+    assert {path: length for path, length in lengths.items() if length > MOST_LINES} == {}
 
 
 def test_no_import_goes_in_a_circle() -> None:

@@ -12,11 +12,7 @@ from pydantic import SecretStr
 from producer.admin.access.accounts import AccountStore
 from producer.admin.records.rights import Right
 from producer.console.app import create_console
-from tests.integration.console.oidc import (
-    CLIENT_ID,
-    CLIENT_SECRET,
-    Provider,
-)
+from tests.integration.console.oidc import CLIENT_ID, CLIENT_SECRET, Provider
 from tests.integration.console.pages import PASSWORD, Visitor
 from tests.support.bridge import Bridge
 from tests.support.serving import Served

@@ -1,4 +1,4 @@
-"""An OpenID provider that answers nonsense: nobody comes in, the page says what to do, the log what is wrong."""
+"""An OpenID provider sends nonsense: nobody is signed in, and the log says what was wrong."""
 
 from __future__ import annotations
 
