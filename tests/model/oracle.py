@@ -9,7 +9,7 @@ from hashlib import sha256
 from sqlalchemy import select
 
 from shared.events.event import Deletion, Event
-from shared.events.snapshots import document_in
+from shared.events.snapshots import Document, document_in
 from shared.events.stored import stored
 from shared.notices.kinds import ADDITIONS, Kind
 from shared.notices.reasons import Reason
@@ -294,12 +294,18 @@ def _attachment(ended: Ended, row: LedgerRow, events: list[Event], issue_id: int
     """The attachment that is linked is on the ticket's issue and is the file, by a name that an event said."""
     found = ended.world.tracker.attachments().get(row.tracker_id or 0)
     digest = sha256(content_of(document_in(row.key))).hexdigest()
-    names = {event.document.name for event in events if event.document}
+    names = {_attached_as(event.document) for event in events if event.document}
     if found is None or found.digest != digest or found.filename not in names:
         yield f"{row.kind} {row.key} is linked to attachment #{row.tracker_id}, which is not its own: {found}"
     elif found.issue_id != issue_id and issue_id is not None:
         place = f"#{found.issue_id}, another ticket's issue"
         yield f"{row.kind} {row.key} is linked to attachment #{row.tracker_id} of {place}"
+
+
+def _attached_as(document: Document) -> str:
+    """Return the name that a document has on the tracker: a picture's has its number, as a text names it."""
+    stem, _, ending = str(document.name).rpartition(".")
+    return f"{stem}-{document.id}.{ending}" if ending == "png" else str(document.name)
 
 
 def _deleted(ended: Ended) -> Iterator[str]:
