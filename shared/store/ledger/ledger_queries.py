@@ -24,7 +24,6 @@ from sqlalchemy import (
 from sqlalchemy.orm import Session
 
 from shared.notices.kinds import Kind
-from shared.store.ledger.statements import key_column, own
 from shared.store.ledger.transitions import FOR_A_PERSON, IN_FLIGHT
 from shared.store.tables.functions import among
 from shared.store.tables.ledger import (
@@ -34,6 +33,8 @@ from shared.store.tables.ledger import (
     OPEN_ROWS,
     LedgerRow,
     LedgerState,
+    key_column,
+    own,
 )
 from shared.store.tables.types import Key, moment
 

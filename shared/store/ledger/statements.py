@@ -18,7 +18,6 @@ from sqlalchemy import (
     bindparam,
     exists,
     func,
-    inspect,
     literal,
     or_,
     select,
@@ -35,7 +34,7 @@ from shared.store.ledger.transitions import TRANSITIONS, LedgerEvent
 from shared.store.tables.explained import keeping
 from shared.store.tables.functions import Rows, unindexed
 from shared.store.tables.journal import EventState, JournalEvent, RecoveryMode
-from shared.store.tables.ledger import GONE, LedgerRow, LedgerState, NoteLink
+from shared.store.tables.ledger import GONE, LedgerRow, LedgerState, key_column, own
 from shared.store.tables.types import Insert, Key, clock, moment
 
 ANSWERED = ("key", "attempt", "tracker_id", "author_id")
@@ -106,16 +105,6 @@ class Answered:
     tracker_id: int
     author_id: int | None
     reason: Notice
-
-
-def own(model: type[LedgerRow]) -> list[ColumnElement[bool]]:
-    """Return what tells the rows of one kind from others in their table."""
-    return [NoteLink.of_kind == str(model.kind)] if issubclass(model, NoteLink) else []
-
-
-def key_column(model: type[LedgerRow]) -> str:
-    """Return the name of the column that holds the key."""
-    return str(inspect(model).synonyms["key"].name)
 
 
 @cache

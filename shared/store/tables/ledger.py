@@ -6,7 +6,7 @@ from datetime import datetime
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from sqlalchemy import ColumnElement, Index, Integer, String, literal_column, text
+from sqlalchemy import ColumnElement, Index, Integer, String, inspect, literal_column, text
 from sqlalchemy.orm import Mapped, declared_attr, mapped_column, synonym
 
 from shared.notices.kinds import Kind
@@ -153,6 +153,16 @@ MODELS: dict[Kind, type[LedgerRow]] = {
 """What the rows of each kind are; several kinds may share a table, and then the ids that the tracker gives."""
 LEDGERS: tuple[type[LedgerRow], ...] = (TicketIssueLink, TaskTimeLink, NoteLink, DocumentLink)
 """One for each table."""
+
+
+def own(model: type[LedgerRow]) -> list[ColumnElement[bool]]:
+    """Return what tells the rows of one kind from others in their table."""
+    return [NoteLink.of_kind == str(model.kind)] if issubclass(model, NoteLink) else []
+
+
+def key_column(model: type[LedgerRow]) -> str:
+    """Return the name of the column that holds the key."""
+    return str(inspect(model).synonyms["key"].name)
 
 
 class Misattributed(Explained, Base):
