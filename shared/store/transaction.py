@@ -34,6 +34,7 @@ from shared.store.ledger.ledger_queries import undecided_count
 from shared.store.ledger.misattributed import MisattributedObjects
 from shared.store.opening import Repository, UnitOfWork, opened
 from shared.store.related_rows import RelatedRows, related_rows
+from shared.store.tables.ledger import LEDGERS, MODELS, LedgerRow
 from shared.store.tables.prepared import send_with_next
 from shared.store.tables.types import is_on_postgresql
 
@@ -76,6 +77,14 @@ class Transaction(UnitOfWork):
         if kind is Kind.TICKET:
             return self.issues
         return self.times if kind is Kind.TICKET_TASK else self._additions[kind]
+
+    def rows_of_ticket(self, ticket_id: int) -> dict[Kind, list[LedgerRow]]:
+        """Return everything that the ledger has of a ticket, by kind, in one statement for each table."""
+        rows: dict[Kind, list[LedgerRow]] = {kind: [] for kind in MODELS}
+        for model in LEDGERS:
+            for row in self.session.scalars(select(model).where(model.ticket_id == ticket_id)):
+                rows[row.kind].append(row)
+        return rows
 
     def count_undecided(self) -> int:
         """Return how many creations wait for a person's decision."""

@@ -152,7 +152,7 @@ class Destination:
         link: by which it goes there; None: nothing of it is linked.
         project_id: the tracker project.
         project: its name, where the cache knows it.
-        statuses: the tracker's, by id.
+        statuses: the names of the status that the issue was given and of the one it is to have, by tracker id.
     """
 
     link: Link | None
@@ -169,9 +169,11 @@ def destination(store: Store, found: TicketTrace) -> Destination:
         project_id = found.link.tracker_project_id if found.link else None
         if project_id is None and link is not None:
             project_id = link.tracker_project_id
-        project = tx.metadata.get(MetadataKind.PROJECT, project_id) if project_id else None
-        statuses = {one.tracker_id: one.name for one in tx.metadata.of_kind(MetadataKind.STATUS)}
-    return Destination(link, project_id, project.name if project else None, statuses)
+        state = found.state
+        status_ids = {state.given_status_id, found.config.status_map.get(state.status)} if state else set()
+        names = tx.metadata.names_of({MetadataKind.PROJECT: {project_id}, MetadataKind.STATUS: status_ids})
+    project = names[MetadataKind.PROJECT].get(project_id) if project_id else None
+    return Destination(link, project_id, project, names[MetadataKind.STATUS])
 
 
 def trace_ticket(store: Store, ticket_id: int, redis: Redis | None = None) -> TicketTrace:
@@ -189,8 +191,9 @@ def trace_ticket(store: Store, ticket_id: int, redis: Redis | None = None) -> Ti
         config, _ = tx.configs.get()
         rows = list(reversed(tx.journal.find(ticket_id=ticket_id, limit=None)))
         events = [(row, event) for row in rows if (event := content_of(row))]
-        issue_row, time_rows = tx.issues.get(ticket_id), tx.times.of_ticket(ticket_id)
-        addition_rows = [row for kind in ADDITIONS for row in tx.ledger(kind).of_ticket(ticket_id)]
+        made = tx.rows_of_ticket(ticket_id)
+        issue_row, time_rows = next(iter(made[Kind.TICKET]), None), made[Kind.TICKET_TASK]
+        addition_rows = [row for kind in ADDITIONS for row in made[kind]]
         state, noted = tx.statuses.get(ticket_id), tx.trace.of_ticket(ticket_id)
         if not (rows or issue_row or time_rows or state or noted):
             raise NotFound(Refusal.TICKET_UNKNOWN(ticket_id=ticket_id))
