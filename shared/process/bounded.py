@@ -11,6 +11,7 @@ import socket
 import ssl
 import threading
 from contextlib import suppress
+from functools import cache
 from queue import Empty, SimpleQueue
 from typing import Any, BinaryIO
 from urllib.parse import urlsplit
@@ -109,7 +110,7 @@ def _made(
         if proxy and outbound.proxy_for(urlsplit(address).hostname or ""):
             session.proxies = {"http": proxy, "https": proxy}
         for scheme in ("http://", "https://"):
-            session.mount(scheme, _Adapter(wire, outbound.tls()))
+            session.mount(scheme, _Adapter(wire, _tls(outbound)))
         with session.request(
             method, address, timeout=within, allow_redirects=False, stream=True, **options
         ) as answer:
@@ -123,6 +124,12 @@ def _made(
                 else:
                     into.write(piece)
             return answer.status_code, bytes(content)
+
+
+@cache
+def _tls(outbound: Outbound) -> ssl.SSLContext:
+    """Return the context of all calls: it takes long to read the system's authorities."""
+    return outbound.tls()
 
 
 def _why(failure: Exception, address: str, outbound: Outbound) -> Notice | str:
