@@ -418,7 +418,7 @@ class Would(Code, article="KB-WORK-008"):
 
 
 class Verdict(Code, article="KB-WORK-002"):
-    """What a person decided about an issue or a time entry."""
+    """What a person decided about a creation."""
 
     ADOPT = Message("adopt_it", "adopt {kind:noun} #{tracker_id}")
     CREATE_AGAIN = Message("create_it_again", "create the {kind:noun} again")

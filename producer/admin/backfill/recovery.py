@@ -23,7 +23,7 @@ class Recovering:
         since: nothing that was created on the tracker earlier is looked for.
         began_at: when the mode was switched on (database clock).
         pending: events that wait.
-        on_hold: issues and time entries that wait for a person.
+        on_hold: creations that wait for a person.
     """
 
     since: datetime

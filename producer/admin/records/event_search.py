@@ -126,7 +126,7 @@ class EventCounts(NamedTuple):
     """How many events there are, each at most MOST_COUNTED, and what else is noted.
 
     Attributes:
-        on_hold: issues and time entries that wait for a decision.
+        on_hold: creations that wait for a decision.
         now: the time.
         done_at: when an event was done last.
         linked: whether anything is linked.
