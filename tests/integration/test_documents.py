@@ -28,7 +28,6 @@ from tests.support.events import (
 )
 from tests.support.glpi_api import GlpiApi, glpi_api
 from tests.support.ledger import attachments_of, notes_of, ours
-from worker.ticket import documents
 from worker.ticket.retry import MOST_ATTEMPTS
 
 DONE, SKIPPED, PENDING = EventState.DONE, EventState.SKIPPED, EventState.PENDING
@@ -353,18 +352,6 @@ def test_several_large_documents_are_each_whole(begun: Bridge, stand_in: StandIn
     api.documents |= {91: bytes(9 * MEGABYTE), 92: CONTENT * 100_000}
     assert begun.forward(document_event(1), document_event(2, of_document=document(92))) == [DONE, DONE]
     assert [size for _, _, size in attachments_of(stand_in)] == [9 * MEGABYTE, SIZE * 100_000]
-
-
-def test_a_process_holds_two_files_at_once_and_others_wait_for_a_moment(
-    begun: Bridge, stand_in: StandIn, api: GlpiApi
-) -> None:
-    with documents.FILES, documents.FILES:
-        (event_id,) = begun.receive(document_event(1))
-        begun.sync()
-        assert (code(begun, event_id), api.calls) == (Reason.DOCUMENTS_UNDER_WAY, [])
-    begun.hurry()
-    begun.sync()
-    assert len(attachments_of(stand_in)) == 1
 
 
 def test_documents_that_wait_for_others_are_sent_as_soon_as_those_are(

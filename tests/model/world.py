@@ -7,7 +7,6 @@ from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from functools import cache
 from random import Random
-from threading import BoundedSemaphore
 from typing import Any, Literal
 from unittest import mock
 
@@ -42,13 +41,10 @@ from tests.support.events import SUPPORT_ENTITY
 from tests.support.workflows import naming_creations
 from worker.runtime.service import SyncService
 from worker.sweep import Sweep
-from worker.ticket import documents
 from worker.ticket.enrichment import Completion
 
 SWEEPS = 40
 LONG_ENOUGH_S = 1000.7
-FILES = 6
-"""So many files are held at once: two by each of three worker processes."""
 
 Claiming = Callable[[Ledger, Sequence[Claim], float], dict[int, int]]
 
@@ -157,7 +153,6 @@ class World:
         self.sweeper = Sweep(self.store, self.settings, locks, breaker, lambda: 0, self._notify, self._notify)
         self._stack.enter_context(self.clock.in_force())
         self._stack.enter_context(mock.patch.object(Ledger, "claim_all", self._claiming(Ledger.claim_all)))
-        self._stack.enter_context(mock.patch.object(documents, "FILES", BoundedSemaphore(FILES)))
         self._stack.enter_context(naming_creations())
         with self.store.transaction() as tx:
             tx.configs.put(self.config)
