@@ -12,8 +12,6 @@ from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from tempfile import SpooledTemporaryFile
-from threading import BoundedSemaphore
-from threading import Event as Flag
 from typing import Any, BinaryIO, ClassVar, Self, cast
 
 from shared.bodies.precedence import RenderedBody
@@ -39,17 +37,13 @@ from worker.ticket.match import uploaded_id
 from worker.ticket.plan import Pending
 from worker.ticket.results import Created, Skipped, Waiting
 from worker.ticket.search import additions_of
+from worker.ticket.steps import FileSlot
 from worker.ticket.trial import NOT_CREATED, author
 
-MOST_FILES = 2
-FILES = BoundedSemaphore(MOST_FILES)
-"""So many files a process holds at once: a container's `/tmp` has 64 MB."""
 TOKEN_OR_CONTENT = 422
 """What the tracker answers to a token that it does not know or that was used, and for other reasons."""
 IN_MEMORY = 256 * 1024
 """Bytes of a file that are not written to the disk."""
-SOME_WAIT = Flag()
-"""Set while documents may wait for a file of this process."""
 
 
 @dataclass(frozen=True)
@@ -104,25 +98,12 @@ class DocumentCreation(Addition):
         Raises:
             NotYet: the help desk does not give this one now.
         """
-        if not FILES.acquire(blocking=False):
-            SOME_WAIT.set()
-            yield Waiting(Reason.DOCUMENTS_UNDER_WAY())
-            return
-        try:
+        async with FileSlot() as slot:
+            if not slot.is_held:
+                yield Waiting(Reason.DOCUMENTS_UNDER_WAY())
+                return
             with SpooledTemporaryFile(IN_MEMORY) as file:
                 yield await self._fetched(cast(BinaryIO, file))
-        finally:
-            FILES.release()
-            if SOME_WAIT.is_set():
-                await self._let_others_go_on()
-
-    async def _let_others_go_on(self) -> None:
-        """Make the next documents due that wait for a file, and notify their tickets: else the sweep does it later."""
-        under_way = Reason.DOCUMENTS_UNDER_WAY
-        following = await self.ctx.db.change(lambda tx: tx.journal.go_on(under_way, under_way(), MOST_FILES))
-        self.ctx.to_notify.update(ticket_id for _, ticket_id in following)
-        if not following:
-            SOME_WAIT.clear()
 
     async def _fetched(self, file: BinaryIO) -> Self | Skipped | Waiting:
         ctx, completion, document_id = self.ctx, self.ctx.services.completion, self.document.id
