@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import threading
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -28,6 +30,7 @@ from tests.support.events import (
 )
 from tests.support.glpi_api import GlpiApi, glpi_api
 from tests.support.ledger import attachments_of, notes_of, ours
+from worker.runtime import runner
 from worker.ticket.retry import MOST_ATTEMPTS
 
 DONE, SKIPPED, PENDING = EventState.DONE, EventState.SKIPPED, EventState.PENDING
@@ -352,6 +355,63 @@ def test_several_large_documents_are_each_whole(begun: Bridge, stand_in: StandIn
     api.documents |= {91: bytes(9 * MEGABYTE), 92: CONTENT * 100_000}
     assert begun.forward(document_event(1), document_event(2, of_document=document(92))) == [DONE, DONE]
     assert [size for _, _, size in attachments_of(stand_in)] == [9 * MEGABYTE, SIZE * 100_000]
+
+
+class SlowDownloads:
+    """Has each download take some time, and counts how many there are at once."""
+
+    def __init__(self, api: GlpiApi, seconds: float) -> None:
+        self._answer, self._seconds = api.answer, seconds
+        self._change = threading.Lock()
+        self.now = self.most = 0
+
+    def answer(self, method: str, target: str, headers: Any, body: bytes) -> tuple[int, Any]:
+        if not target.endswith("/Download"):
+            return self._answer(method, target, headers, body)
+        with self._change:
+            self.now += 1
+            self.most = max(self.most, self.now)
+        time.sleep(self._seconds)
+        with self._change:
+            self.now -= 1
+        return self._answer(method, target, headers, body)
+
+
+def test_a_process_holds_two_files_at_once_and_other_documents_wait_for_a_moment(
+    sending: Bridge, stand_in: StandIn, api: GlpiApi, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ticket_ids = with_issues(sending, 6)
+    slow = SlowDownloads(api, 0.05)
+    monkeypatch.setattr(api, "answer", slow.answer)
+    for number in ticket_ids:
+        sending.receive(document_event(1, of_ticket=ticket(number)))
+    sending.sync_together(*ticket_ids)
+    assert (slow.most, len(stand_in.state()["attachments"])) == (2, 6)
+
+
+def test_a_document_that_waits_for_long_lets_its_ticket_go_and_comes_again(
+    sending: Bridge, stand_in: StandIn, api: GlpiApi, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ticket_ids = with_issues(sending, 4)
+    monkeypatch.setattr(runner, "FILE_PATIENCE_S", 0.05)
+    monkeypatch.setattr(api, "answer", SlowDownloads(api, 0.5).answer)
+    events = [sending.receive(document_event(1, of_ticket=ticket(number)))[0] for number in ticket_ids]
+    sending.sync_together(*ticket_ids)
+    waiting = [one for one in events if sending.event(one).has_code(Reason.DOCUMENTS_UNDER_WAY)]
+    assert (len(waiting), len(stand_in.state()["attachments"])) == (2, 2)
+    assert all(sending.event(one).state == PENDING for one in waiting)
+    sending.hurry()
+    sending.sync_together(*ticket_ids)
+    assert len(stand_in.state()["attachments"]) == 4
+
+
+def with_issues(bridge: Bridge, count: int) -> list[int]:
+    """Return tickets that have their issues."""
+    ticket_ids = list(range(5001, 5001 + count))
+    for number in ticket_ids:
+        bridge.receive(task_event(of_ticket=ticket(number), of_task=task(number)))
+    bridge.sync_together(*ticket_ids)
+    return ticket_ids
 
 
 def test_documents_that_wait_for_others_are_sent_as_soon_as_those_are(
