@@ -65,10 +65,10 @@ def resolve(
         Kind,
         typer.Argument(
             metavar="KIND",
-            help="What is on hold: the creation for a ticket, ticket task, follow-up or solution.",
+            help="What is on hold, as `hold list` shows it.",
         ),
     ],
-    key: Annotated[int, id_argument("ID", "Its id in GLPI.")],
+    key: Annotated[int, id_argument("ID", "Its id, as `hold list` shows it.")],
     adopt: Annotated[int | None, id_option("REDMINE_ID", "Link to this existing object in Redmine.")] = None,
     create_again: Annotated[
         bool, typer.Option("--create-again", help="Create it again, because it does not exist in Redmine.")
