@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING, Annotated
+import textwrap
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -16,6 +18,8 @@ from shared.notices.kinds import Kind
 
 if TYPE_CHECKING:
     from producer.admin.services import Services
+
+LONGEST_TEXT = 100
 
 
 @command(HOLD, "list", "deskbridge hold list", "deskbridge hold list --json", was="held")
@@ -107,6 +111,15 @@ def resolve(
     )
 
 
+def in_short(kind: Kind, fields: Mapping[str, Any]) -> str:
+    """Return in one line what an object in Redmine contains: its title, hours, text or file name."""
+    from producer.admin.review.candidates import COMPARED
+
+    if kind is Kind.TICKET_TASK:
+        return f"{fields.get('hours', '?')} h: {fields.get('comments', '')}"
+    return textwrap.shorten(str(fields.get(COMPARED[kind]) or ""), LONGEST_TEXT, placeholder="…")
+
+
 def _ask(services: Services, kind: Kind, key: int, adopt: int) -> None:
     """Show the object to adopt and ask for confirmation; ask again if it is older than the request."""
     from producer.admin.review.candidates import candidates_of
@@ -117,7 +130,7 @@ def _ask(services: Services, kind: Kind, key: int, adopt: int) -> None:
     one = next((one for one in found if one.tracker_id == adopt and one.there), None)
     if one is None:
         return  # an object that does not exist, or is not on hold, is refused with its reason
-    what = one.fields.get("subject") or f"{one.fields.get('hours', '?')} h: {one.fields.get('comments', '')}"
+    what = in_short(kind, one.fields)
     say(f"{kind.noun.capitalize()} #{adopt}: {what}, by {one.author}, created {one.created_on}")
     typer.confirm("Adopt it?", abort=True)
     if one.is_older:
