@@ -59,7 +59,7 @@ def forget(
     ],
     yes: Annotated[bool, typer.Option("--yes", help="Do not ask for confirmation.")] = False,
 ) -> None:
-    """Forget the link of a ticket, task, follow-up, solution or document.
+    """Forget a wrong link between GLPI and Redmine.
 
     Use this command for a wrong link, such as that of a test. The object in Redmine stays. The next event of the
     ticket or task creates another one. A creation in progress or on hold cannot be forgotten.
