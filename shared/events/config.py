@@ -246,6 +246,7 @@ class PluginConfig(BaseModel):
         Setting(
             "behaviour",
             N_("Follow-ups"),
+            N_("Also switch this on in GLPI: on the plugin's page, or with webhooks."),
             choices={
                 "off": N_("not sent"),
                 "public": N_("send public ones as notes"),
@@ -261,14 +262,21 @@ class PluginConfig(BaseModel):
     )
     sync_solutions: Annotated[
         Literal["off", "on"],
-        Setting("behaviour", N_("Solutions"), choices={"off": N_("not sent"), "on": N_("send as notes")}),
+        Setting(
+            "behaviour",
+            N_("Solutions"),
+            N_("Also switch this on in GLPI: on the plugin's page, or with webhooks."),
+            choices={"off": N_("not sent"), "on": N_("send as notes")},
+        ),
     ] = Field(default="off", description="GLPI solutions as notes of the Redmine issue: `off` or `on`")
     sync_documents: Annotated[
         Literal["off", "on"],
         Setting(
             "behaviour",
             N_("Documents"),
-            N_("deskbridge fetches documents from GLPI's API."),
+            N_(
+                "deskbridge fetches documents from GLPI's API. Also switch this on in GLPI, on the plugin's page."
+            ),
             choices={"off": N_("not sent"), "on": N_("send as attachments")},
         ),
     ] = Field(

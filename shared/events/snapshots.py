@@ -216,12 +216,15 @@ class Note(TextHolder):
         default=None, description="When it was written, RFC 3339 with an offset; for templates"
     )
     is_private: bool | None = Field(
-        default=None, description="Whether it is private: see sync_followups; missing: it is not"
+        default=None,
+        description=(
+            "Whether it is private: then the note is private too; of a follow-up see sync_followups; missing: it is not"
+        ),
     )
 
 
 class Holder(Shape):
-    """What a document hangs on, as GLPI names it."""
+    """What a document is linked to, as GLPI names it."""
 
     type: Literal["Ticket", "ITILFollowup", "ITILSolution", "TicketTask"] = Field(
         description="`Ticket`, `ITILFollowup`, `ITILSolution` or `TicketTask`"
@@ -242,10 +245,10 @@ class Document(Shape):
     date: Annotated[str | None, BeforeValidator(_moment)] = Field(
         default=None, description="When it was added, RFC 3339 with an offset"
     )
-    item: Holder | None = Field(default=None, description="What it hangs on")
+    item: Holder | None = Field(default=None, description="What it is linked to")
     is_private: bool | None = Field(
         default=None,
-        description="Whether what it hangs on is private: then it is not sent; missing: it is not",
+        description="Whether what it is linked to is private: then it is not sent; missing: it is not",
     )
 
 

@@ -156,7 +156,7 @@ class HelpdeskFinding(Code):
     DOCUMENTS_NOT_SENT = Message("documents_not_sent", "sync_documents is off", article="KB-WORK-009")
     DOCUMENTS_WITHOUT_API = Message(
         "documents_without_api",
-        "sync_documents is on, and DESKBRIDGE_GLPI_API_URL is not set: every document is skipped",
+        "sync_documents is on, but DESKBRIDGE_GLPI_API_URL is not set, so every document is skipped",
         why="set DESKBRIDGE_GLPI_API_… for the workers, or run `deskbridge config set sync_documents=off`",
         article="KB-WORK-009",
     )
@@ -167,7 +167,7 @@ class HelpdeskFinding(Code):
         article="KB-WORK-009",
     )
     DOCUMENTS_REACHABLE = Message(
-        "documents_reachable", "GLPI's API, from which documents are fetched, answers", article="KB-WORK-009"
+        "documents_reachable", "GLPI's API answers, so documents can be fetched", article="KB-WORK-009"
     )
     HELPDESK_CLOCK_DIFFERS = Message(
         "helpdesk_clock_differs",

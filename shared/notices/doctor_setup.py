@@ -74,7 +74,7 @@ class SetupFinding(Code):
     NOTES_LACK_RIGHTS = Message(
         "notes_lack_rights",
         "role {role} lacks {rights}, so deskbridge sends notes and documents of its members as the API user",
-        why="allow it in Redmine (Administration, Roles and permissions)",
+        why="give the role these rights in Redmine (Administration, Roles and permissions)",
         article="KB-SETUP-003",
     )
     NOTES_RIGHTS_UNKNOWN = Message(

@@ -273,7 +273,7 @@ class Detail(Code):
     )
     NOTE_NOT_KEPT = Message(
         "note_not_kept",
-        "Redmine answered 204, but did not add the note: the right Add notes is lacking",
+        "Redmine answered 204, but did not add the note, because the right *Add notes* is missing",
         article="KB-WORK-003",
     )
     ATTACHMENT_NOT_SEEN = Message(

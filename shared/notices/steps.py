@@ -187,8 +187,8 @@ class What(Code):
     NOTE_IS_PUBLIC = Message(
         "note_is_public",
         "Redmine did not make note #{note_id} private: everyone who sees issue #{issue_id} can read it",
-        why="make the note private in Redmine, and give {login} the right Set notes as private",
-        article="KB-TRACKER-001",
+        why="make the note private in Redmine[, and give {login} the right Set notes as private]",
+        article="KB-SETUP-003",
     )
     STATUS_GIVEN = Message(
         "status_given",

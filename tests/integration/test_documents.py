@@ -97,6 +97,7 @@ def test_nothing_is_sent_unless_the_setting_says_so(begun: Bridge, stand_in: Sta
     assert (attachments_of(stand_in), len(api.calls)) == ([], before)
 
 
+@pytest.mark.promise("SEC-81")
 @pytest.mark.parametrize(
     ("changes", "reason"),
     [
@@ -127,6 +128,7 @@ def test_without_glpis_api_documents_are_skipped(bridge: Bridge, stand_in: Stand
     assert ended(bridge, document_event(1)) == (SKIPPED, Reason.DOCUMENTS_NEED_API)
 
 
+@pytest.mark.promise("SEC-81")
 def test_the_name_of_a_private_document_is_not_stored(begun: Bridge) -> None:
     private = document(name="Notice to quit.pdf", is_private=True, item={"type": "ITILFollowup", "id": 7})
     begun.forward(document_event(1, of_document=private))

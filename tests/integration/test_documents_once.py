@@ -299,6 +299,7 @@ def test_an_unclear_document_is_on_hold_if_the_policy_says_so_and_a_person_decid
     assert attachments_of(stand_in) == ONCE
 
 
+@pytest.mark.promise("OPS-05")
 def test_documents_that_redmine_has_beyond_a_backup_are_not_attached_again(
     begun: Bridge, stand_in: StandIn, tmp_path: Path
 ) -> None:
@@ -376,6 +377,7 @@ EVENTS = st.lists(
 )
 
 
+@pytest.mark.promise("OPS-14")
 @settings(
     max_examples=20,
     deadline=None,

@@ -81,6 +81,7 @@ def test_nothing_is_sent_unless_the_settings_say_so(
     assert notes(stand_in) == []
 
 
+@pytest.mark.promise("SEC-79", "SEC-80")
 def test_a_private_follow_up_is_sent_only_with_all(begun: Bridge, stand_in: StandIn) -> None:
     begun.configure(sync_followups="public")
     assert begun.forward(followup_event(1, of_followup=followup(is_private=True))) == [SKIPPED]

@@ -224,6 +224,7 @@ def test_a_follow_up_and_a_solution_of_one_text_that_are_both_unclear_are_two_no
     assert len(linked) == 2
 
 
+@pytest.mark.promise("OPS-05")
 def test_notes_that_redmine_has_beyond_a_backup_are_not_sent_again(
     begun: Bridge, stand_in: StandIn, tmp_path: Path
 ) -> None:
@@ -245,6 +246,7 @@ def test_a_note_that_redmine_silently_leaves_out_is_sent_as_the_api_user(
     assert "Add notes" in str(begun.event(2).reason)
 
 
+@pytest.mark.promise("SEC-80")
 def test_a_private_note_never_becomes_public(begun: Bridge, stand_in: StandIn) -> None:
     """Redmine would make it public for a person who may not set notes as private."""
     stand_in.patch("roles", DEVELOPER, permissions=["view_issues", "add_issue_notes", "edit_issues"])
@@ -321,6 +323,7 @@ EVENTS = st.lists(
 )
 
 
+@pytest.mark.promise("OPS-14")
 @settings(
     max_examples=25,
     deadline=None,

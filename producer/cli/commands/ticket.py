@@ -54,13 +54,15 @@ def history(
 )
 def forget(
     kind: Annotated[Kind, typer.Argument(metavar="KIND", help="What is linked.")],
-    key: Annotated[int, id_argument("ID", "Its id in GLPI.")],
+    key: Annotated[
+        int, id_argument("ID", "Its id in GLPI; of a document the number in the key of its event.")
+    ],
     yes: Annotated[bool, typer.Option("--yes", help="Do not ask for confirmation.")] = False,
 ) -> None:
-    """Forget the link of a ticket or task.
+    """Forget a wrong link between GLPI and Redmine.
 
-    Use this command for a wrong link, such as that of a test. The issue or time entry stays in Redmine. The next event
-    of the ticket or task creates another one. A creation in progress or on hold cannot be forgotten.
+    Use this command for a wrong link, such as that of a test. The object in Redmine stays. The next event of the
+    ticket or task creates another one. A creation in progress or on hold cannot be forgotten.
     """
     from producer.admin.review import forgotten_links as links
 

@@ -37,6 +37,7 @@ def tasks_kept(producer: RunningProducer) -> list[dict[str, Any]]:
     return [json.loads(row.payload)["task"] for row in producer.journal()]
 
 
+@pytest.mark.promise("SEC-79")
 @pytest.mark.parametrize("private_tasks", [None, "hours_only", "skip"])
 def test_the_text_of_a_private_task_is_left_out_before_the_journal(
     run: Run, private_tasks: str | None
