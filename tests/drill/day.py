@@ -79,30 +79,20 @@ def make_day(seed: int, profile: Profile) -> Day:
     """Make the day of a seed; the same seed and profile make the same day."""
     chance = random.Random(f"day {seed} {profile.name}")
     cases = [_case(chance, profile, ticket_id) for ticket_id in range(1, profile.tickets + 1)]
+    files: dict[int, bytes] = {}
+    added = {one.ticket_id: [*_notes(chance, one), *_documents(chance, one, files)] for one in cases}
+    others = profile.events - sum(map(len, added.values()))
     events: dict[str, dict[str, Any]] = {}
     due: list[tuple[float, str]] = []
     for case in cases:
-        wanted = max(2, round(chance.gauss(profile.events / profile.tickets, 2)))
-        for number, event in enumerate(_events(chance, case, wanted)):
+        wanted = max(2, round(chance.gauss(others / profile.tickets, 2)))
+        for number, event in enumerate([*_events(chance, case, wanted), *added[case.ticket_id]]):
             delivery_id = f"drill-{seed}-{case.ticket_id}-{number}"
             events[delivery_id] = event
             at = case.begins + chance.random() * case.lasts
             for _ in range(chance.choice((1, 2, 3))):
                 due.append((min(at, profile.seconds), delivery_id))
                 at += chance.random() * LATEST_COPY_S
-    files: dict[int, bytes] = {}
-    noting = random.Random(f"notes {seed} {profile.name}")
-    adding = random.Random(f"documents {seed} {profile.name}")
-    for case in cases:
-        of_notes, of_documents = _notes(noting, case), _documents(adding, case, files)
-        for what, drawn, added in (("note", noting, of_notes), ("document", adding, of_documents)):
-            for number, event in enumerate(added):
-                delivery_id = f"drill-{seed}-{case.ticket_id}-{what}-{number}"
-                events[delivery_id] = event
-                at = case.begins + drawn.random() * case.lasts
-                for _ in range(drawn.choice((1, 2))):
-                    due.append((min(at, profile.seconds), delivery_id))
-                    at += drawn.random() * LATEST_COPY_S
     mortal = {case.ticket_id for case in cases if case.mortal}
     return Day(list(_postings(chance, seed, sorted(due), events)), events, mortal, files)
 

@@ -11,7 +11,7 @@ from tests.drill.day import make_day
 from tests.drill.documents import SIZES, TOO_LARGE, why_not_at_once, why_not_once_fetched
 from tests.drill.inject import ACTIONS
 from tests.drill.plan import ATTACHES, KINDS, UPLOADS, make_faults, version_of
-from tests.drill.profiles import PROFILES
+from tests.drill.profiles import PROFILES, Profile
 from tests.drill.skipped import UNSENT
 
 PROFILE = PROFILES["short"]
@@ -47,6 +47,11 @@ def test_the_long_drill_plans_at_least_a_thousand_faults() -> None:
 def test_the_long_drill_has_storms_and_a_redis_that_refuses_with_every_seed(kind: str) -> None:
     for seed in range(20):
         assert any(fault.kind == kind for fault in make_faults(seed, PROFILES["long"]))
+
+
+@pytest.mark.parametrize("profile", PROFILES.values(), ids=lambda profile: profile.name)
+def test_a_day_has_about_as_many_events_as_its_profile_says(profile: Profile) -> None:
+    assert len(make_day(5, profile).events) == pytest.approx(profile.events, rel=0.1)
 
 
 def test_the_long_drill_has_hundreds_of_notes_and_loses_the_answers_to_some() -> None:
