@@ -26,7 +26,10 @@ from worker.ticket.create import Link
 ISSUE = "/issues/6.json"
 LOST_AFTER = ["reset_after", "timeout_after", "garbage_after", "status_after"]
 LOST_BEFORE = ["reset_before", "timeout_before", "status_before"]
-DEVELOPER = 4
+DEVELOPER, REPORTER = 4, 5
+PUBLIC_PROJECT, PRIVATE_PROJECT = 2, 4
+ON_TRACKER = 5
+"""Alice's number in the tracker."""
 
 
 class WorkerDied(BaseException):
@@ -254,6 +257,44 @@ def test_a_private_note_never_becomes_public(begun: Bridge, stand_in: StandIn) -
     private = followup_event(1, of_followup=followup(is_private=True, user=author))
     assert begun.forward(private) == [EventState.DONE]
     assert notes_of(stand_in) == [("admin", "Alice Archer:\n\nToner 77 ordered", True)]
+
+
+@pytest.mark.parametrize("is_member", [False, True], ids=["not a member there", "a member there"])
+def test_a_private_note_on_a_moved_issue_is_its_persons(
+    begun: Bridge, stand_in: StandIn, is_member: bool
+) -> None:
+    stand_in.patch("issues", 6, project_id=PRIVATE_PROJECT)
+    if is_member:
+        join(begun, PRIVATE_PROJECT, DEVELOPER)
+    private = followup_event(1, of_followup=followup(is_private=True))
+    assert begun.forward(private) == [EventState.DONE]
+    assert notes_of(stand_in) == [("alice", "Toner 77 ordered", True)]
+
+
+@pytest.mark.promise("SEC-80")
+def test_a_private_note_stays_private_where_its_person_has_fewer_rights_in_the_project_it_was_moved_to(
+    begun: Bridge, stand_in: StandIn
+) -> None:
+    stand_in.patch("roles", REPORTER, permissions=["view_issues", "add_issue_notes"])
+    (membership_id,) = (
+        one["id"]
+        for one in stand_in.state()["memberships"]
+        if (one["project_id"], one["user_id"]) == (PUBLIC_PROJECT, ON_TRACKER)
+    )
+    stand_in.patch("memberships", membership_id, role_ids=[REPORTER])
+    begun.configure(membership_for="nobody")
+    stand_in.patch("issues", 6, project_id=PUBLIC_PROJECT)
+    private = followup_event(1, of_followup=followup(is_private=True))
+    assert begun.forward(private) == [EventState.DONE]
+    assert notes_of(stand_in) == [("admin", "Toner 77 ordered", True)]
+
+
+def join(bridge: Bridge, project_id: int, role_id: int) -> None:
+    """Make Alice a member of a tracker project."""
+    with bridge.store.transaction() as tx:
+        client = bridge.service.connect(tx)[1]
+    membership = {"membership": {"user_id": ON_TRACKER, "role_ids": [role_id]}}
+    client.call("POST", f"/projects/{project_id}/memberships.json", body=membership)
 
 
 def test_an_issue_that_was_deleted_waits_for_a_person_and_gets_its_notes_again(
