@@ -12,12 +12,10 @@ from shared.events.payloads import Body, membership_body, roles_beyond
 from shared.metadata.synchronisation import refresh, refresh_people
 from shared.notices.authors import Misattribution
 from shared.notices.faults import Fault
-from shared.notices.hints import Hint
 from shared.notices.kinds import Kind
 from shared.notices.notice import Notice
 from shared.notices.reasons import Matching
 from shared.notices.steps import What
-from shared.refusals.judging import choices_of
 from shared.store.configuration.matching import Match, TrackerPerson
 from shared.store.configuration.metadata import MetadataKind
 from shared.telemetry import metrics
@@ -28,7 +26,7 @@ from shared.tracker.rights import ADD_ISSUES, ADD_NOTES, LOG_TIME, SET_PRIVATE
 from shared.tracker.uploads import Upload
 from worker.ticket.bodies import body_for, built
 from worker.ticket.context import TicketContext
-from worker.ticket.rights import Found, Rights, is_deleted, rights_of
+from worker.ticket.rights import Found, Rights, is_deleted, rights_of, role_gone
 
 MEMBERSHIP_MAY_HELP = (403, 422)
 IS_MEMBER = (422,)
@@ -170,12 +168,9 @@ class Sender:
         if person is None and self._is_withheld:
             return self.wrong
         if person is None:
-            is_named = self.match.why.code != Matching.NOBODY_NAMED
-            return (
-                Misattribution.NOT_MATCHED(match=self.match.why)
-                if is_named
-                else Misattribution.NOBODY_NAMED()
-            )
+            why = self.match.why
+            is_named = why.code != Matching.NOBODY_NAMED
+            return Misattribution.NOT_MATCHED(match=why) if is_named else Misattribution.NOBODY_NAMED()
         if author_id in (person.tracker_user_id, None):
             return None
         return self.wrong or Misattribution.SWITCH_IGNORED(login=person.login)
@@ -196,9 +191,10 @@ class Sender:
         """
         about: dict[str, object] = {"login": person.login}
         try:
-            found = await rights_of(
-                self.ctx, person, person.login, self.project_id, self.about.issue_id, SET_PRIVATE
-            )
+            found = await self._rights_of(person, person.login, SET_PRIVATE)
+            is_elsewhere = found.seen_in not in (None, self.project_id)
+            if (found.rights is not Rights.ENOUGH or is_elsewhere) and await self._has_moved(person):
+                found = await self._rights_of(person, person.login, SET_PRIVATE)
         except (OutcomeUnknown, TrackerRejected) as unclear:
             self._not_yet(Fault.RIGHTS_UNKNOWN(login=person.login, because=unclear.notice))
             about["because"] = unclear.notice
@@ -208,6 +204,22 @@ class Sender:
             about |= {"roles": list(found.roles), "right": found.right}
         self._is_withheld, self.wrong = True, Misattribution.NOT_PRIVATE_AS_PERSON(**about)
         self.ctx.warn(What.PRIVATE_AS_ADMINISTRATOR(**about))
+
+    async def _rights_of(self, person: TrackerPerson, login: str, right: str) -> Found:
+        return await rights_of(self.ctx, person, login, self.project_id, self.about.issue_id, right)
+
+    async def _has_moved(self, person: TrackerPerson) -> bool:
+        """Return whether the issue is in another project than was known; the person is then made a member of that.
+
+        Raises:
+            NotYet: it is not known.
+            TrackerError: an outage.
+        """
+        if self.about.issue_id is None or not await self._learn_project(self.about.issue_id):
+            return False
+        if self._may_become_member():
+            await self._ensure_membership(person)
+        return True
 
     @property
     def _rights(self) -> Rights | None:
@@ -229,9 +241,7 @@ class Sender:
             return What.PERSON_NOT_ACTIVE(**about), Misattribution.PERSON_NOT_ACTIVE(**about)
         if self._found is None:
             with suppress(OutcomeUnknown, TrackerRejected):
-                self._found = await rights_of(
-                    self.ctx, person, person.login, self.project_id, self.about.issue_id, self._right
-                )
+                self._found = await self._rights_of(person, person.login, self._right)
         if self._found and self._found.rights is Rights.NOT_MEMBER:
             about["tracker_project_id"] = self.project_id
         elif self._found and self._found.rights is Rights.LACKING:
@@ -314,9 +324,7 @@ class Sender:
         if refusal.status != RIGHTS_OR_CONTENT:
             return
         try:
-            self._found = await rights_of(
-                self.ctx, person, login, self.project_id, self.about.issue_id, self._right
-            )
+            self._found = await self._rights_of(person, login, self._right)
         except (OutcomeUnknown, TrackerRejected) as unclear:
             self._not_yet(Fault.RIGHTS_UNKNOWN(login=login, because=unclear.notice))
         if self._rights is Rights.ENOUGH:
@@ -393,21 +401,13 @@ class Sender:
             TrackerError: an outage.
         """
         once = f"refused:{self.project_id}:{person.tracker_user_id}"
-        if await self._role_gone() is None and await self.ctx.redis.once(once, ONCE_S):
+        if await role_gone(self.ctx) is None and await self.ctx.redis.once(once, ONCE_S):
             with suppress(OutcomeUnknown, TrackerRejected):
                 await self.ctx.metadata(lambda store, lists: refresh(store, lists, MetadataKind.ROLE))
                 await self._people_now()
-        if self._ensured_now and (gone := await self._role_gone()) is not None:
+        if self._ensured_now and (gone := await role_gone(self.ctx)) is not None:
             await self._forget_membership(person)
             self.ctx.warn(What.NOT_MADE_MEMBER(login=person.login, because=gone))
-
-    async def _role_gone(self) -> Notice | None:
-        """Return that the tracker does not have the role that people are given, as far as the cache tells."""
-        role_id = self.ctx.config.default_role_id
-        roles = await self.ctx.db.change(lambda tx: tx.metadata.of_kind(MetadataKind.ROLE))
-        if role_id is None or not roles or role_id in {one.tracker_id for one in roles}:
-            return None
-        return Hint.DEFAULT_ROLE_GONE(role_id=role_id, **choices_of(roles))
 
     async def _people_now(self) -> dict[int, TrackerPerson]:
         """Read the tracker's users afresh; who is who is then looked up again."""

@@ -1,4 +1,4 @@
-"""Finds out by facts whether a 422 is about a person's rights (decision 27).
+"""Finds out by facts what a person may do, and so whether a 422 is about their rights (decision 27).
 
 The tracker answers 422 to a person who may not, and to content that it does not take, in words of any language.
 """
@@ -11,7 +11,12 @@ from typing import Any, NamedTuple
 
 from shared.errors import ImpersonationRefused, OutcomeUnknown, TrackerRejected
 from shared.notices.faults import Detail
+from shared.notices.hints import Hint
+from shared.notices.notice import Notice
+from shared.refusals.judging import choices_of
 from shared.store.configuration.matching import TrackerPerson
+from shared.store.configuration.metadata import MetadataKind
+from shared.tracker.lists import project_of
 from shared.tracker.rights import RIGHT_TO
 from shared.values.ids import id_in
 from worker.ticket.context import TicketContext
@@ -36,11 +41,13 @@ class Found(NamedTuple):
         rights: what the person may do.
         roles: names of the roles that the person has in the project.
         right: the name of the right that is needed.
+        seen_in: the project in which the person sees the issue; None: they do not, or it was not looked for.
     """
 
     rights: Rights
     roles: Sequence[str]
     right: str
+    seen_in: int | None
 
 
 async def rights_of(
@@ -76,17 +83,18 @@ async def rights_of(
         for role in _dicts(membership.get("roles"))
         if (role_id := id_in(role)) is not None
     }
+    seen_in = None
     if user.get("admin") is True:
         rights = Rights.ENOUGH
     elif not roles:
         rights = Rights.NOT_MEMBER
     elif not await _may(ctx, roles, needed):
         rights = Rights.LACKING
-    elif issue_id is not None and not await _sees(ctx, login, issue_id):
+    elif issue_id is not None and (seen_in := await _seen_in(ctx, login, issue_id)) is None:
         rights = Rights.UNSEEING
     else:
         rights = Rights.ENOUGH
-    return Found(rights, list(roles.values()), RIGHT_TO[needed])
+    return Found(rights, list(roles.values()), RIGHT_TO[needed], seen_in)
 
 
 async def _may(ctx: TicketContext, roles: Iterable[int], needed: str) -> bool:
@@ -110,6 +118,15 @@ async def is_deleted(ctx: TicketContext, person: TrackerPerson) -> bool:
     return False
 
 
+async def role_gone(ctx: TicketContext) -> Notice | None:
+    """Return that the tracker does not have the role that people are given, as far as the cache tells."""
+    role_id = ctx.config.default_role_id
+    roles = await ctx.db.change(lambda tx: tx.metadata.of_kind(MetadataKind.ROLE))
+    if role_id is None or not roles or role_id in {one.tracker_id for one in roles}:
+        return None
+    return Hint.DEFAULT_ROLE_GONE(role_id=role_id, **choices_of(roles))
+
+
 async def _permissions(ctx: TicketContext, role_id: int) -> frozenset[str]:
     """Return what a role may do, as it was read within the last minute."""
     known = ctx.known.permissions
@@ -127,12 +144,22 @@ async def _permissions(ctx: TicketContext, role_id: int) -> frozenset[str]:
     return known[role_id]
 
 
-async def _sees(ctx: TicketContext, login: str, issue_id: int) -> bool:
+async def _seen_in(ctx: TicketContext, login: str, issue_id: int) -> int | None:
+    """Return the project in which a person sees an issue; None: they do not see it.
+
+    Raises:
+        TrackerError: an outage, or no clear answer.
+    """
+    path = f"/issues/{issue_id}.json"
     try:
-        await ctx.tracker.call("GET", f"/issues/{issue_id}.json", login=login)
+        answer = await ctx.tracker.call("GET", path, login=login)
     except ImpersonationRefused:
-        return False
-    return True
+        return None
+    issue = answer.data.get("issue") if isinstance(answer.data, dict) else None
+    project_id = project_of(issue) if isinstance(issue, dict) else None
+    if project_id is None:
+        raise OutcomeUnknown("GET", path, detail=Detail.NO_LIST(name="project"))
+    return project_id
 
 
 def _dicts(listed: Any) -> list[dict[str, Any]]:
