@@ -1,0 +1,74 @@
+"""What changes on the tracker between two calls: a private text never becomes public, and no old note is taken."""
+
+from __future__ import annotations
+
+import pytest
+
+from deploy.sandbox.tracker.control import StandIn
+from shared.store.tables.journal import EventState
+from tests.support.bridge import Bridge
+from tests.support.events import ALICE, followup, followup_event, task_event
+from tests.support.ledger import notes_of, stopped
+
+ISSUE = "/issues/6.json"
+MANAGER, DEVELOPER = 3, 4
+PUBLIC_PROJECT = 2
+PRIVATE = followup_event(1, of_followup=followup(is_private=True, user={**ALICE, "name": "Alice Archer"}))
+TAKES_PART = ["view_issues", "add_issue_notes", "edit_issues", "log_time", "add_issues"]
+
+
+@pytest.fixture
+def begun(bridge: Bridge, stand_in: StandIn) -> Bridge:
+    """Return a bridge that sends all notes, with a ticket that has its issue; who manages may write private ones."""
+    bridge.configure(sync_followups="all", sync_solutions="on")
+    stand_in.patch("roles", DEVELOPER, permissions=TAKES_PART)
+    assert bridge.forward(task_event()) == [EventState.DONE]
+    return bridge
+
+
+def in_support(stand_in: StandIn, project_id: int = 1) -> int:
+    """Return the number of alice's membership."""
+    (found,) = [
+        one["id"]
+        for one in stand_in.state()["memberships"]
+        if (one["project_id"], one["user_id"]) == (project_id, 5)
+    ]
+    return int(found)
+
+
+def test_a_private_note_stays_private_if_its_issue_has_moved_to_where_the_person_may_not(
+    begun: Bridge, stand_in: StandIn
+) -> None:
+    stand_in.patch("memberships", in_support(stand_in), role_ids=[MANAGER])
+    stand_in.patch("issues", 6, project_id=PUBLIC_PROJECT)
+    assert begun.forward(PRIVATE) == [EventState.DONE]
+    assert [is_private for _, _, is_private in notes_of(stand_in)] == [True], begun.steps()
+
+
+def test_a_private_note_stays_private_if_the_person_loses_their_membership_in_between(
+    begun: Bridge, stand_in: StandIn
+) -> None:
+    """They would be made a member again, with a role that may not write private notes."""
+    number = in_support(stand_in)
+    stand_in.patch("memberships", number, role_ids=[MANAGER])
+    begun.receive(PRIVATE)
+    with stopped("PUT", ISSUE, lambda: stand_in.remove("memberships", number), sent=False):
+        begun.sync()
+    assert [is_private for _, _, is_private in notes_of(stand_in)] == [True], begun.steps()
+
+
+def test_a_note_that_redmine_leaves_out_is_not_taken_for_an_old_one_of_its_text(
+    begun: Bridge, stand_in: StandIn
+) -> None:
+    old = {
+        "id": 900,
+        "user_id": 5,
+        "notes": "Toner 77 ordered",
+        "private_notes": False,
+        "created_on": 1_700_000_000.0,
+        "details": [],
+    }
+    stand_in.patch("issues", 6, journals=[old])
+    stand_in.patch("roles", DEVELOPER, permissions=["view_issues", "edit_issues", "log_time"])
+    assert begun.forward(followup_event(1)) == [EventState.DONE]
+    assert len(notes_of(stand_in)) == 2, begun.steps()
