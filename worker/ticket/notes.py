@@ -126,17 +126,20 @@ class NoteCreation(Addition):
         ctx, kind = self.ctx, self.kind
         listed, answer = await additions_of(ctx, kind, self.issue.tracker_id)
 
-        def read(tx: Transaction) -> tuple[bool, set[int], datetime]:
+        def read(tx: Transaction) -> tuple[bool, set[int], datetime, datetime]:
             row, now = tx.ledger(kind).get(self.key), tx.now()
             is_ours = row is not None and row.attempt == attempt and row.state == LedgerState.CLAIMED
             held = tx.ledger(kind).holders(ids_of(listed)) - {row.tracker_id if row else None}
             refused = set(row.candidates or ()) if row and is_ours else set()
             ahead = answer.at - now if answer.at is not None else timedelta(0)
             began = row.claimed_at if row and row.claimed_at else now
-            return is_ours, held | refused, began + ahead - CLOCK_MARGIN
+            first = row.first_claimed_at if row and row.first_claimed_at else began
+            margin = ahead - CLOCK_MARGIN
+            return is_ours, held | refused, first + margin, began + margin
 
-        is_ours, held, since = await ctx.db.change(read)
-        left, own = list(unheld(kind, listed, held)), sent_essence(kind, self.body, self.issue_id)
+        is_ours, held, first_sent, since = await ctx.db.change(read)
+        left = [one for one in unheld(kind, listed, held) if one.created_on >= first_sent]
+        own = sent_essence(kind, self.body, self.issue_id)
         found = [one for one in left if one.essence and one.essence.meets(own) and self._may_be_by(one)]
         if not found and is_ours and person is not None:
             lately = [one for one in left if one.created_on >= since]
