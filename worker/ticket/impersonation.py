@@ -103,8 +103,8 @@ class Sender:
             metrics.AS_ADMINISTRATOR.labels(code=str(self.match.why.code)).inc()
         elif not self.is_member and self._may_become_member():
             await self._ensure_membership(self.person)
-        if self.person is not None and self.about.note and self.about.note.is_private:
-            await self._withhold_unless_private(self.person)
+        if self.person is not None and self._is_private and self.about.issue_id is not None:
+            await self._withhold_unless_private(self.person, self.about.issue_id)
 
     async def send(
         self,
@@ -181,29 +181,35 @@ class Sender:
         return self.wrong or Misattribution.SWITCH_IGNORED(login=person.login)
 
     @property
+    def _is_private(self) -> bool:
+        """Whether it is a private note."""
+        return self.about.note is not None and bool(self.about.note.is_private)
+
+    @property
     def _right(self) -> str:
         """The right that is needed."""
         if self.about.issue_id is None:
             return ADD_ISSUES
         return LOG_TIME if self.about.task is not None else ADD_NOTES
 
-    async def _withhold_unless_private(self, person: TrackerPerson) -> None:
+    async def _withhold_unless_private(self, person: TrackerPerson, issue_id: int) -> None:
         """Act as the API user if the person may not make notes private: the tracker would make the note public.
+
+        Their rights count where the issue is now.
 
         Raises:
             NotYet: it is not known.
             TrackerError: an outage.
         """
         about: dict[str, object] = {"login": person.login}
+        is_place_known = await self._learn_project(issue_id) is not None
         try:
-            found = await rights_of(
-                self.ctx, person, person.login, self.project_id, self.about.issue_id, SET_PRIVATE
-            )
+            found = await rights_of(self.ctx, person, person.login, self.project_id, issue_id, SET_PRIVATE)
         except (OutcomeUnknown, TrackerRejected) as unclear:
             self._not_yet(Fault.RIGHTS_UNKNOWN(login=person.login, because=unclear.notice))
             about["because"] = unclear.notice
         else:
-            if found.rights is Rights.ENOUGH:
+            if found.rights is Rights.ENOUGH and is_place_known:
                 return
             about |= {"roles": list(found.roles), "right": found.right}
         self._is_withheld, self.wrong = True, Misattribution.NOT_PRIVATE_AS_PERSON(**about)
@@ -297,6 +303,8 @@ class Sender:
         moved = self.about.issue_id is not None and await self._learn_project(self.about.issue_id)
         await self._judge(person, person.login, refusal)
         is_member = self._rights in (Rights.LACKING, Rights.UNSEEING)
+        if self._is_private:
+            return None  # a new member might not be able to make the note private
         if is_member or (self._ensured_now and not moved) or not self._may_become_member():
             return None
         await self._forget_membership(person)
@@ -343,8 +351,8 @@ class Sender:
         finally:
             self.ctx.note(What.BOOKED_TO_PERSON(login=person.login, because=refusal.notice))
 
-    async def _learn_project(self, issue_id: int) -> bool:
-        """Find the project of an issue, since the person is refused there; True: it is another one than was known.
+    async def _learn_project(self, issue_id: int) -> bool | None:
+        """Find the project of an issue; True: it is another one than was known; None: it cannot be found out.
 
         Raises:
             NotYet: it is not known.
@@ -356,7 +364,7 @@ class Sender:
             found = await self.ctx.tracker.find(kind.path, kind.list_name, issue_id, params)
         except (OutcomeUnknown, TrackerRejected) as unclear:
             self._not_yet(Fault.PROJECT_UNKNOWN(issue_id=issue_id, because=unclear.notice))
-            return False
+            return None
         project_id = project_of(found) if found else None
         if project_id in (None, before):
             return False
