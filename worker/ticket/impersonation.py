@@ -145,7 +145,7 @@ class Sender:
             made = tracker.call_as_api_user(method, path, body, before_send, has_turn=True)
             return await confirm(made, None)
         try:
-            return await self._as_person(self.person, call)
+            return await self._as_person(self.person, call, is_claimed=True)
         except ImpersonationRefused as refusal:
             refused = refusal
         is_unseeing = self._rights is Rights.UNSEEING and self._right == LOG_TIME
@@ -256,30 +256,37 @@ class Sender:
             NotYet: no file was uploaded, and it may be another time.
         """
         tracker = self.ctx.tracker
-        async with self.ctx.slot():
-            await tracker.take_turn()
-            if self.person is None:
-                return await tracker.upload(file, name, None, has_turn=True)
-            try:
-                return await self._as_person(
-                    self.person,
-                    lambda login, has_turn: tracker.upload(file, name, login, has_turn=has_turn),
-                )
-            except ImpersonationRefused as refusal:
-                told, self.wrong = await self._why_refused(self.person, refusal)
-                metrics.AS_ADMINISTRATOR.labels(code=str(refusal.notice.code)).inc()
-            self._is_withheld = True
-            self.ctx.warn(told)
-            return await tracker.upload(file, name, None)
+
+        async def call(login: str | None) -> Answer:
+            async with self.ctx.slot():
+                await tracker.take_turn()
+                return await tracker.upload(file, name, login)
+
+        if self.person is None:
+            return await call(None)
+        try:
+            return await self._as_person(self.person, lambda login, _: call(login), is_claimed=False)
+        except ImpersonationRefused as refusal:
+            told, self.wrong = await self._why_refused(self.person, refusal)
+            metrics.AS_ADMINISTRATOR.labels(code=str(refusal.notice.code)).inc()
+        self._is_withheld = True
+        self.ctx.warn(told)
+        return await call(None)
 
     async def _as_person(
-        self, person: TrackerPerson, call: Callable[[str, bool], Awaitable[Answer]]
+        self, person: TrackerPerson, call: Callable[[str, bool], Awaitable[Answer]], *, is_claimed: bool
     ) -> Answer:
-        """Make a call as a person; it is given their login, and whether its turn was waited for."""
+        """Make a call as a person.
+
+        Args:
+            person: the person.
+            call: is given their login, and whether its turn was waited for.
+            is_claimed: as for `_ensure_membership`.
+        """
         try:
             return await call(person.login, True)
         except ImpersonationRefused as refusal:
-            again = await self._again_as(person, refusal)
+            again = await self._again_as(person, refusal, is_claimed=is_claimed)
             if again is None:
                 raise
         try:
@@ -288,7 +295,9 @@ class Sender:
             await self._judge(person, again, refusal)
             raise
 
-    async def _again_as(self, person: TrackerPerson, refusal: ImpersonationRefused) -> str | None:
+    async def _again_as(
+        self, person: TrackerPerson, refusal: ImpersonationRefused, *, is_claimed: bool
+    ) -> str | None:
         """Return the login as which it is sent once more; None: the person may not.
 
         Raises:
@@ -308,7 +317,7 @@ class Sender:
         if is_member or (self._ensured_now and not moved) or not self._may_become_member():
             return None
         await self._forget_membership(person)
-        await self._ensure_membership(person, is_claimed=True)
+        await self._ensure_membership(person, is_claimed=is_claimed)
         return person.login
 
     async def _judge(self, person: TrackerPerson, login: str, refusal: ImpersonationRefused) -> None:
