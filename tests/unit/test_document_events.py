@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import time
+from pathlib import PurePath
 from typing import Any
 
 import pytest
@@ -120,6 +121,26 @@ def test_the_settings_say_which_documents_are_sent(
     config = PluginConfig.model_validate({"sync_documents": "on", **settings})
     event = parse_event(document_event(1, of_document=document(**changes)))
     assert closed(event, config) == reason
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"name": "setup.exe "},
+        {"name": "setup.ex\u202ee"},
+        {"name": "C:\\setup.exe"},
+        {"name": "page", "mime_type": "text/html"},
+        {"name": None, "mime_type": "text/html"},
+    ],
+)
+def test_a_refused_type_is_known_by_the_name_that_the_attachment_would_have(changes: dict[str, Any]) -> None:
+    config = PluginConfig.model_validate(
+        {"sync_documents": "on", "document_refused_types": [".exe", ".html"]}
+    )
+    event = parse_event(document_event(1, of_document=document(**changes)))
+    ending = PurePath(attachment_name(event.document)).suffix if event.document else ""
+    assert ending in config.document_refused_types
+    assert closed(event, config) == Reason.DOCUMENT_TYPE_REFUSED(type=ending)
 
 
 @pytest.mark.parametrize("types", ['["png"]', '["image"]', '["a/b/c"]', '"png"', "[7]", '["*/*"]'])
