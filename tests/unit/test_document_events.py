@@ -314,3 +314,10 @@ def test_pictures_are_shown_only_while_documents_are_on() -> None:
     assert note_body(note, on, names)["issue"]["notes"] == "!a.png!"
     off = PluginConfig(text_formatting="textile")
     assert "!" not in note_body(note, off, names)["issue"]["notes"]
+
+
+@pytest.mark.parametrize("begin", ["", "\ue0005\ue001:\n\n"])
+def test_what_looks_like_our_mark_of_a_picture_only_once_it_is_text_stays_as_it_is(begin: str) -> None:
+    rich = f"<p>&#xE000;5&#xE001;</p>{IMAGE.format(7)}"
+    found = text_with_pictures(rich, "html", None, "textile", {7: "a.png"}, begin)
+    assert found == f"{begin}\ue0005\ue001\n\n!a.png!"
