@@ -87,7 +87,6 @@ def text_with_pictures(
         names: number of a document to its attachment's file name; pictures of others are shown by their address.
         begin: plain text that comes first, unless there is no other.
     """
-
     marked = set[str]()
 
     def mark(picture: re.Match[str]) -> str:
