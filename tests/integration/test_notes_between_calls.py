@@ -72,3 +72,12 @@ def test_a_note_that_redmine_leaves_out_is_not_taken_for_an_old_one_of_its_text(
     stand_in.patch("roles", DEVELOPER, permissions=["view_issues", "edit_issues", "log_time"])
     assert begun.forward(followup_event(1)) == [EventState.DONE]
     assert len(notes_of(stand_in)) == 2, begun.steps()
+
+
+@pytest.mark.parametrize("date_header", [True, False])
+def test_a_note_is_recognised_whatever_the_clock_of_redmine_says(
+    begun: Bridge, stand_in: StandIn, date_header: bool
+) -> None:
+    stand_in.settings(clock_offset=-7200, date_header=date_header)
+    assert begun.forward(followup_event(1)) == [EventState.DONE]
+    assert [who for who, _, _ in notes_of(stand_in)] == ["alice"], begun.steps()
