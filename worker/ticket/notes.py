@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import replace
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from functools import partial
 from typing import Any
 
@@ -135,7 +135,9 @@ class NoteCreation(Addition):
             began = row.claimed_at if row and row.claimed_at else now
             first = row.first_claimed_at if row and row.first_claimed_at else began
             margin = ahead - CLOCK_MARGIN
-            return is_ours, held | refused, first + margin, began + margin
+            # a tracker that sends no Date header may have any clock
+            earliest = first + margin if answer.at is not None else datetime.min.replace(tzinfo=UTC)
+            return is_ours, held | refused, earliest, began + margin
 
         is_ours, held, first_sent, since = await ctx.db.change(read)
         left = [one for one in unheld(kind, listed, held) if one.created_on >= first_sent]
