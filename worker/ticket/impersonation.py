@@ -56,6 +56,8 @@ class Sender:
         administrators: tracker user ids that a call as the administrator may end with; empty: not known.
         tried: how often this was tried before.
         wrong: why the administrator acted in the person's place, and what would change that.
+        is_withheld: whether the API user acts though the person is known: a note would become public, or they may not
+            upload.
     """
 
     ctx: TicketContext
@@ -65,9 +67,9 @@ class Sender:
     administrators: tuple[int, ...] = ()
     tried: int = 0
     wrong: Notice | None = None
+    is_withheld: bool = False
     _ensured_now: bool = False
     _found: Found | None = None
-    _is_withheld: bool = False
 
     @property
     def project_id(self) -> int:
@@ -76,17 +78,12 @@ class Sender:
     @property
     def person(self) -> TrackerPerson | None:
         """The person to act as; None: the administrator."""
-        return None if self._is_withheld else self.match.person
+        return None if self.is_withheld else self.match.person
 
     @property
     def is_prepared(self) -> bool:
         """Whether there is nothing to do before it can send."""
         return self.person is not None and self.is_member and bool(self.project_id)
-
-    @property
-    def is_withheld(self) -> bool:
-        """Whether the API user acts though the person is known: a note would become public, or they may not upload."""
-        return self._is_withheld
 
     async def prepare(self) -> None:
         """Ensure the person's membership, unless it is known.
@@ -167,7 +164,7 @@ class Sender:
     def wrong_author(self, author_id: int | None) -> Notice | None:
         """Return why the author of an answer is another than was meant; None: it is the right one."""
         person = self.person
-        if person is None and self._is_withheld:
+        if person is None and self.is_withheld:
             return self.wrong
         if person is None:
             is_named = self.match.why.code != Matching.NOBODY_NAMED
@@ -212,7 +209,7 @@ class Sender:
             if found.rights is Rights.ENOUGH and is_place_known:
                 return
             about |= {"roles": list(found.roles), "right": found.right}
-        self._is_withheld, self.wrong = True, Misattribution.NOT_PRIVATE_AS_PERSON(**about)
+        self.is_withheld, self.wrong = True, Misattribution.NOT_PRIVATE_AS_PERSON(**about)
         self.ctx.warn(What.PRIVATE_AS_ADMINISTRATOR(**about))
 
     @property
@@ -269,7 +266,7 @@ class Sender:
         except ImpersonationRefused as refusal:
             told, self.wrong = await self._why_refused(self.person, refusal)
             metrics.AS_ADMINISTRATOR.labels(code=str(refusal.notice.code)).inc()
-        self._is_withheld = True
+        self.is_withheld = True
         self.ctx.warn(told)
         return await call(None)
 
