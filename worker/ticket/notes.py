@@ -54,11 +54,7 @@ class NoteCreation(Addition):
         chosen = choose_body(ctx, cls.operation, sender.about, plain)
         if note.is_private:
             chosen = _private(chosen)
-        return OF_KIND[asking.event.addition_kind](ctx, work, asking, note.id, chosen, sender, issue)
-
-    def as_of(self, event: Event) -> NoteCreation:
-        """Return the same as an earlier event would have asked for it."""
-        return NoteCreation.of(self.ctx, self.work, self.asking, self.issue, event)
+        return cls(ctx, work, asking, note.id, chosen, sender, issue)
 
     def would(self) -> Notice:
         """Return what trial mode says of it."""
@@ -183,9 +179,6 @@ class SolutionCreation(NoteCreation):
     """The note of a solution."""
 
     kind = Kind.SOLUTION
-
-
-OF_KIND: Mapping[Kind, type[NoteCreation]] = {one.kind: one for one in (FollowupCreation, SolutionCreation)}
 
 
 def attached(ctx: TicketContext, work: Work, note: Note) -> dict[int, str]:
