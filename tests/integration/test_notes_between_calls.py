@@ -5,10 +5,13 @@ from __future__ import annotations
 import pytest
 
 from deploy.sandbox.tracker.control import StandIn
+from producer.admin.review.held import decide
+from shared.notices.kinds import Kind
+from shared.store.configuration.matching import TrackerPerson
 from shared.store.tables.journal import EventState
-from tests.support.bridge import Bridge
+from tests.support.bridge import PEOPLE, Bridge
 from tests.support.events import ALICE, followup, followup_event, task_event
-from tests.support.ledger import notes_of, stopped
+from tests.support.ledger import notes_of, stopped, until_settled
 
 ISSUE = "/issues/6.json"
 MANAGER, DEVELOPER = 3, 4
@@ -57,6 +60,18 @@ def test_a_private_note_stays_private_if_the_person_loses_their_membership_in_be
     assert [is_private for _, _, is_private in notes_of(stand_in)] == [True], begun.steps()
 
 
+def test_a_private_note_stays_private_right_after_a_role_has_lost_the_right(
+    begun: Bridge, stand_in: StandIn
+) -> None:
+    """What a role may do is otherwise remembered for a minute."""
+    stand_in.patch("memberships", in_support(stand_in), role_ids=[MANAGER])
+    assert begun.forward(PRIVATE) == [EventState.DONE]
+    stand_in.patch("roles", MANAGER, permissions=TAKES_PART)
+    assert begun.forward(followup_event(2, of_followup=followup(78, is_private=True))) == [EventState.DONE]
+    assert [who for who, _, _ in notes_of(stand_in)] == ["alice", "admin"]
+    assert [is_private for _, _, is_private in notes_of(stand_in)] == [True, True], begun.steps()
+
+
 def test_a_note_that_redmine_leaves_out_is_not_taken_for_an_old_one_of_its_text(
     begun: Bridge, stand_in: StandIn
 ) -> None:
@@ -81,3 +96,31 @@ def test_a_note_is_recognised_whatever_the_clock_of_redmine_says(
     stand_in.settings(clock_offset=-7200, date_header=date_header)
     assert begun.forward(followup_event(1)) == [EventState.DONE]
     assert [who for who, _, _ in notes_of(stand_in)] == ["alice"], begun.steps()
+
+
+@pytest.mark.parametrize("user", [ALICE, {"id": 99, "email": "stranger@example.test"}])
+def test_a_note_of_an_api_user_who_is_not_known_yet_is_neither_repeated_nor_lost(
+    begun: Bridge, stand_in: StandIn, user: dict[str, object]
+) -> None:
+    """The key is a new administrator's, and the people of Redmine were read before."""
+    known = [TrackerPerson(2, "root", "Old Admin", "root@example.net", admin=True), PEOPLE[1]]
+    with begun.store.transaction() as tx:
+        tx.people.replace_cache(known)
+    stand_in.patch("roles", DEVELOPER, permissions=["view_issues", "edit_issues", "log_time"])
+    (event_id,) = begun.receive(followup_event(1, of_followup=followup(user=user)))
+    begun.sync()
+    until_settled(begun)
+    assert len(notes_of(stand_in)) == 1, begun.steps()
+    assert begun.event(event_id).state == EventState.ON_HOLD, begun.steps()
+    decide(begun.store, Kind.FOLLOWUP, 77, notes_id(stand_in))
+    begun.sync()
+    assert begun.event(event_id).state == EventState.DONE
+    assert len(notes_of(stand_in)) == 1
+
+
+def notes_id(stand_in: StandIn) -> int:
+    """Return the number of the only note."""
+    (found,) = [
+        one["id"] for issue in stand_in.state()["issues"] for one in issue["journals"] if one["notes"]
+    ]
+    return int(found)
