@@ -200,6 +200,7 @@ class Sender:
         """
         about: dict[str, object] = {"login": person.login}
         is_place_known = await self._learn_project(issue_id) is not None
+        self.ctx.known.permissions.clear()  # what a role may do counts as it is now
         try:
             found = await rights_of(self.ctx, person, person.login, self.project_id, issue_id, SET_PRIVATE)
         except (OutcomeUnknown, TrackerRejected) as unclear:
