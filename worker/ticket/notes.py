@@ -116,7 +116,7 @@ class NoteCreation(Addition):
         If none has its text, the tracker may have changed that: then it is the only one that the person added lately.
 
         Raises:
-            NotYet: there is none, and another worker has taken over meanwhile.
+            NotYet: there is none, and another worker has taken over meanwhile; or one has an unexpected author.
             BridgeError: as any call.
         """
         ctx, kind = self.ctx, self.kind
@@ -138,13 +138,16 @@ class NoteCreation(Addition):
         is_ours, held, first_sent, since = await ctx.db.change(read)
         left = [one for one in unheld(kind, listed, held) if one.created_on >= first_sent]
         own = sent_essence(kind, self.body, self.issue_id)
-        found = [one for one in left if one.essence and one.essence.meets(own) and self._may_be_by(one)]
+        alike = [one for one in left if one.essence and one.essence.meets(own)]
+        found = [one for one in alike if self._may_be_by(one)]
         if not found and is_ours and person is not None:
             lately = [one for one in left if one.created_on >= since]
             found = [one for one in lately if one.author_id == person.tracker_user_id]
             found = found if len(found) == 1 else []
         if not found and not is_ours:
             raise NotYet(Fault.ANOTHER_WORKER_HAS_IT())
+        if not found and any(one.created_on >= since for one in alike):
+            raise NotYet(Reason.UNEXPECTED_AUTHOR())
         if not found:
             await ctx.tracker.ask_whether_open()  # a key without rights is not shown private notes
             return None
