@@ -12,12 +12,10 @@ from shared.events.payloads import Body, membership_body, roles_beyond
 from shared.metadata.synchronisation import refresh, refresh_people
 from shared.notices.authors import Misattribution
 from shared.notices.faults import Fault
-from shared.notices.hints import Hint
 from shared.notices.kinds import Kind
 from shared.notices.notice import Notice
 from shared.notices.reasons import Matching
 from shared.notices.steps import What
-from shared.refusals.judging import choices_of
 from shared.store.configuration.matching import Match, TrackerPerson
 from shared.store.configuration.metadata import MetadataKind
 from shared.telemetry import metrics
@@ -28,7 +26,7 @@ from shared.tracker.rights import ADD_ISSUES, ADD_NOTES, LOG_TIME, SET_PRIVATE
 from shared.tracker.uploads import Upload
 from worker.ticket.bodies import body_for, built
 from worker.ticket.context import TicketContext
-from worker.ticket.rights import Found, Rights, is_deleted, rights_of
+from worker.ticket.rights import Found, Rights, default_role_gone, is_deleted, rights_of
 
 MEMBERSHIP_MAY_HELP = (403, 422)
 IS_MEMBER = (422,)
@@ -274,13 +272,7 @@ class Sender:
     async def _as_person(
         self, person: TrackerPerson, call: Callable[[str, bool], Awaitable[Answer]], *, is_claimed: bool
     ) -> Answer:
-        """Make a call as a person.
-
-        Args:
-            person: the person.
-            call: is given their login, and whether its turn was waited for.
-            is_claimed: as for `_ensure_membership`.
-        """
+        """Make a call as a person; it is given their login, and whether its turn was waited for."""
         try:
             return await call(person.login, True)
         except ImpersonationRefused as refusal:
@@ -408,21 +400,13 @@ class Sender:
             TrackerError: an outage.
         """
         once = f"refused:{self.project_id}:{person.tracker_user_id}"
-        if await self._role_gone() is None and await self.ctx.redis.once(once, ONCE_S):
+        if await default_role_gone(self.ctx) is None and await self.ctx.redis.once(once, ONCE_S):
             with suppress(OutcomeUnknown, TrackerRejected):
                 await self.ctx.metadata(lambda store, lists: refresh(store, lists, MetadataKind.ROLE))
                 await self._people_now()
-        if self._ensured_now and (gone := await self._role_gone()) is not None:
+        if self._ensured_now and (gone := await default_role_gone(self.ctx)) is not None:
             await self._forget_membership(person)
             self.ctx.warn(What.NOT_MADE_MEMBER(login=person.login, because=gone))
-
-    async def _role_gone(self) -> Notice | None:
-        """Return that the tracker does not have the role that people are given, as far as the cache tells."""
-        role_id = self.ctx.config.default_role_id
-        roles = await self.ctx.db.change(lambda tx: tx.metadata.of_kind(MetadataKind.ROLE))
-        if role_id is None or not roles or role_id in {one.tracker_id for one in roles}:
-            return None
-        return Hint.DEFAULT_ROLE_GONE(role_id=role_id, **choices_of(roles))
 
     async def _people_now(self) -> dict[int, TrackerPerson]:
         """Read the tracker's users afresh; who is who is then looked up again."""

@@ -11,7 +11,11 @@ from typing import Any, NamedTuple
 
 from shared.errors import ImpersonationRefused, OutcomeUnknown, TrackerRejected
 from shared.notices.faults import Detail
+from shared.notices.hints import Hint
+from shared.notices.notice import Notice
+from shared.refusals.judging import choices_of
 from shared.store.configuration.matching import TrackerPerson
+from shared.store.configuration.metadata import MetadataKind
 from shared.tracker.rights import RIGHT_TO
 from shared.values.ids import id_in
 from worker.ticket.context import TicketContext
@@ -95,6 +99,15 @@ async def _may(ctx: TicketContext, roles: Iterable[int], needed: str) -> bool:
         if needed in await _permissions(ctx, role_id):
             return True
     return False
+
+
+async def default_role_gone(ctx: TicketContext) -> Notice | None:
+    """Return that the tracker does not have the role that people are given, as far as the cache tells."""
+    role_id = ctx.config.default_role_id
+    roles = await ctx.db.change(lambda tx: tx.metadata.of_kind(MetadataKind.ROLE))
+    if role_id is None or not roles or role_id in {one.tracker_id for one in roles}:
+        return None
+    return Hint.DEFAULT_ROLE_GONE(role_id=role_id, **choices_of(roles))
 
 
 async def is_deleted(ctx: TicketContext, person: TrackerPerson) -> bool:
