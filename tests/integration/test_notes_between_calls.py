@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 
 from deploy.sandbox.tracker.control import StandIn
@@ -87,6 +89,27 @@ def test_a_note_that_redmine_leaves_out_is_not_taken_for_an_old_one_of_its_text(
     stand_in.patch("roles", DEVELOPER, permissions=["view_issues", "edit_issues", "log_time"])
     assert begun.forward(followup_event(1)) == [EventState.DONE]
     assert len(notes_of(stand_in)) == 2, begun.steps()
+
+
+@pytest.mark.parametrize("number", [1, 5], ids=["the API user", "the person"])
+def test_a_note_whose_text_redmine_has_changed_is_recognised(
+    begun: Bridge, stand_in: StandIn, number: int
+) -> None:
+    """As a plug-in of Redmine may do: it is the only note of its author just now."""
+    user = ALICE if number == 5 else {"id": 99, "email": "stranger@example.test"}
+    changed = {
+        "id": 900,
+        "user_id": number,
+        "notes": "changed",
+        "private_notes": False,
+        "created_on": time.time(),
+        "details": [],
+    }
+    (event_id,) = begun.receive(followup_event(1, of_followup=followup(user=user)))
+    with stopped("PUT", ISSUE, lambda: stand_in.patch("issues", 6, journals=[changed])):
+        begun.sync()
+    assert begun.event(event_id).state == EventState.DONE, begun.steps()
+    assert len(notes_of(stand_in)) == 1
 
 
 @pytest.mark.parametrize("date_header", [True, False])
