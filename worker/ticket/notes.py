@@ -113,7 +113,7 @@ class NoteCreation(Addition):
     async def _read_back(self, attempt: int, person: TrackerPerson | None) -> Mapping[str, Any] | None:
         """Return the note that was just added, the newest if there are several of its text; None: there is none.
 
-        If none has its text, the tracker may have changed that: then it is the only one that the person added lately.
+        If none has its text, the tracker may have changed that: then it is the only one of its author lately.
 
         Raises:
             NotYet: there is none, and another worker has taken over meanwhile; or one has an unexpected author.
@@ -140,10 +140,10 @@ class NoteCreation(Addition):
         own = sent_essence(kind, self.body, self.issue_id)
         alike = [one for one in left if one.essence and one.essence.meets(own)]
         found = [one for one in alike if self._may_be_by(one)]
-        if not found and is_ours and person is not None:
-            lately = [one for one in left if one.created_on >= since]
-            found = [one for one in lately if one.author_id == person.tracker_user_id]
-            found = found if len(found) == 1 else []
+        if not found and is_ours:
+            authors = [person.tracker_user_id] if person is not None else self.sender.administrators
+            lately = [one for one in left if one.created_on >= since and one.author_id in authors]
+            found = lately if len(lately) == 1 else []
         if not found and not is_ours:
             raise NotYet(Fault.ANOTHER_WORKER_HAS_IT())
         if not found and any(one.created_on >= since for one in alike):
