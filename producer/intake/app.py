@@ -342,7 +342,7 @@ async def read_body(request: Request, bodies: Bodies) -> str:
 
 
 def append(
-    store: Store, delivered: Sequence[Delivery], *, private_text: PrivateTexts | bool = False
+    store: Store, delivered: Sequence[Delivery], *, private_text: PrivateTexts = PrivateTexts.NONE
 ) -> list[Accepted]:
     """Append to the journal and commit (`Journal.append`)."""
     with store.transaction() as tx:

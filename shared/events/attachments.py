@@ -25,7 +25,6 @@ _NUMBER = re.compile(r"[?&;]docid=(\d{1,9})(?!\d)")
 _STORED = "document.send.php?"
 _BLANKS = " \t\xa0"
 _BEGIN, _END = "\ue000", "\ue001"
-_MARK = re.compile(f"{_BEGIN}(\\d+){_END}")
 
 
 def attachment_name(document: Document) -> str:
@@ -88,11 +87,13 @@ def text_with_pictures(
         names: number of a document to its attachment's file name; pictures of others are shown by their address.
         begin: plain text that comes first, unless there is no other.
     """
+    marked = set[str]()
 
     def mark(picture: re.Match[str]) -> str:
         number = _number(picture)
         if number is None or PurePath(names.get(number, "")).suffix.lower() not in SHOWN_INLINE:
             return picture[0]
+        marked.add(str(number))
         link, end = picture[1] or "", picture[3] or ""
         is_linked = bool(end) and _STORED in link  # to its own file
         return f"{'' if is_linked else link}{_BEGIN}{number}{_END}{'' if is_linked else end}"
@@ -100,7 +101,8 @@ def text_with_pictures(
     shows = formatting != "plain" and _BEGIN not in (rich or "")
     said = plain_text(_PICTURE.sub(mark, rich or "") if shows else rich, content_format, base)
     text = begin + said if said else ""
-    parts = _MARK.split(text) if shows else [text]
+    # the text itself may hold what looks like a mark of another number
+    parts = re.split(f"{_BEGIN}({'|'.join(marked)}){_END}", text) if marked else [text]
     # blanks beside a picture would make what stands there look like code
     parts[:-1:2] = [before.rstrip() for before in parts[:-1:2]]
     parts[2::2] = [after.lstrip(_BLANKS) for after in parts[2::2]]

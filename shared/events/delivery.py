@@ -49,13 +49,8 @@ class Delivery:
         """Whether it holds the text of a private ticket task or follow-up."""
         return _private_text(self.event) != PrivateTexts.NONE
 
-    @property
-    def public(self) -> Delivery:
-        """The same without a private text, as if the helpdesk had not sent it."""
-        return self.with_texts(PrivateTexts.NONE)
-
-    def with_texts(self, kept: PrivateTexts | bool) -> Delivery:
-        """Return the same with those private texts only that may be kept; True: those of ticket tasks."""
+    def with_texts(self, kept: PrivateTexts) -> Delivery:
+        """Return the same with those private texts only that may be kept; others as if they had not been sent."""
         private = _private_text(self.event)
         if private == PrivateTexts.NONE or kept & private:
             return self

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from pathlib import PurePath
 
+from shared.events.attachments import attachment_name
 from shared.events.config import PluginConfig
 from shared.events.event import Event
 from shared.events.snapshots import Document, TicketTask
@@ -58,8 +59,8 @@ def _closed_to_document(document: Document, config: PluginConfig) -> Notice | No
 
 
 def _refused_type(document: Document, refused: Collection[str]) -> str | None:
-    """Return which of the refused types a document has: by its name's ending, or by its MIME type."""
-    mime, ending = (document.mime_type or "").lower(), PurePath(document.name or "").suffix.lower()
+    """Return which of the refused types a document has: by its attachment's ending, or by its MIME type."""
+    mime, ending = (document.mime_type or "").lower(), PurePath(attachment_name(document)).suffix.lower()
     has = {mime, f"{mime.partition('/')[0]}/*", ending}
     return next((one for one in refused if one in has), None)
 

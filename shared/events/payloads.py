@@ -12,7 +12,6 @@ from typing import Any
 
 from shared.events.attachments import text_with_pictures
 from shared.events.config import PluginConfig
-from shared.events.formatting import formatted
 from shared.events.gate import shown
 from shared.events.snapshots import Note, Ticket, TicketTask
 from shared.events.text import cut, hours, normalised, one_line, plain_text
@@ -49,11 +48,14 @@ def issue_body(
         status: the helpdesk status that it begins with; None: the snapshot's.
         names: number of a document to the file name of its attachment: pictures that the text shows.
     """
+    description = text_with_pictures(
+        ticket.content, ticket.content_format, ticket.helpdesk_url, config.text_formatting or "plain", names
+    )
     return {
         "issue": _without_nulls(
             project_id=project_id,
             subject=one_line(ticket.title, LONGEST_SUBJECT) or f"Ticket #{ticket.id}",
-            description=_description(ticket, config, names) or None,
+            description=description or None,
             tracker_id=config.default_tracker_id,
             priority_id=config.default_priority_id,
             status_id=config.status_map.get(ticket.status if status is None else status),
@@ -61,15 +63,6 @@ def issue_body(
             watcher_user_ids=list(config.default_watcher_ids) or None,
         )
     }
-
-
-def _description(ticket: Ticket, config: PluginConfig, names: Mapping[int, str]) -> str:
-    formatting = config.text_formatting or "plain"
-    if names:
-        return text_with_pictures(
-            ticket.content, ticket.content_format, ticket.helpdesk_url, formatting, names
-        )
-    return formatted(plain_text(ticket.content, ticket.content_format, ticket.helpdesk_url), formatting)
 
 
 def time_entry_body(ticket_id: int, task: TicketTask, issue_id: int, config: PluginConfig) -> Body:

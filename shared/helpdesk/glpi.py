@@ -27,13 +27,14 @@ from shared.helpdesk.lookup import (
     HelpdeskUnreachable,
 )
 from shared.notices.faults import HelpdeskFault
+from shared.notices.notice import Notice
 from shared.process.bounded import OutOfTime, Unanswered, bounded_call
 from shared.process.outbound import DIRECT, Outbound
 from shared.values.ids import is_id
 
 CALL_S = 5.0
 DOWNLOAD_S = 60.0
-AWAY = (401, 429, 502, 503, 504)
+AWAY = (401, 429)
 """Answers that are about no document."""
 LARGEST_ANSWER = 16 * 1024 * 1024
 PAGE_SIZE = 100
@@ -146,10 +147,8 @@ class GlpiLookup:
             wanted = headers | {"Accept": "application/octet-stream"}
             try:
                 return self._exchange("GET", path, DOWNLOAD_S, most, into=into, headers=wanted)
-            except HelpdeskUnreachable as away:
-                if away.problem.code == HelpdeskFault.HELPDESK_TOO_SLOW:  # others may be smaller
-                    raise DocumentRefused(away.problem) from None
-                raise
+            except HelpdeskUnreachable as broken:
+                raise self._unless_away(broken.problem) from None
 
         status, content = self._signed_in(ask)
         about = {"method": "GET", "path": path, "status": status}
@@ -160,8 +159,17 @@ class GlpiLookup:
         if status in AWAY:
             raise HelpdeskUnreachable(HelpdeskFault.HELPDESK_ANSWER_UNUSABLE(**about))
         if status != 200:
-            raise DocumentRefused(HelpdeskFault.HELPDESK_ANSWER_UNUSABLE(**about))
+            raise self._unless_away(HelpdeskFault.HELPDESK_ANSWER_UNUSABLE(**about))
         return Download.TOO_LARGE if content is None else Download.WHOLE
+
+    def _unless_away(self, problem: Notice) -> DocumentRefused:
+        """Return that a document is the cause of a problem, since GLPI answers other calls.
+
+        Raises:
+            HelpdeskUnreachable: it does not.
+        """
+        self.now()
+        return DocumentRefused(problem)
 
     def _ticket(self, row: Mapping[str, Any]) -> dict[str, Any]:
         technician = _technician(row)

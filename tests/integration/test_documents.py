@@ -28,7 +28,7 @@ from tests.support.events import (
     task_event,
     ticket,
 )
-from tests.support.glpi_api import GlpiApi, glpi_api
+from tests.support.glpi_api import CutShort, GlpiApi, glpi_api
 from tests.support.ledger import attachments_of, notes_of, ours
 from worker.runtime import runner
 from worker.ticket.retry import MOST_ATTEMPTS
@@ -215,6 +215,24 @@ def test_a_document_that_glpi_never_gives_fails_with_glpis_reason_in_the_event_a
     because = "gave up after 12 attempts: GLPI does not give document 91: "
     assert str(event.reason).startswith(because)
     assert because in begun.steps()[-1]
+
+
+@pytest.mark.parametrize("status", [200, 502, 503, 504])
+def test_a_document_at_which_glpi_breaks_off_each_time_fails_and_holds_up_no_other(
+    begun: Bridge, stand_in: StandIn, api: GlpiApi, status: int
+) -> None:
+    """GLPI answers everything else."""
+    api.documents[91] = CutShort(CONTENT)
+    api.statuses = {} if status == 200 else {91: status}
+    (event_id,) = begun.receive(document_event(1))
+    begun.sync()
+    assert (begun.event(event_id).state, begun.event(event_id).attempts) == (PENDING, 1)
+    for _ in range(MOST_ATTEMPTS):
+        begun.hurry()
+        begun.sync()
+    assert begun.event(event_id).state == EventState.FAILED
+    assert begun.forward(document_event(2, of_document=document(92))) == [DONE]
+    assert [name for _, name, _ in attachments_of(stand_in)] == ["scan-92.png"]
 
 
 @pytest.mark.parametrize("settings", [{"attachment_max_kb": 0}, {"refused_extensions": ["png"]}])

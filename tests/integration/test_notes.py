@@ -13,6 +13,7 @@ from producer.admin.privacy.forgetting import forget
 from shared.notices.kinds import Kind
 from shared.notices.reasons import Reason
 from shared.store.tables.journal import EventState
+from shared.values.ids import LARGEST
 from tests.support.bridge import Bridge
 from tests.support.events import (
     ALICE,
@@ -181,6 +182,17 @@ def test_trial_mode_keeps_the_notes_that_wait_for_an_issue(noting: Bridge, stand
 def test_a_note_without_text_is_skipped(begun: Bridge, stand_in: StandIn) -> None:
     assert begun.forward(followup_event(1, of_followup=followup(content="<p> </p>"))) == [SKIPPED]
     assert notes(stand_in) == []
+
+
+def test_a_follow_up_with_a_picture_is_sent_whatever_number_its_ticket_has(
+    noting: Bridge, stand_in: StandIn
+) -> None:
+    """Of the largest numbers no documents are kept: a key of both numbers would be too large."""
+    of_ticket = ticket(LARGEST)
+    shown = followup(content="<p>See</p><img src='/front/document.send.php?docid=91'>")
+    events = task_event(of_ticket=of_ticket), followup_event(1, of_ticket=of_ticket, of_followup=shown)
+    assert noting.forward(*events, ticket_id=LARGEST) == [DONE, DONE]
+    assert len(notes(stand_in)) == 1
 
 
 def test_a_person_whom_redmine_does_not_know_is_named_in_the_note(begun: Bridge, stand_in: StandIn) -> None:

@@ -24,6 +24,10 @@ from shared.helpdesk.glpi import GlpiAccess
 CLIENT, CLIENT_SECRET, USER, PASSWORD = "client", "client-secret", "deskbridge", "pass-word"
 
 
+class CutShort(bytes):
+    """The content of a document that never comes whole."""
+
+
 class GlpiApi:
     """A GLPI in memory.
 
@@ -33,6 +37,7 @@ class GlpiApi:
         tasks: by ticket id, as the API shows them.
         documents: id to content; None: the file is missing on GLPI's disk.
         forbidden: documents that its user may not read.
+        statuses: documents for which something before it answers with a status of its own.
         calls: method and path of each call.
         down: answers 503 to everything.
         lives_s: how long a token lives.
@@ -45,6 +50,7 @@ class GlpiApi:
         self.tasks: dict[int, list[dict[str, Any]]] = {}
         self.documents: dict[int, bytes | None] = {}
         self.forbidden: set[int] = set()
+        self.statuses: dict[int, int] = {}
         self.calls: list[str] = []
         self.down = False
         self.lives_s = 3600
@@ -156,6 +162,8 @@ class GlpiApi:
             return 404, {"status": "ERROR_ITEM_NOT_FOUND"}
         if document_id in self.forbidden:
             return 403, {"status": "ERROR_RIGHT_MISSING"}
+        if document_id in self.statuses:
+            return self.statuses[document_id], None
         content = self.documents[document_id]
         return (500, None) if content is None else (200, content)
 
@@ -190,7 +198,8 @@ def glpi_api() -> Iterator[GlpiApi]:
             if content is not None and not isinstance(content, bytes):
                 sent = json.dumps(content).encode()
             self.send_response(status)
-            self.send_header("Content-Length", str(len(sent)))
+            self.close_connection = isinstance(content, CutShort)
+            self.send_header("Content-Length", str(len(sent) + int(self.close_connection)))
             self.end_headers()
             self.wfile.write(sent)
 

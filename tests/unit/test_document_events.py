@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import time
+from pathlib import PurePath
 from typing import Any
 
 import pytest
@@ -120,6 +121,26 @@ def test_the_settings_say_which_documents_are_sent(
     config = PluginConfig.model_validate({"sync_documents": "on", **settings})
     event = parse_event(document_event(1, of_document=document(**changes)))
     assert closed(event, config) == reason
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"name": "setup.exe "},
+        {"name": "setup.ex\u202ee"},
+        {"name": "C:\\setup.exe"},
+        {"name": "page", "mime_type": "text/html"},
+        {"name": None, "mime_type": "text/html"},
+    ],
+)
+def test_a_refused_type_is_known_by_the_name_that_the_attachment_would_have(changes: dict[str, Any]) -> None:
+    config = PluginConfig.model_validate(
+        {"sync_documents": "on", "document_refused_types": [".exe", ".html"]}
+    )
+    event = parse_event(document_event(1, of_document=document(**changes)))
+    ending = PurePath(attachment_name(event.document)).suffix if event.document else ""
+    assert ending in config.document_refused_types
+    assert closed(event, config) == Reason.DOCUMENT_TYPE_REFUSED(type=ending)
 
 
 @pytest.mark.parametrize("types", ['["png"]', '["image"]', '["a/b/c"]', '"png"', "[7]", '["*/*"]'])
@@ -293,3 +314,10 @@ def test_pictures_are_shown_only_while_documents_are_on() -> None:
     assert note_body(note, on, names)["issue"]["notes"] == "!a.png!"
     off = PluginConfig(text_formatting="textile")
     assert "!" not in note_body(note, off, names)["issue"]["notes"]
+
+
+@pytest.mark.parametrize("begin", ["", "\ue0005\ue001:\n\n"])
+def test_what_looks_like_our_mark_of_a_picture_only_once_it_is_text_stays_as_it_is(begin: str) -> None:
+    rich = f"<p>&#xE000;5&#xE001;</p>{IMAGE.format(7)}"
+    found = text_with_pictures(rich, "html", None, "textile", {7: "a.png"}, begin)
+    assert found == f"{begin}\ue0005\ue001\n\n!a.png!"

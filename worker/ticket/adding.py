@@ -23,15 +23,13 @@ from worker.ticket.create import create
 from worker.ticket.documents import DocumentCreation
 from worker.ticket.finish import EventFinisher
 from worker.ticket.load import Work
-from worker.ticket.notes import NoteCreation
+from worker.ticket.notes import FollowupCreation, SolutionCreation
 from worker.ticket.plan import Pending
 from worker.ticket.resolve import settled
 from worker.ticket.results import AlreadyDone, Created, Result, Sent, Skipped, Waiting
 
 ADDITION_OF: Mapping[Kind, type[Addition]] = {
-    Kind.FOLLOWUP: NoteCreation,
-    Kind.SOLUTION: NoteCreation,
-    Kind.DOCUMENT: DocumentCreation,
+    one.kind: one for one in (FollowupCreation, SolutionCreation, DocumentCreation)
 }
 
 

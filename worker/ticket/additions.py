@@ -52,6 +52,10 @@ class Addition(Creation):
             event: an earlier event of the same, to be taken in its place.
         """
 
+    def as_of(self, event: Event) -> Addition:
+        """Return the same as an earlier event would have asked for it."""
+        return self.of(self.ctx, self.work, self.asking, self.issue, event)
+
     @property
     def path(self) -> str:
         """The issue."""

@@ -70,10 +70,6 @@ class DocumentCreation(Addition):
         chosen = RenderedBody(attachment_body(document, document.size))
         return cls(ctx, work, asking, asking.event.addition_key, chosen, sender, issue)
 
-    def as_of(self, event: Event) -> DocumentCreation:
-        """Return the same as an earlier event would have asked for it."""
-        return DocumentCreation.of(self.ctx, self.work, self.asking, self.issue, event)
-
     @property
     def document(self) -> Document:
         """The document."""

@@ -26,7 +26,7 @@ from shared.tracker.rights import ADD_ISSUES, ADD_NOTES, LOG_TIME, SET_PRIVATE
 from shared.tracker.uploads import Upload
 from worker.ticket.bodies import body_for, built
 from worker.ticket.context import TicketContext
-from worker.ticket.rights import Found, Rights, is_deleted, rights_of, role_gone
+from worker.ticket.rights import Found, Rights, default_role_gone, is_deleted, rights_of
 
 MEMBERSHIP_MAY_HELP = (403, 422)
 IS_MEMBER = (422,)
@@ -54,6 +54,8 @@ class Sender:
         administrators: tracker user ids that a call as the administrator may end with; empty: not known.
         tried: how often this was tried before.
         wrong: why the administrator acted in the person's place, and what would change that.
+        is_withheld: whether the API user acts though the person is known: a note would become public, or they may not
+            upload.
     """
 
     ctx: TicketContext
@@ -63,9 +65,9 @@ class Sender:
     administrators: tuple[int, ...] = ()
     tried: int = 0
     wrong: Notice | None = None
+    is_withheld: bool = False
     _ensured_now: bool = False
     _found: Found | None = None
-    _is_withheld: bool = False
 
     @property
     def project_id(self) -> int:
@@ -74,17 +76,12 @@ class Sender:
     @property
     def person(self) -> TrackerPerson | None:
         """The person to act as; None: the administrator."""
-        return None if self._is_withheld else self.match.person
+        return None if self.is_withheld else self.match.person
 
     @property
     def is_prepared(self) -> bool:
         """Whether there is nothing to do before it can send."""
         return self.person is not None and self.is_member and bool(self.project_id)
-
-    @property
-    def is_withheld(self) -> bool:
-        """Whether the API user acts though the person is known: a note would become public, or they may not upload."""
-        return self._is_withheld
 
     async def prepare(self) -> None:
         """Ensure the person's membership, unless it is known.
@@ -101,8 +98,8 @@ class Sender:
             metrics.AS_ADMINISTRATOR.labels(code=str(self.match.why.code)).inc()
         elif not self.is_member and self._may_become_member():
             await self._ensure_membership(self.person)
-        if self.person is not None and self.about.note and self.about.note.is_private:
-            await self._withhold_unless_private(self.person)
+        if self.person is not None and self._is_private and self.about.issue_id is not None:
+            await self._withhold_unless_private(self.person, self.about.issue_id)
 
     async def send(
         self,
@@ -143,7 +140,7 @@ class Sender:
             made = tracker.call_as_api_user(method, path, body, before_send, has_turn=True)
             return await confirm(made, None)
         try:
-            return await self._as_person(self.person, call)
+            return await self._as_person(self.person, call, is_claimed=True)
         except ImpersonationRefused as refusal:
             refused = refusal
         is_unseeing = self._rights is Rights.UNSEEING and self._right == LOG_TIME
@@ -165,7 +162,7 @@ class Sender:
     def wrong_author(self, author_id: int | None) -> Notice | None:
         """Return why the author of an answer is another than was meant; None: it is the right one."""
         person = self.person
-        if person is None and self._is_withheld:
+        if person is None and self.is_withheld:
             return self.wrong
         if person is None:
             why = self.match.why
@@ -176,50 +173,42 @@ class Sender:
         return self.wrong or Misattribution.SWITCH_IGNORED(login=person.login)
 
     @property
+    def _is_private(self) -> bool:
+        """Whether it is a private note."""
+        return self.about.note is not None and bool(self.about.note.is_private)
+
+    @property
     def _right(self) -> str:
         """The right that is needed."""
         if self.about.issue_id is None:
             return ADD_ISSUES
         return LOG_TIME if self.about.task is not None else ADD_NOTES
 
-    async def _withhold_unless_private(self, person: TrackerPerson) -> None:
+    async def _withhold_unless_private(self, person: TrackerPerson, issue_id: int) -> None:
         """Act as the API user if the person may not make notes private: the tracker would make the note public.
+
+        Their rights count where the issue is now.
 
         Raises:
             NotYet: it is not known.
             TrackerError: an outage.
         """
         about: dict[str, object] = {"login": person.login}
+        moved = await self._learn_project(issue_id)
+        if moved and self._may_become_member():
+            await self._ensure_membership(person)
+        self.ctx.known.permissions.clear()  # what a role may do counts as it is now
         try:
-            found = await self._rights_of(person, person.login, SET_PRIVATE)
-            is_elsewhere = found.seen_in not in (None, self.project_id)
-            if (found.rights is not Rights.ENOUGH or is_elsewhere) and await self._has_moved(person):
-                found = await self._rights_of(person, person.login, SET_PRIVATE)
+            found = await rights_of(self.ctx, person, person.login, self.project_id, issue_id, SET_PRIVATE)
         except (OutcomeUnknown, TrackerRejected) as unclear:
             self._not_yet(Fault.RIGHTS_UNKNOWN(login=person.login, because=unclear.notice))
             about["because"] = unclear.notice
         else:
-            if found.rights is Rights.ENOUGH:
+            if found.rights is Rights.ENOUGH and moved is not None:
                 return
             about |= {"roles": list(found.roles), "right": found.right}
-        self._is_withheld, self.wrong = True, Misattribution.NOT_PRIVATE_AS_PERSON(**about)
+        self.is_withheld, self.wrong = True, Misattribution.NOT_PRIVATE_AS_PERSON(**about)
         self.ctx.warn(What.PRIVATE_AS_ADMINISTRATOR(**about))
-
-    async def _rights_of(self, person: TrackerPerson, login: str, right: str) -> Found:
-        return await rights_of(self.ctx, person, login, self.project_id, self.about.issue_id, right)
-
-    async def _has_moved(self, person: TrackerPerson) -> bool:
-        """Return whether the issue is in another project than was known; the person is then made a member of that.
-
-        Raises:
-            NotYet: it is not known.
-            TrackerError: an outage.
-        """
-        if self.about.issue_id is None or not await self._learn_project(self.about.issue_id):
-            return False
-        if self._may_become_member():
-            await self._ensure_membership(person)
-        return True
 
     @property
     def _rights(self) -> Rights | None:
@@ -241,7 +230,9 @@ class Sender:
             return What.PERSON_NOT_ACTIVE(**about), Misattribution.PERSON_NOT_ACTIVE(**about)
         if self._found is None:
             with suppress(OutcomeUnknown, TrackerRejected):
-                self._found = await self._rights_of(person, person.login, self._right)
+                self._found = await rights_of(
+                    self.ctx, person, person.login, self.project_id, self.about.issue_id, self._right
+                )
         if self._found and self._found.rights is Rights.NOT_MEMBER:
             about["tracker_project_id"] = self.project_id
         elif self._found and self._found.rights is Rights.LACKING:
@@ -260,30 +251,31 @@ class Sender:
             NotYet: no file was uploaded, and it may be another time.
         """
         tracker = self.ctx.tracker
-        async with self.ctx.slot():
-            await tracker.take_turn()
-            if self.person is None:
-                return await tracker.upload(file, name, None, has_turn=True)
-            try:
-                return await self._as_person(
-                    self.person,
-                    lambda login, has_turn: tracker.upload(file, name, login, has_turn=has_turn),
-                )
-            except ImpersonationRefused as refusal:
-                told, self.wrong = await self._why_refused(self.person, refusal)
-                metrics.AS_ADMINISTRATOR.labels(code=str(refusal.notice.code)).inc()
-            self._is_withheld = True
-            self.ctx.warn(told)
-            return await tracker.upload(file, name, None)
+
+        async def call(login: str | None) -> Answer:
+            async with self.ctx.slot():
+                await tracker.take_turn()
+                return await tracker.upload(file, name, login)
+
+        if self.person is None:
+            return await call(None)
+        try:
+            return await self._as_person(self.person, lambda login, _: call(login), is_claimed=False)
+        except ImpersonationRefused as refusal:
+            told, self.wrong = await self._why_refused(self.person, refusal)
+            metrics.AS_ADMINISTRATOR.labels(code=str(refusal.notice.code)).inc()
+        self.is_withheld = True
+        self.ctx.warn(told)
+        return await call(None)
 
     async def _as_person(
-        self, person: TrackerPerson, call: Callable[[str, bool], Awaitable[Answer]]
+        self, person: TrackerPerson, call: Callable[[str, bool], Awaitable[Answer]], *, is_claimed: bool
     ) -> Answer:
         """Make a call as a person; it is given their login, and whether its turn was waited for."""
         try:
             return await call(person.login, True)
         except ImpersonationRefused as refusal:
-            again = await self._again_as(person, refusal)
+            again = await self._again_as(person, refusal, is_claimed=is_claimed)
             if again is None:
                 raise
         try:
@@ -292,7 +284,9 @@ class Sender:
             await self._judge(person, again, refusal)
             raise
 
-    async def _again_as(self, person: TrackerPerson, refusal: ImpersonationRefused) -> str | None:
+    async def _again_as(
+        self, person: TrackerPerson, refusal: ImpersonationRefused, *, is_claimed: bool
+    ) -> str | None:
         """Return the login as which it is sent once more; None: the person may not.
 
         Raises:
@@ -307,10 +301,12 @@ class Sender:
         moved = self.about.issue_id is not None and await self._learn_project(self.about.issue_id)
         await self._judge(person, person.login, refusal)
         is_member = self._rights in (Rights.LACKING, Rights.UNSEEING)
+        if self._is_private:
+            return None  # a new member might not be able to make the note private
         if is_member or (self._ensured_now and not moved) or not self._may_become_member():
             return None
         await self._forget_membership(person)
-        await self._ensure_membership(person, is_claimed=True)
+        await self._ensure_membership(person, is_claimed=is_claimed)
         return person.login
 
     async def _judge(self, person: TrackerPerson, login: str, refusal: ImpersonationRefused) -> None:
@@ -324,7 +320,9 @@ class Sender:
         if refusal.status != RIGHTS_OR_CONTENT:
             return
         try:
-            self._found = await self._rights_of(person, login, self._right)
+            self._found = await rights_of(
+                self.ctx, person, login, self.project_id, self.about.issue_id, self._right
+            )
         except (OutcomeUnknown, TrackerRejected) as unclear:
             self._not_yet(Fault.RIGHTS_UNKNOWN(login=login, because=unclear.notice))
         if self._rights is Rights.ENOUGH:
@@ -351,8 +349,8 @@ class Sender:
         finally:
             self.ctx.note(What.BOOKED_TO_PERSON(login=person.login, because=refusal.notice))
 
-    async def _learn_project(self, issue_id: int) -> bool:
-        """Find the project of an issue, since the person is refused there; True: it is another one than was known.
+    async def _learn_project(self, issue_id: int) -> bool | None:
+        """Find the project of an issue; True: it is another one than was known; None: it cannot be found out.
 
         Raises:
             NotYet: it is not known.
@@ -364,7 +362,7 @@ class Sender:
             found = await self.ctx.tracker.find(kind.path, kind.list_name, issue_id, params)
         except (OutcomeUnknown, TrackerRejected) as unclear:
             self._not_yet(Fault.PROJECT_UNKNOWN(issue_id=issue_id, because=unclear.notice))
-            return False
+            return None
         project_id = project_of(found) if found else None
         if project_id in (None, before):
             return False
@@ -401,11 +399,11 @@ class Sender:
             TrackerError: an outage.
         """
         once = f"refused:{self.project_id}:{person.tracker_user_id}"
-        if await role_gone(self.ctx) is None and await self.ctx.redis.once(once, ONCE_S):
+        if await default_role_gone(self.ctx) is None and await self.ctx.redis.once(once, ONCE_S):
             with suppress(OutcomeUnknown, TrackerRejected):
                 await self.ctx.metadata(lambda store, lists: refresh(store, lists, MetadataKind.ROLE))
                 await self._people_now()
-        if self._ensured_now and (gone := await role_gone(self.ctx)) is not None:
+        if self._ensured_now and (gone := await default_role_gone(self.ctx)) is not None:
             await self._forget_membership(person)
             self.ctx.warn(What.NOT_MADE_MEMBER(login=person.login, because=gone))
 

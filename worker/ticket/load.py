@@ -11,7 +11,7 @@ from shared.events.attachments import shown_documents
 from shared.events.config import PluginConfig
 from shared.events.event import Deletion, Event
 from shared.events.place import Place
-from shared.events.snapshots import HelpdeskUser, Ticket, document_key
+from shared.events.snapshots import LARGEST_TICKET, HelpdeskUser, Ticket, document_key
 from shared.notices.kinds import Kind, RowId
 from shared.notices.reasons import Reason
 from shared.notices.steps import What
@@ -181,7 +181,8 @@ class _Read:
         """The rows that the events are about, and those of the documents that their texts show."""
         asked = {one.row_id for one in self.events if not one.event.is_update}
         for one in self.addition_events:
-            shown = shown_documents(one.event.note.content) if one.event.note else ()
+            note = one.event.note if one.event.ticket.id <= LARGEST_TICKET else None
+            shown = shown_documents(note.content) if note else ()
             asked |= {(Kind.DOCUMENT, document_key(one.event.ticket.id, number)) for number in shown}
         return asked
 

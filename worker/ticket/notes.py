@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import replace
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from functools import partial
 from typing import Any
 
@@ -54,11 +54,7 @@ class NoteCreation(Addition):
         chosen = choose_body(ctx, cls.operation, sender.about, plain)
         if note.is_private:
             chosen = _private(chosen)
-        return OF_KIND[asking.event.addition_kind](ctx, work, asking, note.id, chosen, sender, issue)
-
-    def as_of(self, event: Event) -> NoteCreation:
-        """Return the same as an earlier event would have asked for it."""
-        return NoteCreation.of(self.ctx, self.work, self.asking, self.issue, event)
+        return cls(ctx, work, asking, note.id, chosen, sender, issue)
 
     def would(self) -> Notice:
         """Return what trial mode says of it."""
@@ -117,33 +113,41 @@ class NoteCreation(Addition):
     async def _read_back(self, attempt: int, person: TrackerPerson | None) -> Mapping[str, Any] | None:
         """Return the note that was just added, the newest if there are several of its text; None: there is none.
 
-        If none has its text, the tracker may have changed that: then it is the only one that the person added lately.
+        If none has its text, the tracker may have changed that: then it is the only one of its author lately.
 
         Raises:
-            NotYet: there is none, and another worker has taken over meanwhile.
+            NotYet: there is none, and another worker has taken over meanwhile; or one has an unexpected author.
             BridgeError: as any call.
         """
         ctx, kind = self.ctx, self.kind
         listed, answer = await additions_of(ctx, kind, self.issue.tracker_id)
 
-        def read(tx: Transaction) -> tuple[bool, set[int], datetime]:
+        def read(tx: Transaction) -> tuple[bool, set[int], datetime, datetime]:
             row, now = tx.ledger(kind).get(self.key), tx.now()
             is_ours = row is not None and row.attempt == attempt and row.state == LedgerState.CLAIMED
             held = tx.ledger(kind).holders(ids_of(listed)) - {row.tracker_id if row else None}
             refused = set(row.candidates or ()) if row and is_ours else set()
             ahead = answer.at - now if answer.at is not None else timedelta(0)
             began = row.claimed_at if row and row.claimed_at else now
-            return is_ours, held | refused, began + ahead - CLOCK_MARGIN
+            first = row.first_claimed_at if row and row.first_claimed_at else began
+            margin = ahead - CLOCK_MARGIN
+            # a tracker that sends no Date header may have any clock
+            earliest = first + margin if answer.at is not None else datetime.min.replace(tzinfo=UTC)
+            return is_ours, held | refused, earliest, began + margin
 
-        is_ours, held, since = await ctx.db.change(read)
-        left, own = list(unheld(kind, listed, held)), sent_essence(kind, self.body, self.issue_id)
-        found = [one for one in left if one.essence and one.essence.meets(own) and self._may_be_by(one)]
-        if not found and is_ours and person is not None:
-            lately = [one for one in left if one.created_on >= since]
-            found = [one for one in lately if one.author_id == person.tracker_user_id]
-            found = found if len(found) == 1 else []
+        is_ours, held, first_sent, since = await ctx.db.change(read)
+        left = [one for one in unheld(kind, listed, held) if one.created_on >= first_sent]
+        own = sent_essence(kind, self.body, self.issue_id)
+        alike = [one for one in left if one.essence and one.essence.meets(own)]
+        found = [one for one in alike if self._may_be_by(one)]
+        if not found and is_ours:
+            authors = [person.tracker_user_id] if person is not None else self.sender.administrators
+            lately = [one for one in left if one.created_on >= since and one.author_id in authors]
+            found = lately if len(lately) == 1 else []
         if not found and not is_ours:
             raise NotYet(Fault.ANOTHER_WORKER_HAS_IT())
+        if not found and any(one.created_on >= since for one in alike):
+            raise NotYet(Reason.UNEXPECTED_AUTHOR())
         if not found:
             await ctx.tracker.ask_whether_open()  # a key without rights is not shown private notes
             return None
@@ -178,9 +182,6 @@ class SolutionCreation(NoteCreation):
     """The note of a solution."""
 
     kind = Kind.SOLUTION
-
-
-OF_KIND: Mapping[Kind, type[NoteCreation]] = {one.kind: one for one in (FollowupCreation, SolutionCreation)}
 
 
 def attached(ctx: TicketContext, work: Work, note: Note) -> dict[int, str]:

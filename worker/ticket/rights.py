@@ -16,7 +16,6 @@ from shared.notices.notice import Notice
 from shared.refusals.judging import choices_of
 from shared.store.configuration.matching import TrackerPerson
 from shared.store.configuration.metadata import MetadataKind
-from shared.tracker.lists import project_of
 from shared.tracker.rights import RIGHT_TO
 from shared.values.ids import id_in
 from worker.ticket.context import TicketContext
@@ -41,13 +40,11 @@ class Found(NamedTuple):
         rights: what the person may do.
         roles: names of the roles that the person has in the project.
         right: the name of the right that is needed.
-        seen_in: the project in which the person sees the issue; None: they do not, or it was not looked for.
     """
 
     rights: Rights
     roles: Sequence[str]
     right: str
-    seen_in: int | None
 
 
 async def rights_of(
@@ -83,18 +80,17 @@ async def rights_of(
         for role in _dicts(membership.get("roles"))
         if (role_id := id_in(role)) is not None
     }
-    seen_in = None
     if user.get("admin") is True:
         rights = Rights.ENOUGH
     elif not roles:
         rights = Rights.NOT_MEMBER
     elif not await _may(ctx, roles, needed):
         rights = Rights.LACKING
-    elif issue_id is not None and (seen_in := await _seen_in(ctx, login, issue_id)) is None:
+    elif issue_id is not None and not await _sees(ctx, login, issue_id):
         rights = Rights.UNSEEING
     else:
         rights = Rights.ENOUGH
-    return Found(rights, list(roles.values()), RIGHT_TO[needed], seen_in)
+    return Found(rights, list(roles.values()), RIGHT_TO[needed])
 
 
 async def _may(ctx: TicketContext, roles: Iterable[int], needed: str) -> bool:
@@ -103,6 +99,15 @@ async def _may(ctx: TicketContext, roles: Iterable[int], needed: str) -> bool:
         if needed in await _permissions(ctx, role_id):
             return True
     return False
+
+
+async def default_role_gone(ctx: TicketContext) -> Notice | None:
+    """Return that the tracker does not have the role that people are given, as far as the cache tells."""
+    role_id = ctx.config.default_role_id
+    roles = await ctx.db.change(lambda tx: tx.metadata.of_kind(MetadataKind.ROLE))
+    if role_id is None or not roles or role_id in {one.tracker_id for one in roles}:
+        return None
+    return Hint.DEFAULT_ROLE_GONE(role_id=role_id, **choices_of(roles))
 
 
 async def is_deleted(ctx: TicketContext, person: TrackerPerson) -> bool:
@@ -116,15 +121,6 @@ async def is_deleted(ctx: TicketContext, person: TrackerPerson) -> bool:
     except TrackerRejected as refused:
         return refused.status == 404
     return False
-
-
-async def role_gone(ctx: TicketContext) -> Notice | None:
-    """Return that the tracker does not have the role that people are given, as far as the cache tells."""
-    role_id = ctx.config.default_role_id
-    roles = await ctx.db.change(lambda tx: tx.metadata.of_kind(MetadataKind.ROLE))
-    if role_id is None or not roles or role_id in {one.tracker_id for one in roles}:
-        return None
-    return Hint.DEFAULT_ROLE_GONE(role_id=role_id, **choices_of(roles))
 
 
 async def _permissions(ctx: TicketContext, role_id: int) -> frozenset[str]:
@@ -144,22 +140,12 @@ async def _permissions(ctx: TicketContext, role_id: int) -> frozenset[str]:
     return known[role_id]
 
 
-async def _seen_in(ctx: TicketContext, login: str, issue_id: int) -> int | None:
-    """Return the project in which a person sees an issue; None: they do not see it.
-
-    Raises:
-        TrackerError: an outage, or no clear answer.
-    """
-    path = f"/issues/{issue_id}.json"
+async def _sees(ctx: TicketContext, login: str, issue_id: int) -> bool:
     try:
-        answer = await ctx.tracker.call("GET", path, login=login)
+        await ctx.tracker.call("GET", f"/issues/{issue_id}.json", login=login)
     except ImpersonationRefused:
-        return None
-    issue = answer.data.get("issue") if isinstance(answer.data, dict) else None
-    project_id = project_of(issue) if isinstance(issue, dict) else None
-    if project_id is None:
-        raise OutcomeUnknown("GET", path, detail=Detail.NO_LIST(name="project"))
-    return project_id
+        return False
+    return True
 
 
 def _dicts(listed: Any) -> list[dict[str, Any]]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Collection
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from shared.errors import NotBegun, NotYet, OutcomeUnknown, TrackerRejected
@@ -60,17 +60,17 @@ class TicketTracker:
             Request(method, path, body, params, login, before_send, self.observe, expected, has_turn),
         )
 
-    def upload(self, file: Upload, name: str, login: str | None, *, has_turn: bool = False) -> TrackerCall:
+    async def upload(self, file: Upload, name: str, login: str | None) -> Answer:
         """Upload a file that is attached later; without that the tracker drops it.
 
         Args:
-            file: the file.
+            file: the file; the rate limit was waited for.
             name: its name on the tracker.
-            login: the person on whose behalf it is made; None: the API user.
-            has_turn: as of `Request`.
+            login: the person on whose behalf it is made; None: the API user, as by `call_as_api_user`.
 
         Raises:
             NotBegun: as `call`.
+            NotYet, TrackerClosed: as `call_as_api_user`.
             TrackerError: as `TrackerClient.send`.
         """
         if self.reads_only:
@@ -82,10 +82,13 @@ class TicketTracker:
             login=login,
             before_send=self.check_lock,
             observe=self.observe,
-            has_turn=has_turn,
             upload=file,
         )
-        return TrackerCall(self.client, request)
+
+        def made(has_turn: bool) -> TrackerCall:
+            return TrackerCall(self.client, replace(request, has_turn=has_turn))
+
+        return await (self._as_api_user(made, True) if login is None else made(True))
 
     async def call_as_api_user(
         self,
@@ -106,10 +109,18 @@ class TicketTracker:
             TrackerClosed: the key is refused, or the API is off.
             TrackerError: as any call.
         """
-        try:
-            return await self.call(
+
+        def made(has_turn: bool) -> TrackerCall:
+            return self.call(
                 method, path, body=body, before_send=before_send, expected=expected, has_turn=has_turn
             )
+
+        return await self._as_api_user(made, has_turn)
+
+    async def _as_api_user(self, made: Callable[[bool], TrackerCall], has_turn: bool) -> Answer:
+        """Do what `call_as_api_user` does with a call that is made of whether the rate limit was waited for."""
+        try:
+            return await made(has_turn)
         except TrackerRejected as rejection:
             if rejection.status != FORBIDDEN:
                 raise
@@ -118,7 +129,7 @@ class TicketTracker:
             await self.ask_whether_open()
         except OutcomeUnknown as unclear:
             raise NotYet(Fault.OPENNESS_UNKNOWN(refusal=refusal.notice, because=unclear.notice)) from None
-        return await self.call(method, path, body=body, before_send=before_send)
+        return await made(False)
 
     async def take_turn(self) -> None:
         """Wait for the rate limit, for the next call: a claim's lease does not wait for it.

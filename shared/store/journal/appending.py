@@ -75,7 +75,7 @@ class JournalAppender:
         deliveries: Sequence[Delivery],
         received_at: datetime,
         *,
-        private_text: PrivateTexts | bool = False,
+        private_text: PrivateTexts = PrivateTexts.NONE,
     ) -> list[Accepted]:
         """Append deliveries; one that came before changes nothing.
 
