@@ -2,114 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-from shared.helpdesk.glpi import GlpiLookup
 from shared.store.configuration.links import LinkKind
-from shared.store.configuration.matching import TrackerPerson
 from tests.contract import seed
-from tests.contract.support import Json, Tracker
-from tests.support.bridge import Bridge
+from tests.contract.scene import CAROL, DAVE, ENTITY, GHOST, STRANGER, Scene
+from tests.contract.support import Json
 from tests.support.events import (
     ALICE,
     BOB,
-    document,
-    document_event,
-    followup,
-    followup_event,
-    solution_event,
     task,
     task_event,
-    ticket,
     ticket_event,
 )
-from tests.support.glpi_api import GlpiApi, glpi_api
 
-ENTITY = 77
-CAROL = {"id": 9, "email": "carol@example.test"}
-DAVE = {"id": 10, "email": "dave@example.test"}
-GHOST = {"id": 11, "email": "ghost@example.test"}
-STRANGER = {"id": 12, "email": "nobody@example.test"}
 IN_PROGRESS, RESOLVED = 2, 5  # helpdesk statuses; mapped to tracker statuses 2 and 3
-
-
-class Scene:
-    """One ticket of an entity that is linked to a fresh private project of the tracker.
-
-    Args:
-        bridge: the deskbridge under test.
-        tracker: the tracker under test.
-        project: the fresh project.
-    """
-
-    def __init__(self, bridge: Bridge, tracker: Tracker, project: Json) -> None:
-        self.bridge, self.tracker, self.project_id = bridge, tracker, int(project["id"])
-
-    def ticket(self, **changes: Any) -> dict[str, Any]:
-        """Return a snapshot of the scene's ticket."""
-        return ticket(**{"entity_id": ENTITY, "technician": ALICE, **changes})
-
-    def forward(self, *events: dict[str, Any]) -> list[str]:
-        """Forward events; return their states."""
-        return self.bridge.forward(*events)
-
-    def issues(self, project_id: int | None = None) -> list[Json]:
-        """Return the project's issues on the tracker, oldest first."""
-        path = f"/issues.json?project_id={project_id or self.project_id}&status_id=*&sort=id&limit=100"
-        found: list[Json] = self.tracker.read(path)["issues"]
-        return found
-
-    def issue(self) -> Json:
-        """Return the project's only issue."""
-        (issue,) = self.issues()
-        return issue
-
-    def entries(self) -> list[Json]:
-        """Return the time entries of the only issue, oldest first."""
-        found: list[Json] = self.tracker.read(f"/time_entries.json?issue_id={self.issue()['id']}")[
-            "time_entries"
-        ]
-        return sorted(found, key=lambda entry: int(entry["id"]))
-
-    def steps(self) -> str:
-        """Return the ticket's trace."""
-        return "\n".join(self.bridge.steps())
-
-
-@pytest.fixture
-def api() -> Iterator[GlpiApi]:
-    """A GLPI that has documents."""
-    with glpi_api() as served:
-        yield served
-
-
-@pytest.fixture
-def bridge(tracker: Tracker, redis_url: str, tmp_path: Path, api: GlpiApi) -> Iterator[Bridge]:
-    """A deskbridge for the tracker under test, with its users cached and one locked user that is not."""
-    url, lookup = f"sqlite:///{tmp_path}/bridge.sqlite3", GlpiLookup(api.access)
-    made = Bridge(url, redis_url, tracker.base_url, tracker.api_key, lookup=lookup)
-    rows = tracker.read("/users.json?limit=100")["users"]
-    people = [
-        TrackerPerson(row["id"], row["login"], row["lastname"], row["mail"], row["admin"]) for row in rows
-    ]
-    # locked since the cache was filled, and deleted since
-    people += [TrackerPerson(seed.User.DAVE, "dave", "Dunn", "dave@example.test")]
-    people += [TrackerPerson(seed.UNKNOWN, "ghost", "Ghost", "ghost@example.test")]
-    with made.store.transaction() as tx:
-        tx.people.replace_cache(people)
-    yield made
-    made.close()
-
-
-@pytest.fixture
-def scene(bridge: Bridge, tracker: Tracker, project: Json) -> Scene:
-    """The scene, its entity linked to the fresh project."""
-    bridge.link(LinkKind.ENTITY, ENTITY, int(project["id"]))
-    return Scene(bridge, tracker, project)
 
 
 def test_a_done_task_creates_the_issue_by_the_technician_and_logs_time_by_who_worked(scene: Scene) -> None:
@@ -386,117 +295,3 @@ def test_a_refused_key_makes_everything_wait_and_loses_nothing(scene: Scene) -> 
     scene.bridge.sync()
     assert scene.bridge.event(event_id).state == "done"
     assert len(scene.entries()) == 1
-
-
-@pytest.fixture
-def noting(scene: Scene) -> Scene:
-    """The scene with its issue, and with all notes sent."""
-    scene.bridge.configure(sync_followups="all", sync_solutions="on")
-    assert scene.forward(task_event(of_ticket=scene.ticket())) == ["done"], scene.steps()
-    return scene
-
-
-def notes(scene: Scene) -> list[tuple[int, str, bool]]:
-    """Return author, text and privacy of the issue's notes, oldest first."""
-    issue = scene.tracker.read(f"/issues/{scene.issue()['id']}.json?include=journals")["issue"]
-    written = [one for one in issue["journals"] if one["notes"]]
-    return [(one["user"]["id"], one["notes"], one["private_notes"]) for one in written]
-
-
-def test_follow_ups_and_solutions_are_notes_by_who_wrote_them(noting: Scene) -> None:
-    """Bob and carol are no members yet; a stranger's note is the API user's, and names them."""
-    stranger = {**STRANGER, "name": "Sam Stranger"}
-    events = [
-        followup_event(1, of_ticket=noting.ticket(), of_followup=followup(1, user=BOB)),
-        followup_event(2, of_ticket=noting.ticket(), of_followup=followup(2, user=CAROL, is_private=True)),
-        solution_event(3, of_ticket=noting.ticket(), of_solution={"id": 1, "content": "Done", "user": ALICE}),
-        followup_event(4, of_ticket=noting.ticket(), of_followup=followup(3, user=stranger)),
-        followup_event(5, of_ticket=noting.ticket(), of_followup=followup(4, user=DAVE)),
-    ]
-    assert noting.forward(*events) == ["done"] * 5, noting.steps()
-    assert notes(noting) == [
-        (seed.User.BOB, "Toner 1 ordered", False),
-        (seed.User.CAROL, "Toner 2 ordered", True),
-        (seed.User.ALICE, "Done", False),
-        (seed.User.ADMIN, "Sam Stranger:\n\nToner 3 ordered", False),
-        (seed.User.ADMIN, "Toner 4 ordered", False),
-    ]
-
-
-def test_a_private_follow_up_of_a_reporter_is_not_made_public(noting: Scene) -> None:
-    noting.tracker.add_member(noting.project_id, seed.User.ERIN, seed.Role.REPORTER)
-    erin = {"id": 13, "email": "erin@example.test"}
-    event = followup_event(1, of_ticket=noting.ticket(), of_followup=followup(1, user=erin, is_private=True))
-    assert noting.forward(event) == ["done"], noting.steps()
-    assert notes(noting) == [(seed.User.ADMIN, "Toner 1 ordered", True)]
-
-
-def test_notes_of_any_text_are_recognised_when_they_are_read_back(noting: Scene) -> None:
-    texts = ["two\nlines\r\nthree", "  blanks  ", "a *b* _c_ <d> &amp; {{e}}", "é€😀", "x" * 50_000]
-    for number, text in enumerate(texts, 1):
-        note = followup(number, content=text)
-        event = followup_event(number, of_ticket=noting.ticket(), of_followup=note, content_format="plain")
-        assert noting.forward(event) == ["done"], noting.steps()
-    assert len(notes(noting)) == len(texts)
-    assert {author for author, _, _ in notes(noting)} == {seed.User.ALICE}
-
-
-@pytest.fixture
-def attaching(noting: Scene, api: GlpiApi) -> Scene:
-    """The scene with its issue, and with all documents sent."""
-    noting.bridge.configure(sync_documents="on")
-    api.documents |= {number: f"content of {number}".encode() for number in range(1, 20)}
-    return noting
-
-
-def attachments(scene: Scene) -> list[tuple[int, str, int]]:
-    """Return author, name and size of the issue's attachments, oldest first."""
-    found = sorted(scene.tracker.attachments(scene.issue()["id"]), key=lambda one: int(one["id"]))
-    return [(one["author"]["id"], one["filename"], one["filesize"]) for one in found]
-
-
-def attached(scene: Scene, number: int, **changes: Any) -> dict[str, Any]:
-    return document_event(number, of_ticket=scene.ticket(), of_document=document(number, **changes))
-
-
-def test_documents_are_attachments_by_who_added_them(attaching: Scene) -> None:
-    """Bob and carol are no members yet; dave is locked, and a stranger's document is the API user's."""
-    people = (BOB, CAROL, ALICE, STRANGER, DAVE)
-    events = [attached(attaching, number, user=user) for number, user in enumerate(people, 1)]
-    assert attaching.forward(*events) == ["done"] * 5, attaching.steps()
-    authors = (seed.User.BOB, seed.User.CAROL, seed.User.ALICE, seed.User.ADMIN, seed.User.ADMIN)
-    assert attachments(attaching) == [
-        (author, f"scan-{number}.png", 12) for number, author in enumerate(authors, 1)
-    ]
-
-
-def test_a_document_of_any_name_is_attached_and_found(attaching: Scene) -> None:
-    names = [
-        "é€😀.png",
-        "a b + c%20.png",
-        "a?b*c:d|e\"f'g<h>i.png",
-        "x" * 300 + ".png",
-        "no ending",
-        ".png",
-        None,
-    ]
-    for number, name in enumerate(names, 1):
-        assert attaching.forward(attached(attaching, number, name=name)) == ["done"], attaching.steps()
-    assert len(attachments(attaching)) == len(names)
-    assert {author for author, _, _ in attachments(attaching)} == {seed.User.ALICE}
-
-
-def test_a_large_document_is_whole(attaching: Scene, api: GlpiApi) -> None:
-    content = bytes(range(256)) * 4 * 1024 * 4
-    api.documents[1] = content
-    assert attaching.forward(attached(attaching, 1)) == ["done"], attaching.steps()
-    assert attachments(attaching) == [(seed.User.ALICE, "scan-1.png", len(content))]
-
-
-def test_a_document_that_the_tracker_finds_too_large_fails_and_others_go_on(
-    attaching: Scene, api: GlpiApi
-) -> None:
-    api.documents[1] = bytes(5 * 1024 * 1024 + 1)
-    events = attached(attaching, 1), attached(attaching, 2)
-    assert attaching.forward(*events) == ["failed", "done"], attaching.steps()
-    assert len(attachments(attaching)) == 1
