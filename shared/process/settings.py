@@ -135,10 +135,7 @@ class Settings(BaseModel):
     glpi_api_client_secret: OptionalSecret = Field(default=None, description="That client's secret")
     glpi_api_user: str | None = Field(
         default=None,
-        description=(
-            "A GLPI user with read access to the tickets, tasks and users of every entity, and to documents if "
-            "sync_documents is on"
-        ),
+        description="A GLPI user who may read the tickets, tasks, users and documents of every entity",
     )
     glpi_api_password: OptionalSecret = Field(default=None, description="That user's password")
     helpdesk_wait: float = Field(
