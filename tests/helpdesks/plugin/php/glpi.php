@@ -534,14 +534,45 @@ namespace {
 
     final class ITILFollowup extends CommonDBTM
     {
+        public function canViewItem(): bool
+        {
+            return !$this->fields['is_private'];
+        }
     }
 
     final class ITILSolution extends CommonDBTM
     {
+        public function canViewItem(): bool
+        {
+            return true;
+        }
     }
 
     final class Document extends CommonDBTM
     {
+        /** Whoever may read its entity. */
+        public function canViewItem(): bool
+        {
+            return true;
+        }
+
+        /**
+         * Whoever may view something of the ticket that it is linked to.
+         *
+         * @param array{itemtype: string, items_id: int} $options
+         */
+        public function canViewFile(array $options): bool
+        {
+            foreach (Document_Item::all(['documents_id' => $this->fields['id']]) as $link) {
+                $holder = new $link->fields['itemtype']();
+                $is_there = $holder->getFromDB($link->fields['items_id']);
+                $ticket = ['Ticket' => 'id', 'TicketTask' => 'tickets_id'][$holder::class] ?? 'items_id';
+                if ($is_there && $holder->fields[$ticket] === $options['items_id'] && $holder->canViewItem()) {
+                    return true;
+                }
+            }
+            return false;
+        }
     }
 
     final class Document_Item extends CommonDBTM
