@@ -148,7 +148,13 @@ class TrackerError(BridgeError):
 
 
 class TrackerOutage(TrackerError):
-    """Everything waits, and what asked is asked again."""
+    """Everything waits, and what asked is asked again.
+
+    Attributes:
+        is_adding: whether the call was a PUT that adds something each time.
+    """
+
+    is_adding = False
 
     @property
     def may_have_acted(self) -> bool:
@@ -157,8 +163,8 @@ class TrackerOutage(TrackerError):
 
 
 def creates(method: str, path: str) -> bool:
-    """Return whether a call makes another object each time; a membership asked for twice is one."""
-    return method == "POST" and not path.endswith("/memberships.json")
+    """Return whether a POST makes another object each time: a membership asked for twice is one, and an upload none."""
+    return method == "POST" and not path.endswith(("/memberships.json", "/uploads.json"))
 
 
 class TrackerUnreachable(TrackerOutage):
@@ -186,7 +192,7 @@ class TrackerBusy(TrackerOutage):
     @property
     def may_have_acted(self) -> bool:
         """The answer is unclear: a proxy may send it after the tracker has acted."""
-        return creates(self.method, self.path) and not self.limited
+        return (self.is_adding or creates(self.method, self.path)) and not self.limited
 
 
 class TrackerAway(TrackerOutage):
@@ -197,7 +203,7 @@ class TrackerAway(TrackerOutage):
     @property
     def may_have_acted(self) -> bool:
         """What answers in its place does not say what became of the call."""
-        return creates(self.method, self.path)
+        return self.is_adding or creates(self.method, self.path)
 
 
 class TrackerFailing(TrackerOutage):
@@ -208,7 +214,7 @@ class TrackerFailing(TrackerOutage):
     @property
     def may_have_acted(self) -> bool:
         """No answer says what became of the call."""
-        return creates(self.method, self.path)
+        return self.is_adding or creates(self.method, self.path)
 
 
 class TrackerClosed(TrackerOutage):

@@ -6,6 +6,7 @@ import random
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from shared.notices.kinds import Kind
 from shared.process.settings import Settings
 from shared.redis.circuit_breaker import CircuitBreaker
 from shared.redis.locks import Locks
@@ -65,8 +66,9 @@ class Sweep:
         settling = self.settings.settling_time
         with self.store.transaction() as tx:
             with_events = tx.journal.due_tickets(limit, older_than=JUST_NOTIFIED_S)
-            found = dict.fromkeys(tx.issues.due_tickets(limit, settling))
-            found |= dict.fromkeys(tx.times.due_tickets(limit, settling))
+            found = dict[int, None]()
+            for kind in Kind:
+                found |= dict.fromkeys(tx.ledger(kind).due_tickets(limit, settling))
             if not tx.configs.get()[0].trial:  # in which no status is given
                 found |= dict.fromkeys(tx.statuses.due_tickets(limit))
         others = [one for one in found if one not in set(with_events)]

@@ -18,7 +18,7 @@ class Unreadable:
     Attributes:
         delivery_id: the sender's id of this delivery.
         source: whose it is, such as `glpi/ticket`: anyone who replays it chooses the reader by it.
-        body: the request's body, without the text of a private ticket task.
+        body: the request's body, without the text of a private task or follow-up.
         faults: (path, what is wrong) for each fault.
     """
 

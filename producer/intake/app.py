@@ -37,6 +37,7 @@ from producer.intake.sign import SignOfLife
 from producer.intake.signatures import Verifier
 from producer.intake.spool import HEADER, Spools
 from shared.errors import BadSignature, SettingsError
+from shared.events.config import PrivateTexts
 from shared.events.delivery import Delivery
 from shared.notices.deliveries import Undelivered
 from shared.notices.invalid import faulty
@@ -210,7 +211,7 @@ class Producer:
     def _append_and_notify(self, delivered: Sequence[Delivery]) -> list[Accepted]:
         """Append to the journal, and notify what is new from the thread that has committed, beside the answers."""
         is_asked = any(one.has_private_text for one in delivered)
-        private_text = is_asked and self._private_text.may_be_kept()
+        private_text = self._private_text.may_be_kept() if is_asked else PrivateTexts.NONE
         accepted = append(self._store, delivered, private_text=private_text)
         traces = {
             one.ticket_id: delivery.traceparent
@@ -340,7 +341,9 @@ async def read_body(request: Request, bodies: Bodies) -> str:
         raise Problem(400, "Not JSON", "the body is not UTF-8", why=Undelivered.BODY_NOT_JSON()) from None
 
 
-def append(store: Store, delivered: Sequence[Delivery], *, private_text: bool = False) -> list[Accepted]:
+def append(
+    store: Store, delivered: Sequence[Delivery], *, private_text: PrivateTexts = PrivateTexts.NONE
+) -> list[Accepted]:
     """Append to the journal and commit (`Journal.append`)."""
     with store.transaction() as tx:
         return tx.journal.append(delivered, datetime.now(UTC), private_text=private_text)

@@ -10,7 +10,7 @@ from typing import Any
 from shared.errors import BridgeError, NotFound
 from shared.events.config import PluginConfig
 from shared.events.event import Deletion
-from shared.events.snapshots import Ticket, TicketTask
+from shared.events.snapshots import Note, Ticket, TicketTask
 from shared.events.stored import stored
 from shared.notices.refusals import Refusal
 from shared.notices.templates import TemplateRefusal
@@ -73,6 +73,7 @@ class RenderInput:
         issue_id: the ticket's issue, None while it is being created.
         person: on whose behalf, None for the administrator.
         status: the helpdesk status that is mapped; None: the snapshot's.
+        note: the follow-up or solution, where there is one.
     """
 
     ticket: Ticket
@@ -84,6 +85,7 @@ class RenderInput:
     issue_id: int | None = None
     person: TrackerPerson | None = None
     status: int | None = None
+    note: Note | None = None
 
 
 def project_name(tx: Transaction, project_id: int) -> str | None:
@@ -114,6 +116,7 @@ def ticket_context(name: str | None, config: PluginConfig, about: RenderInput) -
         tracker_user_id=person.tracker_user_id if person else None,
         login=person.login if person else None,
         status=about.status,
+        note=about.note,
     )
 
 
@@ -184,13 +187,16 @@ def _event_context(tx: Transaction, operation: Operation, row: JournalEvent) -> 
         raise NoContext(TemplateRefusal.EVENT_OF_DELETION(event_id=row.id))
     if operation is Operation.TIME_ENTRY_CREATE and event.task is None:
         raise NoContext(TemplateRefusal.EVENT_WITHOUT_TASK(event_id=row.id))
+    if operation is Operation.NOTE_CREATE and event.note is None:
+        raise NoContext(TemplateRefusal.EVENT_WITHOUT_NOTE(event_id=row.id))
     link = tx.links.of(event.ticket.place)
     if link is None:
         raise NoContext(TemplateRefusal.EVENT_NOT_LINKED(event_id=row.id))
     issue = None if operation is Operation.ISSUE_CREATE else tx.issues.get(event.ticket.id)
     linked = issue if issue and issue.state == LedgerState.LINKED else None
     logged = event.task if operation is Operation.TIME_ENTRY_CREATE else None
-    user = logged.user if logged else event.ticket.technician
+    sent = logged or (event.note if operation is Operation.NOTE_CREATE else None)
+    user = sent.user if sent else event.ticket.technician
     person = tx.people.match(user, administrators=config.match_administrators).person
     about = RenderInput(
         event.ticket,
@@ -201,6 +207,7 @@ def _event_context(tx: Transaction, operation: Operation, row: JournalEvent) -> 
         (linked and linked.tracker_project_id) or link.tracker_project_id,
         linked.tracker_id if linked else None,
         person,
+        note=event.note,
     )
     return ticket_context(project_name(tx, about.project_id), config, about)
 

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from enum import IntFlag
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
@@ -18,6 +20,10 @@ from shared.values.validation import Id, Unfit, model_faults, parts_of
 
 SENT = "send"
 """Of `private_tasks`: the text of private ticket tasks is stored and sent."""
+ALL = "all"
+"""Of `sync_followups`: private follow-ups are stored and sent too."""
+FILE_TYPE = re.compile(r"\.[a-z0-9]{1,20}|[a-z0-9.+-]+/(?:\*|[a-z0-9.+-]+)")
+MEGABYTE = 1024 * 1024
 
 HELPDESK_STATUSES = {
     1: N_("New"),
@@ -62,6 +68,14 @@ class Setting:
     explained: Mapping[str, str] = field(default_factory=dict)
     keys: Mapping[int, str] = field(default_factory=dict)
     row: str = ""
+
+
+class PrivateTexts(IntFlag):
+    """Whose private texts may be stored."""
+
+    NONE = 0
+    TASKS = 1
+    FOLLOWUPS = 2
 
 
 class PluginConfig(BaseModel):
@@ -227,6 +241,71 @@ class PluginConfig(BaseModel):
             "`skip` logs nothing. The text is stored only with `send`"
         ),
     )
+    sync_followups: Annotated[
+        Literal["off", "public", "all"],
+        Setting(
+            "behaviour",
+            N_("Follow-ups"),
+            N_("Also switch this on in GLPI: on the plugin's page, or with webhooks."),
+            choices={
+                "off": N_("not sent"),
+                "public": N_("send public ones as notes"),
+                "all": N_("send all as notes, private ones as private notes"),
+            },
+        ),
+    ] = Field(
+        default="off",
+        description=(
+            "GLPI follow-ups as notes of the Redmine issue: `off`, none; `public`, all but private ones; `all`, "
+            "private ones too, as private notes. The text of private follow-ups is stored only with `all`"
+        ),
+    )
+    sync_solutions: Annotated[
+        Literal["off", "on"],
+        Setting(
+            "behaviour",
+            N_("Solutions"),
+            N_("Also switch this on in GLPI: on the plugin's page, or with webhooks."),
+            choices={"off": N_("not sent"), "on": N_("send as notes")},
+        ),
+    ] = Field(default="off", description="GLPI solutions as notes of the Redmine issue: `off` or `on`")
+    sync_documents: Annotated[
+        Literal["off", "on"],
+        Setting(
+            "behaviour",
+            N_("Documents"),
+            N_(
+                "deskbridge fetches documents from GLPI's API. Also switch this on in GLPI, on the plugin's page."
+            ),
+            choices={"off": N_("not sent"), "on": N_("send as attachments")},
+        ),
+    ] = Field(
+        default="off",
+        description=(
+            "GLPI documents of a ticket as attachments of the Redmine issue: `off` or `on`. deskbridge fetches them "
+            "from GLPI's API. Documents of private follow-ups and tasks are never sent"
+        ),
+    )
+    document_max_mb: Annotated[
+        int,
+        Setting(
+            "behaviour",
+            N_("Largest document (MB)"),
+            N_("Redmine has a limit of its own (Administration, Settings, Files)."),
+        ),
+    ] = Field(
+        default=10,
+        ge=1,
+        le=25,
+        description="Largest document that is sent, in MB, at most 25; Redmine has a limit of its own",
+    )
+    document_refused_types: Annotated[
+        tuple[str, ...],
+        Setting("behaviour", N_("Types of documents that are not sent"), N_("For example: video/*, .exe")),
+    ] = Field(
+        default=(),
+        description='Types of documents that are not sent, a JSON list such as `["video/*", ".exe"]`',
+    )
     in_doubt_policy: Annotated[
         Literal["lookup", "hold"],
         Setting(
@@ -315,6 +394,34 @@ class PluginConfig(BaseModel):
     def sends_private_text(self) -> bool:
         """Whether the text of private ticket tasks may be stored and sent."""
         return self.private_tasks == SENT
+
+    @property
+    def sends_notes(self) -> bool:
+        """Whether follow-ups or solutions are sent."""
+        return self.sync_followups != "off" or self.sync_solutions != "off"
+
+    @property
+    def sends_private_followups(self) -> bool:
+        """Whether private follow-ups may be stored and sent."""
+        return self.sync_followups == ALL
+
+    @property
+    def sends_documents(self) -> bool:
+        """Whether documents are sent."""
+        return self.sync_documents == "on"
+
+    @property
+    def document_most(self) -> int:
+        """The bytes of the largest document that is sent."""
+        return self.document_max_mb * MEGABYTE
+
+    @field_validator("document_refused_types")
+    @classmethod
+    def _file_types(cls, values: tuple[str, ...]) -> tuple[str, ...]:
+        found = tuple(one.strip().lower() for one in values)
+        if not all(map(FILE_TYPE.fullmatch, found)):
+            raise Unfit(Invalid.FILE_TYPE_EXPECTED())
+        return found
 
     @field_validator("base_url")
     @classmethod

@@ -6,10 +6,12 @@ import hashlib
 import json
 import re
 from dataclasses import dataclass, replace
+from typing import Any
 
 from shared.errors import InvalidEvent
+from shared.events.config import PrivateTexts
 from shared.events.event import Deletion, Event
-from shared.events.parsing import parse
+from shared.events.parsing import parse, without_content
 from shared.events.snapshots import TicketTask
 from shared.notices.invalid import Invalid
 
@@ -25,8 +27,9 @@ class Delivery:
     Attributes:
         delivery_id: the sender's id of this delivery; the same id with the same body changes nothing.
         event: the validated event.
-        payload: the event as sent (extra keys included), as ASCII JSON.
-        digest: SHA-256 of the payload with its keys in order, to tell a redelivery from another event.
+        payload: the event as sent (extra keys included, but those of a document), as ASCII JSON.
+        digest: SHA-256 of the payload with its keys in order, to tell a redelivery from another event. No private
+            text is in it: a redelivery is one, whether the text was kept or not.
         traceparent: of the trace that it came with (W3C Trace Context), None if there is none.
     """
 
@@ -43,17 +46,15 @@ class Delivery:
 
     @property
     def has_private_text(self) -> bool:
-        """Whether it holds the text of a private ticket task."""
-        task = self.event.task
-        return isinstance(task, TicketTask) and task.public.content != task.content
+        """Whether it holds the text of a private ticket task or follow-up."""
+        return _private_text(self.event) != PrivateTexts.NONE
 
-    @property
-    def public(self) -> Delivery:
-        """The same without the text of a private ticket task, as if the helpdesk had not sent it."""
-        if not self.has_private_text:
+    def with_texts(self, kept: PrivateTexts) -> Delivery:
+        """Return the same with those private texts only that may be kept; others as if they had not been sent."""
+        private = _private_text(self.event)
+        if private == PrivateTexts.NONE or kept & private:
             return self
-        data = json.loads(self.payload)
-        data["task"]["content"] = None
+        data = _public(json.loads(self.payload), private)
         return replace(parse_delivery(data, self.delivery_id), traceparent=self.traceparent)
 
 
@@ -75,9 +76,29 @@ def parse_delivery(data: object, delivery_id: str, *, clean: bool = False, flat:
     event = parse(data, clean=clean, flat=flat)
     if not DELIVERY_ID.fullmatch(delivery_id):
         raise InvalidEvent([("delivery_id", Invalid.DELIVERY_ID_EXPECTED())])
+    kept = without_content(data) if isinstance(event, Event) and event.document else data
     try:
-        payload = AS_SENT.encode(data)
+        payload = AS_SENT.encode(kept)
     except ValueError:
         raise InvalidEvent([("(event)", Invalid.NUMBER_OUT_OF_RANGE())]) from None
-    digest = hashlib.sha256(ORDERED.encode(data).encode()).hexdigest()
+    public = _public(kept, _private_text(event))
+    digest = hashlib.sha256(ORDERED.encode(public).encode()).hexdigest()
     return Delivery(delivery_id, event, payload, digest)
+
+
+def _private_text(event: Event | Deletion) -> PrivateTexts:
+    """Return which private text an event holds."""
+    task, followup = event.task, event.followup if isinstance(event, Event) else None
+    if isinstance(task, TicketTask) and task.public.content != task.content:
+        return PrivateTexts.TASKS
+    if followup is not None and followup.is_private and followup.content is not None:
+        return PrivateTexts.FOLLOWUPS
+    return PrivateTexts.NONE
+
+
+def _public(data: Any, private: PrivateTexts) -> Any:
+    """Return the JSON of an event without its private text."""
+    if private == PrivateTexts.NONE:
+        return data
+    holder = "task" if private == PrivateTexts.TASKS else "followup"
+    return {**data, holder: {**data[holder], "content": None}}

@@ -8,32 +8,51 @@ from pydantic import AwareDatetime, BeforeValidator, Field
 
 from shared.events.snapshots import (
     ContentFormat,
+    Document,
+    HelpdeskUser,
     Integer,
+    Note,
     Shape,
     TextHolder,
     Ticket,
     TicketTask,
+    document_key,
     only_text,
     web_address,
 )
 from shared.notices.invalid import Invalid
+from shared.notices.kinds import Kind
 from shared.values.validation import Id, Unfit
 
-EventName = Literal["ticket_task.added", "ticket_task.updated", "ticket.updated"]
+EventName = Literal[
+    "ticket_task.added",
+    "ticket_task.updated",
+    "ticket.updated",
+    "followup.added",
+    "solution.added",
+    "document.added",
+]
 DeletionName = Literal["ticket.deleted", "ticket.restored", "ticket_task.deleted"]
 EVENTS: tuple[str, ...] = get_args(EventName)
 DELETIONS: tuple[str, ...] = get_args(DeletionName)
+ADDITION_EVENTS: tuple[EventName, ...] = ("followup.added", "solution.added", "document.added")
 TICKET_DELETED: DeletionName = "ticket.deleted"
+PART_OF = {"ticket_task": "task", "followup": "followup", "solution": "solution", "document": "document"}
+"""By the first word of an event's name, the part that the event is about; what else is there is ignored."""
 Fact = Literal[
     "ticket.project_id",
     "ticket.other_project_ids",
     "ticket.technician",
     "ticket.technician.email",
     "task.user.email",
+    "followup.user.email",
+    "solution.user.email",
 ]
 """What a helpdesk's own webhooks leave out of an event."""
 OTHER_PROJECTS: Fact = "ticket.other_project_ids"
 """Asked for together with `ticket.project_id`."""
+EMAIL_OF_USER: tuple[Fact, ...] = tuple(one for one in get_args(Fact) if one.endswith(".user.email"))
+"""Of whoever logged the task or wrote the note that an event is about (`Event.user`)."""
 
 
 def _a_name(value: object) -> object:
@@ -59,7 +78,10 @@ class Event(TextHolder):
     """
 
     event: Annotated[EventName, BeforeValidator(_a_name)] = Field(
-        description="`ticket_task.added`, `ticket_task.updated` or `ticket.updated`; of deletions see below"
+        description=(
+            "`ticket_task.added`, `ticket_task.updated`, `ticket.updated`, `followup.added`, `solution.added` or "
+            "`document.added`; of deletions see below"
+        )
     )
     occurred_at: OccurredAt = Field(description="When it happened, helpdesk time, RFC 3339 with an offset")
     sequence: Integer | None = Field(
@@ -67,21 +89,59 @@ class Event(TextHolder):
     )
     content_format: ContentFormat | None = Field(
         default=None,
-        description="`html` or `plain`: what ticket.content and task.content are; without it each is guessed",
+        description="`html` or `plain`: what every `content` of the event is; without it each is guessed",
     )
     helpdesk_url: Annotated[str | None, BeforeValidator(web_address)] = Field(
         default=None, description="The helpdesk's own address, for links and images of its texts that lack it"
     )
     ticket: Ticket
-    task: TicketTask | None = Field(
-        default=None, description="Required for ticket_task.*, ignored for ticket.updated"
+    task: TicketTask | None = Field(default=None, description="Required for ticket_task.*, otherwise ignored")
+    followup: Note | None = Field(default=None, description="Required for followup.added, otherwise ignored")
+    solution: Note | None = Field(default=None, description="Required for solution.added, otherwise ignored")
+    document: Document | None = Field(
+        default=None, description="Required for document.added, otherwise ignored"
     )
     incomplete: Annotated[list[Fact], BeforeValidator(known_facts)] = Field(default_factory=list)
 
     @property
     def key(self) -> str:
-        """The event's key: `ticket:<id>` or `ticket-task:<id>`."""
-        return _key(self)
+        """The event's key: its kind and number, such as `ticket:<id>`; of a document see `addition_key`."""
+        return f"{self.addition_kind}:{self.addition_key}" if self.addition else _key(self)
+
+    @property
+    def note(self) -> Note | None:
+        """The follow-up or solution that the event is about."""
+        return self.followup or self.solution
+
+    @property
+    def addition(self) -> Note | Document | None:
+        """What is to be added to the issue, and the event is about: a follow-up, a solution or a document."""
+        return self.note or self.document
+
+    @property
+    def addition_kind(self) -> Kind:
+        """Which of them it is, if it is about one."""
+        if self.document:
+            return Kind.DOCUMENT
+        return Kind.FOLLOWUP if self.followup else Kind.SOLUTION
+
+    @property
+    def addition_key(self) -> int:
+        """Its number, if it is about one; of a document it holds that of the ticket too."""
+        if self.document:
+            return document_key(self.ticket.id, self.document.id)
+        return self.note.id if self.note else 0
+
+    @property
+    def user(self) -> HelpdeskUser | None:
+        """Who logged the task, wrote the follow-up or solution, or added the document."""
+        part = self.task or self.addition
+        return part.user if part else None
+
+    @property
+    def is_update(self) -> bool:
+        """Whether it is about the ticket itself."""
+        return self.task is None and self.addition is None
 
 
 class Numbered(Shape):

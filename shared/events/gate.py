@@ -1,13 +1,18 @@
 """The gate of SPEC section 3: a ticket task logs time only while it is Done and has time.
 
-A copy logs none, since its time belongs to the original; a private one none if the settings say so.
+A copy logs none, since its time belongs to the original; a private one none if the settings say so. Follow-ups,
+solutions and documents are sent if the settings say so.
 """
 
 from __future__ import annotations
 
+from collections.abc import Collection
+from pathlib import PurePath
+
+from shared.events.attachments import attachment_name
 from shared.events.config import PluginConfig
 from shared.events.event import Event
-from shared.events.snapshots import TicketTask
+from shared.events.snapshots import Document, TicketTask
 from shared.notices.notice import Notice
 from shared.notices.reasons import Reason
 
@@ -26,6 +31,43 @@ def closed_gate(event: Event, config: PluginConfig) -> Notice | None:
     if task.actiontime <= 0:
         return Reason.NO_TIME()
     return None
+
+
+def closed_to_addition(event: Event, config: PluginConfig) -> Notice | None:
+    """Return why an event of a follow-up, a solution or a document adds nothing to the issue, or None if it does."""
+    if event.document is not None:
+        return _closed_to_document(event.document, config)
+    if event.followup is None:
+        return Reason.SOLUTIONS_OFF() if config.sync_solutions == "off" else None
+    if config.sync_followups == "off":
+        return Reason.FOLLOWUPS_OFF()
+    if event.followup.is_private and not config.sends_private_followups:
+        return Reason.PRIVATE_FOLLOWUP()
+    return None
+
+
+def _closed_to_document(document: Document, config: PluginConfig) -> Notice | None:
+    if not config.sends_documents:
+        return Reason.DOCUMENTS_OFF()
+    if document.is_private:
+        return Reason.PRIVATE_DOCUMENT()
+    if refused := _refused_type(document, config.document_refused_types):
+        return Reason.DOCUMENT_TYPE_REFUSED(type=refused)
+    if document.size is not None and document.size > config.document_most:
+        return Reason.DOCUMENT_TOO_LARGE(most=config.document_max_mb)
+    return None
+
+
+def _refused_type(document: Document, refused: Collection[str]) -> str | None:
+    """Return which of the refused types a document has: by its attachment's ending, or by its MIME type."""
+    mime, ending = (document.mime_type or "").lower(), PurePath(attachment_name(document)).suffix.lower()
+    has = {mime, f"{mime.partition('/')[0]}/*", ending}
+    return next((one for one in refused if one in has), None)
+
+
+def closed(event: Event, config: PluginConfig) -> Notice | None:
+    """Return why an event creates nothing, or None if it does: that of a ticket task, or of an addition."""
+    return closed_gate(event, config) if event.addition is None else closed_to_addition(event, config)
 
 
 def shown(task: TicketTask, config: PluginConfig) -> TicketTask:

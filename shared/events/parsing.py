@@ -8,15 +8,16 @@ from typing import Any
 from pydantic import ValidationError
 
 from shared.errors import InvalidEvent
-from shared.events.event import DELETIONS, EVENTS, Deletion, Event
-from shared.events.snapshots import STORED, TextHolder
+from shared.events.event import DELETIONS, EVENTS, PART_OF, Deletion, Event
+from shared.events.snapshots import LARGEST_TICKET, STORED, Document, TextHolder
 from shared.notices.invalid import Invalid
+from shared.notices.notice import Notice
 from shared.values.characters import LONE_SURROGATE
 from shared.values.validation import model_faults
 
 DEEPEST = 20
 ESCAPED_SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
-HOLDERS = ("ticket", "task")
+HOLDERS = ("ticket", "task", "followup", "solution")
 HANDED_DOWN = {f"{holder}.{name}" for holder in HOLDERS for name in TextHolder.model_fields}
 
 
@@ -40,7 +41,7 @@ def parse(data: object, *, clean: bool = False, flat: bool = False, stored: bool
         stored: whether it was accepted before; then a day that cannot be read is None.
 
     Returns:
-        The event; `task` is dropped from those of a ticket.
+        The event; parts that an event of its name is not about are dropped.
 
     Raises:
         InvalidEvent: naming every fault by its path.
@@ -49,8 +50,8 @@ def parse(data: object, *, clean: bool = False, flat: bool = False, stored: bool
         raise InvalidEvent([("(event)", Invalid.JSON_OBJECT_EXPECTED())])
     if not flat and _is_deeper(data, DEEPEST):
         raise InvalidEvent([("(event)", Invalid.NESTED_TOO_DEEP(most=DEEPEST))])
-    if str(data.get("event")).startswith("ticket."):
-        data = {name: value for name, value in data.items() if name != "task"}
+    part = _part(data)
+    data = {name: value for name, value in data.items() if name == part or name not in PART_OF.values()}
     model = Deletion if data.get("event") in DELETIONS else Event
     data = data if model is Deletion else _handed_down(data)
     try:
@@ -59,12 +60,18 @@ def parse(data: object, *, clean: bool = False, flat: bool = False, stored: bool
         )
     except ValidationError as error:
         faults = [one for one in model_faults(error) if one[0] not in HANDED_DOWN]
-        if _task_missing(data):
-            faults.append(("task", Invalid.TASK_REQUIRED()))
-        raise InvalidEvent(faults) from None
-    if _task_missing(data):
-        raise InvalidEvent([("task", Invalid.TASK_REQUIRED())])
+        raise InvalidEvent([*faults, *_missing(data, part)]) from None
+    if missing := _missing(data, part):
+        raise InvalidEvent(missing)
+    if isinstance(event, Event) and event.document and event.ticket.id > LARGEST_TICKET:
+        raise InvalidEvent([("ticket.id", Invalid.NUMBER_TOO_LARGE(most=LARGEST_TICKET))])
     return event
+
+
+def without_content(data: Any) -> Any:
+    """Return a valid event of a document as it is kept: only what describes it, and of a private one no name."""
+    kept = {name: value for name, value in data["document"].items() if name in Document.model_fields}
+    return {**data, "document": {**kept, "name": None} if kept.get("is_private") else kept}
 
 
 def parse_event(data: object, *, clean: bool = False, flat: bool = False) -> Event:
@@ -97,8 +104,17 @@ def _handed_down(data: dict[str, Any]) -> dict[str, Any]:
     return data | parts
 
 
-def _task_missing(data: dict[str, Any]) -> bool:
-    return str(data.get("event")).startswith("ticket_task.") and data.get("task") is None
+def _part(data: dict[str, Any]) -> str | None:
+    """Return the part that an event is about, by its name; None: it is about the ticket alone."""
+    return PART_OF.get(str(data.get("event")).partition(".")[0])
+
+
+def _missing(data: dict[str, Any], part: str | None) -> list[tuple[str, Notice]]:
+    """Return the fault of an event that lacks the part it is about."""
+    if part is None or data.get(part) is not None:
+        return []
+    is_task = part == "task"
+    return [(part, Invalid.TASK_REQUIRED() if is_task else Invalid.PART_REQUIRED(event=data["event"]))]
 
 
 def _without_surrogates(value: Any, mark: str = "") -> Any:

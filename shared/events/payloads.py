@@ -10,10 +10,10 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
+from shared.events.attachments import text_with_pictures
 from shared.events.config import PluginConfig
-from shared.events.formatting import formatted
 from shared.events.gate import shown
-from shared.events.snapshots import Ticket, TicketTask
+from shared.events.snapshots import Note, Ticket, TicketTask
 from shared.events.text import cut, hours, normalised, one_line, plain_text
 from shared.values.ids import id_in, read_id
 
@@ -27,6 +27,7 @@ RESERVED = ("new",)
 """Identifiers that the tracker keeps for itself."""
 
 Body = dict[str, Any]
+NO_NAMES: Mapping[int, str] = {}
 
 
 def issue_body(
@@ -35,6 +36,7 @@ def issue_body(
     category_id: int | None,
     config: PluginConfig,
     status: int | None = None,
+    names: Mapping[int, str] = NO_NAMES,
 ) -> Body:
     """Return the body that creates a ticket's issue.
 
@@ -44,12 +46,16 @@ def issue_body(
         category_id: default category of the link that resolved.
         config: the plugin configuration.
         status: the helpdesk status that it begins with; None: the snapshot's.
+        names: number of a document to the file name of its attachment: pictures that the text shows.
     """
+    description = text_with_pictures(
+        ticket.content, ticket.content_format, ticket.helpdesk_url, config.text_formatting or "plain", names
+    )
     return {
         "issue": _without_nulls(
             project_id=project_id,
             subject=one_line(ticket.title, LONGEST_SUBJECT) or f"Ticket #{ticket.id}",
-            description=description(ticket, config) or None,
+            description=description or None,
             tracker_id=config.default_tracker_id,
             priority_id=config.default_priority_id,
             status_id=config.status_map.get(ticket.status if status is None else status),
@@ -57,12 +63,6 @@ def issue_body(
             watcher_user_ids=list(config.default_watcher_ids) or None,
         )
     }
-
-
-def description(ticket: Ticket, config: PluginConfig) -> str:
-    """Return a ticket's text as its issue's description is written."""
-    text = plain_text(ticket.content, ticket.content_format, ticket.helpdesk_url)
-    return formatted(text, config.text_formatting or "plain")
 
 
 def time_entry_body(ticket_id: int, task: TicketTask, issue_id: int, config: PluginConfig) -> Body:
@@ -85,6 +85,30 @@ def time_entry_body(ticket_id: int, task: TicketTask, issue_id: int, config: Plu
             spent_on=task.date if config.spent_on == "task_date" else None,
         )
     }
+
+
+def note_body(
+    note: Note, config: PluginConfig, names: Mapping[int, str] = NO_NAMES, *, is_authors: bool = True
+) -> Body:
+    """Return the body that adds a note to an issue.
+
+    Args:
+        note: the follow-up or solution.
+        config: the plugin configuration.
+        names: number of a document to the file name of its attachment: pictures that the text shows.
+        is_authors: whether the note will have its author's name on the tracker; otherwise the text begins with it.
+    """
+    name = one_line(note.user.name or "", LONGEST_NAME) if note.user and not is_authors else ""
+    notes = text_with_pictures(
+        note.content,
+        note.content_format,
+        note.helpdesk_url,
+        config.text_formatting or "plain",
+        names if config.sends_documents else NO_NAMES,
+        begin=f"{name}:\n\n" if name else "",
+    )
+    private = True if note.is_private else None
+    return {"issue": {"notes": notes, **_without_nulls(private_notes=private)}}
 
 
 def not_taken(body: Body, issue: Mapping[str, Any]) -> list[str]:

@@ -13,6 +13,9 @@ from shared.notices.invalid import Invalid
 from shared.values.ids import LARGEST
 from shared.values.validation import Id, Unfit, is_in_milliseconds, is_in_seconds, parts_of
 
+LARGEST_DOCUMENT = 10**9 - 1
+LARGEST_TICKET = LARGEST // 10**9 - 1
+"""Of one that has documents: their keys hold both numbers."""
 ContentFormat = Literal["html", "plain"]
 """What the texts of an event are; None: each text is guessed."""
 Integer = Annotated[int, Field(ge=-LARGEST, le=LARGEST)]
@@ -201,3 +204,59 @@ class TicketTask(TextHolder):
     def public(self) -> TicketTask:
         """The same without its text if that is private."""
         return self.model_copy(update={"content": None}) if self.is_private else self
+
+
+class Note(TextHolder):
+    """A follow-up or a solution of a ticket, as it was when it was added."""
+
+    id: Id = Field(description="Its number in the helpdesk")
+    content: str | None = Field(default=None, description="HTML or text; becomes a note of the issue")
+    user: HelpdeskUser | None = Field(default=None, description="Who wrote it; becomes the note's author")
+    date: Annotated[str | None, BeforeValidator(_moment)] = Field(
+        default=None, description="When it was written, RFC 3339 with an offset; for templates"
+    )
+    is_private: bool | None = Field(
+        default=None,
+        description=(
+            "Whether it is private: then the note is private too; of a follow-up see sync_followups; missing: it is not"
+        ),
+    )
+
+
+class Holder(Shape):
+    """What a document is linked to, as GLPI names it."""
+
+    type: Literal["Ticket", "ITILFollowup", "ITILSolution", "TicketTask"] = Field(
+        description="`Ticket`, `ITILFollowup`, `ITILSolution` or `TicketTask`"
+    )
+    id: Id = Field(description="Its number in the helpdesk")
+
+
+class Document(Shape):
+    """A document of a ticket; its content is fetched from the helpdesk when it is sent."""
+
+    id: Annotated[int, Field(ge=1, le=LARGEST_DOCUMENT)] = Field(description="The document's number")
+    name: str | None = Field(default=None, description="Its file name; not stored if it is private")
+    mime_type: str | None = Field(default=None, description="Such as `image/png`")
+    size: Annotated[int, Field(ge=0, le=LARGEST)] | None = Field(default=None, description="Bytes")
+    user: HelpdeskUser | None = Field(
+        default=None, description="Who added it; becomes the attachment's author"
+    )
+    date: Annotated[str | None, BeforeValidator(_moment)] = Field(
+        default=None, description="When it was added, RFC 3339 with an offset"
+    )
+    item: Holder | None = Field(default=None, description="What it is linked to")
+    is_private: bool | None = Field(
+        default=None,
+        description="Whether what it is linked to is private: then it is not sent; missing: it is not",
+    )
+
+
+def document_key(ticket_id: int, document_id: int) -> int:
+    """Return the key of a document of a ticket: one number, since a document may hang on several tickets."""
+    return ticket_id * (LARGEST_DOCUMENT + 1) + document_id
+
+
+def document_in(key: int) -> int:
+    """Return the document's number that a key holds."""
+    return key % (LARGEST_DOCUMENT + 1)

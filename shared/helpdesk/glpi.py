@@ -13,19 +13,29 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, BinaryIO, TypeVar
 
 from pydantic import SecretStr
 
 from shared.errors import InvalidEvent
 from shared.events.parsing import parse_event
-from shared.helpdesk.lookup import Changed, HelpdeskRefused, HelpdeskUnreachable
+from shared.helpdesk.lookup import (
+    Changed,
+    DocumentRefused,
+    Download,
+    HelpdeskRefused,
+    HelpdeskUnreachable,
+)
 from shared.notices.faults import HelpdeskFault
+from shared.notices.notice import Notice
 from shared.process.bounded import OutOfTime, Unanswered, bounded_call
 from shared.process.outbound import DIRECT, Outbound
 from shared.values.ids import is_id
 
 CALL_S = 5.0
+DOWNLOAD_S = 60.0
+AWAY = (401, 429)
+"""Answers that are about no document."""
 LARGEST_ANSWER = 16 * 1024 * 1024
 PAGE_SIZE = 100
 TICKETS = "/v2/Assistance/Ticket"
@@ -35,6 +45,7 @@ LONGEST_LIFE_S = 86400.0
 LONGEST_NAME = 100
 ODD = (ArithmeticError, AttributeError, InvalidEvent, LookupError, TypeError, ValueError)
 """What reading raises where an answer is not what it should be."""
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -126,6 +137,40 @@ class GlpiLookup:
                 ]
             yield from found
 
+    def document(self, document_id: int, into: BinaryIO, most: int) -> Download:
+        """Write a document's content to a file."""
+        path = f"/v2/Management/Document/{document_id}/Download"
+
+        def ask(headers: dict[str, str]) -> tuple[int, bytes | None]:
+            into.seek(0)
+            into.truncate()
+            wanted = headers | {"Accept": "application/octet-stream"}
+            try:
+                return self._exchange("GET", path, DOWNLOAD_S, most, into=into, headers=wanted)
+            except HelpdeskUnreachable as broken:
+                raise self._unless_away(broken.problem) from None
+
+        status, content = self._signed_in(ask)
+        about = {"method": "GET", "path": path, "status": status}
+        if status == 404:
+            return Download.GONE
+        if status == 403:
+            raise DocumentRefused(HelpdeskFault.HELPDESK_RIGHT_MISSING(**about, user=self._access.user))
+        if status in AWAY:
+            raise HelpdeskUnreachable(HelpdeskFault.HELPDESK_ANSWER_UNUSABLE(**about))
+        if status != 200:
+            raise self._unless_away(HelpdeskFault.HELPDESK_ANSWER_UNUSABLE(**about))
+        return Download.TOO_LARGE if content is None else Download.WHOLE
+
+    def _unless_away(self, problem: Notice) -> DocumentRefused:
+        """Return that a document is the cause of a problem, since GLPI answers other calls.
+
+        Raises:
+            HelpdeskUnreachable: it does not.
+        """
+        self.now()
+        return DocumentRefused(problem)
+
     def _ticket(self, row: Mapping[str, Any]) -> dict[str, Any]:
         technician = _technician(row)
         return {
@@ -182,16 +227,10 @@ class GlpiLookup:
         return answer
 
     def _get(self, path: str, params: Mapping[str, str] | None = None, *, missing: Any) -> Any:
-        """Read; what is not there is `missing`. A token that GLPI no longer takes is renewed once."""
-        for renewed in (False, True):
-            # GLPI answers 400 to a GET that has a Content-Type and no body
-            headers = {
-                "Authorization": f"Bearer {self._bearer(renew=renewed)}",
-                "GLPI-Entity-Recursive": "true",
-            }
-            status, answer = self._call("GET", path, headers=headers, params=params)
-            if status != 401:
-                break
+        """Read; what is not there is `missing`."""
+        status, answer = self._signed_in(
+            lambda headers: self._call("GET", path, headers=headers, params=params)
+        )
         if status == 404:
             return missing
         if status in (401, 403):
@@ -205,6 +244,19 @@ class GlpiLookup:
                 HelpdeskFault.HELPDESK_ANSWER_UNUSABLE(method="GET", path=path, status=status)
             )
         return answer
+
+    def _signed_in(self, ask: Callable[[dict[str, str]], tuple[int, T]]) -> tuple[int, T]:
+        """Ask with the headers of a GET; a token that GLPI no longer takes is renewed once."""
+        for renewed in (False, True):
+            # GLPI answers 400 to a GET that has a Content-Type and no body
+            headers = {
+                "Authorization": f"Bearer {self._bearer(renew=renewed)}",
+                "GLPI-Entity-Recursive": "true",
+            }
+            status, answer = ask(headers)
+            if status != 401:
+                break
+        return status, answer
 
     def _bearer(self, *, renew: bool) -> str:
         if not self._lock.acquire(timeout=CALL_S):
@@ -246,9 +298,20 @@ class GlpiLookup:
 
     def _call(self, method: str, path: str, **options: Any) -> tuple[int, Any]:
         """Make one call, bounded in time and size as a whole; return its status and its JSON, None if it is none."""
+        status, content = self._exchange(method, path, CALL_S, LARGEST_ANSWER, **options)
+        if content is None:
+            raise HelpdeskUnreachable(HelpdeskFault.HELPDESK_TOO_SLOW(method=method, path=path))
         try:
-            status, content = bounded_call(
-                self._access.outbound, method, self._api + path, within=CALL_S, most=LARGEST_ANSWER, **options
+            return status, json.loads(content)
+        except (ValueError, RecursionError):
+            return status, None
+
+    def _exchange(
+        self, method: str, path: str, within: float, most: int, **options: Any
+    ) -> tuple[int, bytes | None]:
+        try:
+            return bounded_call(
+                self._access.outbound, method, self._api + path, within=within, most=most, **options
             )
         except OutOfTime:
             raise HelpdeskUnreachable(HelpdeskFault.HELPDESK_TOO_SLOW(method=method, path=path)) from None
@@ -256,12 +319,6 @@ class GlpiLookup:
             raise HelpdeskUnreachable(
                 HelpdeskFault.HELPDESK_CALL_FAILED(method=method, path=path, error=failed.error)
             ) from None
-        if content is None:
-            raise HelpdeskUnreachable(HelpdeskFault.HELPDESK_TOO_SLOW(method=method, path=path))
-        try:
-            return status, json.loads(content)
-        except (ValueError, RecursionError):
-            return status, None
 
 
 @contextmanager

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, Protocol
+from enum import Enum, auto
+from typing import Any, BinaryIO, Protocol
 
 from shared.errors import BridgeError
 from shared.notices.notice import Notice
@@ -28,6 +29,10 @@ class HelpdeskRefused(HelpdeskUnreachable):
     """The helpdesk refuses the credentials, or a right is missing: a person must set it up."""
 
 
+class DocumentRefused(HelpdeskUnreachable):
+    """The helpdesk answers, and does not give this document."""
+
+
 @dataclass(frozen=True, slots=True)
 class Changed:
     """A ticket, or one of its ticket tasks, as the helpdesk has it now.
@@ -39,6 +44,14 @@ class Changed:
 
     event: dict[str, Any]
     changed_at: datetime
+
+
+class Download(Enum):
+    """What came of asking for a document."""
+
+    WHOLE = auto()
+    TOO_LARGE = auto()
+    GONE = auto()
 
 
 class HelpdeskLookup(Protocol):
@@ -70,4 +83,17 @@ class HelpdeskLookup(Protocol):
 
         Raises:
             HelpdeskUnreachable: it could not be asked; what was yielded before is valid.
+        """
+
+    def document(self, document_id: int, into: BinaryIO, most: int) -> Download:
+        """Write a document's content to a file.
+
+        Args:
+            document_id: the document.
+            into: the file; what it holds afterwards counts only if the content is whole.
+            most: bytes that are taken.
+
+        Raises:
+            DocumentRefused: others may be given.
+            HelpdeskUnreachable: it could not be asked.
         """

@@ -29,6 +29,11 @@ class Misattribution(Code, article="KB-WORK-005"):
             "lacks the right *{right}*: allow it (Administration, Roles and permissions)]"
         ),
     )
+    NOT_PRIVATE_AS_PERSON = Message(
+        "author_not_private",
+        "sent as the API user, because {login} may not make notes private[: {because}]",
+        why="[role {roles} lacks the right *{right}*: allow it (Administration, Roles and permissions)]",
+    )
     PERSON_NOT_ACTIVE = Message(
         "author_not_active",
         "sent as the API user, because {login} is not an active Redmine user: {because}",

@@ -153,6 +153,22 @@ class HelpdeskFinding(Code):
         why="check DESKBRIDGE_GLPI_API_… and the rights of that GLPI user",
         article="KB-HELPDESK-003",
     )
+    DOCUMENTS_NOT_SENT = Message("documents_not_sent", "sync_documents is off", article="KB-WORK-009")
+    DOCUMENTS_WITHOUT_API = Message(
+        "documents_without_api",
+        "sync_documents is on, but DESKBRIDGE_GLPI_API_URL is not set, so every document is skipped",
+        why="set DESKBRIDGE_GLPI_API_… for the workers, or run `deskbridge config set sync_documents=off`",
+        article="KB-WORK-009",
+    )
+    DOCUMENTS_UNREACHABLE = Message(
+        "documents_unreachable",
+        "documents wait, because GLPI's API cannot be reached: {problem}",
+        why="check DESKBRIDGE_GLPI_API_… and the rights of that GLPI user",
+        article="KB-WORK-009",
+    )
+    DOCUMENTS_REACHABLE = Message(
+        "documents_reachable", "GLPI's API answers, so documents can be fetched", article="KB-WORK-009"
+    )
     HELPDESK_CLOCK_DIFFERS = Message(
         "helpdesk_clock_differs",
         "GLPI's clock and this machine's clock differ by {seconds:.0f} s",

@@ -65,6 +65,23 @@ class SetupFinding(Code):
         article="KB-SETUP-007",
     )
     ROLE_KNOWN = Message("role_known", "deskbridge gives technicians role {role_id}", article="KB-SETUP-003")
+    NOTES_NOT_SENT = Message(
+        "notes_not_sent", "sync_followups, sync_solutions and sync_documents are off", article="KB-SETUP-003"
+    )
+    NOTES_ALLOWED = Message(
+        "notes_allowed", "role {role_id} has the rights to add notes", article="KB-SETUP-003"
+    )
+    NOTES_LACK_RIGHTS = Message(
+        "notes_lack_rights",
+        "role {role} lacks {rights}, so deskbridge sends notes and documents of its members as the API user",
+        why="give the role these rights in Redmine (Administration, Roles and permissions)",
+        article="KB-SETUP-003",
+    )
+    NOTES_RIGHTS_UNKNOWN = Message(
+        "notes_rights_unknown",
+        "the rights of role {role_id} cannot be read: {problem}",
+        article="KB-SETUP-003",
+    )
     ROLE_NOT_SET = Message(
         "role_not_set",
         (

@@ -97,8 +97,8 @@ class WorkFinding(Code):
     ROWS_HELD = Message(
         "rows_held",
         Plural(
-            "{count} issue or time entry needs your decision",
-            "{count} issues or time entries need your decision",
+            "{count} creation needs your decision",
+            "{count} creations need your decision",
         ),
         why="run `deskbridge hold list`",
         article="KB-WORK-002",

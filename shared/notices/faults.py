@@ -78,6 +78,22 @@ class Fault(Code):
         "the rights of {login} in Redmine are not known yet: {because}",
         article="KB-HINT-008",
     )
+    DOCUMENT_REFUSED = Message(
+        "document_refused", "GLPI does not give document {document_id}: {because}", article="KB-WORK-009"
+    )
+    ATTACHMENT_NOT_KEPT = Message(
+        "attachment_not_kept",
+        "Redmine answered 204, but did not attach the document",
+        article="KB-WORK-009",
+    )
+    UPLOAD_DROPPED = Message(
+        "upload_dropped",
+        "Redmine did not attach the document, because it no longer has the uploaded file",
+        article="KB-WORK-009",
+    )
+    ANOTHER_WORKER_HAS_IT = Message(
+        "another_worker_has_it", "another worker has taken over", article="KB-WORK-001"
+    )
     PROJECT_UNKNOWN = Message(
         "project_unknown",
         "the Redmine project of issue #{issue_id} is not known yet: {because}",
@@ -254,6 +270,24 @@ class Detail(Code):
     )
     TOO_MANY_PAGES = Message(
         "too_many_pages", "the list has more than {pages} pages", article="KB-TRACKER-001"
+    )
+    NOTE_NOT_KEPT = Message(
+        "note_not_kept",
+        "Redmine answered 204, but did not add the note, because the right *Add notes* is missing",
+        article="KB-WORK-003",
+    )
+    ATTACHMENT_NOT_SEEN = Message(
+        "attachment_not_seen",
+        "the attachment could not be read back: {because}",
+        article="KB-WORK-001",
+    )
+    NO_UPLOAD_TOKEN = Message(
+        "no_upload_token", "the response has no usable token for the uploaded file", article="KB-TRACKER-001"
+    )
+    NOTE_NOT_SEEN = Message(
+        "note_not_seen",
+        "Redmine answered 204, and the note could not be read back: {because}",
+        article="KB-WORK-001",
     )
     EDIT_CONFLICT = Message(
         "edit_conflict", "edit conflict: it was changed at the same time in Redmine", article="KB-WORK-003"

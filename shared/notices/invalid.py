@@ -71,6 +71,8 @@ class Invalid(Code, article=WRONG_ASKED):
     NOT_AS_EXPECTED = Message("not_as_expected", "not valid ({type})")
 
     TASK_REQUIRED = Message("task_required", "required for ticket_task.* events")
+    FILE_TYPE_EXPECTED = Message("file_type_expected", "expected types such as image/png, video/* or .exe")
+    PART_REQUIRED = Message("part_required", "required for the event {event}")
     DELIVERY_ID_EXPECTED = Message(
         "delivery_id_expected", "must be 1 to 255 printable ASCII characters without spaces"
     )

@@ -16,8 +16,8 @@ class Told(Code):
     ON_HOLD = Message(
         "notify_on_hold",
         Plural(
-            "{count} issue or time entry is on hold and needs your decision",
-            "{count} issues or time entries are on hold and need your decision",
+            "{count} creation is on hold and needs your decision",
+            "{count} creations are on hold and need your decision",
         ),
         article="KB-WORK-002",
     )

@@ -48,6 +48,79 @@ class Reason(Code, article=NOTHING_WRONG):
     LOGGED_BEFORE = Message(
         "logged_before", "already logged as time entry #{time_entry_id}; later edits are not sent"
     )
+    FOLLOWUPS_OFF = Message(
+        "followups_off",
+        (
+            "sync_followups is off (to send follow-ups, change the setting and run `deskbridge event replay "
+            "--state skipped --code followups_off`)"
+        ),
+    )
+    PRIVATE_FOLLOWUP = Message(
+        "private_followup",
+        "the follow-up is private, and sync_followups is public; its text was not stored",
+    )
+    SOLUTIONS_OFF = Message(
+        "solutions_off",
+        (
+            "sync_solutions is off (to send solutions, change the setting and run `deskbridge event replay "
+            "--state skipped --code solutions_off`)"
+        ),
+    )
+    DOCUMENTS_OFF = Message(
+        "documents_off",
+        (
+            "sync_documents is off (to send documents, change the setting and run `deskbridge event replay "
+            "--state skipped --code documents_off`)"
+        ),
+    )
+    PRIVATE_DOCUMENT = Message(
+        "private_document",
+        "the document belongs to a private follow-up or task, and an attachment in Redmine cannot be private",
+        article="KB-WORK-009",
+    )
+    DOCUMENT_TOO_LARGE = Message(
+        "document_too_large",
+        (
+            "the document is larger than {most} MB (to send it, raise document_max_mb and run `deskbridge event replay "
+            "--state skipped --code document_too_large`)"
+        ),
+        article="KB-WORK-009",
+    )
+    DOCUMENT_TYPE_REFUSED = Message(
+        "document_type_refused",
+        (
+            "document_refused_types contains {type} (to send it, change the setting and run `deskbridge event replay "
+            "--state skipped --code document_type_refused`)"
+        ),
+        article="KB-WORK-009",
+    )
+    DOCUMENT_GONE = Message(
+        "document_gone", "GLPI does not have the document any more", article="KB-WORK-009"
+    )
+    DOCUMENT_IS_EMPTY = Message("document_is_empty", "the document is an empty file", article="KB-WORK-009")
+    DOCUMENTS_NEED_API = Message(
+        "documents_need_api",
+        (
+            "deskbridge cannot fetch the document, because DESKBRIDGE_GLPI_API_URL is not set (after setting it, run "
+            "`deskbridge event replay --state skipped --code documents_need_api`)"
+        ),
+        article="KB-WORK-009",
+    )
+    NOTE_IS_EMPTY = Message(
+        "note_is_empty", "it contains no text, or its private text was not stored when it arrived"
+    )
+    NO_ISSUE_FOR_NOTE = Message(
+        "no_issue_for_note", "the ticket has no issue yet; deskbridge sends it when the ticket has one"
+    )
+    NOTED_BEFORE = Message("noted_before", "already sent as note #{note_id}; later edits are not sent")
+    ATTACHED_BEFORE = Message("attached_before", "already attached as #{attachment_id}")
+    NOTED_BY_EVENT = Message("noted_by_event", "sent by event {event_id}")
+    NEWER_NOTE_EVENT = Message(
+        "newer_note_event", "event {event_id} of the same follow-up or solution is newer"
+    )
+    EARLIER_DOCUMENT_EVENT = Message(
+        "earlier_document_event", "event {event_id} of the same document is earlier"
+    )
     LOGGED_BY_EVENT = Message("logged_by_event", "logged by event {event_id}")
     NEWER_TASK_EVENT = Message("newer_task_event", "event {event_id} of the same ticket task is newer")
     NEWER_TICKET_EVENT = Message("newer_ticket_event", "event {event_id} of the ticket is newer")
@@ -65,6 +138,18 @@ class Reason(Code, article=NOTHING_WRONG):
     TIME_LOGGED_AS_ANOTHER = Message(
         "time_logged_as_another",
         f"time entry #{{time_entry_id}} on issue #{{issue_id}}, with a wrong author: {{because}}{KEPT}",
+        article="KB-WORK-005",
+    )
+    NOTE_SENT = Message("note_sent", "note #{note_id} on issue #{issue_id}")
+    NOTE_SENT_AS_ANOTHER = Message(
+        "note_sent_as_another",
+        "note #{note_id} on issue #{issue_id}, under the wrong user: {because}",
+        article="KB-WORK-005",
+    )
+    DOCUMENT_ATTACHED = Message("document_attached", "attachment #{attachment_id} of issue #{issue_id}")
+    DOCUMENT_ATTACHED_AS_ANOTHER = Message(
+        "document_attached_as_another",
+        "attachment #{attachment_id} of issue #{issue_id}, under the wrong user: {because}",
         article="KB-WORK-005",
     )
     STATUS_SET = Message("status_set", "issue #{issue_id} set to Redmine status {tracker_status_id}")
@@ -86,8 +171,8 @@ class Reason(Code, article=NOTHING_WRONG):
     GAVE_UP = Message(
         "gave_up",
         Plural(
-            "gave up after {count} attempt without a clear answer",
-            "gave up after {count} attempts without a clear answer",
+            "gave up after {count} attempt[: {because}]",
+            "gave up after {count} attempts[: {because}]",
         ),
         article="KB-WORK-003",
     )
@@ -151,6 +236,17 @@ class Reason(Code, article=NOTHING_WRONG):
     )
 
     TRIAL_MODE = Message("trial_mode", "Trial mode: would {would}[ and {also}]", article="KB-WORK-008")
+    EARLIER_NOTE_FIRST = Message(
+        "earlier_note_first",
+        "event {event_id} of the ticket is earlier, and is sent first",
+        article="KB-WORK-001",
+    )
+    DOCUMENTS_UNDER_WAY = Message(
+        "documents_under_way", "other documents are being sent at the moment", article="KB-WORK-001"
+    )
+    DOCUMENT_AWAITED = Message(
+        "document_awaited", "GLPI does not send the document yet: {because}", article="KB-HELPDESK-003"
+    )
 
     # a sample waits
     NO_WORKER_TOOK_IT = Message("no_worker_took_it", "no worker has processed it yet", article="KB-WORK-001")
@@ -204,6 +300,11 @@ class Reason(Code, article=NOTHING_WRONG):
         "time entry #{time_entry_id} was deleted together with issue #{issue_id}",
         article="KB-WORK-002",
     )
+    NOTE_WENT_WITH_ISSUE = Message(
+        "note_went_with_issue",
+        "{kind:noun} #{note_id} was deleted together with issue #{issue_id}",
+        article="KB-WORK-002",
+    )
     LINK_FORGOTTEN = Message("forgotten_by_a_person", "an operator removed the link to #{tracker_id}")
 
     # it waits for a person
@@ -255,12 +356,12 @@ class Reason(Code, article=NOTHING_WRONG):
     ISSUE_GONE = Message("issue_gone", "issue #{issue_id} was deleted in Redmine", article="KB-WORK-002")
     ISSUE_GIVEN_UP = Message(
         "issue_given_up",
-        "logged on issue #{issue_id}, which was replaced by issue #{adopted_id}",
+        "sent to issue #{issue_id}, which was replaced by issue #{adopted_id}",
         article="KB-WORK-002",
     )
     ISSUE_IS_ANOTHERS = Message(
         "issue_is_anothers",
-        "logged on issue #{issue_id}, which belongs to ticket {ticket_id}",
+        "sent to issue #{issue_id}, which belongs to ticket {ticket_id}",
         article="KB-WORK-002",
     )
     ID_GIVEN_AWAY = Message(
@@ -274,6 +375,7 @@ class Reason(Code, article=NOTHING_WRONG):
     PERSON_DECIDED = Message("person_decided", "an operator decided: {verdict}")
     PERSON_REPLAYED = Message("person_replayed", "replayed by an operator")
     LINK_WAS_MADE = Message("link_was_made", "replayed because a mapping was added")
+    ISSUE_IS_THERE = Message("issue_is_there", "processed again because the ticket has an issue now")
     MAP_WAS_CHANGED = Message("map_was_changed", "replayed because status_map was changed")
     TICKET_RESTORED = Message("ticket_restored", "the ticket was restored in GLPI")
     TRIAL_OVER = Message("trial_over", "due because trial mode was switched off", article="KB-WORK-008")
@@ -303,6 +405,12 @@ class Would(Code, article="KB-WORK-008"):
     LOG_TIME_IN_NEW = Message(
         "would_log_time_in_new", "log {hours:g} h[ on {day}] in the new issue as {author}"
     )
+    ADD_NOTE = Message("would_add_note", "add a note to issue #{issue_id} as {author}")
+    ADD_NOTE_TO_NEW = Message("would_add_note_to_new", "add a note to the new issue as {author}")
+    ATTACH = Message("would_attach", "attach document {document_id} to issue #{issue_id} as {author}")
+    ATTACH_TO_NEW = Message(
+        "would_attach_to_new", "attach document {document_id} to the new issue as {author}"
+    )
     SET_STATUS = Message("would_set_status", "set the status of issue #{issue_id} to {status}")
     UPDATE_ISSUE = Message("would_update_issue", "update issue #{issue_id}")
     GIVE_STATUS = Message("would_give_status", "give the new issue the ticket's status")
@@ -310,7 +418,7 @@ class Would(Code, article="KB-WORK-008"):
 
 
 class Verdict(Code, article="KB-WORK-002"):
-    """What a person decided about an issue or a time entry."""
+    """What a person decided about a creation."""
 
     ADOPT = Message("adopt_it", "adopt {kind:noun} #{tracker_id}")
     CREATE_AGAIN = Message("create_it_again", "create the {kind:noun} again")

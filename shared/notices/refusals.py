@@ -202,6 +202,11 @@ class Refusal(Code, article=WRONG_ASKED):
         ),
         article="KB-WORK-002",
     )
+    NOTE_PAST_RETENTION = Message(
+        "note_past_retention",
+        "cannot send it again, because the events of {kind:word} {id} were pruned: add it in Redmine",
+        article="KB-WORK-002",
+    )
     LINKED_MEANWHILE = Message(
         "linked_meanwhile",
         "{kind:noun} #{number} was just linked to another ticket or task",

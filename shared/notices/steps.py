@@ -84,6 +84,15 @@ class What(Code):
         why="{because}. {login} has the right to create it, so deskbridge does not repeat it as another user",
         article="KB-WORK-003",
     )
+    PRIVATE_AS_ADMINISTRATOR = Message(
+        "private_as_administrator",
+        "The private note is sent as the API user",
+        why=(
+            "Redmine would make it public for {login}, who may not set notes as private[: {because}][. Role {roles} "
+            "lacks the right *{right}*: allow it (Administration, Roles and permissions)]"
+        ),
+        article="KB-WORK-005",
+    )
     BOOKED_TO_PERSON = Message(
         "booked_to_person",
         "Sent as the API user, and booked to {login}",
@@ -169,6 +178,17 @@ class What(Code):
         "hours_logged",
         "{hours:.2f} h logged on issue #{issue_id} as time entry #{time_entry_id}",
         why="ticket task {task_id} is Done and has time",
+    )
+    NOTE_ADDED = Message("note_added", "Note #{note_id} added to issue #{issue_id}", why="{kind:word} {key}")
+    DOCUMENT_ADDED = Message(
+        "document_added",
+        "Document {document_id} attached to issue #{issue_id} as #{attachment_id}",
+    )
+    NOTE_IS_PUBLIC = Message(
+        "note_is_public",
+        "Redmine did not make note #{note_id} private: everyone who sees issue #{issue_id} can read it",
+        why="make the note private in Redmine[, and give {login} the right Set notes as private]",
+        article="KB-SETUP-003",
     )
     STATUS_GIVEN = Message(
         "status_given",
@@ -294,7 +314,12 @@ class What(Code):
         "Time entry #{time_entry_id} was assigned to {login}",
         why="an operator corrected its author",
     )
+    NOTE_AGAIN = Message("note_again", "The {kind:noun} is sent again", why="{because}")
+    NOTE_NOT_AGAIN = Message(
+        "note_not_again", "The {kind:noun} is not sent again, because its event was pruned", why="{because}"
+    )
     TIME_FOR_PERSON = Message("time_for_person", "Its time needs your decision", why="{because}")
+    NOTE_FOR_PERSON = Message("note_for_person", "The {kind:noun} needs your decision", why="{because}")
     TIME_AGAIN = Message("time_again", "Its time is logged again", why="{because}")
     TIME_AGAIN_LATER = Message(
         "time_again_later",
@@ -309,6 +334,16 @@ class Arrival(Code):
     TICKET_CAME_IN = Message(
         "ticket_came_in",
         "Event {event_id} arrived: ticket {verb:word}, ticket status {status}[ ({lateness})]",
+    )
+    NOTE_CAME_IN = Message(
+        "note_came_in",
+        ("Event {event_id} arrived: {kind:word} {key} {verb:word}, ticket status {status}[ ({lateness})]"),
+    )
+    DOCUMENT_CAME_IN = Message(
+        "document_came_in",
+        (
+            "Event {event_id} arrived: document {document_id} {verb:word}, ticket status {status}[ ({lateness})]"
+        ),
     )
     DONE_TASK_CAME_IN = Message(
         "done_task_came_in",

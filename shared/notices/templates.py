@@ -230,6 +230,9 @@ class TemplateRefusal(Code, article=WRONG_ASKED):
     EVENT_WITHOUT_TASK = Message(
         "event_without_task", "event {event_id} has no ticket task, so no time is logged for it"
     )
+    EVENT_WITHOUT_NOTE = Message(
+        "event_without_note", "event {event_id} has no follow-up or solution, so no note is sent for it"
+    )
     EVENT_OF_DELETION = Message(
         "event_of_deletion", "event {event_id} is a deletion, so nothing is sent for it"
     )

@@ -50,7 +50,7 @@ class Standing:
 
     Attributes:
         failures: the causes of failures.
-        on_hold: how many issues and time entries are on hold.
+        on_hold: how many creations are on hold.
         waiting: how many events wait.
         newest: when an event last came in; None: none ever did.
         quiet: after how long without an event that is reported.

@@ -11,8 +11,9 @@ import socket
 import ssl
 import threading
 from contextlib import suppress
+from functools import cache
 from queue import Empty, SimpleQueue
-from typing import Any
+from typing import Any, BinaryIO
 from urllib.parse import urlsplit
 
 import requests
@@ -41,7 +42,14 @@ class OutOfTime(Unanswered):
 
 
 def bounded_call(
-    outbound: Outbound, method: str, address: str, *, within: float, most: int, **options: Any
+    outbound: Outbound,
+    method: str,
+    address: str,
+    *,
+    within: float,
+    most: int,
+    into: BinaryIO | None = None,
+    **options: Any,
 ) -> tuple[int, bytes | None]:
     """Make one call.
 
@@ -51,6 +59,7 @@ def bounded_call(
         address: what is asked.
         within: seconds for all of it, from the look-up of the name to the last byte.
         most: bytes of an answer's body.
+        into: a file to which the body is written as it comes; what is returned of it is empty then.
         options: as requests takes them.
 
     Returns:
@@ -65,7 +74,7 @@ def bounded_call(
 
     def make() -> None:
         try:
-            done.put(_made(outbound, wire, method, address, within, most, options))
+            done.put(_made(outbound, wire, method, address, within, most, into, options))
         except Exception as failure:  # noqa: BLE001 (whatever a library raises over what another server says)
             done.put(failure)
         finally:
@@ -92,6 +101,7 @@ def _made(
     address: str,
     within: float,
     most: int,
+    into: BinaryIO | None,
     options: dict[str, Any],
 ) -> tuple[int, bytes | None]:
     proxy = outbound.proxy and outbound.proxy.get_secret_value()
@@ -100,16 +110,26 @@ def _made(
         if proxy and outbound.proxy_for(urlsplit(address).hostname or ""):
             session.proxies = {"http": proxy, "https": proxy}
         for scheme in ("http://", "https://"):
-            session.mount(scheme, _Adapter(wire, outbound.tls()))
+            session.mount(scheme, _Adapter(wire, _tls(outbound)))
         with session.request(
             method, address, timeout=within, allow_redirects=False, stream=True, **options
         ) as answer:
-            content = bytearray()
+            content, size = bytearray(), 0
             for piece in answer.iter_content(PIECE):
-                content += piece
-                if len(content) > most:
+                size += len(piece)
+                if size > most:
                     return answer.status_code, None
+                if into is None:
+                    content += piece
+                else:
+                    into.write(piece)
             return answer.status_code, bytes(content)
+
+
+@cache
+def _tls(outbound: Outbound) -> ssl.SSLContext:
+    """Return the context of all calls: it takes long to read the system's authorities."""
+    return outbound.tls()
 
 
 def _why(failure: Exception, address: str, outbound: Outbound) -> Notice | str:

@@ -125,8 +125,8 @@ class Settings(BaseModel):
         default=None,
         description=(
             "GLPI's URL, such as https://glpi.example.org. If set, workers query its API for data that its "
-            "webhooks leave out, and once a day for missed events. `deskbridge reconcile` and "
-            "`deskbridge doctor --helpdesk` query it too"
+            "webhooks leave out, for documents, and once a day for missed events. `deskbridge reconcile` and "
+            "`deskbridge doctor` query it too"
         ),
     )
     glpi_api_client_id: str | None = Field(
@@ -135,7 +135,7 @@ class Settings(BaseModel):
     glpi_api_client_secret: OptionalSecret = Field(default=None, description="That client's secret")
     glpi_api_user: str | None = Field(
         default=None,
-        description="A GLPI user with read access to the tickets, tasks and users of every entity",
+        description="A GLPI user who may read the tickets, tasks, users and documents of every entity",
     )
     glpi_api_password: OptionalSecret = Field(default=None, description="That user's password")
     helpdesk_wait: float = Field(

@@ -14,6 +14,7 @@ from shared.templating.operations import Operation
 RULES: dict[Operation, tuple[Rule, ...]] = {
     Operation.ISSUE_CREATE: (*issue_hints.CREATION, rule_for("issue")),
     Operation.ISSUE_UPDATE_STATUS: issue_hints.UPDATE,
+    Operation.NOTE_CREATE: issue_hints.NOTE,
     Operation.TIME_ENTRY_CREATE: (*other_hints.TIME_ENTRY, rule_for("time_entry")),
     Operation.PROJECT_CREATE: (*other_hints.PROJECT, rule_for("project")),
     Operation.MEMBERSHIP_CREATE: other_hints.MEMBERSHIP_RULES,

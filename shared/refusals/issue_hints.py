@@ -162,7 +162,8 @@ def amounts(fields: Fields, _known: Known) -> Iterator[Explanation]:
 CREATION: tuple[Rule, ...] = (
     project, subject, priority, category, category_assignee, watchers, assignee, days, amounts, issue_type, status,
 )  # fmt: skip
-UPDATE: tuple[Rule, ...] = (project_now, amounts, some_status, status)
+NOTE: tuple[Rule, ...] = (project_now, amounts, status)
+UPDATE: tuple[Rule, ...] = (*NOTE, some_status)
 
 
 def guesses(fields: Fields, known: Known) -> Iterator[Explanation]:

@@ -2,13 +2,14 @@
 
 What a verdict does to the row and to the ticket's events stands in `shared.store.ledger.transitions`. Besides:
 
-- `link` takes the tracker id from another row that has it (`release`). What was logged on such an issue is put on hold.
+- `link` takes the tracker id from another row that has it (`release`). What was sent to such an issue is put on hold.
   `Ledger.link_claimed` does the same for rows that are claimed still, if no other row has what they name.
 - `adopt`, `adopt_after_restore`: an issue's status is owed, unless it has it already. After a restore, rows that
   were on hold because they might have been this one lose it as candidate.
-- `adopt_by_person`: an issue's status is owed; what was logged on the issue that the row had before is put on hold.
-- `create_again`: the tracker deletes an issue's time entries with it. What was logged on one that is gone is logged
-  again, from its event or once the helpdesk sends it again.
+- `adopt_by_person`: an issue's status is owed; what was sent to the issue that the row had before is put on hold.
+- `create_again`: the tracker deletes an issue's time entries, notes and attachments with it. What was logged on one
+  that is gone is logged again, from its event or once the helpdesk sends it again; the others are sent again from
+  their events.
 """
 
 from __future__ import annotations
@@ -19,10 +20,10 @@ from typing import Any, Protocol
 
 from shared.events.config import PluginConfig
 from shared.events.event import Event
-from shared.events.gate import closed_gate
+from shared.events.gate import closed
 from shared.events.payloads import not_taken
 from shared.notices.authors import Misattribution
-from shared.notices.kinds import Kind
+from shared.notices.kinds import ATTRIBUTED, ON_ISSUE, Kind
 from shared.notices.notice import Notice
 from shared.notices.reasons import Reason, Verdict
 from shared.notices.steps import What
@@ -87,7 +88,7 @@ class Decisions:
 
     Attributes:
         tx: the transaction.
-        kind: issues or time entries.
+        kind: what the rows create.
         tell: notes what happened.
         config: the plugin configuration.
         to_notify: tickets whose waiting work can go on; to be notified after the commit.
@@ -195,9 +196,9 @@ class Decisions:
         self.to_notify.add(sibling.ticket_id)
         self._note(sibling, What.OWNER_ANSWERED(kind=self.kind, key=key, tracker_id=tracker_id))
         happened = LedgerEvent.ADOPTION_TAKEN if sibling.adopted else LedgerEvent.ID_GIVEN_AWAY
-        self._in_journal(happened, sibling, Reason.ADOPTED_ANOTHERS())
+        replace(self, kind=sibling.kind)._in_journal(happened, sibling, Reason.ADOPTED_ANOTHERS())
         if self.kind is Kind.TICKET:
-            self._hold_times(
+            self._hold_on_issue(
                 sibling.ticket_id, tracker_id, Reason.ISSUE_IS_ANOTHERS(issue_id=tracker_id, ticket_id=key)
             )
 
@@ -216,8 +217,11 @@ class Decisions:
         if self.kind is Kind.TICKET:
             if before is not None and before != tracker_id:
                 given_up = Reason.ISSUE_GIVEN_UP(issue_id=before, adopted_id=tracker_id)
-                for key in self._hold_times(ticket_id, before, given_up):
-                    self.tell(What.TIME_FOR_PERSON(because=given_up), ticket_id=ticket_id, task_id=key)
+                for held in self._hold_on_issue(ticket_id, before, given_up):
+                    what = What.TIME_FOR_PERSON(because=given_up)
+                    if held.kind.is_addition:
+                        what = What.NOTE_FOR_PERSON(kind=held.kind, because=given_up)
+                    self._note(held, what)
             self.tx.statuses.owe({ticket_id: None}, self.tx.configs.status_map())
 
     def take_back(self, row: LedgerRow, tracker_id: int) -> bool:
@@ -234,7 +238,7 @@ class Decisions:
         ticket_id, before, was_gone = row.ticket_id, row.tracker_id, row.state == LedgerState.GONE
         asked = self._decide(row, Verdict.CREATE_AGAIN(kind=self.kind), None)
         if self.kind is Kind.TICKET and was_gone and before is not None:
-            self._log_again(ticket_id, before)
+            self._send_again(ticket_id, before)
         return asked or self.kind is Kind.TICKET or self.tx.journal.has_pending(ticket_id)
 
     def _decide(
@@ -261,18 +265,18 @@ class Decisions:
             reason: why events are pending again.
             breaker: seconds until what waits for it is due.
         """
-        journal, task_id, asked = self.tx.journal, self._task_id(row.key), False
+        journal, key, asked = self.tx.journal, self._key(row.key), False
         for change in TRANSITIONS[event].journal:
             if change is InJournal.REOPEN_ON_HOLD:
-                self.to_notify.update(journal.reopen_on_hold(row.ticket_id, reason, task_id))
+                self.to_notify.update(journal.reopen_on_hold(row.ticket_id, reason, key))
             elif change is InJournal.REOPEN_CAUSE:
                 asked = self._ask_again(row, reason)
             elif change is InJournal.REOPEN_CAUSE_ALWAYS:
                 asked = self._ask_again(row, reason, tuple(EventState))
             elif change is InJournal.MAKE_DUE:
-                journal.hurry(row.ticket_id, task_id)
+                journal.hurry(row.ticket_id, key)
             else:
-                journal.put_off(row.ticket_id, breaker, task_id=task_id)
+                journal.put_off(row.ticket_id, breaker, key=key)
         return asked
 
     def _owe(self, ticket_id: int, tracker_status_id: int | None) -> None:
@@ -293,29 +297,31 @@ class Decisions:
                 if not left:
                     self.to_notify.add(row.ticket_id)
 
-    def _hold_times(self, ticket_id: int, issue_id: int, reason: Notice) -> list[int]:
-        """Hold a ticket's time entries on an issue that is not its own any more; return their keys."""
-        rows = self.tx.times.of_issue(ticket_id, issue_id, LedgerState.LINKED, LedgerState.ON_HOLD)
-        for row in rows:
-            self.tx.times.hold(
-                row.key, None, reason, [row.tracker_id] if row.tracker_id else row.candidates or []
-            )
-        return [row.key for row in rows]
+    def _hold_on_issue(self, ticket_id: int, issue_id: int, reason: Notice) -> list[LedgerRow]:
+        """Put on hold what a ticket has on an issue that is not its own any more; return the rows."""
+        held = list[LedgerRow]()
+        for ledger in (self.tx.ledger(kind) for kind in ON_ISSUE):
+            rows = ledger.of_issue(ticket_id, issue_id, LedgerState.LINKED, LedgerState.ON_HOLD)
+            for row in rows:
+                own = [row.tracker_id] if row.tracker_id else row.candidates or []
+                ledger.hold(row.key, None, reason, own)
+            held += rows
+        return held
 
-    def _log_again(self, ticket_id: int, issue_id: int) -> None:
-        """The tracker deletes an issue's time entries with it: they are to be logged on the new issue."""
-        times = replace(self, kind=Kind.TICKET_TASK)
-        for row in self.tx.times.of_issue(ticket_id, issue_id, LedgerState.LINKED):
-            reason = Reason.WENT_WITH_ISSUE(time_entry_id=row.tracker_id, issue_id=issue_id)
-            if row.tracker_id is not None and self.tx.times.forget(row.key, row.tracker_id, reason):
-                asked = times._in_journal(LedgerEvent.WENT_WITH_ISSUE, row, reason)
-                what = What.TIME_AGAIN if asked else What.TIME_AGAIN_LATER
-                self.tell(what(because=reason), ticket_id=ticket_id, task_id=row.key)
+    def _send_again(self, ticket_id: int, issue_id: int) -> None:
+        """The tracker deletes what is on an issue with it: that is to be sent to the new issue."""
+        for kind in ON_ISSUE:
+            of_kind, ledger = replace(self, kind=kind), self.tx.ledger(kind)
+            for row in ledger.of_issue(ticket_id, issue_id, LedgerState.LINKED):
+                reason = _went_with_issue(row, issue_id)
+                if row.tracker_id is not None and ledger.forget(row.key, row.tracker_id, reason):
+                    asked = of_kind._in_journal(LedgerEvent.WENT_WITH_ISSUE, row, reason)
+                    self._note(row, _again(row, reason, asked=asked))
 
     def _attribute(self, row: LedgerRow, found: Found) -> None:
-        """Note that what was found has another author than the one who was meant."""
+        """Note that what was found has another author than was meant; of an addition only the history tells."""
         event = asked_by(self.tx, row)
-        if event is None:
+        if event is None or self.kind not in ATTRIBUTED:
             return
         user = event.task.user if self.kind is Kind.TICKET_TASK and event.task else event.ticket.technician
         match = self.tx.people.match(user, administrators=self.config.match_administrators)
@@ -342,10 +348,10 @@ class Decisions:
             ended: only where it ended so.
         """
         asked_by = self.tx.journal.get(row.event_id) if row.event_id is not None else None
-        key = f"{Kind.TICKET_TASK}:{row.key}" if self.kind is Kind.TICKET_TASK else asked_by and asked_by.key
+        key = self._key(row.key) or (asked_by and asked_by.key)
         for one in self.tx.journal.of_key(key) if key else ():
             event = snapshot_of(one)
-            if event is not None and not closed_gate(event, self.config):
+            if event is not None and not closed(event, self.config):
                 self.to_notify.update({one.ticket_id} - {row.ticket_id})
                 return one.state in ended and bool(self.tx.journal.reopen(JournalEvent.id == one.id, reason))
         return False
@@ -354,5 +360,22 @@ class Decisions:
         task_id = row.task_id if isinstance(row, TaskTimeLink) else None
         self.tell(what, ticket_id=row.ticket_id, task_id=task_id)
 
+    def _key(self, key: int) -> str | None:
+        """Return the key of the events that ask for a row; None: those of several keys may ask for an issue."""
+        return f"{self.kind}:{key}" if self.kind.is_on_issue else None
+
     def _task_id(self, key: int) -> int | None:
         return key if self.kind is Kind.TICKET_TASK else None
+
+
+def _went_with_issue(row: LedgerRow, issue_id: int) -> Notice:
+    if row.kind.is_addition:
+        return Reason.NOTE_WENT_WITH_ISSUE(kind=row.kind, note_id=row.tracker_id, issue_id=issue_id)
+    return Reason.WENT_WITH_ISSUE(time_entry_id=row.tracker_id, issue_id=issue_id)
+
+
+def _again(row: LedgerRow, because: Notice, *, asked: bool) -> Notice:
+    if row.kind.is_addition:
+        what = What.NOTE_AGAIN if asked else What.NOTE_NOT_AGAIN
+        return what(kind=row.kind, because=because)
+    return (What.TIME_AGAIN if asked else What.TIME_AGAIN_LATER)(because=because)

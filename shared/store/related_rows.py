@@ -10,6 +10,7 @@ from typing import Any, cast
 from sqlalchemy import (
     ColumnElement,
     CompoundSelect,
+    Select,
     Table,
     Text,
     func,
@@ -23,25 +24,35 @@ from sqlalchemy import (
 from sqlalchemy import cast as sql_cast
 from sqlalchemy.orm import Session
 
-from shared.store.journal.due import ORDER, task_key
+from shared.notices.kinds import Kind, RowId
+from shared.store.journal.due import ORDER
 from shared.store.ledger.transitions import IN_FLIGHT
 from shared.store.tables.functions import among, unindexed
 from shared.store.tables.journal import JournalEvent, TicketDeletion
-from shared.store.tables.ledger import TaskTimeLink, TicketIssueLink
+from shared.store.tables.ledger import (
+    MODELS,
+    DocumentLink,
+    LedgerRow,
+    NoteLink,
+    TaskTimeLink,
+    TicketIssueLink,
+)
 from shared.store.tables.prepared import execute_prepared
 
-ISSUES, TIMES, JOURNAL, DELETIONS = (
-    cast(Table, one.__table__) for one in (TicketIssueLink, TaskTimeLink, JournalEvent, TicketDeletion)
+ISSUES, TIMES, NOTES, DOCUMENTS, JOURNAL, DELETIONS = (
+    cast(Table, one.__table__)
+    for one in (TicketIssueLink, TaskTimeLink, NoteLink, DocumentLink, JournalEvent, TicketDeletion)
 )
 OF_A_ROW = {
     column.name: name for name, column in inspect(TicketIssueLink).columns.items() if name != "ticket_id"
 }
-"""The columns that both kinds of rows have beside their keys, and what a row calls each."""
+"""The columns that all kinds of rows have beside their keys, and what a row calls each."""
 
-NO_TASK = 0
+NOTHING = 0
 """In place of none at all: for an empty list PostgreSQL may take an index of some rows only, and read all of that."""
 
-ISSUE, TIME, NEWEST, DELETED = "issue", "time", "newest", "deleted"
+NEWEST, DELETED = "newest", "deleted"
+"""Parts of the statement's rows; those of the ledger are the names of their kinds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,62 +61,73 @@ class RelatedRows:
 
     Attributes:
         issues: ticket to the ledger row of its issue.
-        times: ticket to the rows of its ticket tasks, by ticket task: those asked for, and those of its own that are
-            claimed or in doubt.
+        on_issue: ticket to the rows of its time entries, notes and attachments: those asked for, and those of its own
+            that are claimed or in doubt.
         newest: ticket task to its newest event, whatever became of it, in whichever ticket it came.
         deleted: those of the tickets that the helpdesk has deleted.
     """
 
     issues: dict[int, TicketIssueLink] = field(default_factory=dict)
-    times: dict[int, dict[int, TaskTimeLink]] = field(default_factory=dict)
+    on_issue: dict[int, dict[RowId, LedgerRow]] = field(default_factory=dict)
     newest: dict[int, int] = field(default_factory=dict)
     deleted: set[int] = field(default_factory=set)
 
 
-def related_rows(session: Session, asked: Mapping[int, Collection[int]]) -> RelatedRows:
+def related_rows(session: Session, asked: Mapping[int, Collection[RowId]]) -> RelatedRows:
     """Read what is related to some tickets.
 
     Args:
         session: the transaction.
-        asked: ticket to the ticket tasks that its due events are about.
+        asked: ticket to the time entries, notes and attachments that its due events are about.
     """
-    task_ids = {task_id for some in asked.values() for task_id in some} or {NO_TASK}
+    every = {one for some in asked.values() for one in some}
+    task_ids = {key for kind, key in every if kind is Kind.TICKET_TASK} or {NOTHING}
     parameters = {
         "ticket_ids": list(asked),
         "task_ids": list(task_ids),
-        "keys": [task_key(one) for one in task_ids],
+        "keys": [f"{Kind.TICKET_TASK}:{one}" for one in task_ids],
+        "addition_ids": list({key for kind, key in every if kind.is_addition} or {NOTHING}),
     }
-    found = RelatedRows(times={ticket_id: {} for ticket_id in asked})
+    found = RelatedRows(on_issue={ticket_id: {} for ticket_id in asked})
     for row in execute_prepared(session, _related_rows(), parameters):
-        values = {name: getattr(row, column) for column, name in OF_A_ROW.items()}
-        if row.part == ISSUE:
-            found.issues[row.ticket_id] = TicketIssueLink(ticket_id=row.ticket_id, **values)
-        elif row.part == NEWEST:
-            found.newest[row.task_id] = row.event_id
+        if row.part == NEWEST:
+            found.newest[row.key] = row.event_id
         elif row.part == DELETED:
             found.deleted.add(row.ticket_id)
         else:
-            time = TaskTimeLink(ticket_id=row.ticket_id, task_id=row.task_id, **values)
-            for ticket_id, some in asked.items():
-                if time.task_id in some or (time.ticket_id == ticket_id and time.state in IN_FLIGHT):
-                    found.times[ticket_id][time.task_id] = time
+            _add(found, asked, row)
     return found
+
+
+def _add(found: RelatedRows, asked: Mapping[int, Collection[RowId]], row: Any) -> None:
+    """Add a row of the ledger to what was found, for each ticket that it is related to."""
+    kind = Kind(row.part)
+    values = {name: getattr(row, column) for column, name in OF_A_ROW.items()}
+    if kind is Kind.TICKET:
+        found.issues[row.ticket_id] = TicketIssueLink(ticket_id=row.ticket_id, **values)
+        return
+    of_ledger = MODELS[kind](ticket_id=row.ticket_id, key=row.key, **values)
+    for ticket_id, some in asked.items():
+        is_in_flight = row.ticket_id == ticket_id and row.state in IN_FLIGHT
+        if is_in_flight or (kind, row.key) in some:
+            found.on_issue[ticket_id][kind, row.key] = of_ledger
 
 
 @cache
 def _related_rows() -> CompoundSelect[Any]:
-    """Return the statement for `ticket_ids`, `task_ids` and their `keys`; made once."""
+    """Return the statement for `ticket_ids`, `task_ids` and their `keys`, and `addition_ids`; made once."""
     issues, times = ISSUES.c, TIMES.c
     of_issues = select(
-        _part(ISSUE),
+        _part(Kind.TICKET),
         issues.ticket_id,
-        _none(times.task_id).label("task_id"),
+        issues.ticket_id.label("key"),
         *(issues[one] for one in OF_A_ROW),
     ).where(among(issues.ticket_id, "ticket_ids"))
-    of_times = select(_part(TIME), times.ticket_id, times.task_id, *(times[one] for one in OF_A_ROW))
-    asked = of_times.where(among(times.task_id, "task_ids"))
-    is_in_flight = or_(*(unindexed(times.state) == state for state in IN_FLIGHT))
-    in_flight = of_times.where(among(times.ticket_id, "ticket_ids"), is_in_flight)  # some are asked for, too
+    on_issues = [
+        *_on_issue(TIMES, _part(Kind.TICKET_TASK), times.task_id, "task_ids"),
+        *_on_issue(NOTES, NOTES.c.kind, NOTES.c.item_id, "addition_ids"),
+        *_on_issue(DOCUMENTS, _part(Kind.DOCUMENT), DOCUMENTS.c.item_id, "addition_ids"),
+    ]
     newest_first = [JOURNAL.c[one.key].desc() for one in ORDER]
     place = func.row_number().over(partition_by=JOURNAL.c.key, order_by=newest_first).label("place")
     ranked = (
@@ -125,7 +147,16 @@ def _related_rows() -> CompoundSelect[Any]:
         _none(times.task_id),
         *(_none(times[one]) for one in OF_A_ROW),
     ).where(among(DELETIONS.c.ticket_id, "ticket_ids"), DELETIONS.c.is_deleted)
-    return union_all(of_issues, asked, in_flight, newest, deleted)
+    return union_all(of_issues, *on_issues, newest, deleted)
+
+
+def _on_issue(
+    table: Table, part: ColumnElement[str], key: ColumnElement[int], asked: str
+) -> tuple[Select[Any], Select[Any]]:
+    """Return the statements for rows that are asked for, and for a ticket's own that are in flight; some are both."""
+    rows = select(part, table.c.ticket_id, key, *(table.c[one] for one in OF_A_ROW))
+    is_in_flight = or_(*(unindexed(table.c.state) == state for state in IN_FLIGHT))
+    return rows.where(among(key, asked)), rows.where(among(table.c.ticket_id, "ticket_ids"), is_in_flight)
 
 
 def _part(name: str) -> ColumnElement[str]:

@@ -14,7 +14,7 @@ from functools import partial
 from sqlalchemy import select
 from sqlalchemy.exc import DBAPIError, IntegrityError
 
-from shared.notices.kinds import Kind
+from shared.notices.kinds import ADDITIONS, Kind, RowId
 from shared.store import opening
 from shared.store.configuration.changes import Changes
 from shared.store.configuration.configs import SHARE, Configs, settle
@@ -34,6 +34,7 @@ from shared.store.ledger.ledger_queries import undecided_count
 from shared.store.ledger.misattributed import MisattributedObjects
 from shared.store.opening import Repository, UnitOfWork, opened
 from shared.store.related_rows import RelatedRows, related_rows
+from shared.store.tables.ledger import LEDGERS, MODELS, LedgerRow
 from shared.store.tables.prepared import send_with_next
 from shared.store.tables.types import is_on_postgresql
 
@@ -69,9 +70,21 @@ class Transaction(UnitOfWork):
     recovery = Repository(Recovery)
     changes = Repository(Changes)
     notifications = Repository(Notifications)
+    _additions = Repository(lambda session: {kind: Ledger(session, kind) for kind in ADDITIONS})
 
     def ledger(self, kind: Kind) -> Ledger:
-        return self.issues if kind is Kind.TICKET else self.times
+        """Return the ledger of a kind of object."""
+        if kind is Kind.TICKET:
+            return self.issues
+        return self.times if kind is Kind.TICKET_TASK else self._additions[kind]
+
+    def rows_of_ticket(self, ticket_id: int) -> dict[Kind, list[LedgerRow]]:
+        """Return everything that the ledger has of a ticket, by kind, in one statement for each table."""
+        rows: dict[Kind, list[LedgerRow]] = {kind: [] for kind in MODELS}
+        for model in LEDGERS:
+            for row in self.session.scalars(select(model).where(model.ticket_id == ticket_id)):
+                rows[row.kind].append(row)
+        return rows
 
     def count_undecided(self) -> int:
         """Return how many creations wait for a person's decision."""
@@ -81,8 +94,8 @@ class Transaction(UnitOfWork):
         """Return the causes of the newest failures, the one with the most failures first."""
         return failure_causes(self.session)
 
-    def related_rows(self, asked: Mapping[int, Collection[int]]) -> RelatedRows:
-        """Return what is related to the due events of some tickets: ticket to the ticket tasks that they are about."""
+    def related_rows(self, asked: Mapping[int, Collection[RowId]]) -> RelatedRows:
+        """Return what is related to the due events of some tickets: ticket to the rows that they are about."""
         return related_rows(self.session, asked)
 
     def wait_briefly(self, *, durable: bool = True, locks_settings: bool = False) -> None:

@@ -28,6 +28,7 @@ from shared.process.itself import release
 
 OBJECTS = frozenset(
     {
+        "attachments",
         "custom_fields",
         "issue_categories",
         "issue_priorities",
@@ -39,6 +40,7 @@ OBJECTS = frozenset(
         "time_entries",
         "time_entry_activities",
         "trackers",
+        "uploads",
         "users",
     }
 )
@@ -178,7 +180,7 @@ OLDEST_DUE = Looked(
 )
 FAILED = Looked("deskbridge_events_failed", "Failed events that were not replayed, by reason", ("code",))
 UNREADABLE_DELIVERIES = Looked("deskbridge_deliveries_unreadable", "Accepted deliveries that are unreadable")
-ON_HOLD = Looked("deskbridge_on_hold", "Issues and time entries on hold, which need a decision")
+ON_HOLD = Looked("deskbridge_on_hold", "Creations on hold, which need a decision")
 DELIVERIES_REFUSED = Looked(
     "deskbridge_deliveries_refused", "Deliveries rejected since the last accepted one"
 )

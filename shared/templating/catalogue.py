@@ -19,7 +19,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from shared.events.config import PluginConfig
 from shared.events.gate import shown
-from shared.events.snapshots import Ticket, TicketTask
+from shared.events.snapshots import Note, Ticket, TicketTask
 from shared.notices.templates import JsonType, TemplateProblem
 from shared.templating.operations import CustomField, Operation
 from shared.templating.values import Json, UnlocatedError
@@ -120,6 +120,24 @@ class TaskPart(Part):
     user: Annotated[HelpdeskPerson | None, Field(description="Who logged the task")] = None
 
 
+class NotePart(Part):
+    """The follow-up or solution that becomes a note."""
+
+    id: Annotated[int, _about("Its number in GLPI", 77)]
+    content: Annotated[
+        str | None, _about("Text as GLPI sent it, usually HTML", "<p>The toner is ordered</p>")
+    ] = None
+    content_format: Annotated[
+        str | None, _about("`html` or `plain`: what the text is; null: not known", "html")
+    ] = None
+    helpdesk_url: Annotated[str | None, _about("GLPI's URL", "https://glpi.example.org")] = None
+    is_private: Annotated[bool | None, _about("Whether it is private", False)] = None
+    date: Annotated[
+        str | None, _about("When it was written, for the filter date", "2026-11-20T17:00:00+00:00")
+    ] = None
+    user: Annotated[HelpdeskPerson | None, Field(description="Who wrote it")] = None
+
+
 class ProjectPart(Part):
     """Where the link of the project or entity leads."""
 
@@ -197,6 +215,9 @@ class TicketContext(BaseModel):
     task: Annotated[TaskPart | None, Field(description="The ticket task, where the event is about one")] = (
         None
     )
+    note: Annotated[
+        NotePart | None, Field(description="The follow-up or solution, where the event is about one")
+    ] = None
     project: ProjectPart
     issue: IssuePart
     status: StatusPart
@@ -230,6 +251,7 @@ def from_ticket(
     login: str | None = None,
     event_name: str | None = None,
     status: int | None = None,
+    note: Note | None = None,
 ) -> Context:
     """Return the context of a ticket's operation.
 
@@ -246,6 +268,7 @@ def from_ticket(
         login: the same person's login on the tracker.
         event_name: such as `ticket_task.added`.
         status: the helpdesk status that is mapped; None: the snapshot's.
+        note: the follow-up or solution, where the operation is about one.
     """
     context = TicketContext(
         event=EventPart(
@@ -254,6 +277,7 @@ def from_ticket(
         ),
         ticket=TicketPart.model_validate(ticket),
         task=TaskPart.model_validate(shown(task, config)) if task else None,
+        note=NotePart.model_validate(note) if note else None,
         project=ProjectPart(
             tracker_project_id=tracker_project_id, default_category_id=default_category_id, name=project_name
         ),

@@ -10,7 +10,7 @@ from shared.errors import TemplateError
 from shared.events.text import cut, hours, one_line
 from shared.notices.notice import Notice
 from shared.notices.templates import JsonType, TemplateProblem, TemplateWarning
-from shared.templating.operations import FIELDS, Field, Operation
+from shared.templating.operations import FIELDS, UPDATES, Field, Operation
 from shared.templating.reader import Node, Object, Scalar, Source, Text
 from shared.templating.values import (
     Json,
@@ -129,10 +129,7 @@ class Checks:
         if self._operation in FOR_A_PERSON and user_id not in (None, body.get("user_id", user_id)):
             raise self._error(TemplateProblem.PERSON_IS_ANOTHER(), "user_id")
         project_id = self._known("project", "tracker_project_id")
-        if (
-            self._operation is Operation.ISSUE_UPDATE_STATUS
-            and body.get("project_id", project_id) != project_id
-        ):
+        if self._operation in UPDATES and body.get("project_id", project_id) != project_id:
             raise self._error(TemplateProblem.PROJECT_IS_ANOTHER(), "project_id")
         if self._operation is Operation.ISSUE_CREATE and body.get("project_id") != project_id:
             self.warnings.append(TemplateWarning.PROJECT_NOT_LINKED())

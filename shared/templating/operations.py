@@ -17,13 +17,14 @@ class Operation(StrEnum):
     ISSUE_CREATE = "issue.create"
     ISSUE_UPDATE_STATUS = "issue.update_status"
     TIME_ENTRY_CREATE = "time_entry.create"
+    NOTE_CREATE = "note.create"
     PROJECT_CREATE = "project.create"
     MEMBERSHIP_CREATE = "membership.create"
 
     @property
     def top_key(self) -> str:
         """The one key of the request body (SPEC 4.2)."""
-        return self.value.partition(".")[0]
+        return "issue" if self in UPDATES else self.value.partition(".")[0]
 
     @property
     def from_form(self) -> bool:
@@ -31,6 +32,8 @@ class Operation(StrEnum):
         return self is Operation.PROJECT_CREATE
 
 
+UPDATES = (Operation.ISSUE_UPDATE_STATUS, Operation.NOTE_CREATE)
+"""Updates of an issue that there is; they take none of its custom fields."""
 OPERATIONS: tuple[Operation, ...] = tuple(Operation)
 
 
@@ -60,7 +63,7 @@ class CustomField:
 
     def belongs_to(self, operation: Operation) -> bool:
         """Return whether the operation's object has this field."""
-        creates = operation is not Operation.ISSUE_UPDATE_STATUS
+        creates = operation not in UPDATES
         return creates and self.customized_type == operation.top_key
 
 
@@ -128,6 +131,10 @@ FIELDS: dict[Operation, tuple[Field, ...]] = {
         Field("spent_on", "date", "Day; today where it is left out"),
         Field("user_id", "integer", "Redmine user; only the user of the membership"),
         Field("custom_fields", "list", "Custom fields, as objects with id and value"),
+    ),
+    Operation.NOTE_CREATE: (
+        Field("notes", "text", "Text of the note", required=True),
+        Field("private_notes", "boolean", "Whether the note is private; of a private follow-up always"),
     ),
     Operation.PROJECT_CREATE: (
         Field("name", "text", "Name", required=True, longest=255),

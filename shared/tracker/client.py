@@ -49,6 +49,7 @@ from shared.tracker.body import whole_body
 from shared.tracker.meter import LOST, Meter
 from shared.tracker.portal import PORTAL
 from shared.tracker.sessions import GUARD, ForbiddenAddress, SendGuard, session_for
+from shared.tracker.uploads import UPLOAD_S, Upload
 from shared.values.characters import NOT_IN_A_HEADER
 from shared.values.utf8 import json_bytes
 
@@ -109,6 +110,7 @@ class Request:
         observe: is given the call once it has ended; what it raises is raised in place of the call's own error.
         expected: refusals that are as normal as success, by status: no warnings, nor told as errors.
         has_turn: whether the rate limit was waited for already (`TrackerClient.take_turn`).
+        upload: the body in place of JSON; such a call may take `UPLOAD_S`.
     """
 
     method: str
@@ -120,6 +122,12 @@ class Request:
     observe: Callable[[CallRecord], None] | None = None
     expected: Collection[int] = ()
     has_turn: bool = False
+    upload: Upload | None = None
+
+    @property
+    def has_body(self) -> bool:
+        """Whether it has a body."""
+        return self.body is not None or self.upload is not None
 
 
 @dataclass(frozen=True, slots=True)
@@ -253,7 +261,8 @@ class TrackerClient:
             if not failure.foreign:
                 raise
             await self._ask_whether_there(failure, request.observe)
-            detail = Detail.NOT_THE_TRACKERS() if request.body is None else refused_on_the_way(failure.status)
+            is_read = not request.has_body
+            detail = Detail.NOT_THE_TRACKERS() if is_read else refused_on_the_way(failure.status)
             raise OutcomeUnknown(method, path, status=failure.status, detail=detail) from None
 
     @property
@@ -354,13 +363,14 @@ class TrackerClient:
     async def _exchange(self, request: Request) -> tuple[int, Mapping[str, str], bytes]:
         """Send one request, and return status, headers and body of its answer."""
         method, path = request.method, request.path
-        content = None if request.body is None else json_bytes(request.body)
-        guard = SendGuard(request.before_send, self._timeout, has_body=content is not None)
+        content = request.upload or (None if request.body is None else json_bytes(request.body))
+        timeout = max(UPLOAD_S, self._timeout) if request.upload else self._timeout
+        guard = SendGuard(request.before_send, timeout, has_body=content is not None)
         began, status = time.monotonic(), ""
         try:
             query = f"?{urlencode(request.params)}" if request.params else ""
             url, headers = f"{self._base_path}{path}{query}", self._headers(request.login, content)
-            async with asyncio.timeout(self._timeout):
+            async with asyncio.timeout(timeout):
                 answer = await self._answer(guard, method, url, content, headers)
             status = str(answer[0])
         except Exception as failure:  # noqa: BLE001 (what was sent says what it means, and no class does)
@@ -383,7 +393,12 @@ class TrackerClient:
         raise await self._failure(guard, method, path, error)
 
     async def _answer(
-        self, guard: SendGuard, method: str, url: str, content: bytes | None, headers: Mapping[str, str]
+        self,
+        guard: SendGuard,
+        method: str,
+        url: str,
+        content: bytes | Upload | None,
+        headers: Mapping[str, str],
     ) -> tuple[int, Mapping[str, str], bytes]:
         if not all(map(ONE_WORD.fullmatch, (method, url, self.target.api_key.get_secret_value()))):
             raise ValueError("a method, an address or a key that no request can have")
@@ -395,7 +410,7 @@ class TrackerClient:
             async with session.request(
                 method,
                 URL(self._origin + url, encoded=True),
-                data=content,
+                data=content.pieces() if isinstance(content, Upload) else content,
                 headers=headers,
                 allow_redirects=False,
                 proxy=self._proxy,
@@ -429,7 +444,7 @@ class TrackerClient:
             method, path, detail=Detail.TIME_OUT() if guard.is_over else Detail.CONNECTION_LOST(error=name)
         )
 
-    def _headers(self, login: str | None, content: bytes | None) -> dict[str, str]:
+    def _headers(self, login: str | None, content: bytes | Upload | None) -> dict[str, str]:
         headers = {
             "Accept": "*/*",
             "Accept-Encoding": "gzip",
@@ -438,7 +453,9 @@ class TrackerClient:
         }
         if not self._is_https:  # the proxy reads each request
             headers |= self._for_proxy
-        if content is not None:
+        if isinstance(content, Upload):
+            headers |= {"Content-Type": "application/octet-stream", "Content-Length": str(content.size)}
+        elif content is not None:
             headers["Content-Type"] = "application/json"
         if login is not None:
             headers[f"X-{self.target.header_prefix}-Switch-User"] = login

@@ -13,6 +13,7 @@ from typing import Any, TypeVar
 
 from shared.errors import OutcomeUnknown
 from shared.notices.faults import Detail
+from shared.notices.kinds import Kind
 from shared.tracker.answers import Answer
 from shared.tracker.client import USERS, CallRecord, TrackerClient
 from shared.tracker.lanes import LONG_ANSWERS, in_lanes
@@ -321,6 +322,18 @@ def rows_of(answer: Answer, name: str, path: str) -> list[Listed]:
     if not isinstance(rows, list) or not all(map(_is_row, rows)):
         raise OutcomeUnknown("GET", path, status=answer.status, detail=Detail.NO_LIST(name=name))
     return rows
+
+
+def listed_with_issue(answer: Answer, name: str) -> list[Listed] | None:
+    """Return a list that came with an issue, such as its journals; None: the answer has none."""
+    issue = answer.data.get("issue") if isinstance(answer.data, dict) else None
+    rows = issue.get(name) if isinstance(issue, dict) else None
+    return [one for one in rows if isinstance(one, dict)] if isinstance(rows, list) else None
+
+
+def additions_in(rows: Sequence[Listed], kind: Kind) -> list[Listed]:
+    """Return the notes, or the attachments, among the rows that came with an issue: other journals are changes."""
+    return [one for one in rows if kind is Kind.DOCUMENT or one.get("notes")]
 
 
 def project_of(issue: Listed) -> int | None:

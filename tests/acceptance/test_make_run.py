@@ -220,7 +220,9 @@ def test_every_sample_is_a_valid_event() -> None:
 
 def of_glpi(item: str, body: str) -> Event | Deletion:
     """Return the event that the producer makes of a body of GLPI's webhooks."""
-    return read(Item(item), body.encode(), "a-delivery").event
+    delivery = read(Item(item), body.encode(), "a-delivery")
+    assert delivery is not None
+    return delivery.event
 
 
 def test_the_samples_show_every_end_that_needs_no_person() -> None:

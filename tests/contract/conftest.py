@@ -14,8 +14,14 @@ from urllib.parse import urlsplit
 import pytest
 
 from deploy.sandbox.tracker.control import StandIn
+from shared.helpdesk.glpi import GlpiLookup
+from shared.store.configuration.links import LinkKind
+from shared.store.configuration.matching import TrackerPerson
 from tests.contract import seed
+from tests.contract.scene import ENTITY, Scene
 from tests.contract.support import Json, Tracker, Version, accepted
+from tests.support.bridge import Bridge
+from tests.support.glpi_api import GlpiApi, glpi_api
 from tests.support.redmine import real_redmine
 
 VERSIONS = ["5.0", "6.0", "6.1"]
@@ -90,3 +96,35 @@ def project(tracker: Tracker) -> Json:
     """Return a private project of this test's own, without members and with default modules and types."""
     made: Json = accepted(tracker.create_project())["project"]
     return made
+
+
+@pytest.fixture
+def api() -> Iterator[GlpiApi]:
+    """A GLPI that has documents."""
+    with glpi_api() as served:
+        yield served
+
+
+@pytest.fixture
+def bridge(tracker: Tracker, redis_url: str, tmp_path: Path, api: GlpiApi) -> Iterator[Bridge]:
+    """A deskbridge for the tracker under test, with its users cached and one locked user that is not."""
+    url, lookup = f"sqlite:///{tmp_path}/bridge.sqlite3", GlpiLookup(api.access)
+    made = Bridge(url, redis_url, tracker.base_url, tracker.api_key, lookup=lookup)
+    rows = tracker.read("/users.json?limit=100")["users"]
+    people = [
+        TrackerPerson(row["id"], row["login"], row["lastname"], row["mail"], row["admin"]) for row in rows
+    ]
+    # locked since the cache was filled, and deleted since
+    people += [TrackerPerson(seed.User.DAVE, "dave", "Dunn", "dave@example.test")]
+    people += [TrackerPerson(seed.UNKNOWN, "ghost", "Ghost", "ghost@example.test")]
+    with made.store.transaction() as tx:
+        tx.people.replace_cache(people)
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def scene(bridge: Bridge, tracker: Tracker, project: Json) -> Scene:
+    """The scene, its entity linked to the fresh project."""
+    bridge.link(LinkKind.ENTITY, ENTITY, int(project["id"]))
+    return Scene(bridge, tracker, project)

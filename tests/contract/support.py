@@ -83,6 +83,7 @@ class Tracker:
         )
         if answer.status_code == 201:
             kind, value = next(iter(answer.json().items()))
+        if answer.status_code == 201 and kind in PATH_OF:
             self.created.append(f"/{PATH_OF[kind]}/{value['id']}.json")
         return answer
 
@@ -106,6 +107,25 @@ class Tracker:
     def update_issue(self, issue_id: int, *, su: str | None = None, **fields: object) -> requests.Response:
         """PUT fields of an issue."""
         return self.call("PUT", f"/issues/{issue_id}.json", {"issue": fields}, su=su)
+
+    def upload(
+        self,
+        content: bytes,
+        name: str,
+        *,
+        su: str | None = None,
+        media_type: str = "application/octet-stream",
+    ) -> requests.Response:
+        """POST a file; the tracker drops what is not attached."""
+        headers = {"Content-Type": media_type}
+        return self.call(
+            "POST", "/uploads.json", su=su, params={"filename": name}, data=content, headers=headers
+        )
+
+    def attachments(self, issue_id: int) -> list[Json]:
+        """Return the attachments of an issue."""
+        found: list[Json] = self.read(f"/issues/{issue_id}.json?include=attachments")["issue"]["attachments"]
+        return found
 
     def log_time(self, issue_id: int, *, su: str | None = None, **fields: object) -> requests.Response:
         """POST a time entry on an issue: 1.5 hours of DEVELOPMENT, unless `fields` say otherwise."""

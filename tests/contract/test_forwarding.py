@@ -2,92 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from shared.store.configuration.links import LinkKind
-from shared.store.configuration.matching import TrackerPerson
 from tests.contract import seed
-from tests.contract.support import Json, Tracker
-from tests.support.bridge import Bridge
-from tests.support.events import ALICE, BOB, task, task_event, ticket, ticket_event
+from tests.contract.scene import CAROL, DAVE, ENTITY, GHOST, STRANGER, Scene
+from tests.contract.support import Json
+from tests.support.events import (
+    ALICE,
+    BOB,
+    task,
+    task_event,
+    ticket_event,
+)
 
-ENTITY = 77
-CAROL = {"id": 9, "email": "carol@example.test"}
-DAVE = {"id": 10, "email": "dave@example.test"}
-GHOST = {"id": 11, "email": "ghost@example.test"}
-STRANGER = {"id": 12, "email": "nobody@example.test"}
 IN_PROGRESS, RESOLVED = 2, 5  # helpdesk statuses; mapped to tracker statuses 2 and 3
-
-
-class Scene:
-    """One ticket of an entity that is linked to a fresh private project of the tracker.
-
-    Args:
-        bridge: the deskbridge under test.
-        tracker: the tracker under test.
-        project: the fresh project.
-    """
-
-    def __init__(self, bridge: Bridge, tracker: Tracker, project: Json) -> None:
-        self.bridge, self.tracker, self.project_id = bridge, tracker, int(project["id"])
-
-    def ticket(self, **changes: Any) -> dict[str, Any]:
-        """Return a snapshot of the scene's ticket."""
-        return ticket(**{"entity_id": ENTITY, "technician": ALICE, **changes})
-
-    def forward(self, *events: dict[str, Any]) -> list[str]:
-        """Forward events; return their states."""
-        return self.bridge.forward(*events)
-
-    def issues(self, project_id: int | None = None) -> list[Json]:
-        """Return the project's issues on the tracker, oldest first."""
-        path = f"/issues.json?project_id={project_id or self.project_id}&status_id=*&sort=id&limit=100"
-        found: list[Json] = self.tracker.read(path)["issues"]
-        return found
-
-    def issue(self) -> Json:
-        """Return the project's only issue."""
-        (issue,) = self.issues()
-        return issue
-
-    def entries(self) -> list[Json]:
-        """Return the time entries of the only issue, oldest first."""
-        found: list[Json] = self.tracker.read(f"/time_entries.json?issue_id={self.issue()['id']}")[
-            "time_entries"
-        ]
-        return sorted(found, key=lambda entry: int(entry["id"]))
-
-    def steps(self) -> str:
-        """Return the ticket's trace."""
-        return "\n".join(self.bridge.steps())
-
-
-@pytest.fixture
-def bridge(tracker: Tracker, redis_url: str, tmp_path: Path) -> Iterator[Bridge]:
-    """A deskbridge for the tracker under test, with its users cached and one locked user that is not."""
-    made = Bridge(f"sqlite:///{tmp_path}/bridge.sqlite3", redis_url, tracker.base_url, tracker.api_key)
-    rows = tracker.read("/users.json?limit=100")["users"]
-    people = [
-        TrackerPerson(row["id"], row["login"], row["lastname"], row["mail"], row["admin"]) for row in rows
-    ]
-    # locked since the cache was filled, and deleted since
-    people += [TrackerPerson(seed.User.DAVE, "dave", "Dunn", "dave@example.test")]
-    people += [TrackerPerson(seed.UNKNOWN, "ghost", "Ghost", "ghost@example.test")]
-    with made.store.transaction() as tx:
-        tx.people.replace_cache(people)
-    yield made
-    made.close()
-
-
-@pytest.fixture
-def scene(bridge: Bridge, tracker: Tracker, project: Json) -> Scene:
-    """The scene, its entity linked to the fresh project."""
-    bridge.link(LinkKind.ENTITY, ENTITY, int(project["id"]))
-    return Scene(bridge, tracker, project)
 
 
 def test_a_done_task_creates_the_issue_by_the_technician_and_logs_time_by_who_worked(scene: Scene) -> None:

@@ -32,7 +32,20 @@ from tests.support.glpi_api import GlpiApi, glpi_api
 from tests.support.serving import Served
 
 TICKET, ENTITY = 1, 1
-ADDRESS = {"Ticket": "ticket", "TicketTask": "ticket-task"}
+ADDRESS = {
+    "Ticket": "ticket",
+    "TicketTask": "ticket-task",
+    "ITILFollowup": "followup",
+    "ITILSolution": "solution",
+}
+REFUSED = ("followup-new", "followup-private", "solution-new", "followup-refusal", "solution-second")
+"""A solution, its refusal by a follow-up, and the next solution."""
+NOTED = [
+    (seed.User.BOB, "The toner is ordered."),
+    (seed.User.BOB, "Replaced the fuser."),
+    (seed.User.ALICE, "It still smokes."),
+    (seed.User.BOB, "Replaced the printer."),
+]
 ALL = ("ticket-new", "task-new", "task-update-done", "ticket-update-solved")
 
 
@@ -79,6 +92,13 @@ class Scene:
             "time_entries"
         ]
         return found
+
+    def notes(self) -> list[tuple[int, str]]:
+        """Return who wrote which notes of the project's issue, oldest first."""
+        (issue,) = self.issues()
+        journals = self.tracker.read(f"/issues/{issue['id']}.json?include=journals")["issue"]["journals"]
+        ordered = sorted(journals, key=lambda one: int(one["id"]))
+        return [(one["user"]["id"], one["notes"]) for one in ordered if one["notes"]]
 
     def outcome(self) -> tuple[list[int], list[float]]:
         """Return the issues' statuses and the hours."""
@@ -170,6 +190,24 @@ def test_a_day_of_glpi_becomes_one_issue_with_its_time_and_its_status(scene: Sce
         ("ticket-task:1", "done"),
         ("ticket:1", "done"),
     ]
+
+
+def test_a_solution_that_is_refused_and_given_again_is_two_notes_with_the_refusal_between(
+    scene: Scene,
+) -> None:
+    scene.bridge.configure(sync_followups="public", sync_solutions="on")
+    assert scene.send("ticket-new", "task-update-done", *REFUSED) == [202] * 7
+    assert scene.notes() == NOTED
+    assert scene.outcome() == ([seed.Status.RESOLVED], [0.5])
+
+
+def test_notes_that_come_in_any_order_at_once_are_sent_in_the_order_of_glpi(scene: Scene) -> None:
+    scene.bridge.configure(sync_followups="public", sync_solutions="on")
+    for name in (*reversed(REFUSED), "task-update-done"):
+        assert scene.post(recorded(name).stamped(int(time.time()))).status_code == 202
+    for _ in range(3):
+        scene.bridge.sync(TICKET)
+    assert scene.notes() == NOTED
 
 
 def test_every_request_repeated_as_glpi_repeats_it_changes_nothing(scene: Scene) -> None:

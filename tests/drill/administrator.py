@@ -17,7 +17,7 @@ from producer.admin.review.held import NotResolved, decide, rows_on_hold
 from producer.admin.templates.defaults import default_template
 from producer.admin.templates.templates import TemplateStore
 from shared.errors import NotFound
-from shared.notices.kinds import Kind
+from shared.notices.kinds import ADDITIONS, Kind
 from shared.store.configuration.links import Link, LinkKind
 from shared.store.tables.journal import EventState
 from shared.store.tables.ledger import LedgerState
@@ -82,9 +82,12 @@ class Administrator:
     def resolve(self) -> int:
         """Decide everything that is held, as somebody does who has looked at the tracker."""
         state = self._stand_in.state()
+        notes = {one["id"] for row in state["issues"] for one in row["journals"] if one["notes"]}
         known = {
             Kind.TICKET: {row["id"] for row in state["issues"]},
             Kind.TICKET_TASK: {row["id"] for row in state["time_entries"]},
+            **dict.fromkeys(ADDITIONS, notes),
+            Kind.DOCUMENT: {row["id"] for row in state["attachments"] if row["issue_id"] is not None},
         }
         decided = 0
         for kind, row in rows_on_hold(self._store):

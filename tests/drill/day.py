@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
+from tests.drill.documents import draw_document
 from tests.drill.people import HELPDESK
 from tests.drill.profiles import Profile
 from tests.support.events import ALICE, DONE, SUPPORT_ENTITY, moment, task, ticket
@@ -65,22 +66,27 @@ class Day:
         postings: in the order in which they are due.
         events: by delivery id.
         mortal: tickets whose issue may be deleted on the tracker.
+        files: what the helpdesk has of each document; a document that is missing was deleted there.
     """
 
     postings: list[Posting]
     events: dict[str, dict[str, Any]]
     mortal: set[int] = field(default_factory=set)
+    files: dict[int, bytes] = field(default_factory=dict)
 
 
 def make_day(seed: int, profile: Profile) -> Day:
     """Make the day of a seed; the same seed and profile make the same day."""
     chance = random.Random(f"day {seed} {profile.name}")
     cases = [_case(chance, profile, ticket_id) for ticket_id in range(1, profile.tickets + 1)]
+    files: dict[int, bytes] = {}
+    added = {one.ticket_id: [*_notes(chance, one), *_documents(chance, one, files)] for one in cases}
+    others = profile.events - sum(map(len, added.values()))
     events: dict[str, dict[str, Any]] = {}
     due: list[tuple[float, str]] = []
     for case in cases:
-        wanted = max(2, round(chance.gauss(profile.events / profile.tickets, 2)))
-        for number, event in enumerate(_events(chance, case, wanted)):
+        wanted = max(2, round(chance.gauss(others / profile.tickets, 2)))
+        for number, event in enumerate([*_events(chance, case, wanted), *added[case.ticket_id]]):
             delivery_id = f"drill-{seed}-{case.ticket_id}-{number}"
             events[delivery_id] = event
             at = case.begins + chance.random() * case.lasts
@@ -88,7 +94,7 @@ def make_day(seed: int, profile: Profile) -> Day:
                 due.append((min(at, profile.seconds), delivery_id))
                 at += chance.random() * LATEST_COPY_S
     mortal = {case.ticket_id for case in cases if case.mortal}
-    return Day(list(_postings(chance, seed, sorted(due), events)), events, mortal)
+    return Day(list(_postings(chance, seed, sorted(due), events)), events, mortal, files)
 
 
 def _case(chance: random.Random, profile: Profile, ticket_id: int) -> Case:
@@ -118,18 +124,10 @@ def _events(chance: random.Random, case: Case, wanted: int) -> Iterator[dict[str
     done = False
     for number in range(wanted):
         is_last = number == wanted - 1
-        snapshot = ticket(
-            case.ticket_id,
-            title=case.title,
-            content=case.content,
-            status=chance.choice(STATUSES),
-            entity_id=case.entity_id,
-            technician=chance.choice(HELPDESK),
-        )
         event: dict[str, Any] = {
             "event": "ticket.updated",
             "occurred_at": moment(number // 2),
-            "ticket": snapshot,
+            "ticket": _snapshot(chance, case),
         }
         event["sequence"] = number
         if number >= wanted - case.ahead:
@@ -141,6 +139,55 @@ def _events(chance: random.Random, case: Case, wanted: int) -> Iterator[dict[str
             event["task"] = _task(chance, case, finish=must_finish)
             done |= event["task"]["state"] == DONE and event["task"]["actiontime"] > 0
         yield event
+
+
+def _notes(chance: random.Random, case: Case) -> Iterator[dict[str, Any]]:
+    """Yield follow-ups and solutions of a ticket, some of them of one text, some private."""
+    for number in range(chance.choice((0, 0, 1, 2, 4))):
+        kind, note_id = chance.choice(("followup", "followup", "solution")), case.ticket_id * 10 + number
+        text = "<p>Seen</p>" if chance.random() < 0.4 else f"<p>Note {note_id} of {case.ticket_id}</p>"
+        note = {"id": note_id, "content": text, "user": chance.choice(HELPDESK)}
+        if kind == "followup":
+            note["is_private"] = chance.random() < 0.3
+        yield {
+            "event": f"{kind}.added",
+            "occurred_at": moment(number),
+            "sequence": 1000 + number,
+            "ticket": _snapshot(chance, case),
+            kind: note,
+        }
+
+
+def _documents(chance: random.Random, case: Case, files: dict[int, bytes]) -> Iterator[dict[str, Any]]:
+    """Yield documents of a ticket, which hang on it or on a follow-up or on both; remember their files."""
+    on_ticket, on_followup = ("Ticket", case.ticket_id), ("ITILFollowup", case.ticket_id * 10)
+    for number in range(chance.choice((0, 0, 1, 1, 2, 3))):
+        document, content = draw_document(chance, case.ticket_id * 10 + number)
+        if content is not None:
+            files[document["id"]] = content
+        document["user"] = chance.choice(HELPDESK)
+        for kind, item_id in chance.choice(
+            ((on_ticket,), (on_ticket,), (on_followup,), (on_ticket, on_followup))
+        ):
+            yield {
+                "event": "document.added",
+                "occurred_at": moment(number),
+                "sequence": 2000 + number,
+                "ticket": _snapshot(chance, case),
+                "document": {**document, "item": {"type": kind, "id": item_id}},
+            }
+
+
+def _snapshot(chance: random.Random, case: Case) -> dict[str, Any]:
+    """Return a ticket as it is at some moment."""
+    return ticket(
+        case.ticket_id,
+        title=case.title,
+        content=case.content,
+        status=chance.choice(STATUSES),
+        entity_id=case.entity_id,
+        technician=chance.choice(HELPDESK),
+    )
 
 
 def _day(task_id: int) -> str:

@@ -94,10 +94,16 @@ def _rule(
     return None
 
 
-def unlinked_objects(store: Store, issues: Collection[int], entries: Collection[int]) -> dict[str, set[int]]:
-    """Return the tracker's objects that no ledger row is linked to, by kind."""
+def unlinked_objects(store: Store, there: Mapping[Kind, Collection[int]]) -> dict[str, set[int]]:
+    """Return the tracker's objects that no ledger row is linked to, by kind.
+
+    Args:
+        store: the bridge's database.
+        there: what the tracker has, by kind; kinds of one noun are numbered together.
+    """
     with store.transaction() as tx:
-        return {
-            str(kind): set(ids) - {row.tracker_id for row in tx.ledger(kind).linked()}
-            for kind, ids in ((Kind.TICKET, issues), (Kind.TICKET_TASK, entries))
-        }
+        linked = {kind: {row.tracker_id for row in tx.ledger(kind).linked()} for kind in Kind}
+    return {
+        str(kind): set(ids).difference(*(linked[one] for one in Kind if one.noun == kind.noun))
+        for kind, ids in there.items()
+    }

@@ -106,6 +106,7 @@ class Injector:
         for refusing in list(self.refusing):
             self._until_it_succeeds(refusing.end)
         self.stand.postgres.revive()
+        self.stand.glpi.down = False
         self.board.clear()
         self._hand.shutdown()
         self._until_it_succeeds(self.administrator.settle)
@@ -218,6 +219,13 @@ def _postgres_terminate(injector: Injector, _kind: str, /) -> int:
     return injector.stand.postgres.terminate_backends("drill")
 
 
+def _glpi(injector: Injector, _kind: str, /, seconds: float) -> int:
+    glpi = injector.stand.glpi
+    glpi.down = True
+    injector.later(seconds, lambda: setattr(glpi, "down", False))
+    return 1
+
+
 def _tracker(injector: Injector, kind: str, /, **options: Any) -> None:
     injector.board.fault(kind, options, injector.later)
 
@@ -279,6 +287,7 @@ ACTIONS: dict[str, Callable[..., int | None]] = {
     "redis_refuse": _redis_refuse,
     "postgres_crash": _postgres_crash,
     "postgres_terminate": _postgres_terminate,
+    "glpi": _glpi,
     "tracker": _tracker,
     "tracker_setting": _tracker_setting,
     "tracker_clock": _tracker_clock,

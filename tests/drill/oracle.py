@@ -1,4 +1,4 @@
-"""Compares what the tracker holds with what must be there: nothing lost, nothing twice, nothing else."""
+"""Compares what the tracker holds with what must be there: nothing lost, twice, else, or out of order."""
 
 from __future__ import annotations
 
@@ -8,10 +8,12 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from tests.drill.expect import Entry, TicketExpected
+from shared.notices.kinds import Kind
+from tests.drill.expect import Entry, File, Note, TicketExpected
 from tests.drill.pairing import pair
 
 SEEDED_ISSUES = 5
+LAST = 2**62
 TICKET = re.compile(r"Ticket (\d+)")
 
 Row = Mapping[str, Any]
@@ -31,6 +33,7 @@ class Oracle:
         state: everything that the mock Redmine holds.
         deleted: tickets whose issue was deleted on the tracker, with that issue.
         moved: tickets whose issue was moved to any other tracker project.
+        put_off: tickets of which an event had ended, and was replayed: what it adds may come after what later ones add.
     """
 
     def __init__(
@@ -39,15 +42,20 @@ class Oracle:
         state: Mapping[str, Sequence[Row]],
         deleted: Mapping[int, int],
         moved: Collection[int] = (),
+        put_off: Collection[int] = (),
     ) -> None:
         self._expected = expected
-        self._deleted, self._moved = deleted, moved
+        self._deleted, self._moved, self._put_off = deleted, moved, put_off
         self.issues = [row for row in state["issues"] if row["id"] > SEEDED_ISSUES]
         self.entries = list(state["time_entries"])
+        self.attachments = [row for row in state.get("attachments", ()) if row["issue_id"] is not None]
         self._memberships = state.get("memberships", ())
         self._of_issue: dict[int | None, list[Row]] = {}
+        self._files_of: dict[int, list[Row]] = {}
         for row in self.entries:
             self._of_issue.setdefault(row["issue_id"], []).append(row)
+        for row in self.attachments:
+            self._files_of.setdefault(row["issue_id"], []).append(row)
 
     def differences(self) -> list[str]:
         """Return every difference in words; an empty list means: each effect exactly once."""
@@ -58,6 +66,11 @@ class Oracle:
             for issue_id, rows in self._of_issue.items()
             if issue_id not in known
             for row in rows
+        ]
+        found += [
+            f"extra: {_file_words(row)} on no issue of a ticket"
+            for row in self.attachments
+            if row["issue_id"] not in known
         ]
         members = Counter((row["project_id"], row["user_id"]) for row in self._memberships)
         found += [f"twice: membership {who} is there {n} times" for who, n in members.items() if n > 1]
@@ -108,7 +121,11 @@ class Oracle:
             return []
         return [
             fault
-            for fault in self._entry_faults(expected, self._of_issue.get(rows[0]["id"], []))
+            for fault in (
+                *self._entry_faults(expected, self._of_issue.get(rows[0]["id"], [])),
+                *_note_faults(expected, rows[0]),
+                *_file_faults(expected, rows[0], self._files_of.get(rows[0]["id"], [])),
+            )
             if not fault.startswith("lost")
         ]
 
@@ -126,6 +143,10 @@ class Oracle:
         if issue["status_id"] not in expected.statuses:
             statuses = sorted(expected.statuses)
             found.append(f"wrong: {name} has status {issue['status_id']}, expected one of {statuses}")
+        files = self._files_of.get(issue["id"], [])
+        found += _note_faults(expected, issue) + _file_faults(expected, issue, files)
+        if expected.ticket_id not in self._put_off:
+            found += _order_faults(expected, issue, files)
         return found + self._entry_faults(expected, self._of_issue.get(issue["id"], []))
 
     def _entry_faults(self, expected: TicketExpected, rows: list[Row]) -> list[str]:
@@ -141,6 +162,71 @@ class Oracle:
             what = f"twice: ticket tasks {alike}" if alike else f"wrong: ticket {expected.ticket_id}"
             found.append(f"{what}: {_entry_words(row)} is one too many")
         return found
+
+
+def _note_faults(expected: TicketExpected, issue: Row) -> list[str]:
+    """Return what is wrong with the notes of an issue: each once, whatever their order."""
+    rows = _notes(issue)
+    _, missing, left = pair(sorted(expected.notes), rows, lambda key, row: expected.notes[key] == row[1])
+    name = f"ticket {expected.ticket_id}, issue #{issue['id']}"
+    found = [f"lost: {name} has no note of {key} as {expected.notes[key]}" for key in missing]
+    return found + [
+        f"twice: {name} has note #{number} ({note}) that is one too many" for number, note in left
+    ]
+
+
+def _file_faults(expected: TicketExpected, issue: Row, files: Sequence[Row]) -> list[str]:
+    """Return what is wrong with the attachments of an issue: each once, whatever their order."""
+    rows = [(row["id"], _file(row)) for row in files]
+    _, missing, left = pair(sorted(expected.files), rows, lambda key, row: expected.files[key] == row[1])
+    name = f"ticket {expected.ticket_id}, issue #{issue['id']}"
+    found = [f"lost: {name} has no attachment of {key} as {expected.files[key]}" for key in missing]
+    return found + [
+        f"twice: {name} has attachment #{number} ({file}) that is one too many" for number, file in left
+    ]
+
+
+def _order_faults(expected: TicketExpected, issue: Row, files: Sequence[Row]) -> list[str]:
+    """Return what was added before something earlier; of several that look alike nobody can tell."""
+    of_file = {
+        int(change["name"]): one["id"]
+        for one in issue.get("journals", ())
+        for change in one.get("details", ())
+        if change.get("property") == "attachment"
+    }
+    rows: list[tuple[int, Note | File]] = [*_notes(issue)]
+    rows += [(of_file[row["id"]], _file(row)) for row in files if row["id"] in of_file]
+    wanted: dict[str, Note | File] = {**expected.notes, **expected.files}
+    alike = Counter(wanted.values())
+    numbers = {
+        key: number
+        for key, addition in wanted.items()
+        for number, found in rows
+        if found == addition and alike[addition] == 1
+    }
+    return [
+        f"order: ticket {expected.ticket_id}, issue #{issue['id']} has the {_noun(later)} of {later} "
+        f"before the {_noun(earlier)} of {earlier}"
+        for earlier, later in expected.in_order
+        if numbers.get(earlier, 0) > numbers.get(later, LAST)
+    ]
+
+
+def _notes(issue: Row) -> list[tuple[int, Note]]:
+    """Return the notes of an issue with their numbers."""
+    return [
+        (one["id"], Note(one["notes"], one["user"], bool(one.get("private_notes"))))
+        for one in issue.get("journals", ())
+        if one.get("notes")
+    ]
+
+
+def _noun(key: str) -> str:
+    return Kind(key.partition(":")[0]).noun
+
+
+def _file(row: Row) -> File:
+    return File(row["filename"], row["filesize"], row["digest"], row["author"])
 
 
 def _is_one_of(row: Row, options: Collection[Entry]) -> bool:
@@ -160,3 +246,7 @@ def _options(expected: TicketExpected, task_id: int) -> str:
 
 def _entry_words(row: Row) -> str:
     return f"time entry #{row['id']} ({row['hours']} h {row['comments']!r} by {row['author']})"
+
+
+def _file_words(row: Row) -> str:
+    return f"attachment #{row['id']} ({row['filename']!r} by {row['author']})"

@@ -17,6 +17,9 @@ SETTLES_S = 10.0
 
 CREATIONS = r"/(issues|time_entries)\.json"
 ISSUE = r"/issues/\d+\.json"
+UPLOADS = r"/uploads\.json"
+ATTACHES = '"uploads"'
+"""What a change of an issue says that attaches a file."""
 
 TEMPLATED = ("issue.create", "time_entry.create")
 REPLAYED = ("done", "skipped", "superseded", "failed")
@@ -99,11 +102,21 @@ def _stop(process: str, shortest: float, longest: float) -> Callable[[Chance], O
 
 
 def _creation(kind: str, **fixed: Any) -> Callable[[Chance], Options]:
-    """A fault of the next creations: issues, time entries, or both."""
+    """A fault of the next creations: issues, time entries, changes of an issue such as notes, or attachments."""
 
     def draw(chance: Chance) -> Options:
-        path = chance.choice((r"/issues\.json", r"/time_entries\.json", CREATIONS, CREATIONS))
-        return {"kind": kind, "method": "POST", "path": path, "count": chance.randint(1, 3), **fixed}
+        method, path, *text = chance.choice(
+            (
+                ("POST", r"/issues\.json"),
+                ("POST", r"/time_entries\.json"),
+                ("POST", CREATIONS),
+                ("PUT", ISSUE),
+                ("PUT", ISSUE, ATTACHES),
+                ("POST", UPLOADS),
+            )
+        )
+        drawn: Options = {"kind": kind, "method": method, "path": path, "count": chance.randint(1, 3)}
+        return {**drawn, **({"text": text[0]} if text else {}), **fixed}
 
     return draw
 
@@ -203,6 +216,7 @@ KINDS = (
     Kind("Redis: out of memory", "redis_refuse", 0.5, _refusing("OOM")),
     Kind("PostgreSQL: immediate shutdown", "postgres_crash", 1.2, _none),
     Kind("PostgreSQL: pg_terminate_backend", "postgres_terminate", 4, _none),
+    Kind("GLPI: 503 for a while", "glpi", 1.5, lambda chance: {"seconds": round(chance.uniform(1, 6), 2)}),
     Kind("tracker: silent, nothing done", "tracker", 4, _creation("timeout_before", seconds=6)),
     Kind("tracker: silent, done all the same", "tracker", 5, _creation("timeout_after", seconds=6)),
     Kind("tracker: reset, nothing done", "tracker", 3, _creation("reset_before")),

@@ -12,7 +12,7 @@ class Profile:
     Attributes:
         seconds: how long load and faults last.
         tickets: tickets of the helpdesk's day.
-        events: events of all tickets together, about.
+        events: of all tickets together, about; notes and documents are among them.
         faults: faults to inject.
         sync_seconds: in how many seconds everything must be synced once the faults have ended.
         besieged: seconds of a siege before the faults.

@@ -7,14 +7,19 @@ import re
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from sqlalchemy import select
 from sqlalchemy.exc import SQLAlchemyError
 
 from producer.admin.records.transaction import Store
-from shared.store.tables.journal import TicketState
-from shared.store.tables.ledger import TaskTimeLink, TicketIssueLink
+from shared.events.event import ADDITION_EVENTS
+from shared.notices.kinds import Kind
+from shared.notices.notice import Notice
+from shared.notices.reasons import Reason
+from shared.notices.steps import What
+from shared.store.tables.journal import EventState, TicketState
+from shared.store.tables.ledger import LEDGERS
 from tests.drill.besieged import Honest, besiege, complaints
 from tests.drill.day import Day, make_day
 from tests.drill.expect import expect
@@ -25,6 +30,7 @@ from tests.drill.oracle import Oracle
 from tests.drill.plan import make_faults
 from tests.drill.profiles import Profile
 from tests.drill.report import Outcome, Teller
+from tests.drill.skipped import UNSENT, read_documents, wrongly_ended
 from tests.drill.stand import Stand
 from tests.support.fleet import SECRET
 
@@ -56,7 +62,7 @@ def drill(seed: int, redmine: str, profile: Profile, teller: Teller, keep: Path 
         f"{len(day.events)} events in {sum(len(one.events) for one in day.postings)} deliveries, "
         f"{len(faults)} faults over {profile.seconds:g} s"
     )
-    with Stand(seed, redmine, keep) as stand:
+    with Stand(seed, redmine, day.files, keep) as stand:
         teller.say("everything is up")
         honest = _besiege(stand, profile, teller)
         injector = Injector(stand, faults, day.mortal)
@@ -131,14 +137,26 @@ def _compare(day: Day, redmine: str, helpdesk: Helpdesk, injector: Injector, out
     accepted = helpdesk.receipts.accepted
     state = fleet.stand_in.state()
     events = ((day.events[name], one) for name, one in accepted.items())
-    oracle = Oracle(expect(events, redmine), state, deleted, injector.board.moved)
+    put_off = _again(lambda: _put_off(fleet.bridge.store))
+    expected = expect(events, redmine, day.files)
+    oracle = Oracle(expected, state, deleted, injector.board.moved, put_off)
     outcome.differences += helpdesk.receipts.problems + oracle.differences()
+    ended = _again(lambda: read_documents(fleet.bridge.store))
+    outcome.differences += wrongly_ended(expected, ended, deleted)
     lost = len(day.events) - len(accepted)
     if lost:
         outcome.differences.append(f"{lost} events were never accepted")
     store = fleet.bridge.store
     issues, entries = [row["id"] for row in oracle.issues], [row["id"] for row in oracle.entries]
-    unlinked = _again(lambda: unlinked_objects(store, issues, entries))
+    notes = [one["id"] for row in oracle.issues for one in row["journals"] if one["notes"]]
+    there = {
+        Kind.TICKET: issues,
+        Kind.TICKET_TASK: entries,
+        Kind.FOLLOWUP: notes,
+        Kind.SOLUTION: notes,
+        Kind.DOCUMENT: [row["id"] for row in oracle.attachments],
+    }
+    unlinked = _again(lambda: unlinked_objects(store, there))
     outcome.held = judge(_again(lambda: read_on_hold(store)), deleted, unlinked)
     outcome.differences += [
         f"{one.item.state} though the machine could have decided: {one.item.what} {one.item.key} "
@@ -160,6 +178,9 @@ def _compare(day: Day, redmine: str, helpdesk: Helpdesk, injector: Injector, out
         "deliveries accepted": f"{helpdesk.receipts.deliveries} ({helpdesk.receipts.repeated} repeated)",
         "issues": str(len(issues)),
         "time entries": str(len(entries)),
+        "notes": str(len(notes)),
+        "attachments": str(len(oracle.attachments)),
+        "documents that were not to be sent": str(sum(len(one.unsent) for one in expected.values())),
         "issues deleted on the tracker": str(len(deleted)),
         "issues moved on the tracker": str(len(injector.board.moved)),
         "on hold": str(len(outcome.held)),
@@ -172,17 +193,35 @@ def _keep(injector: Injector, directory: Path) -> None:
     """Keep what the tracker holds, what it was asked, and the ledger, for whoever looks into a difference."""
     directory.mkdir(parents=True, exist_ok=True)
     fleet = injector.stand.fleet
+    models: tuple[Any, ...] = (*LEDGERS, TicketState)
     with fleet.bridge.store.database.transaction() as session:
         ledger = {
             model.__tablename__: [
                 {name: str(value) for name, value in row.items()}
                 for row in session.execute(select(model.__table__)).mappings()
             ]
-            for model in (TicketIssueLink, TaskTimeLink, TicketState)
+            for model in models
         }
     kept = {"state": fleet.stand_in.state(), "requests": fleet.stand_in.requests(), "ledger": ledger}
     for name, document in kept.items():
         (directory / f"{name}.json").write_text(json.dumps(document, indent=1))
+
+
+def _put_off(store: Store) -> set[int]:
+    """Return the tickets of which an event ended without its addition, or may have: that may come after later ones."""
+    with store.transaction() as tx:
+        rows = tx.journal.find(limit=None)
+        tickets = {row.ticket_id for row in rows if row.event in ADDITION_EVENTS}
+        steps = [step for ticket_id in tickets for step in tx.trace.of_ticket(ticket_id)]
+    return {step.ticket_id for step in steps if _puts_off(step.notice)}
+
+
+def _puts_off(what: Notice) -> bool:
+    if what.code != What.EVENTS_ENDED:
+        return what.code in (What.PERSON_REPLAYS, What.PERSON_DECIDES)
+    state, because = what.params.get("state"), what.params.get("because")
+    keeps_order = because is not None and because.code in (Reason.NO_ISSUE_FOR_NOTE, *UNSENT)
+    return state in (EventState.ON_HOLD, EventState.FAILED, EventState.SKIPPED) and not keeps_order
 
 
 def _traces(store: Store, differences: list[str]) -> list[str]:

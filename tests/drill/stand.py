@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 import tempfile
+from collections.abc import Mapping
 from contextlib import ExitStack
 from pathlib import Path
 from types import TracebackType
@@ -15,11 +16,13 @@ from deploy.embedded.postgres import PostgresServer
 from deploy.embedded.redis import RedisServer
 from deploy.sandbox.tracker.control import StandIn
 from shared.store.configuration.links import LinkKind
+from tests.drill import documents
 from tests.drill.day import PUBLIC_ENTITY
 from tests.drill.people import EXTRA_USERS, ON_TRACKER
 from tests.drill.plan import WORKERS
 from tests.drill.supervisor import Supervised, Supervisor
 from tests.support.fleet import Fleet
+from tests.support.glpi_api import CLIENT, CLIENT_SECRET, PASSWORD, USER, glpi_api
 
 THREADS = 4
 SKEW_S = 60
@@ -33,6 +36,13 @@ SETTINGS: dict[str, Any] = {
     "METADATA_INTERVAL": 20,
 }
 
+GLPI_ACCESS = {
+    "GLPI_API_CLIENT_ID": CLIENT,
+    "GLPI_API_CLIENT_SECRET": CLIENT_SECRET,
+    "GLPI_API_USER": USER,
+    "GLPI_API_PASSWORD": PASSWORD,
+}
+
 
 class Stand:
     """Everything that a drill steers; a context manager that leaves nothing running.
@@ -40,10 +50,12 @@ class Stand:
     Args:
         seed: decides in which direction one worker's clock is off.
         redmine: the version that the tracker answers as.
+        files: what the helpdesk has of each document.
         keep: where to keep every process's log; None: they are deleted.
     """
 
-    def __init__(self, seed: int, redmine: str, keep: Path | None = None) -> None:
+    def __init__(self, seed: int, redmine: str, files: Mapping[int, bytes], keep: Path | None = None) -> None:
+        self._files = files
         self._keep = keep
         self._stack = ExitStack()
         self._seed = seed
@@ -79,6 +91,8 @@ class Stand:
         self.postgres.start()
         self.redis.start()
         self.stand_in.start()
+        self.glpi = self._stack.enter_context(glpi_api())
+        self.glpi.documents |= self._files
         self._start_processes()
 
     def _start_processes(self) -> None:
@@ -87,9 +101,11 @@ class Stand:
         if self._keep is not None:
             self._stack.callback(shutil.copytree, logs, self._keep, dirs_exist_ok=True)
         database_url = self.postgres.create_database("drill")
-        self.fleet = Fleet(logs, database_url, self.redis.url, self.stand_in, **SETTINGS)
+        settings = {**SETTINGS, **GLPI_ACCESS, "GLPI_API_URL": self.glpi.url}
+        self.fleet = Fleet(logs, database_url, self.redis.url, self.stand_in, **settings)
         self._stack.callback(self.fleet.stop)
         self.fleet.bridge.link(LinkKind.ENTITY, PUBLIC_ENTITY, PUBLIC_PROJECT)
+        self.fleet.bridge.configure(sync_followups="all", sync_solutions="on", **documents.SETTINGS)
         with self.fleet.bridge.store.transaction() as tx:
             tx.people.replace_cache(ON_TRACKER)
         self._stack.callback(self.supervisor.stop)

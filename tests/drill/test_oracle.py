@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from copy import deepcopy
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from hashlib import sha256
 from itertools import product
 from typing import Any
 
@@ -12,13 +14,27 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from shared.notices.reasons import Reason
 from tests.drill.day import FUTURE
+from tests.drill.documents import TOO_LARGE
 from tests.drill.expect import expect, hours_listed
 from tests.drill.held import OnHold, judge
 from tests.drill.load import Receipt
 from tests.drill.oracle import Oracle
 from tests.drill.pairing import pair
-from tests.support.events import BOB, task, task_event, ticket, ticket_event
+from tests.drill.skipped import Ended, wrongly_ended
+from tests.support.events import (
+    BOB,
+    document,
+    document_event,
+    followup,
+    followup_event,
+    solution_event,
+    task,
+    task_event,
+    ticket,
+    ticket_event,
+)
 
 NOW = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)
 State = dict[str, list[dict[str, Any]]]
@@ -118,6 +134,206 @@ def test_it_reports(what: str) -> None:
     state = as_it_must_be()
     change(state)
     assert words in differences(state, TWO_TASKS)
+
+
+NOTED = [
+    *TWO_TASKS,
+    *accepted(
+        followup_event(2, of_ticket=named(7), of_followup=followup(700, is_private=True)),
+        solution_event(3, of_ticket=named(7), of_solution={"id": 700, "content": "<p>Done</p>", "user": BOB}),
+    ),
+]
+
+
+def journal(number: int, text: str, user: str, **more: Any) -> dict[str, Any]:
+    return {"id": number, "notes": text, "user": user, "private_notes": False, **more}
+
+
+def with_notes() -> State:
+    state = as_it_must_be()
+    state["issues"][0]["journals"] = [
+        journal(1, "Toner 700 ordered", "alice", private_notes=True),
+        journal(2, "", "admin"),
+        journal(3, "Done", "bob"),
+    ]
+    return state
+
+
+NOTES_CHANGED: dict[str, tuple[Callable[[list[dict[str, Any]]], object], str]] = {
+    "nothing": (lambda _: None, ""),
+    "a lost note": (lambda notes: notes.pop(), "lost: ticket 7, issue #6 has no note of solution:700"),
+    "a second note": (lambda notes: notes.append(journal(4, "Done", "bob")), "twice: ticket 7, issue #6"),
+    "a note's author": (lambda notes: notes[2].update(user="admin"), "lost: ticket 7"),
+    "a note that is public": (lambda notes: notes[0].update(private_notes=False), "note of followup:700"),
+    "a note of nobody": (lambda notes: notes.append(journal(4, "?", "carol")), "one too many"),
+}
+
+
+@pytest.mark.parametrize("what", NOTES_CHANGED)
+def test_it_reports_of_notes(what: str) -> None:
+    change, words = NOTES_CHANGED[what]
+    state = with_notes()
+    change(state["issues"][0]["journals"])
+    found = differences(state, NOTED)
+    assert words in found if words else found == ""
+
+
+def test_it_reports_a_note_that_comes_before_an_earlier_one_that_was_known() -> None:
+    state = with_notes()
+    first, _, second = state["issues"][0]["journals"]
+    first["id"], second["id"] = 3, 1
+    assert "order: ticket 7, issue #6 has the note of solution:700 before" in differences(state, NOTED)
+    expected = expect(NOTED, "5.0")
+    assert Oracle(expected, state, {}, put_off=[7]).differences() == []
+
+
+def test_a_note_may_come_before_an_earlier_one_that_came_later() -> None:
+    state = with_notes()
+    first, _, second = state["issues"][0]["journals"]
+    first["id"], second["id"] = 3, 1
+    *others, (event, receipt), solved = NOTED
+    late = replace(receipt, accepted=solved[1].first_try + timedelta(seconds=1))
+    assert differences(state, [*others, (event, late), solved]) == ""
+
+
+FILES = {70: b"a scan", 71: b"a list", 72: bytes(TOO_LARGE), 73: b""}
+ATTACHED = [
+    *TWO_TASKS,
+    *accepted(
+        document_event(2, of_ticket=named(7), of_document=document(70)),
+        document_event(3, of_ticket=named(7), of_document=document(71, name="image001.png", user=BOB)),
+        followup_event(4, of_ticket=named(7), of_followup=followup(700)),
+    ),
+]
+
+
+def attachment(number: int, name: str, content: bytes, author: str = "alice") -> dict[str, Any]:
+    return {
+        "id": number,
+        "issue_id": 6,
+        "filename": name,
+        "filesize": len(content),
+        "digest": sha256(content).hexdigest(),
+        "author": author,
+    }
+
+
+def attaching(number: int, attachment_id: int) -> dict[str, Any]:
+    details = [{"property": "attachment", "name": str(attachment_id), "from": None, "to": "a file"}]
+    return journal(number, "", "admin", details=details)
+
+
+def with_files() -> State:
+    state = as_it_must_be()
+    state["attachments"] = [
+        attachment(1, "scan-70.png", b"a scan"),
+        attachment(3, "image001-71.png", b"a list", author="bob"),
+        {**attachment(2, "scan-70.png", b"a scan"), "issue_id": None},  # its answer was lost
+    ]
+    journals = [attaching(1, 1), attaching(2, 3), journal(3, "Toner 700 ordered", "alice")]
+    state["issues"][0]["journals"] = journals
+    return state
+
+
+def differences_of_files(state: State, deliveries: Deliveries, **more: Any) -> str:
+    return "\n".join(Oracle(expect(deliveries, "5.0", FILES), state, {}, **more).differences())
+
+
+FILES_CHANGED: dict[str, tuple[Callable[[list[dict[str, Any]]], object], str]] = {
+    "nothing": (lambda _: None, ""),
+    "a lost document": (
+        lambda files: files.pop(0),
+        "lost: ticket 7, issue #6 has no attachment of document:70",
+    ),
+    "a document whose upload was not attached": (
+        lambda files: files[0].update(issue_id=None),
+        "lost: ticket 7, issue #6 has no attachment of document:70",
+    ),
+    "a doubled document": (
+        lambda files: files[2].update(issue_id=6),
+        "twice: ticket 7, issue #6 has attachment #2",
+    ),
+    "a document's author": (lambda files: files[1].update(author="admin"), "no attachment of document:71"),
+    "a document's name": (lambda files: files[1].update(filename="image001.png"), "of document:71"),
+    "a document's size": (lambda files: files[0].update(filesize=5), "no attachment of document:70"),
+    "a document's content": (
+        lambda files: files[0].update(digest=sha256(b"a list").hexdigest()),
+        "no attachment of document:70",
+    ),
+    "a document of another issue": (
+        lambda files: files[0].update(issue_id=1),
+        "extra: attachment #1 ('scan-70.png' by alice) on no issue of a ticket",
+    ),
+    "a document of nobody": (
+        lambda files: files.append(attachment(4, "scan-72.png", b"?")),
+        "twice: ticket 7, issue #6 has attachment #4",
+    ),
+}
+
+
+@pytest.mark.parametrize("what", FILES_CHANGED)
+def test_it_reports_of_documents(what: str) -> None:
+    change, words = FILES_CHANGED[what]
+    state = with_files()
+    change(state["attachments"])
+    found = differences_of_files(state, ATTACHED)
+    assert words in found if words else found == ""
+
+
+def test_it_reports_a_document_that_comes_after_a_note_that_is_later() -> None:
+    state = with_files()
+    state["issues"][0]["journals"][0]["id"] = 4
+    found = differences_of_files(state, ATTACHED)
+    assert "has the note of followup:700 before the attachment of document:70" in found
+    assert differences_of_files(state, ATTACHED, put_off=[7]) == ""
+
+
+def test_of_a_document_with_two_events_either_may_be_the_one_that_counts() -> None:
+    state = with_files()
+    state["issues"][0]["journals"][0]["id"] = 4
+    again = accepted(document_event(9, of_ticket=named(7), of_document=document(70)))
+    assert differences_of_files(state, [*ATTACHED, *again]) == ""
+
+
+NOT_SENT: dict[str, tuple[dict[str, Any], str]] = {
+    "private": ({"is_private": True}, Reason.PRIVATE_DOCUMENT),
+    "of a refused ending": ({"name": "setup.EXE"}, Reason.DOCUMENT_TYPE_REFUSED),
+    "of a refused type": ({"mime_type": "video/mp4"}, Reason.DOCUMENT_TYPE_REFUSED),
+    "known to be too large": ({"size": TOO_LARGE}, Reason.DOCUMENT_TOO_LARGE),
+    "too large": ({"id": 72}, Reason.DOCUMENT_TOO_LARGE),
+    "empty": ({"id": 73}, Reason.DOCUMENT_IS_EMPTY),
+    "gone": ({"id": 74}, Reason.DOCUMENT_GONE),
+}
+
+
+@pytest.mark.parametrize("what", NOT_SENT)
+def test_a_document_that_must_not_arrive_is_skipped_with_its_own_reason(what: str) -> None:
+    changes, code = NOT_SENT[what]
+    sent = document_event(2, of_ticket=named(7), of_document=document(**{"id": 70, **changes}))
+    expected = expect([*TWO_TASKS, *accepted(sent)], "5.0", FILES)
+    assert not expected[7].files
+
+    def told(state: str, because: str) -> list[str]:
+        return list(wrongly_ended(expected, {1: Ended(state, because)}, deleted=[]))
+
+    assert told("skipped", code) == []
+    assert told("skipped", Reason.DOCUMENTS_OFF)
+    assert told("skipped", Reason.NO_ISSUE_FOR_NOTE)
+    assert told("done", Reason.DOCUMENT_ATTACHED)
+    assert told("superseded", Reason.NEWER_NOTE_EVENT)
+    assert list(wrongly_ended(expected, {}, deleted=[]))
+
+
+def test_what_is_fetched_for_an_issue_is_not_asked_for_without_one() -> None:
+    gone = document_event(2, of_ticket=named(7), of_document=document(74))
+    ended = {1: Ended("skipped", Reason.NO_ISSUE_FOR_NOTE)}
+    without, deleted = (
+        expect(accepted(gone), "5.0", FILES),
+        expect([*TWO_TASKS, *accepted(gone)], "5.0", FILES),
+    )
+    assert list(wrongly_ended(without, ended, deleted=[])) == []
+    assert list(wrongly_ended(deleted, ended, deleted=[7])) == []
+    assert list(wrongly_ended(deleted, ended, deleted=[]))
 
 
 def test_a_ticket_that_was_never_finished_has_no_issue() -> None:

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 import pytest
 
 from shared.events.delivery import parse_delivery
 from tests.drill.day import make_day
+from tests.drill.documents import SIZES, TOO_LARGE, why_not_at_once, why_not_once_fetched
 from tests.drill.inject import ACTIONS
-from tests.drill.plan import KINDS, make_faults, version_of
-from tests.drill.profiles import PROFILES
+from tests.drill.plan import ATTACHES, KINDS, UPLOADS, make_faults, version_of
+from tests.drill.profiles import PROFILES, Profile
+from tests.drill.skipped import UNSENT
 
 PROFILE = PROFILES["short"]
 
@@ -43,6 +47,56 @@ def test_the_long_drill_plans_at_least_a_thousand_faults() -> None:
 def test_the_long_drill_has_storms_and_a_redis_that_refuses_with_every_seed(kind: str) -> None:
     for seed in range(20):
         assert any(fault.kind == kind for fault in make_faults(seed, PROFILES["long"]))
+
+
+@pytest.mark.parametrize("profile", PROFILES.values(), ids=lambda profile: profile.name)
+def test_a_day_has_about_as_many_events_as_its_profile_says(profile: Profile) -> None:
+    assert len(make_day(5, profile).events) == pytest.approx(profile.events, rel=0.1)
+
+
+def test_the_long_drill_has_hundreds_of_notes_and_loses_the_answers_to_some() -> None:
+    events = make_day(1, PROFILES["long"]).events.values()
+    names = [event["event"] for event in events]
+    assert min(names.count("followup.added"), names.count("solution.added")) > 300
+    assert any(event.get("followup", {}).get("is_private") for event in events)
+    faults = [one.options for one in make_faults(1, PROFILES["long"]) if one.options.get("method") == "PUT"]
+    assert {"reset_after", "timeout_after", "garbage_after", "status_before"} <= {
+        one["kind"] for one in faults
+    }
+
+
+def test_the_long_drill_has_documents_of_each_kind_and_most_of_them_must_arrive() -> None:
+    day = make_day(1, PROFILES["long"])
+    documents = {
+        event["document"]["id"]: event["document"] for event in day.events.values() if "document" in event
+    }
+    ends = Counter(
+        why_not_at_once(one) or why_not_once_fetched(day.files.get(number))
+        for number, one in documents.items()
+    )
+    assert set(ends) == {None, *UNSENT}
+    assert 500 < ends[None] < ends.total()
+    sizes = {len(day.files[number]) for number in documents if number in day.files}
+    assert sizes >= {*SIZES, TOO_LARGE}
+    holders = {event["document"]["item"]["type"] for event in day.events.values() if "document" in event}
+    assert holders == {"Ticket", "ITILFollowup"}
+
+
+def test_every_profile_has_documents_that_must_arrive_and_some_that_must_not() -> None:
+    for profile in PROFILES.values():
+        day = make_day(3, profile)
+        added = [event["document"] for event in day.events.values() if "document" in event]
+        is_sent = [not why_not_at_once(one) and bool(day.files.get(one["id"])) for one in added]
+        assert is_sent.count(True) > 20
+        assert is_sent.count(False) > 3
+
+
+def test_the_long_drill_loses_the_answers_to_uploads_and_to_what_attaches_them() -> None:
+    options = [one.options for one in make_faults(1, PROFILES["long"])]
+    of_uploads = {one["kind"] for one in options if one.get("path") == UPLOADS}
+    of_attaching = {one["kind"] for one in options if one.get("text") == ATTACHES}
+    lost = {"reset_after", "timeout_after", "garbage_after", "status_after", "status_before", "reset_before"}
+    assert (lost - of_uploads, lost - of_attaching) == (set(), set())
 
 
 def test_a_storm_is_long_enough_to_be_an_outage_and_acts_or_not() -> None:

@@ -225,7 +225,7 @@ def test_while_what_is_created_is_held_no_page_says_that_everything_else_is_forw
         stage.bridge.hurry()
         stage.bridge.sync()
         state = stage.bridge.event(1).state
-    assert "1 issue or time entry may already exist" in said(pages, "/console")
+    assert "1 creation may already exist" in said(pages, "/console")
     assert told(stage.findings(), "on the way").status == "failure"
     front.rule = passes
     shell.do("hold", "resolve", "ticket", "4711", "--create-again")

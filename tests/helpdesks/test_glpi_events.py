@@ -18,11 +18,16 @@ ITEMS = {
     "task-update-done": Item.TICKET_TASK,
     "ticket-new": Item.TICKET,
     "ticket-update-solved": Item.TICKET,
+    "followup-new": Item.FOLLOWUP,
+    "followup-private": Item.FOLLOWUP,
+    "solution-new": Item.SOLUTION,
 }
 
 
 def event_of(name: str, one: Recorded | None = None) -> dict[str, Any]:
-    payload: dict[str, Any] = json.loads(read(ITEMS[name], (one or recorded(name)).body, "id").payload)
+    delivery = read(ITEMS[name], (one or recorded(name)).body, "id")
+    assert delivery is not None
+    payload: dict[str, Any] = json.loads(delivery.payload)
     return payload
 
 
@@ -113,6 +118,64 @@ def test_a_task_of_which_a_ticket_was_made_is_no_copy() -> None:
     )
 
 
+def test_a_new_follow_up_is_an_added_follow_up_of_its_ticket() -> None:
+    event = event_of("followup-new")
+    assert event["event"] == "followup.added"
+    assert event["occurred_at"] == "2026-11-27T11:38:38+00:00"
+    assert event["followup"] == {
+        "id": 1,
+        "content": "<p>The toner is <strong>ordered</strong>.</p>",
+        "user": {"id": 2, "email": None},
+        "date": "2026-11-27T11:38:38+00:00",
+        "is_private": False,
+    }
+    assert (event["ticket"]["id"], event["ticket"]["status"]) == (1, 2)
+
+
+def test_a_new_solution_is_an_added_solution_which_is_never_private() -> None:
+    event = event_of("solution-new")
+    assert event["event"] == "solution.added"
+    assert event["solution"] == {
+        "id": 1,
+        "content": "<p>Replaced the fuser.</p>",
+        "user": {"id": 2, "email": None},
+        "date": "2026-11-27T11:38:42+00:00",
+        "is_private": None,
+    }
+    assert event["ticket"]["status"] == 5
+
+
+def test_a_private_follow_up_is_called_private() -> None:
+    assert event_of("followup-private")["followup"]["is_private"] is True
+
+
+def test_a_follow_up_of_a_stranger_s_mail_names_nobody() -> None:
+    for nobody in (None, {"id": 0}):
+        event = event_of("followup-new", recorded("followup-new").changed(user=nobody))
+        assert event["followup"]["user"] is None
+        assert event["incomplete"] == ["ticket.project_id", "ticket.technician"]
+
+
+def test_a_solution_without_its_dates_happened_when_its_ticket_changed() -> None:
+    """An early version of GLPI's API does not tell them."""
+    bare = recorded("solution-new").changed(date_mod=None, date_creation=None)
+    event = event_of("solution-new", bare)
+    assert (event["occurred_at"], event["solution"]["date"]) == ("2026-11-27T11:38:42+00:00", None)
+
+
+@pytest.mark.parametrize("name", ["followup-new", "solution-new"])
+@pytest.mark.parametrize("event", ["update", "delete"])
+def test_a_note_that_was_changed_or_deleted_asks_for_nothing(name: str, event: str) -> None:
+    assert read(ITEMS[name], recorded(name).changed(event=event).body, "id") is None
+
+
+@pytest.mark.parametrize("name", ["followup-new", "solution-new"])
+@pytest.mark.parametrize("itemtype", ["Change", "Problem"])
+def test_a_note_of_a_change_or_a_problem_asks_for_nothing(name: str, itemtype: str) -> None:
+    assert read(ITEMS[name], recorded(name).changed(itemtype=itemtype).body, "id") is None
+    assert read(Item.FOLLOWUP, recorded("followup-of-change").body, "id") is None
+
+
 def test_a_new_task_is_an_added_ticket_task() -> None:
     assert event_of("task-new")["event"] == "ticket_task.added"
 
@@ -127,11 +190,13 @@ def test_a_ticket_s_technician_is_who_it_is_assigned_to() -> None:
 def test_an_event_says_what_glpi_does_not_send() -> None:
     assert event_of("task-new")["incomplete"] == ["ticket.project_id", "ticket.technician", "task.user.email"]
     assert event_of("ticket-new")["incomplete"] == ["ticket.project_id", "ticket.technician.email"]
+    for name, user in (("followup-new", "followup.user.email"), ("solution-new", "solution.user.email")):
+        assert event_of(name)["incomplete"] == ["ticket.project_id", "ticket.technician", user]
     unassigned = recorded("ticket-new").changed(team=[])
     assert event_of("ticket-new", unassigned)["incomplete"] == ["ticket.project_id"]
 
 
-@pytest.mark.parametrize("name", ["ticket-new", "ticket-update-solved", "task-new", "task-update-done"])
+@pytest.mark.parametrize("name", ITEMS)
 def test_what_glpi_sends_is_html(name: str) -> None:
     assert event_of(name)["content_format"] == "html"
 
@@ -169,7 +234,13 @@ def test_a_task_without_its_ticket_is_refused() -> None:
 
 
 @pytest.mark.parametrize("name", ITEMS)
-def test_a_delivery_that_came_to_the_other_address_is_the_same_event(name: str) -> None:
-    (other,) = set(Item) - {ITEMS[name]}
+@pytest.mark.parametrize("other", Item)
+def test_a_delivery_that_came_to_another_address_is_the_same_event(name: str, other: Item) -> None:
     body = recorded(name).body
     assert read(other, body, "id") == read(ITEMS[name], body, "id")
+
+
+@pytest.mark.parametrize("other", Item)
+def test_what_asks_for_nothing_does_so_at_every_address(other: Item) -> None:
+    assert read(other, recorded("followup-of-change").body, "id") is None
+    assert read(other, recorded("solution-new").changed(event="update").body, "id") is None

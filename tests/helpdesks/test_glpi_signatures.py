@@ -14,7 +14,14 @@ from shared.notices.deliveries import Undelivered
 from tests.helpdesks.recorded_requests import RECORDED_WITH, recorded, signed
 from tests.support.refusals import says
 
-REQUESTS = ("task-new", "task-update-done", "ticket-new", "ticket-update-solved")
+REQUESTS = (
+    "task-new",
+    "task-update-done",
+    "ticket-new",
+    "ticket-update-solved",
+    "followup-new",
+    "solution-new",
+)
 
 
 def verifier(*secrets: str, now: float) -> GlpiVerifier:

@@ -28,7 +28,7 @@ from shared.notices.system_refusals import SystemRefusal
 from shared.process.settings import Settings
 from shared.store.tables.journal import EventState
 from tests.helpdesks.conftest import OF_GLPI_ALONE, GlpiProducer
-from tests.helpdesks.recorded_requests import SECRET, challenge, recorded, signed
+from tests.helpdesks.recorded_requests import SECRET, Recorded, challenge, recorded, signed
 from tests.integration.producer.conftest import SECRET as EVENTS_SECRET
 from tests.integration.producer.conftest import refused, running
 from tests.support.events import task_event
@@ -46,6 +46,8 @@ OTHER = "another s3cret-for-glpi"
         ("ticket", "ticket-update-solved", "ticket:1"),
         ("ticket-task", "task-new", "ticket-task:1"),
         ("ticket-task", "task-update-done", "ticket-task:1"),
+        ("followup", "followup-new", "followup:1"),
+        ("solution", "solution-new", "solution:1"),
     ],
 )
 def test_a_real_delivery_is_in_the_journal(glpi: GlpiProducer, item: str, name: str, key: str) -> None:
@@ -113,13 +115,15 @@ def test_a_secret_that_could_be_guessed_is_refused_at_start_without_being_shown(
 
 
 @pytest.mark.promise("SEC-04")
-@pytest.mark.parametrize("body", [recorded("ticket-new").body, recorded("task-new").body, b"unreadable"])
+@pytest.mark.parametrize(
+    "body", [*(recorded(name).body for name in ("ticket-new", "task-new", "followup-new")), b"unreadable"]
+)
 def test_a_delivery_that_was_overheard_changes_nothing_at_either_address(
     glpi: GlpiProducer, body: bytes
 ) -> None:
     one = signed(body, int(time.time()))
     kept: list[tuple[int, str]] = []
-    for item in ("ticket", "ticket-task", "ticket"):
+    for item in ("ticket", "ticket-task", "followup", "solution", "ticket"):
         assert glpi.post(item, one).status_code == 202
         kept = kept or [(row.id, row.event) for row in glpi.producer.journal()]
         assert [(row.id, row.event) for row in glpi.producer.journal()] == kept
@@ -158,6 +162,30 @@ def test_a_large_delivery_counts_as_several(tmp_path: Path, monkeypatch: pytest.
 
 def test_an_item_that_nobody_asked_for_is_not_there(glpi: GlpiProducer) -> None:
     assert glpi.send("change", recorded("ticket-new")).status_code in (404, 422)
+    assert glpi.producer.journal() == []
+
+
+@pytest.mark.parametrize(
+    ("item", "one"),
+    [
+        ("followup", recorded("followup-of-change")),
+        ("followup", recorded("followup-new").changed(event="update")),
+        ("solution", recorded("solution-new").changed(event="delete")),
+    ],
+)
+def test_what_asks_for_nothing_is_answered_so_that_glpi_does_not_repeat_it_and_is_not_kept(
+    glpi: GlpiProducer, item: str, one: Recorded
+) -> None:
+    answer = glpi.send(item, one)
+    assert (answer.status_code, answer.json()) == (202, {"accepted": []})
+    assert glpi.producer.journal() == []
+
+
+def test_a_kept_delivery_that_asks_for_nothing_is_gone_after_a_replay(glpi: GlpiProducer) -> None:
+    store, one = glpi.producer.store, recorded("followup-of-change")
+    with store.transaction() as tx:
+        tx.journal.park("a-delivery", "glpi/followup", one.body, [("item", Invalid.FIELD_UNKNOWN())])
+    assert replay_state(store, EventState.FAILED).tickets == []
     assert glpi.producer.journal() == []
 
 
@@ -201,6 +229,20 @@ def test_the_text_of_a_private_task_is_not_stored(glpi: GlpiProducer, name: str)
     (row,) = glpi.producer.journal()
     assert "fuser" not in row.payload
     assert json.loads(row.payload)["task"]["actiontime"] == 1800
+
+
+def test_the_text_of_a_private_follow_up_is_not_stored_unless_the_settings_send_it(
+    glpi: GlpiProducer,
+) -> None:
+    assert glpi.send("followup", recorded("followup-private")).status_code == 202
+    (row,) = glpi.producer.journal()
+    assert (row.key, "difficult" in row.payload) == ("followup:2", False)
+
+
+def test_a_private_follow_up_that_cannot_be_read_is_kept_without_its_text(glpi: GlpiProducer) -> None:
+    assert glpi.send("followup", recorded("followup-private").changed(id="two")).status_code == 202
+    (row,) = glpi.producer.journal()
+    assert (row.event, "difficult" in row.payload) == ("unreadable", False)
 
 
 @pytest.mark.parametrize("item", ["ticket-task", "ticket"])

@@ -20,8 +20,17 @@ from shared.redis.keys import key_of
 from shared.store.configuration.links import LinkKind
 from shared.store.tables.journal import JournalEvent
 from tests.support.bridge import Bridge
-from tests.support.events import task, task_event, ticket, ticket_event
+from tests.support.events import (
+    followup,
+    followup_event,
+    solution_event,
+    task,
+    task_event,
+    ticket,
+    ticket_event,
+)
 from tests.support.glpi_api import GlpiApi, glpi_api
+from tests.support.ledger import notes_of
 
 ALICE, BOB = 7, 8
 BY_WEBHOOK = ["ticket.project_id", "ticket.technician", "task.user.email"]
@@ -261,3 +270,15 @@ def began_to_wait(bridge: Bridge, event_id: int, *, seconds_ago: float) -> None:
         assert row is not None
         assert row.params is not None
         row.params = row.params | {"since": (tx.now() - timedelta(seconds=seconds_ago)).isoformat()}
+
+
+@pytest.mark.parametrize("kind", ["followup", "solution"])
+def test_the_helpdesk_says_who_wrote_a_note(asking: Bridge, stand_in: StandIn, kind: str) -> None:
+    asking.configure(sync_followups="all", sync_solutions="on")
+    assert asking.forward(task_event()) == ["done"]
+    of_bob = followup(user={"id": BOB, "email": None})
+    event = (
+        followup_event(1, of_followup=of_bob) if kind == "followup" else solution_event(1, of_solution=of_bob)
+    )
+    assert asking.forward(event | {"incomplete": ["ticket.project_id", f"{kind}.user.email"]}) == ["done"]
+    assert [who for who, _, _ in notes_of(stand_in)] == ["bob"]

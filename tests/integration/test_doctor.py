@@ -106,6 +106,12 @@ def foreign_key(bridge: Bridge, _: StandIn) -> None:
         tx.configs.put_api_key(Vault([SecretStr(Fernet.generate_key().decode())]).encrypt(SecretStr("k")))
 
 
+def may_not_note(bridge: Bridge, stand_in: StandIn) -> None:
+    """Send private follow-ups, which the role of the technicians may not set as private."""
+    bridge.configure(sync_followups="all")
+    stand_in.patch("roles", 4, permissions=["view_issues", "add_issues", "log_time", "add_issue_notes"])
+
+
 def work_of(who: dict[str, Any]) -> Change:
     def work(bridge: Bridge, _: StandIn) -> None:
         bridge.forward(ticket_event(5, of_ticket=ticket(4712, technician=who)), ticket_id=4712)
@@ -199,6 +205,7 @@ def project_activities(_: Bridge, stand_in: StandIn) -> None:
         (lambda b, _: b.link(LinkKind.ENTITY, 9, 1, 3), "links", "failure", TrackerFinding.CATEGORY_GONE),
         (configure(default_role_id=99), "role", "failure", SetupFinding.CONFIG_ID_UNKNOWN),
         (configure(default_role_id=None), "role", "warning", SetupFinding.ROLE_NOT_SET),
+        (may_not_note, "notes", "warning", SetupFinding.NOTES_LACK_RIGHTS),
         (configure(text_formatting=None), "text formatting", "warning", SetupFinding.FORMATTING_NOT_SET),
         (configure(default_activity_id=12), "activity", "failure", SetupFinding.CONFIG_ID_UNKNOWN),
         (configure(default_activity_id=None), "activity", "warning", SetupFinding.ACTIVITY_NOT_SET),

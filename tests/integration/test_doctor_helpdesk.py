@@ -92,3 +92,19 @@ def test_what_had_been_missed_is_told_until_a_run_misses_nothing(bridge: Bridge,
         with bridge.store.transaction() as tx:
             tx.reconciliation.ran(datetime.now(UTC), missing)
         assert found(bridge, api)["reconciliation"][1] == expected
+
+
+def test_while_documents_are_off_it_asks_for_nothing(bridge: Bridge) -> None:
+    assert found(bridge)["documents"] == (Status.OK, HelpdeskFinding.DOCUMENTS_NOT_SENT)
+
+
+def test_documents_without_glpis_api_are_a_failure(bridge: Bridge) -> None:
+    bridge.configure(sync_documents="on")
+    assert found(bridge)["documents"] == (Status.FAILURE, HelpdeskFinding.DOCUMENTS_WITHOUT_API)
+
+
+def test_documents_that_cannot_be_fetched_are_a_failure(bridge: Bridge, api: GlpiApi) -> None:
+    bridge.configure(sync_documents="on")
+    assert found(bridge, api)["documents"] == (Status.OK, HelpdeskFinding.DOCUMENTS_REACHABLE)
+    api.down = True
+    assert found(bridge, api)["documents"] == (Status.FAILURE, HelpdeskFinding.DOCUMENTS_UNREACHABLE)

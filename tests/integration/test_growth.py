@@ -89,9 +89,9 @@ def put_aside(bridge: Bridge) -> None:
         tx.journal.end(some, EventState.SKIPPED, reason)
         tx.journal.wait(some, datetime.now(UTC), reason)
         tx.journal.supersede_older(1, reason)
-        tx.journal.put_off(TICKETS[0], 1.0, task_id=1)
-        tx.journal.hurry(TICKETS[0], 1)
-        tx.journal.reopen_on_hold(TICKETS[0], reason, 1)
+        tx.journal.put_off(TICKETS[0], 1.0, key="ticket-task:1")
+        tx.journal.hurry(TICKETS[0], "ticket-task:1")
+        tx.journal.reopen_on_hold(TICKETS[0], reason, "ticket-task:1")
 
 
 @dataclass

@@ -11,12 +11,27 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, rule
 
 from shared.notices.kinds import Kind
 from tests.model.database import Trouble
+from tests.model.helpdesk import GONE, PRIVATE
 from tests.model.oracle import faults
 from tests.model.person import decide_everything
 from tests.model.stage import END, Stop
 from tests.model.tracker import Fate
 from tests.model.world import Rules, World
-from tests.support.events import ALICE, BOB, DONE, deletion, task, task_event, ticket, ticket_event
+from tests.support.events import (
+    ALICE,
+    BOB,
+    DONE,
+    deletion,
+    document,
+    document_event,
+    followup,
+    followup_event,
+    solution_event,
+    task,
+    task_event,
+    ticket,
+    ticket_event,
+)
 
 for _name, _examples in {"quick": 60, "long": 10_000}.items():
     settings.register_profile(
@@ -30,10 +45,17 @@ PROFILE = settings.get_profile(f"model-{os.environ.get('HYPOTHESIS_PROFILE', 'qu
 """Small and fast; HYPOTHESIS_PROFILE=long for a thorough search, which takes a core for about an hour."""
 
 TICKETS = {1: (11, 12), 2: (21,)}
+NOTES = {1: ((Kind.FOLLOWUP, 31), (Kind.SOLUTION, 31), (Kind.FOLLOWUP, 32)), 2: ((Kind.FOLLOWUP, 41),)}
+"""The tickets' follow-ups and solutions, which the help desk numbers apart."""
+DOCUMENTS = {1: (51, 52, PRIVATE, GONE), 2: (51, 52)}
+"""The tickets' documents; one may hang on both."""
 tickets = st.sampled_from(sorted(TICKETS))
 numbers = st.integers(0, 1)
 stops = st.one_of(
-    st.sampled_from(["before POST", "sending POST", "answered POST", "answered"]), st.integers(0, 10)
+    st.sampled_from(
+        ["before POST", "sending POST", "answered POST", "before PUT", "answered PUT", "answered", "fetching"]
+    ),
+    st.integers(0, 10),
 )
 fates = st.sampled_from([Fate.ANSWERED, *Fate])
 skews = st.sampled_from([0.0, 0.0, -60.0, 60.0])
@@ -104,6 +126,63 @@ class Bridge(RuleBasedStateMachine):
                 sequence=sequence,
             )
         )
+
+    @rule(
+        ticket_id=tickets,
+        which=st.integers(0, 2),
+        text=st.sampled_from(["Ordered", "Ordered", "Replaced"]),
+        status=st.sampled_from([1, 2, 5]),
+        at=st.sampled_from([0.0, 1.0, 2.0, 1e6]),
+        user=st.sampled_from([ALICE, BOB, None]),
+        is_private=st.booleans(),
+    )
+    def helpdesk_notes(
+        self,
+        ticket_id: int,
+        which: int,
+        text: str,
+        status: int,
+        at: float,
+        user: dict[str, Any] | None,
+        is_private: bool,
+    ) -> None:
+        """A follow-up or a solution was added, or is sent once more."""
+        ticket_id = self._ticket_id(ticket_id)
+        kind, key = NOTES[ticket_id][which % len(NOTES[ticket_id])]
+        of_ticket = _ticket(ticket_id, "Printer", status)
+        if kind is Kind.FOLLOWUP:
+            note = followup(key, content=text, user=user, is_private=is_private)
+            self._send(followup_event(at, of_ticket=of_ticket, of_followup=note))
+        else:
+            note = {"id": key, "content": text, "user": user}
+            self._send(solution_event(at, of_ticket=of_ticket, of_solution=note))
+
+    @rule(
+        ticket_id=tickets,
+        which=st.integers(0, 3),
+        name=st.sampled_from(["scan.png", "scan.png", "list.pdf"]),
+        status=st.sampled_from([1, 2, 5]),
+        at=st.sampled_from([0.0, 1.0, 2.0, 1e6]),
+        user=st.sampled_from([ALICE, BOB, None]),
+    )
+    def helpdesk_attaches(
+        self, ticket_id: int, which: int, name: str, status: int, at: float, user: dict[str, Any] | None
+    ) -> None:
+        """A document was added, or is sent once more."""
+        ticket_id = self._ticket_id(ticket_id)
+        number = DOCUMENTS[ticket_id][which % len(DOCUMENTS[ticket_id])]
+        added = document(number, name=name, user=user, is_private=number == PRIVATE)
+        self._send(document_event(at, of_ticket=_ticket(ticket_id, "Printer", status), of_document=added))
+
+    @rule(times=st.integers(1, 3))
+    def helpdesk_is_away(self, times: int) -> None:
+        """The next fetches of a document get no answer."""
+        self.world.helpdesk.away = times
+
+    @rule()
+    def tracker_drops_uploads(self) -> None:
+        """The tracker drops what was uploaded and not attached: it refuses their tokens from now on."""
+        self.world.tracker.drop_uploads()
 
     @rule(
         ticket_id=tickets,

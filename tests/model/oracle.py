@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
+from hashlib import sha256
 
 from sqlalchemy import select
 
 from shared.events.event import Deletion, Event
+from shared.events.snapshots import Document, document_in
 from shared.events.stored import stored
-from shared.notices.kinds import Kind
+from shared.notices.kinds import ADDITIONS, Kind
 from shared.notices.reasons import Reason
 from shared.store.journal.ticket_queries import Desired
 from shared.store.journal.tickets import TicketStates
 from shared.store.ledger.transitions import IN_FLIGHT
 from shared.store.tables.journal import EventState, JournalEvent, TicketState
-from shared.store.tables.ledger import LedgerRow, LedgerState, TaskTimeLink, TicketIssueLink
-from tests.model.tracker import Made
+from shared.store.tables.ledger import MODELS, LedgerRow, LedgerState
+from tests.model.helpdesk import NOT_SENT, content_of
+from tests.model.tracker import Made, Row
 from tests.model.world import World
 from tests.support.bridge import STATUS_MAP
 from tests.support.events import DONE
@@ -42,13 +45,18 @@ class Ended:
             if row.state == LedgerState.LINKED and row.tracker_id is not None
         }
 
-    def held(self, kind: Kind) -> list[LedgerRow]:
+    def taken(self, kind: Kind) -> set[int]:
+        """Return the tracker ids of what is linked, of every kind that the tracker numbers together."""
+        return {tracker_id for one in _alike(kind) for tracker_id in self.linked(one)}
+
+    def held(self, *kinds: Kind) -> list[LedgerRow]:
         """Return the rows that wait for a person."""
-        return [row for row in self.rows[kind].values() if row.state == LedgerState.ON_HOLD]
+        return [row for kind in kinds for row in self.rows[kind].values() if row.state == LedgerState.ON_HOLD]
 
     def shown(self, kind: Kind) -> set[int]:
         """Return the tracker ids that a person is shown with what is held."""
-        ids = {one for row in self.held(kind) for one in [row.tracker_id, *(row.candidates or ())]}
+        rows = self.held(*_alike(kind))
+        ids = {one for row in rows for one in [row.tracker_id, *(row.candidates or ())]}
         return {one for one in ids if one is not None}
 
     def newest(self, rows: Iterable[JournalEvent]) -> JournalEvent:
@@ -67,14 +75,25 @@ class Ended:
             made
             for made in self.world.tracker.made
             if self.on_tracker(made)
-            and made.tracker_id not in self.linked(made.kind)
+            and made.tracker_id not in self.taken(made.kind)
             and made.tracker_id not in self.shown(made.kind)
         ]
 
     def on_tracker(self, made: Made) -> bool:
         """Tell whether it is (still) there."""
-        data = self.world.tracker.data
-        return made.tracker_id in (data.issues if made.kind is Kind.TICKET else data.time_entries)
+        return made.tracker_id in self.there(made.kind)
+
+    def there(self, kind: Kind) -> Collection[int]:
+        """Return the tracker ids of what is there."""
+        tracker = self.world.tracker
+        if kind.is_addition:
+            return tracker.attachments() if kind is Kind.DOCUMENT else tracker.notes()
+        return tracker.data.issues if kind is Kind.TICKET else tracker.data.time_entries
+
+
+def _alike(kind: Kind) -> list[Kind]:
+    """Return the kinds that the tracker numbers together."""
+    return [one for one in Kind if one.noun == kind.noun]
 
 
 def look(world: World) -> Ended:
@@ -84,8 +103,7 @@ def look(world: World) -> Ended:
         tickets = session.scalars(select(TicketState.ticket_id)).all()
         states = TicketStates(session).some(tickets)
         rows: dict[Kind, dict[int, LedgerRow]] = {
-            Kind.TICKET: {row.key: row for row in session.scalars(select(TicketIssueLink))},
-            Kind.TICKET_TASK: {row.key: row for row in session.scalars(select(TaskTimeLink))},
+            kind: {row.key: row for row in session.scalars(select(model))} for kind, model in MODELS.items()
         }
     said = {row.id: stored(row.payload) for row in journal}
     events = {event_id: one for event_id, one in said.items() if isinstance(one, Event)}
@@ -102,7 +120,7 @@ def faults(world: World, *, decided: bool = False) -> list[str]:
     """
     ended = look(world)
     found = [*_journal(ended), *_synced(ended), *_once(ended), *_wanted(ended), *_contents(ended)]
-    found += _deleted(ended)
+    found += [*_deleted(ended), *_additions(ended), *world.overtaken]
     found += [*_held(ended)] if not decided else [*_nothing_left(ended)]
     return found
 
@@ -135,18 +153,17 @@ def _synced(ended: Ended) -> Iterator[str]:
 
 def _once(ended: Ended) -> Iterator[str]:
     """Whatever was created belongs to a row, or a person is shown it, or is asked about one just like it."""
-    alike: dict[tuple[Kind, str], list[Made]] = {}
+    alike: dict[str, list[Made]] = {}
     for made in ended.left_over():
-        alike.setdefault((made.kind, made.fingerprint), []).append(made)
-    for (kind, fingerprint), left in alike.items():
-        asked = [
-            row for row in ended.held(kind) if row.fingerprint == fingerprint and _may_be_another(ended, row)
-        ]
-        excused = [one for one in ended.world.tracker.made if one.kind is kind and one.is_excused]
-        excused = [one for one in excused if one.fingerprint == fingerprint and ended.on_tracker(one)]
+        alike.setdefault(made.fingerprint, []).append(made)
+    for fingerprint, left in alike.items():
+        rows = ended.held(*ended.rows)
+        asked = [row for row in rows if row.fingerprint == fingerprint and _may_be_another(ended, row)]
+        excused = [one for one in ended.world.tracker.made if one.is_excused and ended.on_tracker(one)]
+        excused = [one for one in excused if one.fingerprint == fingerprint]
         if len(left) > len(asked) + len(excused):
-            names = ", ".join(f"#{one.tracker_id} (created for {one.key})" for one in left)
-            yield f"of these {kind.noun} {len(left) - len(asked)} belong to nothing: {names}"
+            names = ", ".join(f"{one.kind.noun} #{one.tracker_id} (created for {one.key})" for one in left)
+            yield f"of these {len(left) - len(asked)} belong to nothing: {names}"
 
 
 def _may_be_another(ended: Ended, row: LedgerRow) -> bool:
@@ -168,7 +185,7 @@ def _wanted(ended: Ended) -> Iterator[str]:
     settled = (LedgerState.LINKED, LedgerState.ON_HOLD)
     passing = _passing(ended)
     failed = {row.task_id for row in ended.journal if row.state == EventState.FAILED}
-    held = {row.ticket_id for kind in Kind for row in ended.held(kind)}
+    held = {row.ticket_id for row in ended.held(Kind.TICKET, Kind.TICKET_TASK)}
     for task_id in passing:
         logged = ended.rows[Kind.TICKET_TASK].get(task_id)
         is_logged = logged is not None and logged.state == LedgerState.LINKED
@@ -238,6 +255,59 @@ def _status(ended: Ended, ticket_id: int, status_id: int) -> Iterator[str]:
         yield f"the issue of ticket {ticket_id} has status {status_id}, not {wanted} as event {newest.id} says"
 
 
+def _additions(ended: Ended) -> Iterator[str]:
+    """Every addition to a ticket that has an issue is a note or an attachment of it, or waits for a person."""
+    said: dict[Row, list[Event]] = {}
+    for event in ended.events.values():
+        if event.addition and event.addition.id not in NOT_SENT:
+            said.setdefault((event.addition_kind, event.addition_key), []).append(event)
+    issues = {ticket_id: issue_id for issue_id, ticket_id in ended.linked(Kind.TICKET).items()}
+    failed = {row.key for row in ended.journal if row.state == EventState.FAILED}
+    for (kind, key), events in said.items():
+        ticket_id, row = events[0].ticket.id, ended.rows[kind].get(key)
+        if row is not None and row.state == LedgerState.LINKED:
+            of_kind = _attachment if kind is Kind.DOCUMENT else _note
+            yield from of_kind(ended, row, events, issues.get(ticket_id))
+        elif row is not None and row.state == LedgerState.ON_HOLD:
+            continue
+        elif ticket_id in issues and f"{kind}:{key}" not in failed and not ended.is_deleted(ticket_id):
+            yield f"{kind} {key} was never sent"
+    for kind in ADDITIONS:
+        for key in ended.linked(kind).values():
+            if (kind, key) not in said:
+                yield f"a {kind.noun} was sent for {kind} {key}, of which nothing was heard or is to be sent"
+
+
+def _note(ended: Ended, row: LedgerRow, events: list[Event], issue_id: int | None) -> Iterator[str]:
+    """The note that is linked is on the ticket's issue and says what an event said, to nobody else."""
+    place, found = ended.world.tracker.notes().get(row.tracker_id or 0, (None, None))
+    notes = [event.note for event in events if event.note]
+    if found is None or found["notes"] not in {one.content for one in notes}:
+        yield f"{row.kind} {row.key} is linked to note #{row.tracker_id}, which is not its own: {found}"
+    elif place != issue_id and issue_id is not None:
+        yield f"{row.kind} {row.key} is linked to note #{row.tracker_id} of #{place}, another ticket's issue"
+    elif all(one.is_private for one in notes) and not found["private_notes"]:
+        yield f"{row.kind} {row.key} is private, and note #{row.tracker_id} is public"
+
+
+def _attachment(ended: Ended, row: LedgerRow, events: list[Event], issue_id: int | None) -> Iterator[str]:
+    """The attachment that is linked is on the ticket's issue and is the file, by a name that an event said."""
+    found = ended.world.tracker.attachments().get(row.tracker_id or 0)
+    digest = sha256(content_of(document_in(row.key))).hexdigest()
+    names = {_attached_as(event.document) for event in events if event.document}
+    if found is None or found.digest != digest or found.filename not in names:
+        yield f"{row.kind} {row.key} is linked to attachment #{row.tracker_id}, which is not its own: {found}"
+    elif found.issue_id != issue_id and issue_id is not None:
+        place = f"#{found.issue_id}, another ticket's issue"
+        yield f"{row.kind} {row.key} is linked to attachment #{row.tracker_id} of {place}"
+
+
+def _attached_as(document: Document) -> str:
+    """Return the name that a document has on the tracker: a picture's has its number, as a text names it."""
+    stem, _, ending = str(document.name).rpartition(".")
+    return f"{stem}-{document.id}.{ending}" if ending == "png" else str(document.name)
+
+
 def _deleted(ended: Ended) -> Iterator[str]:
     """Nothing stays skipped for the deletion of a ticket that is back."""
     for row in ended.journal:
@@ -247,7 +317,7 @@ def _deleted(ended: Ended) -> Iterator[str]:
 
 def _held(ended: Ended) -> Iterator[str]:
     """What waits for a person does so for a reason that is true."""
-    held = {row.ticket_id for kind in Kind for row in ended.held(kind)}
+    held = {row.ticket_id for row in ended.held(*ended.rows)}
     held_tasks = {row.key for row in ended.held(Kind.TICKET_TASK)}
     for event in ended.journal:
         waits = event.ticket_id in held or event.task_id in held_tasks
@@ -263,7 +333,7 @@ def _held(ended: Ended) -> Iterator[str]:
 
 def _is_true(ended: Ended, kind: Kind, row: LedgerRow) -> bool:
     if row.duplicate:
-        its_own = [one for one in row.candidates or () if one not in ended.linked(kind)]
+        its_own = [one for one in row.candidates or () if one not in ended.taken(kind)]
         made = [one for one in ended.world.tracker.made if (one.kind, one.key) == (kind, row.key)]
         # by `hold` nobody has looked what came of an attempt that never told, nor has who had it made again
         known = 1 if ended.world.rules.policy == "hold" else 2

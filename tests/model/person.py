@@ -23,18 +23,18 @@ def decide_everything(world: World) -> bool:
 def _found(world: World, kind: Kind, row: LedgerRow) -> int | None:
     """Look on the tracker for what may be a row's; of several that are its own keep one."""
     ended, data = look(world), world.tracker.data
-    delete, there = (
-        (data.delete_issue, data.issues)
-        if kind is Kind.TICKET
-        else (data.delete_time_entry, data.time_entries)
-    )
-    linked = ended.linked(kind)
-    its_own = [one for one in row.candidates or () if one in there and one not in linked]
+    delete = {
+        Kind.TICKET: data.delete_issue,
+        Kind.TICKET_TASK: data.delete_time_entry,
+        Kind.DOCUMENT: world.tracker.delete_attachment,
+    }.get(kind, world.tracker.delete_note)
+    there, taken = ended.there(kind), ended.taken(kind)
+    its_own = [one for one in row.candidates or () if one in there and one not in taken]
     alike = [
         one.tracker_id
         for one in ended.left_over()
-        if (one.kind, one.fingerprint) == (kind, row.fingerprint)
-        and (kind is Kind.TICKET or data.time_entries[one.tracker_id].hours in _hours_sent(row))
+        if one.fingerprint == row.fingerprint
+        and (kind is not Kind.TICKET_TASK or data.time_entries[one.tracker_id].hours in _hours_sent(row))
     ]
     on_the_wrong_issue = row.has_code(Reason.ISSUE_GIVEN_UP) or row.has_code(Reason.ISSUE_IS_ANOTHERS)
     if on_the_wrong_issue or (row.duplicate and world.rules.policy == "hold"):

@@ -27,7 +27,7 @@ class Actor:
     Attributes:
         skew: how far its wall clock is ahead of the database's, in seconds.
         claims: what it has claimed, by kind and key: when whatever it sends for it must have arrived.
-        calling: for which of them it makes the call that it is about to make.
+        pending_additions: the events of follow-ups, solutions and documents that were pending when it began.
         syncs: how many pieces of work it has begun.
         killed: those in which it was killed.
         errors: what its work raised and no worker would survive.
@@ -36,7 +36,7 @@ class Actor:
     def __init__(self, name: str, skew: float = 0.0) -> None:
         self.name, self.skew = name, skew
         self.claims: dict[tuple[str, int], float] = {}
-        self.calling: dict[str, int] = {}
+        self.pending_additions: set[int] = set()
         self.errors: list[BaseException] = []
         self.is_dead = False
         self.syncs, self.killed = 0, set[int]()

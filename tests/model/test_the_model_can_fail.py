@@ -13,7 +13,8 @@ from hypothesis import Phase, settings
 from hypothesis.stateful import run_state_machine_as_test
 from sqlalchemy import update
 
-from shared.errors import LockBusy
+from shared.errors import LockBusy, OutcomeUnknown
+from shared.notices.kinds import Kind
 from shared.notices.notice import written
 from shared.redis.locks import HeldLock, Locks
 from shared.store.journal.journal import Journal
@@ -21,29 +22,44 @@ from shared.store.ledger.ledger import Ledger
 from shared.store.ledger.send_window import SendWindow
 from shared.store.ledger.statements import Claim
 from shared.store.tables.ledger import LedgerState
+from shared.tracker.answers import Answer
+from shared.tracker.lists import Listed
 from tests.model.machine import PROFILE, Bridge
 from tests.model.stage import END
-from tests.model.tracker import Fate
+from tests.model.tracker import NOTES, Fate
 from tests.model.world import Rules
 from tests.support.events import ALICE, DONE
 from worker.ticket import create as creation
+from worker.ticket import documents
 from worker.ticket import resolve as doubt
+from worker.ticket.adding import Additions
+from worker.ticket.context import TicketContext
+from worker.ticket.plan import Pending
 from worker.ticket.requests import Creation
-from worker.ticket.results import Waiting
+from worker.ticket.results import Created, Waiting
+from worker.ticket.search import additions_of
 
 pytestmark = pytest.mark.promise("OPS-14")
 
 SOON = 1000
 """Examples until a fault is found, at most: which of them shows it hangs on names and on the order of steps."""
+POINTS_OF_A_PASS = 22
+"""More than a pass has that sends a note or a document."""
 Taken = Callable[[], AbstractContextManager[Any]]
 
 
 @contextmanager
-def without_compare_and_set() -> Iterator[None]:
-    """A claim is given, whatever the row's state and attempt; and a lock, which would hide that nearly always."""
+def without_compare_and_set(*kinds: Kind) -> Iterator[None]:
+    """A claim is given, whatever the row's state and attempt; and a lock, which would hide that nearly always.
+
+    Args:
+        kinds: claims of these; none: every claim.
+    """
     claim_of, take_of = Ledger.claim_all, Locks._take_all
 
     def claim(ledger: Ledger, claims: Sequence[Claim], lease: float) -> dict[int, int]:
+        if kinds and ledger.kind not in kinds:
+            return claim_of(ledger, claims, lease)
         them = ledger._model.key.in_([one.key for one in claims])
         ledger._session.execute(update(ledger._table).where(them).values(state=LedgerState.FREE))
         return claim_of(ledger, [replace(one, attempt_before=None) for one in claims], lease)
@@ -92,6 +108,85 @@ def test_the_model_finds_what_goes_wrong_without_a_protection(taken_out: Taken) 
     )
     with taken_out(), pytest.raises(AssertionError):
         run_state_machine_as_test(Bridge, settings=quick)
+
+
+@pytest.mark.parametrize(("kinds", "noun"), [(NOTES, "note"), ((Kind.DOCUMENT,), "attachment")])
+def test_the_model_sees_what_two_workers_add_because_it_is_not_claimed(
+    kinds: tuple[Kind, ...], noun: str
+) -> None:
+    """One worker stands somewhere in its pass while another adds it; then the first goes on."""
+
+    def sent_by_two(points: int) -> Bridge:
+        state = with_a_document() if noun == "attachment" else with_a_note()
+        state.worker_moves(0, 1, points, Fate.ANSWERED, together=False)
+        state.redis_is_flushed()
+        state.another_worker_syncs(1, [])
+        state.worker_ends(0, dies=False)
+        return state
+
+    def everywhere() -> None:
+        for points in range(POINTS_OF_A_PASS):
+            sent_by_two(points).teardown()
+
+    everywhere()
+    with without_compare_and_set(*kinds), pytest.raises(AssertionError, match=f"belong to nothing: {noun} #"):
+        everywhere()
+
+
+def test_the_model_sees_a_document_that_counts_as_absent_because_it_could_not_be_read_back() -> None:
+    async def as_absent(ctx: TicketContext, kind: Kind, issue_id: int) -> tuple[list[Listed], Answer]:
+        try:
+            return await additions_of(ctx, kind, issue_id)
+        except OutcomeUnknown as unclear:
+            return [], Answer(unclear.status or 0, None, None)
+
+    def attached_and_not_read_back() -> Bridge:
+        state = with_a_document()
+        state.another_worker_syncs(1, [Fate.ANSWERED, Fate.ANSWERED, Fate.GARBAGE])
+        return state
+
+    attached_and_not_read_back().teardown()
+    absent = mock.patch.object(documents, "additions_of", as_absent)
+    with absent, pytest.raises(AssertionError, match="belong to nothing: attachment #"):
+        attached_and_not_read_back().teardown()
+
+
+def test_the_model_sees_a_note_that_overtakes_an_earlier_one() -> None:
+    async def every(_: Additions, _issue: Created, notes: list[Pending]) -> list[Pending]:
+        return notes
+
+    def one_in_doubt_before_another() -> Bridge:
+        state = with_a_note()
+        state.another_worker_syncs(1, [Fate.LOST_BEFORE])
+        state.helpdesk_notes(1, 2, "Replaced", 2, 2.0, ALICE, is_private=False)
+        state.another_worker_syncs(1, [])
+        return state
+
+    one_in_doubt_before_another().teardown()
+    with mock.patch.object(Additions, "first", every), pytest.raises(AssertionError, match="earlier"):
+        one_in_doubt_before_another().teardown()
+
+
+def with_a_note() -> Bridge:
+    """Return a machine with one ticket, its issue, and a follow-up that is to be sent."""
+    state = with_an_issue()
+    state.helpdesk_notes(1, 0, "Ordered", 2, 1.0, ALICE, is_private=False)
+    return state
+
+
+def with_a_document() -> Bridge:
+    """Return the same with a document in place of the follow-up."""
+    state = with_an_issue()
+    state.world.tracker.fates.clear()  # one was not used
+    state.helpdesk_attaches(1, 0, "scan.png", 2, 1.0, ALICE)
+    return state
+
+
+def with_an_issue() -> Bridge:
+    """Return a machine with one ticket and its issue."""
+    state = Bridge()
+    state.begin(Rules(siblings=False), 1, (END, END), (Fate.ANSWERED, Fate.ANSWERED))
+    return state
 
 
 def test_the_model_sees_what_stays_skipped_of_a_ticket_that_is_back() -> None:

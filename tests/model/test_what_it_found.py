@@ -112,3 +112,13 @@ def test_hours_without_an_answer_on_an_issue_that_turns_out_to_be_a_siblings_are
     state.person_decides()
     state.time_passes(1, sweeps=True)
     state.teardown()
+
+
+def test_a_note_on_an_issue_that_a_person_gives_up_for_another_is_not_lost() -> None:
+    """Two issues for one ticket; the person keeps the second, and the first goes with the note on it."""
+    state = Bridge()
+    rules = Rules(overstretch=True, keeps_first=False)
+    state.begin(rules, 1, ("sending POST", END), (Fate.ANSWERED, Fate.ANSWERED))
+    state.helpdesk_notes(1, 0, "Ordered", 2, 1.0, ALICE, is_private=False)
+    state.another_worker_syncs(1, [])
+    state.teardown()

@@ -19,6 +19,7 @@ from deploy.sandbox.tracker import access
 from deploy.sandbox.tracker import answers as tracker_answers
 from deploy.sandbox.tracker.access import Request
 from deploy.sandbox.tracker.answers import Answer as Raw
+from deploy.sandbox.tracker.records import Attachment
 from deploy.sandbox.tracker.seed import DEFAULT_KEY, seeded
 from shared.errors import OutcomeUnknown, TrackerError, TrackerUnreachable
 from shared.notices.faults import Detail
@@ -28,11 +29,14 @@ from shared.tracker.client import CallRecord
 from shared.tracker.client import Request as Asked
 from tests.model.clock import Clock
 from tests.model.stage import Actor, Stage
+from tests.support.workflows import CREATING, creates
 from worker.ticket.match import fingerprint
 
 TIME_OUT_S = 5.0
 SEEDED = 5
-CREATIONS = {kind.path: kind for kind in Kind}
+NOTES = (Kind.FOLLOWUP, Kind.SOLUTION)
+Row = tuple[Kind, int]
+"""A row of the ledger: what it creates, and its key."""
 
 
 class Fate(StrEnum):
@@ -53,10 +57,10 @@ class Fate(StrEnum):
 
 @dataclass
 class Made:
-    """An issue or time entry that deskbridge had created.
+    """An issue, time entry, note or attachment that deskbridge had created.
 
     Attributes:
-        key: ticket id or ticket-task id that it was created for.
+        key: of the row of the ledger that it was created for.
         overdue: the process was stopped between its check of the lease and its system call, beyond every lease.
         told: the worker that was told of it and in which of its passes, if any was.
         fingerprint: what it has in common with those that cannot be told apart from it.
@@ -118,7 +122,7 @@ class SimulatedTracker:
         status, error = None, None
         try:
             try:
-                raw = self._exchange(method, path, body, request.params, login, checked_at)
+                raw = self._exchange(request, checked_at)
             finally:
                 self._stage.point(f"answered {method} {path}")
             status, headers = raw.status, self._headers(raw)
@@ -147,6 +151,32 @@ class SimulatedTracker:
         """Whether something was sent that has not arrived."""
         return bool(self._under_way)
 
+    def notes(self) -> dict[int, tuple[int, dict[str, Any]]]:
+        """Return the notes of all issues by their numbers, each with its issue."""
+        return {
+            one["id"]: (issue.id, one)
+            for issue in self.data.issues.values()
+            for one in issue.journals
+            if one["notes"]
+        }
+
+    def attachments(self) -> dict[int, Attachment]:
+        """Return the attachments of all issues by their numbers; an upload that no issue has is none."""
+        return {one.id: one for one in self.data.attachments.values() if one.issue_id is not None}
+
+    def drop_uploads(self) -> None:
+        """Drop what was uploaded and not attached, as the tracker does once a day."""
+        self.data.attachments = self.attachments()
+
+    def delete_attachment(self, attachment_id: int) -> None:
+        """Delete an attachment, as a person does on the tracker's own pages."""
+        del self.data.attachments[attachment_id]
+
+    def delete_note(self, note_id: int) -> None:
+        """Delete a note, as a person does on the tracker's own pages."""
+        issue_id, note = self.notes()[note_id]
+        self.data.issues[issue_id].journals.remove(note)
+
     def move(self, issue_id: int, project_id: int) -> None:
         """Move an issue to another project, as a person does on the tracker's own pages."""
         issue = self.data.issues.get(issue_id)
@@ -163,22 +193,21 @@ class SimulatedTracker:
         for _, effect in sorted(arrived, key=lambda one: one[0]):
             effect()
 
-    def _exchange(
-        self, method: str, path: str, body: Any, params: Any, login: str | None, checked_at: float
-    ) -> Raw:
+    def _exchange(self, asked: Asked, checked_at: float) -> Raw:
+        method, path, body = asked.method, asked.path, asked.body
         self._clock.now += 0.05
         self.let_time_pass()
-        actor, kind = self._stage.actor, CREATIONS.get(path) if method == "POST" else None
+        actor, creating = self._stage.actor, CREATING.get()
+        row = creating if creates(method, path, body) else None
         fate = self.fates.popleft() if self.fates else Fate.ANSWERED
-        key = actor.calling[kind] if kind else 0
-        send_by = actor.claims[kind, key] if kind else float("inf")
+        send_by = actor.claims[row] if row else float("inf")
         overdue = checked_at < send_by < self._clock.now
         if overdue and not self._overstretch:
             fate = Fate.LOST_BEFORE
-        request = _request(method, path, body, params, login)
+        request = _request(asked)
 
         def effect() -> Raw:
-            return self._decide(request, kind, key, body, overdue=overdue)
+            return self._decide(request, row, body, overdue=overdue)
 
         if fate is Fate.NEVER_SENT:
             raise TrackerUnreachable(method, path, detail=Detail.NO_CONNECTION(error="refused"))
@@ -197,28 +226,58 @@ class SimulatedTracker:
             return tracker_answers.broken()
         if fate is Fate.GARBAGE:
             return Raw(answer.status, b"{<html>")
-        if kind and answer.status == 201:
-            self.made[-1].told = (actor, actor.syncs)
+        if creating and answer.status in (200, 201):
+            self._tell(creating, actor)
         return answer
 
-    def _decide(self, request: Request, kind: Kind | None, key: int, body: Any, *, overdue: bool) -> Raw:
+    def _decide(self, request: Request, row: Row | None, body: Any, *, overdue: bool) -> Raw:
+        before = self._added(row[0]) if row else set()
         answer = access.answer(self.data, request)
-        if kind and answer.status == 201:
+        if row is None:
+            return answer
+        kind, key = row
+        if kind.is_addition:
+            self.made += [
+                Made(kind, tracker_id, key, self._fingerprint(kind, body, tracker_id), overdue)
+                for tracker_id in self._added(kind) - before
+            ]
+        elif answer.status == 201:
             tracker_id = json.loads(answer.body)[kind.wire_name]["id"]
             self.made.append(Made(kind, tracker_id, key, fingerprint(kind, body), overdue))
         return answer
+
+    def _added(self, kind: Kind) -> set[int]:
+        """Return the numbers of the notes of all issues, or of their attachments."""
+        return set(self.attachments() if kind is Kind.DOCUMENT else self.notes())
+
+    def _fingerprint(self, kind: Kind, body: Any, tracker_id: int) -> str:
+        """Return that of a note or an attachment; the request that attaches a file does not name its size."""
+        if kind is not Kind.DOCUMENT:
+            return fingerprint(kind, body, self.notes()[tracker_id][0])
+        file = self.data.attachments[tracker_id]
+        return fingerprint(kind, {**body, "document": {"size": file.filesize}}, file.issue_id)
+
+    def _tell(self, creating: Row, actor: Actor) -> None:
+        """Note that a worker was told of what it had created: of an addition, when it read that back."""
+        for one in self.made:
+            if (one.kind, one.key) == creating and one.told is None:
+                one.told = (actor, actor.syncs)
 
     def _headers(self, raw: Raw) -> CaseInsensitiveDict[str]:
         date = {"Date": formatdate(int(self._clock.now + self._skew), usegmt=True)}
         return CaseInsensitiveDict({**raw.headers, **(date if self._date_header else {})})
 
 
-def _request(method: str, path: str, body: Any, params: Any, login: str | None) -> Request:
+def _request(asked: Asked) -> Request:
     headers = {"x-redmine-api-key": DEFAULT_KEY, "content-type": "application/json"}
-    if login:
-        headers["x-redmine-switch-user"] = login
-    data = b"" if body is None else json.dumps(body).encode()
-    return Request(method, path, urlencode(params or {}), headers, data)
+    data = b"" if asked.body is None else json.dumps(asked.body).encode()
+    if asked.upload:
+        headers["content-type"] = "application/octet-stream"
+        asked.upload.file.seek(0)
+        data = asked.upload.file.read()
+    if asked.login:
+        headers["x-redmine-switch-user"] = asked.login
+    return Request(asked.method, asked.path, urlencode(asked.params or {}), headers, data)
 
 
 def _refusal(fate: Fate) -> Raw | None:

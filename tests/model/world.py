@@ -11,28 +11,34 @@ from typing import Any, Literal
 from unittest import mock
 
 from redis.exceptions import RedisError
+from sqlalchemy import select
 from sqlalchemy.exc import SQLAlchemyError
 
 from producer.admin.records.transaction import Store
-from shared.events.config import PluginConfig
+from shared.events.config import PluginConfig, PrivateTexts
 from shared.events.delivery import parse_delivery
+from shared.events.event import ADDITION_EVENTS
 from shared.notices.kinds import Kind
 from shared.process.settings import Settings
-from shared.redis.circuit_breaker import CircuitBreaker
+from shared.redis.circuit_breaker import HELPDESK_KEY, CircuitBreaker
 from shared.redis.locks import Locks
 from shared.store.configuration.links import Link, LinkKind
+from shared.store.journal.due import ORDER
 from shared.store.ledger.ledger import Ledger
 from shared.store.ledger.statements import Claim
+from shared.store.tables.journal import EventState, JournalEvent
+from shared.store.tables.ledger import LedgerState
 from shared.store.transaction import Transaction
 from tests.model.clock import Clock
 from tests.model.database import MemoryDatabase
+from tests.model.helpdesk import SimulatedHelpdesk
 from tests.model.memory_redis import SimulatedRedis
 from tests.model.stage import END, Actor, Stage, Stop
 from tests.model.tracker import SimulatedTracker
 from tests.model.workers import drive_together
 from tests.support.bridge import DEVELOPER, DEVELOPMENT, PEOPLE, STATUS_MAP, SUPPORT
 from tests.support.events import SUPPORT_ENTITY
-from tests.support.workflows import noting_creations
+from tests.support.workflows import naming_creations
 from worker.runtime.service import SyncService
 from worker.sweep import Sweep
 from worker.ticket.enrichment import Completion
@@ -85,6 +91,10 @@ class World:
 
     Args:
         rules: what it is like.
+
+    Attributes:
+        accepted: event and delivery of what was taken in.
+        overtaken: notes and attachments that were claimed before an earlier one that waited.
     """
 
     def __init__(self, rules: Rules) -> None:
@@ -94,6 +104,7 @@ class World:
         self.clock, self.stage, self._order = Clock(), Stage(), Random(rules.order)
         self.clock.skew = lambda: self.stage.actor.skew
         self.redis = SimulatedRedis(self.clock, self.stage)
+        self.helpdesk = SimulatedHelpdesk(self.clock, self.stage)
         self.tracker = SimulatedTracker(
             self.clock,
             self.stage,
@@ -107,6 +118,7 @@ class World:
         self.store = Store(self.database)
         self.workers = [Actor(f"worker {number}", skew) for number, skew in enumerate(rules.worker_skews)]
         self.accepted: list[tuple[int, str]] = []
+        self.overtaken: list[str] = []
         self._stack = ExitStack()
         self._begin()
 
@@ -121,8 +133,12 @@ class World:
             default_role_id=DEVELOPER,
             status_map=STATUS_MAP,
             in_doubt_policy=self.rules.policy,
+            sync_followups="all",
+            sync_solutions="on",
+            sync_documents="on",
         )
         breaker = CircuitBreaker(self.redis)  # type: ignore[arg-type]
+        of_helpdesk = CircuitBreaker(self.redis, HELPDESK_KEY)  # type: ignore[arg-type]
         locks = Locks(self.redis, self.settings.lock_lease)  # type: ignore[arg-type]
         self.service = SyncService(
             self.store,
@@ -131,13 +147,13 @@ class World:
             breaker,
             self._connect,
             lambda _tickets: True,  # a queue message may always get lost: the sweep notifies again
-            Completion(self.store, None, breaker, 0),
+            Completion(self.store, self.helpdesk, of_helpdesk, 0),  # type: ignore[arg-type]
         )
         self._notified: list[int] = []
         self.sweeper = Sweep(self.store, self.settings, locks, breaker, lambda: 0, self._notify, self._notify)
         self._stack.enter_context(self.clock.in_force())
         self._stack.enter_context(mock.patch.object(Ledger, "claim_all", self._claiming(Ledger.claim_all)))
-        self._stack.enter_context(noting_creations(self._calling))
+        self._stack.enter_context(naming_creations())
         with self.store.transaction() as tx:
             tx.configs.put(self.config)
             tx.people.replace_cache(PEOPLE)
@@ -151,13 +167,43 @@ class World:
             arrives_by = self.clock.now + lease + self._latest
             given = real(ledger, claims, lease)
             self.stage.actor.claims.update({(ledger.kind, key): arrives_by for key in given})
+            for one in claims if ledger.kind.is_addition else ():
+                if one.key in given:
+                    self._look_for_earlier(ledger, one)
             return given
 
         return claim
 
-    def _calling(self, kind: Kind, key: int) -> None:
-        """Note for which row a call is made."""
-        self.stage.actor.calling[kind] = key
+    def _look_for_earlier(self, ledger: Ledger, claim: Claim) -> None:
+        """Note that an earlier addition to the issue waits, and did when the worker began."""
+        rows = ledger._session.scalars(
+            select(JournalEvent)
+            .where(JournalEvent.ticket_id == claim.ticket_id, JournalEvent.event.in_(ADDITION_EVENTS))
+            .order_by(*ORDER)
+        )
+        tx = Transaction(ledger._session)
+        for row in rows:
+            if row.id == claim.event_id:
+                return
+            kind, key = row.key.split(":")
+            sent = tx.ledger(Kind(kind)).get(int(key))
+            waits = row.state == EventState.PENDING and row.id in self.stage.actor.pending_additions
+            if (
+                waits
+                and row.key != f"{ledger.kind}:{claim.key}"
+                and (not sent or sent.state != LedgerState.LINKED)
+            ):
+                self.overtaken.append(
+                    f"event {claim.event_id} before event {row.id}, which is earlier and waits"
+                )
+
+    def _begins(self) -> None:
+        """Note what is pending when somebody begins."""
+        with self.database.engine.connect() as connection:
+            found = select(JournalEvent.id).where(
+                JournalEvent.state == EventState.PENDING, JournalEvent.event.in_(ADDITION_EVENTS)
+            )
+            self.stage.actor.pending_additions = set(connection.scalars(found))
 
     def _notify(self, tickets: list[int]) -> bool:
         self._notified += tickets
@@ -168,18 +214,21 @@ class World:
         delivery = parse_delivery(event, delivery_id)
         try:
             with self.store.transaction() as tx:
-                (answer,) = tx.journal.append([delivery], self.clock.moment())
+                kept = PrivateTexts.FOLLOWUPS
+                (answer,) = tx.journal.append([delivery], self.clock.moment(), private_text=kept)
         except SQLAlchemyError:
             return
         self.accepted.append((answer.event_id, delivery_id))
 
     def sync(self, ticket_id: int) -> None:
         """Do what a queue message of a ticket makes a worker do (`worker.celery_tasks`)."""
+        self._begins()
         with suppress(SQLAlchemyError, RedisError):  # left to the sweep
             self.service.sync(ticket_id)
 
     def sync_together(self, ticket_ids: list[int]) -> None:
         """Do what a queue message of several tickets makes a worker do: their steps are shared."""
+        self._begins()
         drive_together(self.service.sync_ticket, ticket_ids, self.clock, self._order)
 
     def begin_sync(self, worker: Actor, ticket_ids: list[int], stop: Stop) -> None:
@@ -211,6 +260,7 @@ class World:
     def heal(self) -> int:
         """End every trouble and sweep until nothing is due any more; return how many sweeps that took."""
         self.tracker.fates.clear()
+        self.helpdesk.away = 0
         self.database.troubles.clear()
         for sweeps in range(SWEEPS):
             self.advance(LONG_ENOUGH_S)

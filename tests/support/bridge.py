@@ -26,7 +26,7 @@ from shared.store.configuration.links import Link, LinkKind
 from shared.store.configuration.matching import TrackerPerson
 from shared.store.tables.database import Database
 from shared.store.tables.journal import JournalEvent, TicketState
-from shared.store.tables.ledger import TaskTimeLink, TicketIssueLink
+from shared.store.tables.ledger import LEDGERS
 from shared.store.tables.types import clock
 from tests.support.databases import made_file, make_file, make_tables
 from tests.support.events import SUPPORT_ENTITY, delivery_id
@@ -185,7 +185,7 @@ class Bridge:
             session.execute(
                 update(TicketState).where(TicketState.fields_due.is_not(None)).values(fields_at=None)
             )
-            for model in (TicketIssueLink, TaskTimeLink):
+            for model in LEDGERS:
                 session.execute(
                     update(model).where(model.settle_after.is_not(None)).values(settle_after=clock())
                 )

@@ -19,8 +19,9 @@ from shared.templating.catalogue import Context, sample
 from shared.templating.operations import Operation
 
 ISSUE, TIME = Operation.ISSUE_CREATE, Operation.TIME_ENTRY_CREATE
-STATUS, PROJECT, MEMBER = (
+STATUS, NOTE, PROJECT, MEMBER = (
     Operation.ISSUE_UPDATE_STATUS,
+    Operation.NOTE_CREATE,
     Operation.PROJECT_CREATE,
     Operation.MEMBERSHIP_CREATE,
 )
@@ -28,6 +29,7 @@ STATUS, PROJECT, MEMBER = (
 BODIES: dict[Operation, dict[str, Any]] = {
     Operation.ISSUE_CREATE: {"issue": {"subject": "{{ticket.title}}", "description": "{{ticket.content | plain}}"}},
     Operation.ISSUE_UPDATE_STATUS: {"issue": {"status_id": 2}},
+    Operation.NOTE_CREATE: {"issue": {"notes": "{{note.content | plain}}"}},
     Operation.TIME_ENTRY_CREATE: {"time_entry": {"comments": "{{task.content | plain}}", "activity_id": 9}},
     Operation.PROJECT_CREATE: {"project": {"name": "{{form.name}}", "identifier": "{{form.identifier | slug}}"}},
     Operation.MEMBERSHIP_CREATE: {"membership": {"user_id": 7, "role_ids": [4]}},

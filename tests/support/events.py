@@ -80,6 +80,74 @@ def ticket_event(at: float = 0, *, of_ticket: dict[str, Any] | None = None, **ex
     return {"event": "ticket.updated", "occurred_at": moment(at), "ticket": of_ticket or ticket(), **extra}
 
 
+def followup(followup_id: int = 77, **changes: Any) -> dict[str, Any]:
+    """Return a follow-up of alice."""
+    return {"id": followup_id, "content": f"<p>Toner {followup_id} ordered</p>", "user": ALICE, **changes}
+
+
+def followup_event(
+    at: float = 0,
+    *,
+    of_ticket: dict[str, Any] | None = None,
+    of_followup: dict[str, Any] | None = None,
+    **extra: Any,
+) -> dict[str, Any]:
+    """Return that a follow-up was added."""
+    return {
+        "event": "followup.added",
+        "occurred_at": moment(at),
+        "ticket": of_ticket or ticket(),
+        "followup": of_followup or followup(),
+        **extra,
+    }
+
+
+def solution_event(
+    at: float = 0,
+    *,
+    of_ticket: dict[str, Any] | None = None,
+    of_solution: dict[str, Any] | None = None,
+    **extra: Any,
+) -> dict[str, Any]:
+    """Return that a solution was added."""
+    return {
+        "event": "solution.added",
+        "occurred_at": moment(at),
+        "ticket": of_ticket or ticket(),
+        "solution": of_solution or {"id": 77, "content": "<p>Toner replaced</p>", "user": ALICE},
+        **extra,
+    }
+
+
+def document(document_id: int = 91, **changes: Any) -> dict[str, Any]:
+    """Return a document of alice that hangs on the ticket."""
+    return {
+        "id": document_id,
+        "name": f"scan-{document_id}.png",
+        "mime_type": "image/png",
+        "user": ALICE,
+        "item": {"type": "Ticket", "id": 4711},
+        **changes,
+    }
+
+
+def document_event(
+    at: float = 0,
+    *,
+    of_ticket: dict[str, Any] | None = None,
+    of_document: dict[str, Any] | None = None,
+    **extra: Any,
+) -> dict[str, Any]:
+    """Return that a document was added."""
+    return {
+        "event": "document.added",
+        "occurred_at": moment(at),
+        "ticket": of_ticket or ticket(),
+        "document": of_document or document(),
+        **extra,
+    }
+
+
 def delivery_id() -> str:
     """Return a delivery id that no other test uses."""
     return f"delivery-{next(_deliveries)}"

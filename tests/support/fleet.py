@@ -28,7 +28,7 @@ from shared.store.tables.journal import (
     TicketState,
     TraceStep,
 )
-from shared.store.tables.ledger import LedgerState, TaskTimeLink, TicketIssueLink
+from shared.store.tables.ledger import DocumentLink, LedgerState, NoteLink, TaskTimeLink, TicketIssueLink
 from tests.support.bridge import Bridge
 from tests.support.nursery import Nursery, ReadyMade, can_be_forked
 
@@ -178,6 +178,8 @@ class Fleet:
             "pending": select(func.count(JournalEvent.id)).where(JournalEvent.state == EventState.PENDING),
             "issues": select(func.count()).where(TicketIssueLink.state.in_(IN_FLIGHT)),
             "times": select(func.count()).where(TaskTimeLink.state.in_(IN_FLIGHT)),
+            "notes": select(func.count()).where(NoteLink.state.in_(IN_FLIGHT)),
+            "documents": select(func.count()).where(DocumentLink.state.in_(IN_FLIGHT)),
             "status": select(func.count())
             .select_from(TicketState)
             .join(TicketIssueLink, TicketIssueLink.ticket_id == TicketState.ticket_id)

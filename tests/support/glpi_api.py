@@ -24,6 +24,10 @@ from shared.helpdesk.glpi import GlpiAccess
 CLIENT, CLIENT_SECRET, USER, PASSWORD = "client", "client-secret", "deskbridge", "pass-word"
 
 
+class CutShort(bytes):
+    """The content of a document that never comes whole."""
+
+
 class GlpiApi:
     """A GLPI in memory.
 
@@ -31,6 +35,9 @@ class GlpiApi:
         users: id to e-mail address.
         tickets: by id, as the API shows them.
         tasks: by ticket id, as the API shows them.
+        documents: id to content; None: the file is missing on GLPI's disk.
+        forbidden: documents that its user may not read.
+        statuses: documents for which something before it answers with a status of its own.
         calls: method and path of each call.
         down: answers 503 to everything.
         lives_s: how long a token lives.
@@ -41,6 +48,9 @@ class GlpiApi:
         self.users: dict[int, str | None] = {}
         self.tickets: dict[int, dict[str, Any]] = {}
         self.tasks: dict[int, list[dict[str, Any]]] = {}
+        self.documents: dict[int, bytes | None] = {}
+        self.forbidden: set[int] = set()
+        self.statuses: dict[int, int] = {}
         self.calls: list[str] = []
         self.down = False
         self.lives_s = 3600
@@ -138,12 +148,24 @@ class GlpiApi:
         if ticket := re.fullmatch(r"/v2/Assistance/Ticket/(\d+)", path):
             found = self.tickets.get(int(ticket[1]))
             return (200, found) if found else (404, {"status": "ERROR_ITEM_NOT_FOUND"})
+        if document := re.fullmatch(r"/v2/Management/Document/(\d+)/Download", path):
+            return self._download(int(document[1]))
         if path == "/v2/Session":
             now = datetime.now(UTC) + timedelta(seconds=self.ahead_s)
             return 200, {"current_time": now.isoformat(timespec="seconds")}
         if path == "/v2/Assistance/Ticket":
             return self._list(query)
         return 404, None
+
+    def _download(self, document_id: int) -> tuple[int, Any]:
+        if document_id not in self.documents:
+            return 404, {"status": "ERROR_ITEM_NOT_FOUND"}
+        if document_id in self.forbidden:
+            return 403, {"status": "ERROR_RIGHT_MISSING"}
+        if document_id in self.statuses:
+            return self.statuses[document_id], None
+        content = self.documents[document_id]
+        return (500, None) if content is None else (200, content)
 
     def _list(self, query: dict[str, str]) -> tuple[int, Any]:
         since, last = re.fullmatch(r"date_mod=ge=(.+);id=gt=(\d+)", query["filter"]).groups()  # type: ignore[union-attr]
@@ -172,9 +194,12 @@ def glpi_api() -> Iterator[GlpiApi]:
         def _serve(self) -> None:
             body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
             status, content = api.answer(self.command, self.path, self.headers, body)
-            sent = b"" if content is None else json.dumps(content).encode()
+            sent = content if isinstance(content, bytes) else b""
+            if content is not None and not isinstance(content, bytes):
+                sent = json.dumps(content).encode()
             self.send_response(status)
-            self.send_header("Content-Length", str(len(sent)))
+            self.close_connection = isinstance(content, CutShort)
+            self.send_header("Content-Length", str(len(sent) + int(self.close_connection)))
             self.end_headers()
             self.wfile.write(sent)
 

@@ -14,14 +14,13 @@ from shared.notices.notice import written
 from shared.redis.locks import Locks
 from shared.store.ledger.statements import Claim
 from shared.store.tables.journal import JournalEvent
-from shared.store.tables.ledger import LedgerRow, LedgerState, TaskTimeLink, TicketIssueLink
+from shared.store.tables.ledger import LEDGERS, MODELS, LedgerRow, LedgerState
 from shared.store.tables.types import clock
 from shared.tracker.answers import Answer
 from tests.support.bridge import SUPPORT, Bridge
 from tests.support.calls import Call, around_calls
 from worker.sweep import Sweep
 
-MODELS = {Kind.TICKET: TicketIssueLink, Kind.TICKET_TASK: TaskTimeLink}
 CLOSED = 5
 SAME = {"title": "Printer on fire", "content": "burns"}
 
@@ -32,6 +31,19 @@ def ours(stand_in: StandIn) -> list[dict[str, Any]]:
 
 def entries(stand_in: StandIn) -> list[dict[str, Any]]:
     return stand_in.state()["time_entries"]
+
+
+def notes_of(stand_in: StandIn) -> list[tuple[str, str, bool]]:
+    """Return of each note who wrote it, its text and whether it is private, in the order of their numbers."""
+    written = [one for issue in stand_in.state()["issues"] for one in issue["journals"] if one["notes"]]
+    ordered = sorted(written, key=lambda one: int(one["id"]))
+    return [(one["user"], one["notes"], one["private_notes"]) for one in ordered]
+
+
+def attachments_of(stand_in: StandIn, issue_id: int = 6) -> list[tuple[str, str, int]]:
+    """Return of each attachment of an issue who uploaded it, its name and its size, in the order of their numbers."""
+    found = [one for one in stand_in.state()["attachments"] if one["issue_id"] == issue_id]
+    return [(one["author"], one["filename"], one["filesize"]) for one in found]
 
 
 def row(bridge: Bridge, kind: Kind, key: int) -> LedgerRow:
@@ -62,7 +74,7 @@ def let_leases_run_out(bridge: Bridge) -> None:
     """Everything that a worker stopped for minutes held is over: its ticket's lock and its claims."""
     bridge.redis.flushdb()
     with bridge.store.database.transaction() as session:
-        for model in MODELS.values():
+        for model in LEDGERS:
             session.execute(
                 update(model).where(model.state == LedgerState.CLAIMED).values(lease_until=clock(-120))
             )

@@ -14,7 +14,9 @@ from worker.ticket import create as creation
 from worker.ticket.steps import Admission, Starting, Step, TrackerCall, Workflow
 
 A = TypeVar("A", bound=Step[Any])
-CREATIONS = {kind.path: kind for kind in Kind}
+PATHS = [kind.path for kind in (Kind.TICKET, Kind.TICKET_TASK)]
+CREATING = ContextVar[tuple[Kind, int] | None]("creating", default=None)
+"""For which row of the ledger something is being created, within `naming_creations`."""
 
 
 def workflow_up_to(bridge: Bridge, kind: type[A], ticket_id: int = 4711) -> tuple[Workflow[Any], A]:
@@ -68,36 +70,29 @@ def is_admission(step: Step[Any]) -> bool:
 
 def is_creation(step: Step[Any]) -> bool:
     """Return whether a step sends what was claimed."""
-    return isinstance(step, TrackerCall) and step.request.method == "POST" and step.request.path in CREATIONS
+    request = step.request if isinstance(step, TrackerCall) else None
+    return request is not None and creates(request.method, request.path, request.body)
+
+
+def creates(method: str, path: str, body: Any) -> bool:
+    """Return whether a request creates an issue, a time entry, a note or an attachment."""
+    is_addition = method == "PUT" and not {"notes", "uploads"}.isdisjoint((body or {}).get("issue", {}))
+    return is_addition or (method == "POST" and path in PATHS)
 
 
 @contextmanager
-def noting_creations(note: Callable[[Kind, int], None]) -> Iterator[None]:
-    """Have it noted for which row each request of a creation is sent, right before it is.
+def naming_creations() -> Iterator[None]:
+    """Have `CREATING` name the row during each creation, from its request to what is read back of it."""
+    create = creation.send
 
-    Args:
-        note: is given the kind and the key of the row.
-    """
-    key = ContextVar[int]("key")
-    create, send, carry_out = creation.send, TrackerCall.send, TrackerCall.carry_out
+    async def sending(wanted: Any, *others: Any) -> Any:
+        CREATING.set((wanted.kind, wanted.key))
+        try:
+            return await create(wanted, *others)
+        finally:
+            CREATING.set(None)
 
-    def sending(wanted: Any, *others: Any) -> Any:
-        key.set(wanted.key)
-        return create(wanted, *others)
-
-    def calling(call: Callable[[TrackerCall], Any]) -> Callable[[TrackerCall], Any]:
-        def noted(step: TrackerCall) -> Any:
-            if is_creation(step):
-                note(CREATIONS[step.request.path], key.get())
-            return call(step)
-
-        return noted
-
-    with (
-        mock.patch.object(creation, "send", sending),
-        mock.patch.object(TrackerCall, "carry_out", calling(carry_out)),
-        mock.patch.object(TrackerCall, "send", calling(send)),
-    ):
+    with mock.patch.object(creation, "send", sending):
         yield
 
 

@@ -73,7 +73,8 @@ def test_the_keys_are_those_of_the_contract() -> None:
         "base_url", "header_prefix", "default_tracker_id", "default_priority_id", "default_activity_id",
         "default_role_id", "default_watcher_ids", "status_map", "done_state", "in_doubt_policy", "verify_tls",
         "project_activities", "membership_for", "template_role_ids", "match_administrators", "text_formatting",
-        "spent_on", "private_tasks", "correct_authors", "trial",  # ours
+        "spent_on", "private_tasks", "correct_authors", "trial", "sync_followups",
+        "sync_solutions", "sync_documents", "document_max_mb", "document_refused_types",  # ours
     }  # fmt: skip
     assert PluginConfig().done_state == 2
     assert PluginConfig().in_doubt_policy == "lookup"
@@ -190,6 +191,11 @@ WRONG = [
     ("verify_tls", "perhaps"),
     ("membership_for", "everybody"),
     ("private_tasks", "false"),
+    ("sync_followups", "private"),
+    ("sync_solutions", "all"),
+    ("sync_documents", "all"),
+    ("document_max_mb", "0"),
+    ("document_refused_types", '["png"]'),
     ("template_role_ids", "[0]"),
 ]
 

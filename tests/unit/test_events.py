@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from shared.errors import InvalidEvent
+from shared.events.config import PrivateTexts
 from shared.events.delivery import parse_delivery
 from shared.events.event import (
     DELETIONS,
@@ -325,17 +326,16 @@ def test_a_delivery_without_the_text_of_a_private_task_is_as_if_it_had_not_been_
     private = parse_delivery(task_event(of_task=task(is_private=True, note="x"), more=1), "d-1")
     untold = parse_delivery(task_event(of_task=task(is_private=True, note="x", content=None), more=1), "d-1")
     assert private.has_private_text
-    assert private.public == untold
+    assert private.with_texts(PrivateTexts.NONE) == untold
     assert not untold.has_private_text
 
 
 @pytest.mark.parametrize("told", [{}, {"is_private": None}, {"is_private": False}], ids=str)
 def test_a_delivery_keeps_the_text_of_a_task_that_is_not_private(told: dict[str, Any]) -> None:
     delivery = parse_delivery(task_event(of_task=task(**told)), "d-1")
-    assert delivery.public is delivery
-    assert (
-        parse_delivery(ticket_event(), "d-2").public.payload == parse_delivery(ticket_event(), "d-2").payload
-    )
+    assert delivery.with_texts(PrivateTexts.NONE) is delivery
+    of_ticket = parse_delivery(ticket_event(), "d-2")
+    assert of_ticket.with_texts(PrivateTexts.NONE).payload == of_ticket.payload
 
 
 def test_nul_and_lone_surrogates_are_accepted_and_kept_in_the_payload() -> None:

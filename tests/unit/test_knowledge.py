@@ -237,6 +237,20 @@ NORMAL = {
     "ticket_restored",
     "time_logged",
     "was_not_its_own",
+    "attached_before",
+    "document_attached",
+    "documents_off",
+    "earlier_document_event",
+    "followups_off",
+    "issue_is_there",
+    "newer_note_event",
+    "no_issue_for_note",
+    "note_is_empty",
+    "note_sent",
+    "noted_before",
+    "noted_by_event",
+    "private_followup",
+    "solutions_off",
 }
 TELLS_WHAT_WAS_DONE = (What, Arrival, Actor, Which, Did, Written)
 """Of these some have a record: those that tell of something that stops, changes or refuses."""

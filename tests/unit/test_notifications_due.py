@@ -164,9 +164,7 @@ def test_every_cause_in_a_message_has_the_address_of_its_page() -> None:
     text = message.body([held(2), away()], URL)
     assert f"{URL}/console/held" in text
     assert f"{URL}/console/doctor" in text
-    assert message.title([held(2)]) == (
-        "deskbridge: 2 issues or time entries are on hold and need your decision"
-    )
+    assert message.title([held(2)]) == ("deskbridge: 2 creations are on hold and need your decision")
     assert "2 things" in message.title([held(2), away()])
 
 

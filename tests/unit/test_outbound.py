@@ -7,6 +7,7 @@ import ssl
 import threading
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 from pydantic import SecretStr
@@ -25,7 +26,7 @@ BOUND_S = 5.0
 __all__ = ["tls_context"]
 
 
-def call(address: str, outbound: Outbound | None = None, **options: object) -> tuple[int, bytes | None]:
+def call(address: str, outbound: Outbound | None = None, **options: Any) -> tuple[int, bytes | None]:
     return bounded_call(outbound or Outbound(), "GET", address, within=WITHIN_S, most=1000, **options)
 
 

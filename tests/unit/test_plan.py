@@ -12,11 +12,13 @@ from shared.events.config import PluginConfig
 from shared.events.event import Deletion
 from shared.events.gate import closed_gate
 from shared.events.parsing import parse, parse_event
+from shared.notices.kinds import Kind
 from shared.notices.reasons import Reason
 from tests.support.events import moment, task, task_event, ticket, ticket_event
 from worker.ticket.plan import Known, Pending, plan_times
 
 CONFIG = PluginConfig()
+TIME = (Kind.TICKET_TASK, 512)
 
 
 def pending(event_id: int, **of_task: Any) -> Pending:
@@ -54,12 +56,12 @@ def test_a_private_task_is_skipped_if_the_settings_say_so(private_tasks: str, is
     private, public = pending(1, is_private=True), pending(2, id=513, is_private=False)
     plan = plan_times([private, public], {}, config)
     assert plan.skipped == ({1: Reason.PRIVATE_TASK()} if is_skipped else {})
-    assert [one.task_id for one in plan.wanted] == [512, 513][is_skipped:]
+    assert [one.task.id for one in plan.wanted] == [512, 513][is_skipped:]
 
 
 def test_a_copy_is_skipped_whatever_became_of_its_original() -> None:
     copy = pending(2, id=513, copy_of=512)
-    for logged in ({}, {512: 40}):
+    for logged in ({}, {TIME: 40}):
         plan = plan_times([pending(1), copy], logged, CONFIG)
         assert plan.skipped == {2: Reason.COPY_OF_ANOTHER(original=512)}
     assert closed_gate(pending(2, copy_of=512, state=1).event, CONFIG) == Reason.COPY_OF_ANOTHER(original=512)
@@ -79,7 +81,7 @@ def test_the_state_that_means_done_is_configured() -> None:
 def test_time_comes_from_the_newest_done_snapshot_and_supersedes_the_older() -> None:
     older, newer = pending(1, actiontime=60), pending(2, actiontime=120)
     plan = plan_times([older, newer], {}, CONFIG)
-    assert [(wanted.task_id, wanted.newest) for wanted in plan.wanted] == [(512, newer)]
+    assert [(wanted.task.id, wanted) for wanted in plan.wanted] == [(512, newer)]
     assert plan.superseded == {1: 2}
 
 
@@ -100,7 +102,7 @@ def test_an_older_event_that_comes_late_does_not_log_a_task_that_was_undone_sinc
 def test_done_again_logs_the_newest_time() -> None:
     again = pending(3, actiontime=3600)
     plan = plan_times([pending(1), pending(2, state=1), again], {}, CONFIG, {512: Known(3, again.event)})
-    assert [(wanted.newest.id, wanted.newest.task.actiontime) for wanted in plan.wanted] == [(3, 3600)]
+    assert [(wanted.id, wanted.task.actiontime) for wanted in plan.wanted] == [(3, 3600)]
 
 
 def test_a_task_that_the_helpdesk_has_deleted_logs_nothing() -> None:
@@ -110,13 +112,13 @@ def test_a_task_that_the_helpdesk_has_deleted_logs_nothing() -> None:
 
 
 def test_what_was_logged_of_a_deleted_task_stays() -> None:
-    plan = plan_times([pending(1)], {512: 40}, CONFIG, {512: Known(2, deletion())})
+    plan = plan_times([pending(1)], {TIME: 40}, CONFIG, {512: Known(2, deletion())})
     assert (plan.logged, plan.skipped) == ({1: 40}, {})
 
 
 def test_nothing_is_logged_of_a_deleted_ticket_and_what_would_have_been_says_so() -> None:
     events = [pending(1), pending(2), pending(3, id=513, state=1), pending(4, id=514)]
-    plan = plan_times(events, {514: 40}, CONFIG, is_ticket_deleted=True)
+    plan = plan_times(events, {(Kind.TICKET_TASK, 514): 40}, CONFIG, is_ticket_deleted=True)
     assert not plan.wanted
     assert plan.skipped == {2: Reason.TICKET_DELETED(), 3: Reason.NOT_DONE(state=1, done_state=2)}
     assert (plan.superseded, plan.logged) == ({1: 2}, {4: 40})
@@ -130,14 +132,14 @@ def test_a_task_that_moved_to_another_ticket_is_logged_there_only() -> None:
 
 
 def test_a_task_edited_after_logging_sends_nothing() -> None:
-    plan = plan_times([pending(1, actiontime=7200)], {512: 99}, CONFIG)
+    plan = plan_times([pending(1, actiontime=7200)], {TIME: 99}, CONFIG)
     assert plan.logged == {1: 99}
     assert not plan.wanted
 
 
 def test_each_task_of_a_ticket_logs_its_own_time_in_order() -> None:
     plan = plan_times([pending(1, id=9), pending(2, id=3), pending(3, id=9)], {}, CONFIG)
-    assert [(wanted.task_id, wanted.newest.id) for wanted in plan.wanted] == [(9, 3), (3, 2)]
+    assert [(wanted.task.id, wanted.id) for wanted in plan.wanted] == [(9, 3), (3, 2)]
 
 
 def test_an_event_without_a_task_is_a_programming_error() -> None:
@@ -156,8 +158,8 @@ def test_every_event_gets_exactly_one_verdict(rows: list[tuple[int, int, int]], 
         pending(number, id=task_id, state=state, actiontime=seconds)
         for number, (task_id, state, seconds) in enumerate(rows, 1)
     ]
-    plan = plan_times(events, dict.fromkeys(done, 1), CONFIG)
-    decisions = [*(wanted.newest.id for wanted in plan.wanted), *plan.skipped, *plan.logged, *plan.superseded]
+    plan = plan_times(events, {(Kind.TICKET_TASK, task_id): 1 for task_id in done}, CONFIG)
+    decisions = [*(wanted.id for wanted in plan.wanted), *plan.skipped, *plan.logged, *plan.superseded]
     assert sorted(decisions) == [event.id for event in events]
-    assert len({wanted.task_id for wanted in plan.wanted}) == len(plan.wanted)
-    assert not {wanted.task_id for wanted in plan.wanted} & done
+    assert len({wanted.task.id for wanted in plan.wanted}) == len(plan.wanted)
+    assert not {wanted.task.id for wanted in plan.wanted} & done

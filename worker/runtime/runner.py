@@ -24,6 +24,7 @@ from worker.ticket.steps import (
     Slot,
     Starting,
     Step,
+    TakeFile,
     TakeSlot,
     TrackerCall,
     Workflow,
@@ -35,6 +36,9 @@ takes long, and, in either lane, for the operations of a group that has failed."
 
 MOST_THREADS = 2 + AFTER_CALLS + HELPDESK + OTHERS + 2 * ALONE
 """All threads beside those of calls that may be at the database, the two lanes included."""
+
+MOST_FILES, FILE_PATIENCE_S = 2, 2.0
+"""So many files are held at once: a container's `/tmp` has 64 MB. And for so many seconds a ticket waits for one."""
 
 READ_LINGER_S, WRITE_LINGER_S = 0.0003, 0.00015
 """For each ticket that is running so long operations are gathered: the more tickets there are, the more come together.
@@ -79,6 +83,7 @@ class Runner:
         running: Collection[int],
     ) -> None:
         self._calls, self._claims, self._admission = calls, claims, admission
+        self._files = Slots(lambda: MOST_FILES)
         self._threads = Threads()
         self._pools = {
             Pool.TRACKER: ThreadPoolExecutor(most_calls, "call"),
@@ -126,8 +131,8 @@ class Runner:
 
     def wake(self) -> None:
         """Have whatever waits for a slot look whether it still may begin."""
-        self._claims.wake()
-        self._calls.wake()
+        for slots in (self._claims, self._calls, self._files):
+            slots.wake()
 
     def close(self) -> None:
         """End the threads, each once it has nothing left to do."""
@@ -159,6 +164,11 @@ class Runner:
                 if not ticket.has_priority:  # what a person waits for is claimed at once
                     await self._take(self._claims, ticket)
                     step.slot.give_back = self._claims.release
+                return None
+            case TakeFile():
+                if await self._files.take(patience=FILE_PATIENCE_S):
+                    step.slot.give_back = self._files.release
+                self._admission.check(ticket.ticket_id, ticket.outages)
                 return None
             case TrackerCall():
                 async with self._call_slot(ticket):

@@ -1,4 +1,4 @@
-"""A semaphore whose size changes, and in which some go first: for calls, and for claims."""
+"""A semaphore whose size changes, and in which some go first: for calls, claims and files."""
 
 from __future__ import annotations
 
@@ -28,18 +28,23 @@ class Slots:
         """How many wait for a slot."""
         return len(self._waiting) + len(self._first)
 
-    async def take(self, *, has_priority: bool = False) -> bool:
+    async def take(self, *, has_priority: bool = False, patience: float | None = None) -> bool:
         """Wait for a slot; False: none was taken, since all that wait are to look whether they still may.
 
         Args:
             has_priority: whether it goes before those that have none.
+            patience: seconds to wait at most, then none was taken either; None: as long as it takes.
         """
         if self.taken < self._size() and not self.waiting:
             self.taken += 1
             return True
         self._on_wait()
-        turn: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
-        (self._first if has_priority else self._waiting).append(turn)
+        loop = asyncio.get_running_loop()
+        turn: asyncio.Future[bool] = loop.create_future()
+        turns = self._first if has_priority else self._waiting
+        turns.append(turn)
+        if patience is not None:
+            loop.call_later(patience, _leave, turns, turn)
         return await turn
 
     def release(self) -> None:
@@ -56,6 +61,12 @@ class Slots:
     def _hand_out(self) -> None:
         while self.taken < self._size() and (turns := self._first or self._waiting):
             self.taken += _set(turns.popleft(), is_taken=True)
+
+
+def _leave(turns: deque[asyncio.Future[bool]], turn: asyncio.Future[bool]) -> None:
+    if not turn.done():
+        turns.remove(turn)
+        turn.set_result(False)
 
 
 def _set(turn: asyncio.Future[bool], *, is_taken: bool) -> bool:

@@ -93,6 +93,7 @@ class TicketContext:
         known: what the process keeps, as it was when the ticket was loaded.
         steps: what happened so far, for the ticket history; each commit stores it.
         to_notify: other tickets that are notified at the end, since their waiting work can go on.
+        attached: documents that were attached in this pass, or will be once there is an issue: number to file name.
         moved: issues that are in another tracker project than was known when the ticket was loaded.
         answered: whether the tracker has given any clear answer.
         probes: whether all other tickets wait for what the tracker answers.
@@ -113,6 +114,7 @@ class TicketContext:
     known: Known = field(default_factory=Known)
     steps: list[TraceStep] = field(default_factory=list)
     to_notify: set[int] = field(default_factory=set)
+    attached: dict[int, str] = field(default_factory=dict)
     moved: dict[int, int] = field(default_factory=dict)
     answered: bool = False
     probes: bool = False

@@ -1,4 +1,4 @@
-"""One creation, from top to bottom: claim, call, link. Issues and time entries alike.
+"""One creation, from top to bottom: claim, call, link. Issues, time entries, notes and attachments alike.
 
 Why nothing is created twice, by what can go wrong:
 
@@ -38,7 +38,7 @@ from shared.errors import (
 )
 from shared.notices.authors import Misattribution
 from shared.notices.faults import Detail, Fault
-from shared.notices.kinds import Kind
+from shared.notices.kinds import ATTRIBUTED, Kind
 from shared.notices.notice import Notice
 from shared.notices.reasons import Reason
 from shared.notices.steps import What
@@ -73,7 +73,7 @@ async def create(
     begun: Attempt | None = None,
     following: Pending | None = None,
 ) -> tuple[Created | Waiting, Begun | None]:
-    """Create an issue or a time entry, once.
+    """Create an issue, a time entry, a note or an attachment, once.
 
     Args:
         creation: what is to be created.
@@ -95,6 +95,7 @@ async def create(
     created: Created | Waiting | None = None
     if attempt is None:
         await creation.sender.prepare()
+        creation = await creation.prepared()
     started = time.monotonic()
     try:
         async with ctx.slot() if attempt is None else nullcontext():
@@ -104,7 +105,7 @@ async def create(
                     return claimed, None
                 attempt = claimed
             tell_choice(ctx, creation.operation, creation.chosen, creation.task_id)
-            link = Link(creation, attempt, *await send(creation, attempt.window))
+            link = Link(creation, attempt, *await send(creation, attempt))
             if following and (coming := _coming(link, following)):
                 created, after = await _link_and_claim(link, coming)
     except BridgeError as error:
@@ -123,7 +124,7 @@ async def _link_and_claim(link: Link, coming: TimeEntryCreation) -> tuple[Create
     return created, Begun(coming, attempt) if isinstance(attempt, Attempt) else None
 
 
-async def send(creation: Creation, window: SendWindow) -> tuple[int, dict[str, Any]]:
+async def send(creation: Creation, attempt: Attempt) -> tuple[int, dict[str, Any]]:
     """Send a creation within its claim's window, as the person, or else as the API user.
 
     Returns:
@@ -133,16 +134,14 @@ async def send(creation: Creation, window: SendWindow) -> tuple[int, dict[str, A
         OutcomeUnknown: no clear answer; it may have been created.
         TrackerError, LeaseOver, NotYet, NotBegun: it was not created.
     """
-    kind = creation.kind
-    answer = await creation.sender.send("POST", kind.path, creation.body, window.check)
     try:
-        found = answer.object(kind.wire_name)
+        found = await creation.send(attempt.number, attempt.window.check)
         tracker_id = found["id"]
     except KeyError:
-        tracker_id = None
+        found, tracker_id = {}, None
     if not is_id(tracker_id):
-        detail = Detail.NO_OBJECT(kind=kind)
-        raise OutcomeUnknown("POST", kind.path, status=answer.status, detail=detail)
+        detail = Detail.NO_OBJECT(kind=creation.kind)
+        raise OutcomeUnknown(creation.method, creation.path, status=201, detail=detail)
     return tracker_id, found
 
 
@@ -188,7 +187,7 @@ async def _claimed(creation: Creation, row: LedgerRow | None, started: float) ->
 def _coming(link: Link, following: Pending) -> TimeEntryCreation | None:
     """Return the time entry that can be claimed as soon as its issue is linked; None: more is to be done before."""
     ctx, work = link.creation.ctx, link.creation.work
-    is_new = following.task.id not in work.time_rows
+    is_new = following.row_id not in work.rows
     if not is_new or takes_long(ctx) or ctx.client.is_limited or not ctx.lock.is_held:
         return None
     try:
@@ -332,7 +331,7 @@ class Link(DbOp[Created | Waiting]):
         return super().carry_out()
 
     def _author_id(self) -> int | None:
-        return id_in(self.found.get("author" if self.creation.kind is Kind.TICKET else "user"))
+        return id_in(self.found.get(self.creation.kind.author))
 
     def _wrong_author(self, author_id: int | None) -> Notice | None:
         """Return why the author is another than was meant, and note it (SPEC section 5)."""
@@ -360,7 +359,7 @@ class Link(DbOp[Created | Waiting]):
                     # another ticket's row that had adopted the issue may have given it another status
                     found = {**found, "status": None}
                 wrong = one._wrong_author(one._author_id())
-                if wrong:
+                if wrong and kind in ATTRIBUTED:
                     tx.misattributed.put(kind, key, ctx.ticket_id, one.tracker_id, wrong)
                 linked[one] = Linked(one.creation, found, wrong)
             if linked:
@@ -471,8 +470,8 @@ def _orphans(tx: Transaction, kind: Kind, row: LedgerRow, linked_to: int | None)
     if linked_to is None:
         return False
     alike = tx.ledger(kind).in_doubt_like(row.fingerprint or "", settleable=False)
-    own = sent_essence(kind, row.body or {})
-    return not any(sent_essence(kind, one.body or {}).meets(own) for one in alike)
+    own = sent_essence(kind, row.body or {}, row.issue_id)
+    return not any(sent_essence(kind, one.body or {}, one.issue_id).meets(own) for one in alike)
 
 
 def _is_switch_ignored(created: Created) -> bool:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Any
+from typing import Any, TypeVar
 
-from shared.events.event import OTHER_PROJECTS, Event, Fact
+from shared.events.event import EMAIL_OF_USER, OTHER_PROJECTS, Event, Fact
 from shared.events.snapshots import Ticket
 from shared.helpdesk.lookup import HelpdeskLookup, HelpdeskUnreachable
 from shared.notices.notice import Notice
@@ -24,6 +24,7 @@ from worker.ticket.results import Result, Waiting
 
 log = get_logger("completion")
 AFTER_PAUSE_S = 2.0
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -54,7 +55,7 @@ class Completion:
         told: dict[int, dict[Fact, Any]] = {}
         because, tell = Reason.HELPDESK_NOT_ASKED(), log.info
         if self.lookup is not None:
-            answer = self._ask(self.lookup, events)
+            answer = self.ask(lambda lookup: {one.id: _answers(lookup, one.event) for one in events})
             if not isinstance(answer, Notice):
                 told, because = answer, Reason.HELPDESK_SILENT_ON_IT()
             elif waiting := self._wait(ticket_id, events, answer):
@@ -68,15 +69,19 @@ class Completion:
             tell(**log_fields(step.notice), ticket_id=ticket_id, task_id=step.task_id)
         return []
 
-    def _ask(self, lookup: HelpdeskLookup, events: Sequence[Pending]) -> dict[int, dict[Fact, Any]] | Notice:
-        """Return what the helpdesk says of each event, or why it cannot be asked."""
+    def ask(self, ask: Callable[[HelpdeskLookup], T]) -> T | Notice:
+        """Return what the helpdesk answers, or why it cannot be asked; then no one asks it for a while.
+
+        Args:
+            ask: asks it.
+        """
+        if self.lookup is None:
+            return Reason.HELPDESK_NOT_ASKED()
         permit = self.circuit.enter()
         if permit.blocked_by:
             return permit.blocked_by.reason
-        told = {}
         try:
-            for one in events:
-                told[one.id] = _answers(lookup, one.event)
+            told = ask(self.lookup)
         except HelpdeskUnreachable as away:
             log.warning("the helpdesk cannot be asked", **reason_fields(away.notice))
             return self.circuit.begin(away.notice).reason
@@ -84,10 +89,14 @@ class Completion:
             self.circuit.end()
         return told
 
+    def paused_s(self) -> float:
+        """Return for how many seconds no one asks it."""
+        paused = self.circuit.current()
+        return self.circuit.left(paused) if paused else 0.0
+
     def _wait(self, ticket_id: int, events: Sequence[Pending], because: Notice) -> Waiting | None:
         """Keep the events pending, unless the oldest has waited for long enough."""
-        paused = self.circuit.current()
-        breaker = (self.circuit.left(paused) if paused else 0.0) + AFTER_PAUSE_S
+        breaker = self.paused_s() + AFTER_PAUSE_S
         with self.store.transaction() as tx:
             now = tx.now()
             since = min(_waits_since(tx.journal.get(one.id), now) for one in events)
@@ -124,21 +133,21 @@ def _keep(
 
 def _answers(lookup: HelpdeskLookup, event: Event) -> dict[Fact, Any]:
     """Return what the helpdesk says of the facts that it can be asked for; None: there is no person, or no address."""
-    technician, user = event.ticket.technician, event.task.user if event.task else None
+    technician, user = event.ticket.technician, event.user
     facts: dict[Fact, Any] = {}
     if "ticket.technician" in event.incomplete:
         found = lookup.technician_of(event.ticket.id)
         facts["ticket.technician"] = {"id": found, "email": lookup.email_of(found)} if found else None
     if "ticket.technician.email" in event.incomplete and technician:
         facts["ticket.technician.email"] = lookup.email_of(technician.id)
-    if "task.user.email" in event.incomplete and user:
-        facts["task.user.email"] = lookup.email_of(user.id)
+    if user:
+        facts |= {fact: lookup.email_of(user.id) for fact in EMAIL_OF_USER if fact in event.incomplete}
     return facts
 
 
 def _known_here(tx: Transaction, event: Event, newest: Ticket | None) -> dict[Fact, Any]:
     """Return what earlier events say of the same ticket and people."""
-    technician, user = event.ticket.technician, event.task.user if event.task else None
+    technician, user = event.ticket.technician, event.user
     before = newest.technician if newest else None
     address = before and (before.email or tx.people.email_of(before.id))
     known: dict[Fact, Any] = {
@@ -146,7 +155,7 @@ def _known_here(tx: Transaction, event: Event, newest: Ticket | None) -> dict[Fa
         "ticket.other_project_ids": newest and newest.other_project_ids,
         "ticket.technician": before and {"id": before.id, "email": address, "name": before.name},
         "ticket.technician.email": technician and tx.people.email_of(technician.id),
-        "task.user.email": user and tx.people.email_of(user.id),
+        **dict.fromkeys(EMAIL_OF_USER, user and tx.people.email_of(user.id)),
     }
     asked = [*event.incomplete, *([OTHER_PROJECTS] if "ticket.project_id" in event.incomplete else [])]
     return {fact: value for fact, value in known.items() if fact in asked and value is not None}

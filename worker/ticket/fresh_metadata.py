@@ -20,6 +20,7 @@ KINDS: Mapping[Operation, tuple[MetadataKind, ...]] = {
     Operation.ISSUE_CREATE: (MetadataKind.CUSTOM_FIELD, MetadataKind.PRIORITY),
     Operation.TIME_ENTRY_CREATE: (MetadataKind.CUSTOM_FIELD, MetadataKind.ACTIVITY),
     Operation.ISSUE_UPDATE_STATUS: (),
+    Operation.NOTE_CREATE: (),
 }
 PEOPLE = ("watcher_user_ids", "assigned_to_id")
 

@@ -8,6 +8,9 @@ from shared.tracker.lists import Params
 from worker.ticket.context import TicketContext
 from worker.ticket.results import Waiting
 
+ISSUE_MAY_BE_GONE = (404, 422)
+"""What the tracker answers if the issue of a request no longer exists, and for other reasons."""
+
 
 async def issue_gone(ctx: TicketContext, issue_id: int) -> Waiting | None:
     """Return that a person must decide, if the ticket's issue no longer exists; else None.

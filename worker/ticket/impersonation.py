@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from dataclasses import dataclass, replace
 
@@ -12,21 +12,21 @@ from shared.events.payloads import Body, membership_body, roles_beyond
 from shared.metadata.synchronisation import refresh, refresh_people
 from shared.notices.authors import Misattribution
 from shared.notices.faults import Fault
-from shared.notices.hints import Hint
 from shared.notices.kinds import Kind
 from shared.notices.notice import Notice
 from shared.notices.reasons import Matching
 from shared.notices.steps import What
-from shared.refusals.judging import choices_of
 from shared.store.configuration.matching import Match, TrackerPerson
 from shared.store.configuration.metadata import MetadataKind
 from shared.telemetry import metrics
 from shared.templating.operations import Operation
 from shared.tracker.answers import Answer
 from shared.tracker.lists import Params, project_of
+from shared.tracker.rights import ADD_ISSUES, ADD_NOTES, LOG_TIME, SET_PRIVATE
+from shared.tracker.uploads import Upload
 from worker.ticket.bodies import body_for, built
 from worker.ticket.context import TicketContext
-from worker.ticket.rights import Found, Rights, is_deleted, rights_of
+from worker.ticket.rights import Found, Rights, default_role_gone, is_deleted, rights_of
 
 MEMBERSHIP_MAY_HELP = (403, 422)
 IS_MEMBER = (422,)
@@ -35,6 +35,11 @@ ONCE_S = 3600
 RIGHTS_OR_CONTENT = 422
 NOBODY = 412
 """No active user has the login."""
+Confirm = Callable[[Awaitable[Answer], TrackerPerson | None], Awaitable[Answer]]
+
+
+async def _as_it_is(call: Awaitable[Answer], _: TrackerPerson | None) -> Answer:
+    return await call
 
 
 @dataclass
@@ -49,6 +54,8 @@ class Sender:
         administrators: tracker user ids that a call as the administrator may end with; empty: not known.
         tried: how often this was tried before.
         wrong: why the administrator acted in the person's place, and what would change that.
+        is_withheld: whether the API user acts though the person is known: a note would become public, or they may not
+            upload.
     """
 
     ctx: TicketContext
@@ -58,6 +65,7 @@ class Sender:
     administrators: tuple[int, ...] = ()
     tried: int = 0
     wrong: Notice | None = None
+    is_withheld: bool = False
     _ensured_now: bool = False
     _found: Found | None = None
 
@@ -68,7 +76,7 @@ class Sender:
     @property
     def person(self) -> TrackerPerson | None:
         """The person to act as; None: the administrator."""
-        return self.match.person
+        return None if self.is_withheld else self.match.person
 
     @property
     def is_prepared(self) -> bool:
@@ -90,8 +98,17 @@ class Sender:
             metrics.AS_ADMINISTRATOR.labels(code=str(self.match.why.code)).inc()
         elif not self.is_member and self._may_become_member():
             await self._ensure_membership(self.person)
+        if self.person is not None and self._is_private and self.about.issue_id is not None:
+            await self._withhold_unless_private(self.person, self.about.issue_id)
 
-    async def send(self, method: str, path: str, body: Body, before_send: Callable[[], None]) -> Answer:
+    async def send(
+        self,
+        method: str,
+        path: str,
+        body: Body,
+        before_send: Callable[[], None],
+        confirm: Confirm | None = None,
+    ) -> Answer:
         """Send as the person, once more if a forgotten membership explains the refusal, else as the API user.
 
         What is refused to a person who may create it is refused for good: the API user's call could succeed, and would
@@ -102,27 +119,39 @@ class Sender:
             path: path below base_url.
             body: what is sent; the rate limit was waited for.
             before_send: called right before each request leaves; what it raises stops it.
+            confirm: awaits each call, looks whether it has taken effect, and completes its answer; it is given as whom
+                the call is made. None: the answer tells.
 
         Raises:
             TrackerError: the API user's answer, a refusal of what was sent, or no clear answer at all.
             LeaseOver: as `before_send` says.
             NotYet: nothing was created, and it may be another time.
         """
-        tracker = self.ctx.tracker
+        tracker, person = self.ctx.tracker, self.person
+        confirm = confirm or _as_it_is
+
+        async def call(login: str, has_turn: bool) -> Answer:
+            made = tracker.call(
+                method, path, body=body, login=login, before_send=before_send, has_turn=has_turn
+            )
+            return await confirm(made, person)
+
         if self.person is None:
-            return await tracker.call_as_api_user(method, path, body, before_send, has_turn=True)
+            made = tracker.call_as_api_user(method, path, body, before_send, has_turn=True)
+            return await confirm(made, None)
         try:
-            return await self._as_person(self.person, method, path, body, before_send)
+            return await self._as_person(self.person, call, is_claimed=True)
         except ImpersonationRefused as refusal:
             refused = refusal
-        if refused.status == RIGHTS_OR_CONTENT and self._rights is Rights.UNSEEING:
+        is_unseeing = self._rights is Rights.UNSEEING and self._right == LOG_TIME
+        if refused.status == RIGHTS_OR_CONTENT and is_unseeing:
             return await self._in_their_name(self.person, method, path, body, before_send, refused)
         metrics.AS_ADMINISTRATOR.labels(code=str(refused.notice.code)).inc()
         if refused.status in MEMBERSHIP_MAY_HELP:
             await self._look_for_reasons(self.person)
         told, self.wrong = await self._why_refused(self.person, refused)
         try:
-            return await tracker.call_as_api_user(method, path, body, before_send)
+            return await confirm(tracker.call_as_api_user(method, path, body, before_send), None)
         except TrackerRejected:
             if refused.status != NOBODY:  # no one may: the rights of this person are not the cause
                 told = What.REFUSED_TO_ANYBODY(login=self.person.login, because=refused.notice)
@@ -133,16 +162,53 @@ class Sender:
     def wrong_author(self, author_id: int | None) -> Notice | None:
         """Return why the author of an answer is another than was meant; None: it is the right one."""
         person = self.person
+        if person is None and self.is_withheld:
+            return self.wrong
         if person is None:
-            is_named = self.match.why.code != Matching.NOBODY_NAMED
-            return (
-                Misattribution.NOT_MATCHED(match=self.match.why)
-                if is_named
-                else Misattribution.NOBODY_NAMED()
-            )
+            why = self.match.why
+            is_named = why.code != Matching.NOBODY_NAMED
+            return Misattribution.NOT_MATCHED(match=why) if is_named else Misattribution.NOBODY_NAMED()
         if author_id in (person.tracker_user_id, None):
             return None
         return self.wrong or Misattribution.SWITCH_IGNORED(login=person.login)
+
+    @property
+    def _is_private(self) -> bool:
+        """Whether it is a private note."""
+        return self.about.note is not None and bool(self.about.note.is_private)
+
+    @property
+    def _right(self) -> str:
+        """The right that is needed."""
+        if self.about.issue_id is None:
+            return ADD_ISSUES
+        return LOG_TIME if self.about.task is not None else ADD_NOTES
+
+    async def _withhold_unless_private(self, person: TrackerPerson, issue_id: int) -> None:
+        """Act as the API user if the person may not make notes private: the tracker would make the note public.
+
+        Their rights count where the issue is now.
+
+        Raises:
+            NotYet: it is not known.
+            TrackerError: an outage.
+        """
+        about: dict[str, object] = {"login": person.login}
+        moved = await self._learn_project(issue_id)
+        if moved and self._may_become_member():
+            await self._ensure_membership(person)
+        self.ctx.known.permissions.clear()  # what a role may do counts as it is now
+        try:
+            found = await rights_of(self.ctx, person, person.login, self.project_id, issue_id, SET_PRIVATE)
+        except (OutcomeUnknown, TrackerRejected) as unclear:
+            self._not_yet(Fault.RIGHTS_UNKNOWN(login=person.login, because=unclear.notice))
+            about["because"] = unclear.notice
+        else:
+            if found.rights is Rights.ENOUGH and moved is not None:
+                return
+            about |= {"roles": list(found.roles), "right": found.right}
+        self.is_withheld, self.wrong = True, Misattribution.NOT_PRIVATE_AS_PERSON(**about)
+        self.ctx.warn(What.PRIVATE_AS_ADMINISTRATOR(**about))
 
     @property
     def _rights(self) -> Rights | None:
@@ -165,7 +231,7 @@ class Sender:
         if self._found is None:
             with suppress(OutcomeUnknown, TrackerRejected):
                 self._found = await rights_of(
-                    self.ctx, person, person.login, self.project_id, self.about.issue_id
+                    self.ctx, person, person.login, self.project_id, self.about.issue_id, self._right
                 )
         if self._found and self._found.rights is Rights.NOT_MEMBER:
             about["tracker_project_id"] = self.project_id
@@ -173,25 +239,54 @@ class Sender:
             about |= {"roles": list(self._found.roles), "right": self._found.right}
         return What.REPEATED_AS_ADMINISTRATOR(**about), Misattribution.PERSON_REFUSED(**about)
 
-    async def _as_person(
-        self, person: TrackerPerson, method: str, path: str, body: Body, before_send: Callable[[], None]
-    ) -> Answer:
+    async def upload(self, file: Upload, name: str) -> Answer:
+        """Upload a file as the person, who is then its author; if they may not, the API user sends all of it.
+
+        Args:
+            file: the file.
+            name: its name on the tracker.
+
+        Raises:
+            TrackerError: no file was uploaded, or it is not known.
+            NotYet: no file was uploaded, and it may be another time.
+        """
         tracker = self.ctx.tracker
+
+        async def call(login: str | None) -> Answer:
+            async with self.ctx.slot():
+                await tracker.take_turn()
+                return await tracker.upload(file, name, login)
+
+        if self.person is None:
+            return await call(None)
         try:
-            return await tracker.call(
-                method, path, body=body, login=person.login, before_send=before_send, has_turn=True
-            )
+            return await self._as_person(self.person, lambda login, _: call(login), is_claimed=False)
         except ImpersonationRefused as refusal:
-            again = await self._again_as(person, refusal)
+            told, self.wrong = await self._why_refused(self.person, refusal)
+            metrics.AS_ADMINISTRATOR.labels(code=str(refusal.notice.code)).inc()
+        self.is_withheld = True
+        self.ctx.warn(told)
+        return await call(None)
+
+    async def _as_person(
+        self, person: TrackerPerson, call: Callable[[str, bool], Awaitable[Answer]], *, is_claimed: bool
+    ) -> Answer:
+        """Make a call as a person; it is given their login, and whether its turn was waited for."""
+        try:
+            return await call(person.login, True)
+        except ImpersonationRefused as refusal:
+            again = await self._again_as(person, refusal, is_claimed=is_claimed)
             if again is None:
                 raise
         try:
-            return await tracker.call(method, path, body=body, login=again, before_send=before_send)
+            return await call(again, False)
         except ImpersonationRefused as refusal:
             await self._judge(person, again, refusal)
             raise
 
-    async def _again_as(self, person: TrackerPerson, refusal: ImpersonationRefused) -> str | None:
+    async def _again_as(
+        self, person: TrackerPerson, refusal: ImpersonationRefused, *, is_claimed: bool
+    ) -> str | None:
         """Return the login as which it is sent once more; None: the person may not.
 
         Raises:
@@ -206,10 +301,12 @@ class Sender:
         moved = self.about.issue_id is not None and await self._learn_project(self.about.issue_id)
         await self._judge(person, person.login, refusal)
         is_member = self._rights in (Rights.LACKING, Rights.UNSEEING)
+        if self._is_private:
+            return None  # a new member might not be able to make the note private
         if is_member or (self._ensured_now and not moved) or not self._may_become_member():
             return None
         await self._forget_membership(person)
-        await self._ensure_membership(person, is_claimed=True)
+        await self._ensure_membership(person, is_claimed=is_claimed)
         return person.login
 
     async def _judge(self, person: TrackerPerson, login: str, refusal: ImpersonationRefused) -> None:
@@ -223,7 +320,9 @@ class Sender:
         if refusal.status != RIGHTS_OR_CONTENT:
             return
         try:
-            self._found = await rights_of(self.ctx, person, login, self.project_id, self.about.issue_id)
+            self._found = await rights_of(
+                self.ctx, person, login, self.project_id, self.about.issue_id, self._right
+            )
         except (OutcomeUnknown, TrackerRejected) as unclear:
             self._not_yet(Fault.RIGHTS_UNKNOWN(login=login, because=unclear.notice))
         if self._rights is Rights.ENOUGH:
@@ -250,8 +349,8 @@ class Sender:
         finally:
             self.ctx.note(What.BOOKED_TO_PERSON(login=person.login, because=refusal.notice))
 
-    async def _learn_project(self, issue_id: int) -> bool:
-        """Find the project of an issue, since the person is refused there; True: it is another one than was known.
+    async def _learn_project(self, issue_id: int) -> bool | None:
+        """Find the project of an issue; True: it is another one than was known; None: it cannot be found out.
 
         Raises:
             NotYet: it is not known.
@@ -263,7 +362,7 @@ class Sender:
             found = await self.ctx.tracker.find(kind.path, kind.list_name, issue_id, params)
         except (OutcomeUnknown, TrackerRejected) as unclear:
             self._not_yet(Fault.PROJECT_UNKNOWN(issue_id=issue_id, because=unclear.notice))
-            return False
+            return None
         project_id = project_of(found) if found else None
         if project_id in (None, before):
             return False
@@ -300,21 +399,13 @@ class Sender:
             TrackerError: an outage.
         """
         once = f"refused:{self.project_id}:{person.tracker_user_id}"
-        if await self._role_gone() is None and await self.ctx.redis.once(once, ONCE_S):
+        if await default_role_gone(self.ctx) is None and await self.ctx.redis.once(once, ONCE_S):
             with suppress(OutcomeUnknown, TrackerRejected):
                 await self.ctx.metadata(lambda store, lists: refresh(store, lists, MetadataKind.ROLE))
                 await self._people_now()
-        if self._ensured_now and (gone := await self._role_gone()) is not None:
+        if self._ensured_now and (gone := await default_role_gone(self.ctx)) is not None:
             await self._forget_membership(person)
             self.ctx.warn(What.NOT_MADE_MEMBER(login=person.login, because=gone))
-
-    async def _role_gone(self) -> Notice | None:
-        """Return that the tracker does not have the role that people are given, as far as the cache tells."""
-        role_id = self.ctx.config.default_role_id
-        roles = await self.ctx.db.change(lambda tx: tx.metadata.of_kind(MetadataKind.ROLE))
-        if role_id is None or not roles or role_id in {one.tracker_id for one in roles}:
-            return None
-        return Hint.DEFAULT_ROLE_GONE(role_id=role_id, **choices_of(roles))
 
     async def _people_now(self) -> dict[int, TrackerPerson]:
         """Read the tracker's users afresh; who is who is then looked up again."""

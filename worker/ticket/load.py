@@ -7,10 +7,12 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from itertools import zip_longest
 
+from shared.events.attachments import shown_documents
 from shared.events.config import PluginConfig
 from shared.events.event import Deletion, Event
 from shared.events.place import Place
-from shared.events.snapshots import HelpdeskUser, Ticket
+from shared.events.snapshots import LARGEST_TICKET, HelpdeskUser, Ticket, document_key
+from shared.notices.kinds import Kind, RowId
 from shared.notices.reasons import Reason
 from shared.notices.steps import What
 from shared.store.configuration.links import Link
@@ -24,7 +26,7 @@ from shared.store.tables.journal import EventState
 from shared.store.tables.ledger import LedgerRow, LedgerState
 from shared.store.transaction import Transaction
 from worker.ticket.plan import Known as KnownEvent
-from worker.ticket.plan import Pending, Plan, plan_times
+from worker.ticket.plan import Pending, Plan, plan_additions, plan_times
 from worker.ticket.settings_cache import Known
 
 
@@ -50,16 +52,17 @@ class Work:
         ticket: that snapshot.
         link: the mapping that the project rule found; None: there is none.
         issue_row: the ledger row of the issue.
-        time_rows: ledger rows by ticket-task id: those of the events, and those not settled yet.
+        rows: ledger rows of time entries, notes and attachments: those of the events, those not settled yet, and those
+            of documents that a text shows.
         technician: who the assigned technician is on the tracker.
-        people: the helpdesk users who are to log time (`People.who`), and who they are on the tracker.
+        people: the helpdesk users who log time or write (`People.who`), and who they are on the tracker.
         members: (tracker project, tracker user) to whether the membership is known, for these people.
         administrators: the tracker's administrators, as far as they are known.
         statuses: the tracker's statuses, in the same way.
         now: the database's clock.
         is_complete: whether the events are all that are due; older ones may be left.
         is_deleted: whether the helpdesk has deleted the ticket: nothing of it is sent.
-        plan: what the events of ticket tasks ask for.
+        plan: what the events of ticket tasks, follow-ups, solutions and documents ask for.
     """
 
     events: list[Pending]
@@ -67,7 +70,7 @@ class Work:
     ticket: Ticket
     link: Link | None
     issue_row: LedgerRow | None
-    time_rows: Mapping[int, LedgerRow]
+    rows: Mapping[RowId, LedgerRow]
     technician: Match
     people: Mapping[tuple[int, str | None], Match]
     members: Mapping[tuple[int, int], bool]
@@ -84,9 +87,14 @@ class Work:
         return [pending for pending in self.events if pending.event.task]
 
     @property
+    def addition_events(self) -> list[Pending]:
+        """The events of follow-ups, solutions and documents."""
+        return [pending for pending in self.events if pending.event.addition]
+
+    @property
     def ticket_events(self) -> list[Pending]:
         """The ticket updates."""
-        return [pending for pending in self.events if not pending.event.task]
+        return [pending for pending in self.events if pending.event.is_update]
 
     def status(self, status_map: Mapping[int, int]) -> int:
         """Return the ticket's newest status that is mapped; if none is, its newest."""
@@ -94,9 +102,9 @@ class Work:
         return mapped if status not in status_map and mapped is not None and mapped in status_map else status
 
     @property
-    def unsettled_times(self) -> dict[int, LedgerRow]:
-        """Time entries that were begun and are not settled, by ticket-task id."""
-        return {task_id: row for task_id, row in self.time_rows.items() if row.state in IN_FLIGHT}
+    def unsettled(self) -> dict[RowId, LedgerRow]:
+        """Time entries, notes and attachments that were begun and are not settled."""
+        return {one: row for one, row in self.rows.items() if row.state in IN_FLIGHT}
 
     @property
     def is_issue_unsettled(self) -> bool:
@@ -164,6 +172,20 @@ class _Read:
     def task_events(self) -> list[Pending]:
         return [one for one in self.events if one.event.task]
 
+    @property
+    def addition_events(self) -> list[Pending]:
+        return [one for one in self.events if one.event.addition]
+
+    @property
+    def row_ids(self) -> set[RowId]:
+        """The rows that the events are about, and those of the documents that their texts show."""
+        asked = {one.row_id for one in self.events if not one.event.is_update}
+        for one in self.addition_events:
+            note = one.event.note if one.event.ticket.id <= LARGEST_TICKET else None
+            shown = shown_documents(note.content) if note else ()
+            asked |= {(Kind.DOCUMENT, document_key(one.event.ticket.id, number)) for number in shown}
+        return asked
+
     def ticket(self, state: Desired) -> Ticket:
         """Return the newest snapshot, which mostly came with one of these events."""
         of_events = (one.event.ticket for one in reversed(self.events) if one.id == state.event_id)
@@ -172,7 +194,7 @@ class _Read:
     @property
     def moving(self) -> list[tuple[Due, Pending]]:
         """Those that may move the ticket's snapshot: its updates, and whatever is the newest."""
-        return [(row, one) for row, one in self.pairs if one.event.task is None or row is self.rows[-1]]
+        return [(row, one) for row, one in self.pairs if one.event.is_update or row is self.rows[-1]]
 
     @property
     def pairs(self) -> list[tuple[Due, Pending]]:
@@ -251,7 +273,7 @@ def _fold(
         for row, pending in folded:
             if row.ticket_id not in moved:
                 wanted = config.status_map.get(pending.event.ticket.status)
-                is_update, is_fresh = pending.event.task is None, row.attempts == 0
+                is_update, is_fresh = pending.event.is_update, row.attempts == 0
                 tx.statuses.give_again(
                     row.ticket_id, row.id, settling, wanted, is_update=is_update, is_fresh=is_fresh
                 )
@@ -271,28 +293,26 @@ def _works(
     if not read:
         return {}
     tickets = {ticket_id: one.ticket(states[ticket_id]) for ticket_id, one in read.items()}
-    task_events = {ticket_id: one.task_events for ticket_id, one in read.items()}
-    related_rows = tx.related_rows(
-        {key: {one.task.id for one in events} for key, events in task_events.items()}
-    )
-    issue_rows, time_rows = related_rows.issues, related_rows.times
-    newest = _newest(tx, [one for events in task_events.values() for one in events], related_rows.newest)
+    related_rows = tx.related_rows({ticket_id: one.row_ids for ticket_id, one in read.items()})
+    issue_rows, rows = related_rows.issues, related_rows.on_issue
+    newest = _newest(tx, [event for one in read.values() for event in one.task_events], related_rows.newest)
     deleted = (
         related_rows.deleted - _bring_back(tx, read, related_rows.deleted) if related_rows.deleted else set()
     )
-    plans = {
-        ticket_id: plan_times(
-            events, _logged(time_rows[ticket_id]), config, newest, is_ticket_deleted=ticket_id in deleted
-        )
-        for ticket_id, events in task_events.items()
-    }
+    plans = dict[int, Plan]()
+    for ticket_id, one in read.items():
+        sent, is_deleted = _linked(rows[ticket_id]), ticket_id in deleted
+        plan = plan_times(one.task_events, sent, config, newest, is_ticket_deleted=is_deleted)
+        plan_additions(plan, one.addition_events, sent, config, is_ticket_deleted=is_deleted)
+        plans[ticket_id] = plan
     links = known.links(tx, {one.place for one in tickets.values()})
     _look_again(tx, states, tickets, links, plans, issue_rows)
     users = dict[int, list[HelpdeskUser]]()
     for ticket_id, ticket in tickets.items():
         is_linked = links[ticket.place] is not None
-        logging = [one.newest.task.user for one in plans[ticket_id].wanted] if is_linked else []
-        users[ticket_id] = [user for user in (ticket.technician, *logging) if user]
+        plan = plans[ticket_id]
+        named = [one.event.user for one in (*plan.wanted, *plan.additions)]
+        users[ticket_id] = [user for user in (ticket.technician, *(named if is_linked else ())) if user]
     every = [user for some in users.values() for user in some]
     people = known.people(tx, every, administrators=config.match_administrators)
     members = _members(tx, known, links.values(), issue_rows.values(), people.values())
@@ -305,7 +325,7 @@ def _works(
             ticket=tickets[ticket_id],
             link=links[tickets[ticket_id].place],
             issue_row=issue_rows.get(ticket_id),
-            time_rows=time_rows[ticket_id],
+            rows=rows[ticket_id],
             technician=people[who(technician)] if (technician := tickets[ticket_id].technician) else nobody(),
             people={who(user): people[who(user)] for user in users[ticket_id]},
             members=members,
@@ -335,7 +355,8 @@ def _look_again(
     noted = dict[int, str | None]()
     for ticket_id, ticket in tickets.items():
         before, here, link = states[ticket_id].unlinked_place, str(ticket.place), links[ticket.place]
-        if link is None and before != here and (plans[ticket_id].wanted or ticket_id in issue_rows):
+        plan = plans[ticket_id]
+        if link is None and before != here and (plan.wanted or plan.additions or ticket_id in issue_rows):
             noted[ticket_id] = here
         elif link is not None and before not in (None, here):
             noted[ticket_id] = None
@@ -346,11 +367,11 @@ def _look_again(
     tx.statuses.note_unlinked(noted)
 
 
-def _logged(rows: Mapping[int, LedgerRow]) -> dict[int, int]:
-    """Return ticket-task id to time entry, where time was logged."""
+def _linked(rows: Mapping[RowId, LedgerRow]) -> dict[RowId, int]:
+    """Return what the tracker has of some rows."""
     return {
-        task_id: row.tracker_id
-        for task_id, row in rows.items()
+        key: row.tracker_id
+        for key, row in rows.items()
         if row.state == LedgerState.LINKED and row.tracker_id is not None
     }
 
@@ -395,5 +416,5 @@ def as_of(tx: Transaction, work: Work, event: Event, *, administrators: bool = T
 def _people(events: list[Pending]) -> Iterator[HelpdeskUser]:
     """Return the helpdesk users that events name."""
     for pending in events:
-        task = pending.event.task
-        yield from (one for one in (pending.event.ticket.technician, task.user if task else None) if one)
+        about = pending.event.task or pending.event.addition
+        yield from (one for one in (pending.event.ticket.technician, about.user if about else None) if one)

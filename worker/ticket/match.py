@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from decimal import ROUND_HALF_UP, Decimal
@@ -13,7 +13,7 @@ from typing import Any
 from shared.events.snapshots import day_of
 from shared.events.text import normalised
 from shared.notices.kinds import Kind
-from shared.values.ids import id_in
+from shared.values.ids import id_in, read_id
 
 ANYBODY = 2**31  # more than a tracker has users
 MOST_HOURS = 1e9
@@ -33,11 +33,13 @@ class Essence:
     """What the tracker keeps of a creation; nothing that it may replace.
 
     Attributes:
-        place: tracker project of an issue; issue of a time entry.
+        place: tracker project of an issue; issue of a time entry or an addition.
         subject: of an issue.
-        text: description or comment.
+        text: description, comment, note, or name of an attachment.
         hours: of a time entry: all that the tracker may list for what was sent, or the one that it lists.
         day: of a time entry; None: none was sent, and it is the day on which the tracker got it.
+        size: of an attachment, in bytes; None: it is not known.
+        tracker_id: of an attachment, its id, which is known once it is uploaded; None: it is not known.
     """
 
     place: Any
@@ -45,12 +47,19 @@ class Essence:
     text: str
     hours: frozenset[Decimal | None] = NO_HOURS
     day: str | None = None
+    size: int | None = None
+    tracker_id: int | None = None
 
     def meets(self, other: Essence) -> bool:
         """Return whether the two may be of one object."""
         mine, others = (self.place, self.subject, self.text), (other.place, other.subject, other.text)
-        is_same_day = self.day == other.day or None in (self.day, other.day)
-        return mine == others and is_same_day and not self.hours.isdisjoint(other.hours)
+        if_known = (
+            (self.day, other.day),
+            (self.size, other.size),
+            (self.tracker_id, other.tracker_id),
+        )
+        is_same = all(one == another or None in (one, another) for one, another in if_known)
+        return mine == others and is_same and not self.hours.isdisjoint(other.hours)
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +83,7 @@ class Doubt:
         essence: of what was sent; None: the candidates' is not compared.
     """
 
-    key: int
+    key: Hashable
     authors: tuple[int, ...]
     since: datetime
     refused: tuple[int, ...] = ()
@@ -90,12 +99,23 @@ class Verdict:
         unclear: row key to candidates that would be its own but for their author.
     """
 
-    adopted: dict[int, Candidate]
-    unclear: dict[int, list[Candidate]]
+    adopted: dict[Hashable, Candidate]
+    unclear: dict[Hashable, list[Candidate]]
 
 
-def sent_essence(kind: Kind, body: Mapping[str, Any]) -> Essence:
-    """Return what the tracker keeps of a request body."""
+def sent_essence(kind: Kind, body: Mapping[str, Any], issue_id: int | None = None) -> Essence:
+    """Return what the tracker keeps of a request body.
+
+    Args:
+        kind: what it creates.
+        body: the request.
+        issue_id: the issue of an addition, which its body does not name.
+    """
+    if kind is Kind.DOCUMENT:
+        name, size = _file(body)
+        return Essence(issue_id, "", name, size=size, tracker_id=uploaded_id(body))
+    if kind.is_addition:
+        return Essence(issue_id, "", _text(body["issue"], "notes"))
     if kind is Kind.TICKET:
         return _issue_essence(body["issue"].get("project_id"), body["issue"])
     entry = body["time_entry"]
@@ -104,6 +124,11 @@ def sent_essence(kind: Kind, body: Mapping[str, Any]) -> Essence:
 
 def found_essence(kind: Kind, row: Mapping[str, Any]) -> Essence:
     """Return the same of an object as the tracker lists it."""
+    if kind is Kind.DOCUMENT:
+        place, name = id_in(row.get("issue")), _text(row, "filename")
+        return Essence(place, "", name, size=row.get("filesize"), tracker_id=row.get("id"))
+    if kind.is_addition:
+        return Essence(id_in(row.get("issue")), "", _text(row, "notes"))
     if kind is Kind.TICKET:
         return _issue_essence(id_in(row.get("project")), row)
     hours = _number(row.get("hours"))
@@ -123,12 +148,22 @@ def hours_listed_for(sent: Any) -> frozenset[Decimal | None]:
     return frozenset(rounded(one) for one in near for rounded in (_two_decimals, _whole_minutes))
 
 
-def fingerprint(kind: Kind, body: Mapping[str, Any]) -> str:
+def fingerprint(kind: Kind, body: Mapping[str, Any], issue_id: int | None = None) -> str:
     """Return a hash that two creations share when the tracker's objects might not be told apart.
 
     Hours are left out of it: which of them are equal differs between versions of the tracker, and being possibly
-    equal is not transitive (decision 18). So is the day: what was sent without one may be listed on any.
+    equal is not transitive (decision 18). So is the day: what was sent without one may be listed on any. A follow-up
+    and a solution of one text share it too.
+
+    Args:
+        kind: what it creates.
+        body: the request.
+        issue_id: the issue of an addition.
     """
+    if kind.is_addition:
+        told = _file(body) if kind is Kind.DOCUMENT else (_text(body.get("issue") or {}, "notes"),)
+        parts = [kind.noun, issue_id, *told]
+        return hashlib.sha256(json.dumps(parts).encode()).hexdigest()
     sent, (place, *texts) = body[kind.wire_name], TOLD_APART_BY[kind]
     parts = [_text(sent, name) for name in texts]
     return hashlib.sha256(json.dumps([kind, sent.get(place), *parts]).encode()).hexdigest()
@@ -145,14 +180,13 @@ def candidates(
 
 def unheld(kind: Kind, rows: Sequence[Mapping[str, Any]], held: Collection[int]) -> Iterator[Candidate]:
     """Yield the listed objects that no ledger row holds."""
-    person = "author" if kind is Kind.TICKET else "user"
     for row in rows:
         created_on = moment_of(row.get("created_on"))
         tracker_id = row.get("id")
         if isinstance(tracker_id, int) and tracker_id not in held and created_on is not None:
             yield Candidate(
                 tracker_id,
-                id_in(row.get(person)),
+                id_in(row.get(kind.author)),
                 id_in(row.get("status")),
                 created_on,
                 found_essence(kind, row),
@@ -160,7 +194,7 @@ def unheld(kind: Kind, rows: Sequence[Mapping[str, Any]], held: Collection[int])
             )
 
 
-def assign(doubts: Sequence[Doubt], found: Sequence[Candidate]) -> dict[int, Candidate]:
+def assign(doubts: Sequence[Doubt], found: Sequence[Candidate]) -> dict[Hashable, Candidate]:
     """Give as many rows in doubt as possible a candidate each (a maximum matching).
 
     Rows that fewer people may be the author of choose first: a row that may also have been repeated as the API user
@@ -203,7 +237,7 @@ def _choices(doubt: Doubt) -> tuple[int, bool, int]:
 def settle(
     doubts: Sequence[Doubt],
     found: Sequence[Candidate],
-    earlier: Mapping[int, Sequence[Candidate]] | None = None,
+    earlier: Mapping[Any, Sequence[Candidate]] | None = None,
 ) -> Verdict:
     """Decide on rows that may not be told apart: adopted, unclear (only the author does not fit), else absent.
 
@@ -220,7 +254,7 @@ def settle(
         if doubt.key not in adopted and own is not None:
             adopted[doubt.key] = own
             taken.add(own.tracker_id)
-    unclear: dict[int, list[Candidate]] = {}
+    unclear: dict[Hashable, list[Candidate]] = {}
     for doubt in doubts:
         alike = [*found, *(earlier or {}).get(doubt.key, ())]
         left = [one for one in alike if one.tracker_id not in taken and is_possible(doubt, one)]
@@ -240,6 +274,19 @@ def is_possible(doubt: Doubt, candidate: Candidate) -> bool:
     if doubt.essence and candidate.essence and not doubt.essence.meets(candidate.essence):
         return False
     return candidate.created_on >= doubt.since and candidate.tracker_id not in doubt.refused
+
+
+def uploaded_id(body: Mapping[str, Any]) -> int | None:
+    """Return the id of the attachment that a body attaches: its token begins with it; None: it has none yet."""
+    for upload in (body.get("issue") or {}).get("uploads") or ():
+        return read_id(str(upload.get("token", "")).partition(".")[0])
+    return None
+
+
+def _file(body: Mapping[str, Any]) -> tuple[str, int | None]:
+    """Return name and size of the file that a body attaches."""
+    uploads = (body.get("issue") or {}).get("uploads") or [{}]
+    return _text(uploads[0], "filename"), (body.get("document") or {}).get("size")
 
 
 def _issue_essence(project_id: Any, issue: Mapping[str, Any]) -> Essence:

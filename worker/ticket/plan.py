@@ -1,4 +1,4 @@
-"""Which ticket-task events log time (SPEC section 3): pure decisions over what is known of a ticket."""
+"""Which events log time (SPEC section 3), or add something to the issue: pure decisions over what is known."""
 
 from __future__ import annotations
 
@@ -8,8 +8,9 @@ from dataclasses import dataclass, field
 
 from shared.events.config import PluginConfig
 from shared.events.event import Deletion, Event
-from shared.events.gate import closed_gate
-from shared.events.snapshots import TicketTask
+from shared.events.gate import closed_gate, closed_to_addition
+from shared.events.snapshots import Document, Note, TicketTask
+from shared.notices.kinds import Kind, RowId
 from shared.notices.notice import Notice
 from shared.notices.reasons import Reason
 
@@ -31,6 +32,20 @@ class Pending:
             raise ValueError(f"event {self.id} has no ticket task")
         return self.event.task
 
+    @property
+    def addition(self) -> Note | Document:
+        """The follow-up, solution or document of an event that is about one."""
+        if self.event.addition is None:
+            raise ValueError(f"event {self.id} has no follow-up, solution or document")
+        return self.event.addition
+
+    @property
+    def row_id(self) -> RowId:
+        """The row of what it asks for on the issue: the time of a ticket task, a note or an attachment."""
+        if self.event.addition:
+            return self.event.addition_kind, self.event.addition_key
+        return Kind.TICKET_TASK, self.task.id
+
 
 @dataclass(frozen=True, slots=True)
 class Known:
@@ -41,33 +56,29 @@ class Known:
 
 
 @dataclass(frozen=True, slots=True)
-class TimeWanted:
-    """Time that is to be logged for one ticket task, from the newest Done snapshot known."""
-
-    task_id: int
-    newest: Pending
-
-
-@dataclass(frozen=True, slots=True)
 class Plan:
-    """What the pending ticket-task events of a ticket ask for.
+    """What the pending events of a ticket's tasks, follow-ups, solutions and documents ask for.
 
     Attributes:
-        wanted: time to log, one per ticket task, in the order of the events.
+        wanted: events that ask for time to be logged, the newest of each ticket task, in their order.
+        additions: events that ask for a note or an attachment, one for each, in the order of the events.
         skipped: event id to the reason why it sends nothing.
         logged: event id to the time entry that was logged before.
-        superseded: event id to the newer event of the same ticket task.
+        added: event id to the note or attachment that was sent before.
+        superseded: event id to the event that counts of the same ticket task, follow-up, solution or document.
     """
 
-    wanted: list[TimeWanted] = field(default_factory=list)
+    wanted: list[Pending] = field(default_factory=list)
+    additions: list[Pending] = field(default_factory=list)
     skipped: dict[int, Notice] = field(default_factory=dict)
     logged: dict[int, int] = field(default_factory=dict)
+    added: dict[int, int] = field(default_factory=dict)
     superseded: dict[int, int] = field(default_factory=dict)
 
 
 def plan_times(
     events: Sequence[Pending],
-    logged: Mapping[int, int],
+    logged: Mapping[RowId, int],
     config: PluginConfig,
     newest: Mapping[int, Known] | None = None,
     *,
@@ -79,7 +90,7 @@ def plan_times(
 
     Args:
         events: the ticket's pending ticket-task events, oldest first.
-        logged: ticket-task id to the tracker's time entry, where time was logged.
+        logged: the tracker's time entry of each row that is linked.
         config: the plugin configuration.
         newest: ticket-task id to the newest event that is known of it.
         is_ticket_deleted: whether the helpdesk has deleted the ticket.
@@ -89,8 +100,8 @@ def plan_times(
     for pending in events:
         if closed := closed_gate(pending.event, config):
             plan.skipped[pending.id] = closed
-        elif pending.task.id in logged:
-            plan.logged[pending.id] = logged[pending.task.id]
+        elif pending.row_id in logged:
+            plan.logged[pending.id] = logged[pending.row_id]
         elif known := _overtaking(pending, newest or {}, config):
             if isinstance(known.event, Deletion):
                 plan.skipped[pending.id] = Reason.DELETED_THERE()
@@ -98,14 +109,54 @@ def plan_times(
                 plan.superseded[pending.id] = known.event_id
         else:
             passing[pending.task.id].append(pending)
-    for task_id, candidates in passing.items():
+    for candidates in passing.values():
         latest = candidates[-1]
         if is_ticket_deleted:
             plan.skipped[latest.id] = Reason.TICKET_DELETED()
         else:
-            plan.wanted.append(TimeWanted(task_id, latest))
+            plan.wanted.append(latest)
         plan.superseded.update({older.id: latest.id for older in candidates[:-1]})
     return plan
+
+
+def plan_additions(
+    plan: Plan,
+    events: Sequence[Pending],
+    added: Mapping[RowId, int],
+    config: PluginConfig,
+    *,
+    is_ticket_deleted: bool = False,
+) -> None:
+    """Decide what each pending event of a follow-up, a solution or a document asks for, and add it to the plan.
+
+    Of several events of a note the newest counts. Of a document the first counts: notes after it may show it.
+
+    Args:
+        plan: what the ticket's other events ask for.
+        events: the ticket's pending events of these, oldest first.
+        added: each to the tracker's note or attachment, if it was sent.
+        config: the plugin configuration.
+        is_ticket_deleted: whether the helpdesk has deleted the ticket.
+    """
+    passing: list[Pending] = []
+    for pending in events:
+        if closed := closed_to_addition(pending.event, config):
+            plan.skipped[pending.id] = closed
+        elif pending.row_id in added:
+            plan.added[pending.id] = added[pending.row_id]
+        else:
+            passing.append(pending)
+    counting: dict[RowId, int] = {}
+    for pending in passing:
+        if pending.event.document is None or pending.row_id not in counting:
+            counting[pending.row_id] = pending.id
+    for pending in passing:
+        if pending.id != counting[pending.row_id]:
+            plan.superseded[pending.id] = counting[pending.row_id]
+        elif is_ticket_deleted:
+            plan.skipped[pending.id] = Reason.TICKET_DELETED()
+        else:
+            plan.additions.append(pending)
 
 
 def _overtaking(pending: Pending, newest: Mapping[int, Known], config: PluginConfig) -> Known | None:

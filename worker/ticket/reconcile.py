@@ -30,14 +30,14 @@ async def reconcile(ctx: TicketContext, kind: Kind, row: LedgerRow) -> None:
 
     Args:
         ctx: the ticket's context.
-        kind: issue or time entry.
+        kind: that of the row.
         row: the row, in doubt, its settling time over.
 
     Raises:
         TrackerError: an outage; nothing was decided.
         LockBusy: another worker resolves them at this moment. They stay due.
     """
-    shared = fingerprint(kind, row.body or {})
+    shared = fingerprint(kind, row.body or {}, row.issue_id)
     async with ctx.redis.hold(f"settle:{shared}"):
         await _settle_alike(ctx, kind, row, shared)
 
@@ -51,19 +51,19 @@ async def _settle_alike(ctx: TicketContext, kind: Kind, row: LedgerRow, shared: 
     if not alike:
         return
     if ctx.config.in_doubt_policy == "hold":
-        await _hold_all(ctx, kind, alike, Reason.POLICY_IS_HOLD())
+        await _hold_all(ctx, alike, Reason.POLICY_IS_HOLD())
         return
-    sent = {one.key: sent_essence(kind, one.body or {}) for one in alike}
+    sent = {_id(one): sent_essence(kind, one.body or {}, one.issue_id) for one in alike}
     try:
-        within = row.issue_id if kind is Kind.TICKET_TASK else row.tracker_project_id
+        within = row.issue_id if kind.is_on_issue else row.tracker_project_id
         since = min(_since(one) for one in alike)
-        tried = [sent_essence(kind, body) for one in alike for body in one.earlier or ()]
+        tried = [sent_essence(kind, body, one.issue_id) for one in alike for body in one.earlier or ()]
         listed, offset = await look_up(ctx, kind, within, since, [*sent.values(), *tried])
         before = {
-            one.key: await _of_earlier(ctx, kind, one, within, listed, since) for one in alike if one.earlier
+            _id(one): await _of_earlier(ctx, kind, one, within, listed, since) for one in alike if one.earlier
         }
     except (OutcomeUnknown, TrackerRejected) as failure:
-        await _another_round(ctx, kind, alike, failure)
+        await _another_round(ctx, alike, failure)
         return
     held, others = await ctx.db.change(
         lambda tx: (
@@ -73,19 +73,24 @@ async def _settle_alike(ctx: TicketContext, kind: Kind, row: LedgerRow, shared: 
     )
     found = candidates(kind, listed, sent.values(), held)
     if found and others:
-        await _wait_for(ctx, kind, alike, others)
+        await _wait_for(ctx, alike, others)
         return
     doubts = [
         Doubt(
-            one.key,
+            _id(one),
             tuple(one.authors or ()),
             _since(one) + offset,
             refused=tuple(one.candidates or ()),
-            essence=sent[one.key],
+            essence=sent[_id(one)],
         )
         for one in alike
     ]
-    await _apply(ctx, kind, alike, settle(doubts, found, before))
+    await _apply(ctx, alike, settle(doubts, found, before))
+
+
+def _id(row: LedgerRow) -> tuple[Kind, int]:
+    """Return what tells a row from all others: those of one text may be of two kinds."""
+    return row.kind, row.key
 
 
 async def _of_earlier(
@@ -99,8 +104,8 @@ async def _of_earlier(
     """Return what an earlier attempt of a row may have created, with the text that it had then."""
     found: list[Candidate] = []
     for body in row.earlier or ():
-        place = body["time_entry"]["issue_id"] if kind is Kind.TICKET_TASK else body["issue"]["project_id"]
-        essence = sent_essence(kind, body)
+        essence = sent_essence(kind, body, row.issue_id)
+        place = essence.place
         rows = listed if place == within else (await look_up(ctx, kind, place, since, [essence]))[0]
         held = await ctx.db.change(partial(_holders, kind=kind, ids=ids_of(rows)))
         # compared here already, with the text of that attempt
@@ -112,9 +117,7 @@ def _holders(tx: Transaction, kind: Kind, ids: list[int]) -> set[int]:
     return tx.ledger(kind).holders(ids)
 
 
-async def _wait_for(
-    ctx: TicketContext, kind: Kind, alike: Sequence[LedgerRow], others: Sequence[LedgerRow]
-) -> None:
+async def _wait_for(ctx: TicketContext, alike: Sequence[LedgerRow], others: Sequence[LedgerRow]) -> None:
     """Wait for rows of the same text that are still under way: what was found may be theirs.
 
     All of them become due at the same moment, so that none waits for one that waits for it.
@@ -124,7 +127,8 @@ async def _wait_for(
         soon = tx.now() + timedelta(seconds=BUSY_S)
         due = max((one.settle_after or soon for one in others), default=soon)
         for row in alike:
-            tx.ledger(kind).another_round(row.key, row.attempt, due, Reason.EQUAL_UNDER_WAY(), count=False)
+            ledger = tx.ledger(row.kind)
+            ledger.another_round(row.key, row.attempt, due, Reason.EQUAL_UNDER_WAY(), count=False)
 
     await ctx.db.change(wait)
 
@@ -134,13 +138,13 @@ def _since(row: LedgerRow) -> datetime:
     return claimed_at - CLOCK_MARGIN
 
 
-async def _apply(ctx: TicketContext, kind: Kind, alike: Sequence[LedgerRow], verdict: Verdict) -> None:
+async def _apply(ctx: TicketContext, alike: Sequence[LedgerRow], verdict: Verdict) -> None:
     def apply(tx: Transaction, row: LedgerRow) -> None:
-        decisions = ctx.decisions(tx, kind)
-        if row.key in verdict.adopted:
-            decisions.adopt(row, verdict.adopted[row.key])
-        elif row.key in verdict.unclear:
-            may_be = [one.tracker_id for one in verdict.unclear[row.key]]
+        decisions, row_id = ctx.decisions(tx, row.kind), _id(row)
+        if row_id in verdict.adopted:
+            decisions.adopt(row, verdict.adopted[row_id])
+        elif row_id in verdict.unclear:
+            may_be = [one.tracker_id for one in verdict.unclear[row_id]]
             decisions.hold(row, Reason.UNEXPECTED_AUTHOR(), may_be)
         elif is_given_up(row.unclear or 0):
             decisions.hold(row, Reason.NEVER_CLEAR(count=row.unclear))
@@ -156,22 +160,20 @@ async def _apply(ctx: TicketContext, kind: Kind, alike: Sequence[LedgerRow], ver
             ctx.to_notify.add(row.ticket_id)
 
 
-async def _hold_all(ctx: TicketContext, kind: Kind, alike: Sequence[LedgerRow], because: Notice) -> None:
+async def _hold_all(ctx: TicketContext, alike: Sequence[LedgerRow], because: Notice) -> None:
     def hold(tx: Transaction) -> None:
         for row in alike:
-            ctx.decisions(tx, kind).hold(row, because)
+            ctx.decisions(tx, row.kind).hold(row, because)
 
     await ctx.db.change(hold)
 
 
-async def _another_round(
-    ctx: TicketContext, kind: Kind, alike: Sequence[LedgerRow], failure: TrackerError
-) -> None:
+async def _another_round(ctx: TicketContext, alike: Sequence[LedgerRow], failure: TrackerError) -> None:
     refused = isinstance(failure, TrackerRejected)
     undecided = [row for row in alike if is_undecidable(row.rounds + 1, refused=refused)]
     if undecided:
         rounds = max(row.rounds for row in undecided) + 1
-        await _hold_all(ctx, kind, undecided, Reason.NO_VERDICT(count=rounds, because=failure.notice))
+        await _hold_all(ctx, undecided, Reason.NO_VERDICT(count=rounds, because=failure.notice))
     rounds = max((row.rounds for row in alike), default=0)
     delay = timedelta(seconds=round_delay(rounds, random.random()))  # noqa: S311 (jitter)
 
@@ -179,6 +181,6 @@ async def _another_round(
         due = tx.now() + delay
         for row in alike:
             if row not in undecided:
-                tx.ledger(kind).another_round(row.key, row.attempt, due, failure.notice)
+                tx.ledger(row.kind).another_round(row.key, row.attempt, due, failure.notice)
 
     await ctx.db.change(wait)

@@ -1,9 +1,12 @@
-"""Requests that create a ticket's issue or a ticket task's time entry on the tracker (SPEC section 3)."""
+"""Requests that create a ticket's issue or a ticket task's time entry on the tracker (SPEC section 3).
+
+What is added to an issue, such as notes, is in `additions.py`.
+"""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, ClassVar, Generic, Self, TypeVar
@@ -59,14 +62,15 @@ class Creation(ABC):
         ctx: the ticket's context.
         work: what is known of the ticket.
         asking: the event that asks for it.
-        key: ticket id or ticket-task id.
+        key: that of the ledger row.
         chosen: the request body, and where it came from.
         sender: on whose behalf.
-        issue: what a time entry is for.
+        issue: what a time entry or an addition is for.
     """
 
     kind: ClassVar[Kind]
     operation: ClassVar[Operation]
+    method: ClassVar[str] = "POST"
 
     ctx: TicketContext
     work: Work
@@ -78,13 +82,40 @@ class Creation(ABC):
 
     @property
     def issue_id(self) -> int | None:
-        """The issue that a time entry belongs to."""
+        """The issue that a time entry or an addition belongs to."""
         return self.issue.tracker_id if self.issue else None
 
     @property
     def task_id(self) -> int | None:
         """The ticket task of a time entry."""
-        return self.key if self.issue else None
+        return self.key if self.kind is Kind.TICKET_TASK else None
+
+    @property
+    def path(self) -> str:
+        """Where it is sent."""
+        return self.kind.path
+
+    async def prepared(self) -> Creation:
+        """Return it as it is sent, now that it is known as whom; nothing of it is claimed yet.
+
+        Raises:
+            BridgeError: it cannot be sent now.
+        """
+        return self
+
+    async def send(self, attempt: int, before_send: Callable[[], None]) -> dict[str, Any]:  # noqa: ARG002
+        """Send it as the person, or else as the API user; return the tracker's object.
+
+        Args:
+            attempt: the number of the claimed attempt.
+            before_send: called right before each request leaves; what it raises stops it.
+
+        Raises:
+            KeyError: the answer has no object.
+            BridgeError: as `Sender.send`.
+        """
+        answer = await self.sender.send(self.method, self.path, self.body, before_send)
+        return answer.object(self.kind.wire_name)
 
     @classmethod
     @abstractmethod
@@ -138,7 +169,7 @@ class Creation(ABC):
             issue_id=self.issue_id,
             body=self.body,
             authors=sorted(possible) if administrators else [],  # the owner of the key may end as the author
-            fingerprint=fingerprint(self.kind, self.body),
+            fingerprint=fingerprint(self.kind, self.body, self.issue_id),
             earlier=_distinct([one for one in sent if one is not None and one != self.body]),
         )
 
@@ -179,6 +210,7 @@ class IssueCreation(Creation):
             link.default_category_id,
             ctx.config,
             about.status,
+            ctx.attached,
         )
         chosen = choose_body(ctx, cls.operation, about, plain)
         project_id = chosen.body["issue"]["project_id"]  # a template may send it elsewhere than the link
@@ -272,7 +304,7 @@ class TimeEntryCreation(Creation):
         event = event or asking.event
         task = event.task or asking.task
         issue = replace(issue, project_id=ctx.moved.get(issue.tracker_id, issue.project_id))
-        match, is_member = _match(ctx, task.user, issue.project_id)
+        match, is_member = match_of(ctx, task.user, issue.project_id)
         about = RenderInput(
             ticket=work.ticket,
             task=task,
@@ -312,7 +344,7 @@ class TimeEntryCreation(Creation):
         return [False] * len(links)
 
 
-def _match(ctx: TicketContext, user: HelpdeskUser | None, project_id: int) -> tuple[Match, bool]:
+def match_of(ctx: TicketContext, user: HelpdeskUser | None, project_id: int) -> tuple[Match, bool]:
     """Return who a helpdesk user is on the tracker, and whether their membership of a project is known."""
     match = ctx.people.get(who(user)) if user else nobody()
     if match is None:

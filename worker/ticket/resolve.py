@@ -33,8 +33,8 @@ async def settled(
 
     Args:
         ctx: the ticket's context.
-        kind: issue or time entry.
-        key: ticket id or ticket-task id.
+        kind: what was begun.
+        key: that of its row.
         row: its ledger row as just read.
         now: the database's clock.
 

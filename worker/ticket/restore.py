@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from datetime import datetime, timedelta
 
-from shared.events.gate import closed_gate
-from shared.notices.kinds import Kind
+from shared.events.gate import closed
 from shared.notices.reasons import Reason
 from shared.notices.steps import What
 from shared.store.journal.due import snapshot_of
@@ -53,10 +52,8 @@ async def _recall(creation: Creation, since: datetime) -> Recalled:
     forms = await _forms(creation)
     authors = {one for form in forms for one in form.claim().authors}
     anyone = any(not form.claim().authors for form in forms)
-    places = dict.fromkeys(
-        form.issue_id if kind is Kind.TICKET_TASK else form.sender.project_id for form in forms
-    )
-    sent = [sent_essence(kind, form.body) for form in forms]
+    places = dict.fromkeys(form.issue_id if kind.is_on_issue else form.sender.project_id for form in forms)
+    sent = [sent_essence(kind, form.body, form.issue_id) for form in forms]
     listed, ahead = [], timedelta(0)
     for place in places:
         rows, offset = await look_up(ctx, kind, place, since - MARGIN, sent, most_pages=MOST_PAGES)
@@ -64,7 +61,7 @@ async def _recall(creation: Creation, since: datetime) -> Recalled:
         ahead = min(ahead, offset)
     held = await ctx.db.change(lambda tx: tx.ledger(kind).holders(ids_of(listed)))
     who = Doubt(creation.key, () if anyone else tuple(sorted(authors)), since - MARGIN + ahead)
-    return recall(kind, listed, [form.body for form in forms], who, held)
+    return recall(kind, listed, [form.body for form in forms], who, held, creation.issue_id)
 
 
 async def _forms(creation: Creation) -> list[Creation]:
@@ -73,12 +70,9 @@ async def _forms(creation: Creation) -> list[Creation]:
     rows = await ctx.db.change(lambda tx: tx.journal.find(ticket_id=ctx.ticket_id, limit=None))
     newest_first = sorted(rows, key=lambda row: row.occurred_at, reverse=True)
     events = [event for row in newest_first if (event := snapshot_of(row))]
-    if creation.kind is Kind.TICKET_TASK:
-        events = [
-            event
-            for event in events
-            if event.task and event.task.id == creation.key and not closed_gate(event, ctx.config)
-        ]
+    if creation.kind.is_on_issue:
+        key = creation.asking.event.key
+        events = [event for event in events if event.key == key and not closed(event, ctx.config)]
     as_asked = await ctx.blocking(lambda: [creation.as_of(event) for event in events])
     return [creation, *as_asked]
 

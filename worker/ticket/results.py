@@ -43,7 +43,7 @@ class Waiting:
         reason: what it waits for.
         until: when to look again (database clock); None: when whatever it waits for happens.
         attempt: whether an attempt was used up.
-        on_hold: the issue or time entry that a person is to decide on (`deskbridge hold list`): its kind and key.
+        on_hold: the creation that a person is to decide on (`deskbridge hold list`): its kind and key.
         follows_from_settings: whether with other settings it would not wait: trial mode is on.
     """
 

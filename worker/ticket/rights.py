@@ -1,4 +1,4 @@
-"""Finds out by facts whether a 422 is about a person's rights (decision 27).
+"""Finds out by facts what a person may do, and so whether a 422 is about their rights (decision 27).
 
 The tracker answers 422 to a person who may not, and to content that it does not take, in words of any language.
 """
@@ -11,7 +11,12 @@ from typing import Any, NamedTuple
 
 from shared.errors import ImpersonationRefused, OutcomeUnknown, TrackerRejected
 from shared.notices.faults import Detail
+from shared.notices.hints import Hint
+from shared.notices.notice import Notice
+from shared.refusals.judging import choices_of
 from shared.store.configuration.matching import TrackerPerson
+from shared.store.configuration.metadata import MetadataKind
+from shared.tracker.rights import RIGHT_TO
 from shared.values.ids import id_in
 from worker.ticket.context import TicketContext
 
@@ -26,10 +31,6 @@ class Rights(Enum):
     """A member, none of whose roles may create it."""
     UNSEEING = auto()
     """May log time in the project, and does not see the issue."""
-
-
-RIGHT_TO = {"add_issues": "Add issues", "log_time": "Log spent time"}
-"""Names of rights, as the tracker's administrators see them."""
 
 
 class Found(NamedTuple):
@@ -47,7 +48,12 @@ class Found(NamedTuple):
 
 
 async def rights_of(
-    ctx: TicketContext, person: TrackerPerson, login: str, project_id: int, issue_id: int | None
+    ctx: TicketContext,
+    person: TrackerPerson,
+    login: str,
+    project_id: int,
+    issue_id: int | None,
+    needed: str,
 ) -> Found:
     """Return what a person may do.
 
@@ -56,7 +62,8 @@ async def rights_of(
         person: the person.
         login: the person's login now.
         project_id: the tracker project.
-        issue_id: the issue on which time is to be logged; None: an issue is to be created.
+        issue_id: the issue to which something is to be added; None: an issue is to be created.
+        needed: the right that is needed, a key of `RIGHT_TO`.
 
     Raises:
         TrackerError: an outage, or no clear answer.
@@ -66,7 +73,6 @@ async def rights_of(
     user = found.get("user") if isinstance(found, dict) else None
     if not isinstance(user, dict):
         raise OutcomeUnknown("GET", path, detail=Detail.NO_LIST(name="memberships"))
-    needed = "add_issues" if issue_id is None else "log_time"
     roles = {
         role_id: str(role.get("name"))
         for membership in _dicts(user.get("memberships"))
@@ -93,6 +99,15 @@ async def _may(ctx: TicketContext, roles: Iterable[int], needed: str) -> bool:
         if needed in await _permissions(ctx, role_id):
             return True
     return False
+
+
+async def default_role_gone(ctx: TicketContext) -> Notice | None:
+    """Return that the tracker does not have the role that people are given, as far as the cache tells."""
+    role_id = ctx.config.default_role_id
+    roles = await ctx.db.change(lambda tx: tx.metadata.of_kind(MetadataKind.ROLE))
+    if role_id is None or not roles or role_id in {one.tracker_id for one in roles}:
+        return None
+    return Hint.DEFAULT_ROLE_GONE(role_id=role_id, **choices_of(roles))
 
 
 async def is_deleted(ctx: TicketContext, person: TrackerPerson) -> bool:

@@ -11,7 +11,7 @@ from shared.errors import OutcomeUnknown
 from shared.notices.faults import Detail
 from shared.notices.kinds import Kind
 from shared.tracker.answers import Answer
-from shared.tracker.lists import MOST_PAGES, Listed
+from shared.tracker.lists import MOST_PAGES, Listed, additions_in, listed_with_issue
 from shared.values.ids import is_id
 from worker.ticket.context import TicketContext
 from worker.ticket.match import Essence, found_essence, moment_of
@@ -29,12 +29,13 @@ async def look_up(
     """Return every object that may be the wanted one, and how far the tracker's clock is ahead of ours (at most).
 
     A list that grows in the meantime hides nothing: the wanted row was there before, new rows only move it. An issue
-    is looked for in every tracker project: a person may have moved it since it was created.
+    is looked for in every tracker project: a person may have moved it since it was created. The notes of an issue, and
+    its attachments, come with it, all at once.
 
     Args:
         ctx: the ticket's context.
-        kind: issue or time entry.
-        within: tracker project in which an issue was created; issue of a time entry.
+        kind: what is looked for.
+        within: tracker project in which an issue was created; issue of a time entry or an addition.
         since: nothing that was created earlier is wanted (database clock).
         sent: what the tracker keeps of each creation that may be found.
         most_pages: give up after so many.
@@ -43,6 +44,8 @@ async def look_up(
         OutcomeUnknown: the list became shorter while it was read, or is too long.
         TrackerError: as any call.
     """
+    if kind.is_addition:
+        return await _additions(ctx, kind, within or 0)
     offset: timedelta | None = None
 
     async def is_past(rows: list[Listed], answer: Answer) -> bool:
@@ -87,15 +90,39 @@ async def _as_created(
 
 async def _was_created_in(ctx: TicketContext, issue_id: int, within: int | None) -> bool:
     """Return whether an issue was created in a tracker project, by the first move in its journals."""
-    path = f"/issues/{issue_id}.json"
-    found = (await ctx.tracker.get(path, {"include": "journals"})).data
-    issue = found.get("issue") if isinstance(found, dict) else None
-    journals = issue.get("journals") if isinstance(issue, dict) else None
-    if not isinstance(journals, list):
-        raise OutcomeUnknown("GET", path, detail=Detail.NO_LIST(name="journals"))
-    changes = [change for journal in _dicts(journals) for change in _dicts(journal.get("details"))]
+    journals, _ = await _with_issue(ctx, issue_id, "journals")
+    changes = [change for journal in journals for change in _dicts(journal.get("details"))]
     left = [str(change.get("old_value")) for change in changes if change.get("name") == "project_id"]
     return left[:1] == [str(within)]
+
+
+async def additions_of(ctx: TicketContext, kind: Kind, issue_id: int) -> tuple[list[Listed], Answer]:
+    """Return the notes of an issue, or its attachments, each with its issue, and the answer that they came with.
+
+    Raises:
+        OutcomeUnknown: the answer does not have the list.
+        TrackerError: as any call.
+    """
+    rows, answer = await _with_issue(ctx, issue_id, kind.list_name)
+    return [{**one, "issue": {"id": issue_id}} for one in additions_in(rows, kind)], answer
+
+
+async def _additions(ctx: TicketContext, kind: Kind, issue_id: int) -> tuple[list[Listed], timedelta]:
+    """Return what `look_up` does; a key that lost its rights would not be shown the private notes."""
+    await ctx.tracker.ask_whether_open()
+    additions, answer = await additions_of(ctx, kind, issue_id)
+    await ctx.tracker.ask_whether_open()
+    return additions, await _offset(ctx, answer)
+
+
+async def _with_issue(ctx: TicketContext, issue_id: int, name: str) -> tuple[list[Listed], Answer]:
+    """Return a list that is read with an issue."""
+    path = f"/issues/{issue_id}.json"
+    answer = await ctx.tracker.get(path, {"include": name})
+    rows = listed_with_issue(answer, name)
+    if rows is None:
+        raise OutcomeUnknown("GET", path, detail=Detail.NO_LIST(name=name))
+    return rows, answer
 
 
 def _dicts(listed: Any) -> list[dict[str, Any]]:

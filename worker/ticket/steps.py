@@ -165,6 +165,33 @@ class TakeSlot(Starting[None]):
         """Hold it: this ticket is alone."""
 
 
+class FileSlot(Slot):
+    """One of the files that this process may hold at once, until the `async with` block ends.
+
+    It is not held if none was free soon: what waits for one keeps a ticket running that others may need.
+    """
+
+    async def __aenter__(self) -> Self:
+        """Wait a moment for it.
+
+        Raises:
+            NotBegun: nothing new starts any more.
+        """
+        await TakeFile(self)
+        return self
+
+
+class TakeFile(Starting[None]):
+    """Wait a moment for a file's slot."""
+
+    def __init__(self, slot: FileSlot) -> None:
+        self.slot = slot
+
+    def carry_out(self) -> None:
+        """Hold it: this ticket is alone."""
+        self.slot.give_back = lambda: None
+
+
 class TrackerCall(Starting[Answer]):
     """One request to the tracker."""
 

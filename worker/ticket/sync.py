@@ -1,32 +1,35 @@
-"""The workflow of a ticket, from top to bottom: lock, load, plan; then issue, time entries and status."""
+"""The workflow of a ticket, from top to bottom: lock, load, plan; then issue, time entries and notes, status."""
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import ClassVar, Literal, Self, TypeVar
 
 from shared.errors import BridgeError, Outdated, TrackerOutage, TrackerRejected
-from shared.notices.kinds import Kind
+from shared.events.event import Event
+from shared.notices.kinds import Kind, RowId
 from shared.notices.notice import Notice
 from shared.notices.reasons import Reason, Would
 from shared.redis.locks import HeldLock
 from shared.store.transaction import Transaction
 from shared.telemetry.logs import get_logger
 from shared.templating.operations import Operation
+from shared.tracker.uploads import UPLOADS
 from worker.ticket import trial
+from worker.ticket.adding import Additions
 from worker.ticket.bodies import built
 from worker.ticket.context import DbOp, Services, TicketContext
 from worker.ticket.create import Begun, create
 from worker.ticket.error_table import Events, effect_of
 from worker.ticket.fields import give_fields
 from worker.ticket.finish import EventFinisher
-from worker.ticket.gone import issue_gone
+from worker.ticket.gone import ISSUE_MAY_BE_GONE, issue_gone
 from worker.ticket.impersonation import Sender
 from worker.ticket.load import Incomplete, Loaded, Much, Work, load
 from worker.ticket.log_context import tell
-from worker.ticket.plan import Pending, Plan, TimeWanted
+from worker.ticket.plan import Pending, Plan
 from worker.ticket.requests import IssueCreation, TimeEntryCreation, logged
 from worker.ticket.resolve import settled
 from worker.ticket.results import AlreadyDone, Created, Result, Sent, Skipped, Waiting
@@ -35,9 +38,18 @@ from worker.ticket.status import drop, give_status
 from worker.ticket.steps import Blocking, Holding, Pool
 
 log = get_logger("sync")
-ISSUE_MAY_BE_GONE = (404, 422)
+BY_SETTINGS = (
+    Reason.PRIVATE_TASK,
+    Reason.FOLLOWUPS_OFF,
+    Reason.PRIVATE_FOLLOWUP,
+    Reason.SOLUTIONS_OFF,
+    Reason.DOCUMENTS_OFF,
+    Reason.DOCUMENT_TOO_LARGE,
+    Reason.DOCUMENT_TYPE_REFUSED,
+)
 
 T = TypeVar("T")
+SendToIssue = Callable[[Pending, Created], Awaitable[Result]]
 
 
 @dataclass(frozen=True)
@@ -188,6 +200,7 @@ class Forwarding:
         self._ctx = ctx
         self._work = work
         self._events = EventFinisher(ctx, work.now)
+        self._additions = Additions(ctx, work, self._events)
         self._begun: Begun | None = None  # the first time entry, if it was claimed with its issue's link
         self._planned: dict[int, Notice] = {}  # in trial mode: the issue that an event would have created
 
@@ -201,55 +214,68 @@ class Forwarding:
         work, plan = self._work, self._work.plan
         await self._end_what_sends_nothing(plan)
         wanted = [] if work.link is None else await self._with_attempts_left(plan.wanted)
+        additions = [] if work.link is None else await self._with_attempts_left(plan.additions)
         issue = await self._issue(wanted)
         if isinstance(issue, Created):
             if (issue.fields or work.state.fields_due) and not self._ctx.config.trial:
                 issue = replace(issue, fields=tuple(await give_fields(self._ctx, work, issue)))
-            for one in wanted:
-                await self._log_time(one, issue)
-        await self._settle_times({one.task_id for one in wanted})
+            await self._add_to(issue, wanted, additions)
+        else:
+            await self._additions.end(additions, issue)
+        await self._settle({one.row_id for one in (*wanted, *additions)})
         await self._status(issue)
         return self.results
 
     async def _end_what_sends_nothing(self, plan: Plan) -> None:
         work, events = self._work, self._events
         for event_id, closed in plan.skipped.items():
-            by_setting = closed.code == Reason.PRIVATE_TASK
+            by_setting = closed.code in BY_SETTINGS
             await events.end([event_id], Skipped(closed, follows_from_settings=by_setting))
         for event_id, entry_id in plan.logged.items():
             await events.end([event_id], AlreadyDone(Reason.LOGGED_BEFORE(time_entry_id=entry_id)))
-        for event_id, newer_id in plan.superseded.items():
-            await events.supersede([event_id], Reason.NEWER_TASK_EVENT(event_id=newer_id))
+        await self._additions.end_what_is_there()
+        additions = {one.id: one.event for one in work.addition_events}
+        for event_id, other_id in plan.superseded.items():
+            other = _superseding(additions.get(event_id))
+            await events.supersede([event_id], other(event_id=other_id))
         if work.is_deleted:
             await events.end(_ids(work.ticket_events), Skipped(Reason.TICKET_DELETED()))
         elif work.link is None:
-            asking = [one.newest for one in plan.wanted]
             no_link = Skipped(Reason.NO_LINK(), follows_from_settings=True)
-            await events.end(_ids(asking + work.ticket_events), no_link)
+            await events.end(_ids(plan.wanted + plan.additions + work.ticket_events), no_link)
         if not work.is_complete:
             await self._ctx.db.change(partial(self._supersede_unread, plan))
 
     def _supersede_unread(self, plan: Plan, tx: Transaction) -> None:
         """End older events that were not read: left due, they would come up again at once."""
         for one in plan.wanted:
-            tx.journal.supersede_older(one.newest.id, Reason.NEWER_TASK_EVENT(event_id=one.newest.id))
+            tx.journal.supersede_older(one.id, Reason.NEWER_TASK_EVENT(event_id=one.id))
         for newest in self._work.ticket_events[-1:]:
             tx.journal.supersede_older(newest.id, Reason.NEWER_TICKET_EVENT(event_id=newest.id))
 
-    async def _with_attempts_left(self, wanted: list[TimeWanted]) -> list[TimeWanted]:
+    async def _with_attempts_left(self, wanted: list[Pending]) -> list[Pending]:
         """Fail events that have used up their attempts, unless something that was begun is still in doubt."""
         left = []
         for one in wanted:
-            settling = self._work.is_issue_unsettled or one.task_id in self._work.unsettled_times
-            if is_exhausted(one.newest.attempts) and not settling and not self._ctx.config.trial:
-                await self._events.fail([one.newest.id], Reason.GAVE_UP(count=one.newest.attempts))
+            settling = self._work.is_issue_unsettled or one.row_id in self._work.unsettled
+            if is_exhausted(one.attempts) and not settling and not self._ctx.config.trial:
+                await self._give_up(one)
             else:
                 left.append(one)
         return left
 
-    async def _issue(self, wanted: list[TimeWanted]) -> Created | Waiting | None:
+    async def _give_up(self, one: Pending) -> None:
+        """Fail an event with the cause for which its last attempt failed."""
+
+        def cause(tx: Transaction) -> Notice | None:
+            stored = tx.journal.get(one.id)
+            return stored.notice if stored else None
+
+        because = await self._ctx.db.change(cause)
+        await self._events.fail([one.id], Reason.GAVE_UP(count=one.attempts, because=because))
+
+    async def _issue(self, asking: list[Pending]) -> Created | Waiting | None:
         """Return the ticket's issue, created if an event asks for it; None: there is none."""
-        asking = [one.newest for one in wanted]
         if not asking and self._work.issue_row is None:
             return None
         outcome = await self._attempt(asking, self._settled_or_new_issue(asking))
@@ -262,6 +288,7 @@ class Forwarding:
         outcome = await settled(ctx, Kind.TICKET, ctx.ticket_id, work.issue_row, work.now)
         if outcome or not asking:
             return outcome
+        await self._additions.name_pictures()
         creation = await built(ctx, IssueCreation.of, ctx, work, asking[0], _tried(asking))
         if ctx.config.trial:
             return await self._not_created(creation.sender)
@@ -276,34 +303,22 @@ class Forwarding:
             self._planned[first] = await trial.new_issue(ctx, sender.project_id, sender.person)
         return Created(trial.NOT_CREATED, sender.project_id)
 
-    async def _log_time(self, wanted: TimeWanted, issue: Created) -> None:
-        result = await self._attempt([wanted.newest], self._time_entry(wanted.newest, issue))
-        if isinstance(result, Sent):
-            self._events.results.append(result)  # its event ended in the linking commit
-        elif result is not None:
-            await self._events.end([wanted.newest.id], result)
-
     async def _time_entry(self, asking: Pending, issue: Created) -> Result:
         """Log a ticket task's time on the ticket's issue, once."""
         ctx, work, task_id = self._ctx, self._work, asking.task.id
-        row, begun, self._begun = work.time_rows.get(task_id), self._begun, None
+        row, begun, self._begun = work.rows.get(asking.row_id), self._begun, None
         outcome: Created | Waiting | None
-        try:
-            if begun is not None:
-                outcome, _ = await create(begun.creation, row, begun.attempt)
-            else:
-                outcome = await settled(ctx, Kind.TICKET_TASK, task_id, row, work.now)
-            if outcome is None:
-                creation = await built(ctx, TimeEntryCreation.of, ctx, work, asking, issue)
-                if ctx.config.trial:
-                    would = trial.time_entry(creation.body, asking.task, issue, creation.sender.person)
-                    first = self._planned.get(asking.id)
-                    return trial.planned(ctx, work.now, first or would, would if first else None)
-                outcome, _ = await create(creation, row)
-        except TrackerRejected as rejection:
-            if rejection.status in ISSUE_MAY_BE_GONE and (gone := await issue_gone(ctx, issue.tracker_id)):
-                return gone
-            raise
+        if begun is not None:
+            outcome, _ = await create(begun.creation, row, begun.attempt)
+        else:
+            outcome = await settled(ctx, Kind.TICKET_TASK, task_id, row, work.now)
+        if outcome is None:
+            creation = await built(ctx, TimeEntryCreation.of, ctx, work, asking, issue)
+            if ctx.config.trial:
+                would = trial.time_entry(creation.body, asking.task, issue, creation.sender.person)
+                first = self._planned.get(asking.id)
+                return trial.planned(ctx, work.now, first or would, would if first else None)
+            outcome, _ = await create(creation, row)
         if isinstance(outcome, Waiting):
             return outcome
         made: dict[str, object] = {"time_entry_id": outcome.tracker_id, "issue_id": issue.tracker_id}
@@ -313,12 +328,44 @@ class Forwarding:
         noted = await ctx.db.change(lambda tx: tx.misattributed.get(Kind.TICKET_TASK, task_id))
         return AlreadyDone(logged(noted.notice if noted else issue.wrong_author, **made))
 
-    async def _settle_times(self, attempted: set[int]) -> None:
-        """Resolve time entries that were begun earlier and that no pending event asks for."""
-        ctx, work = self._ctx, self._work
-        for task_id, row in work.unsettled_times.items():
-            if task_id not in attempted:
-                await self._attempt([], settled(ctx, Kind.TICKET_TASK, task_id, row, work.now))
+    async def _add_to(self, issue: Created, wanted: list[Pending], additions: list[Pending]) -> None:
+        """Add to the issue what events ask for, in their order; an addition that waits lets later ones wait."""
+        is_any = additions or self._work.state.notes_wait
+        first = await self._additions.first(issue, additions) if is_any else []
+        place = {one.id: number for number, one in enumerate(self._work.events)}
+        is_waiting = False
+        for asking in sorted(wanted + first, key=lambda one: place[one.id]):
+            if asking.event.task:
+                await self._send(asking, issue, self._time_entry)
+            elif not is_waiting or self._ctx.config.trial:
+                is_waiting = await self._send(asking, issue, self._additions.addition)
+        # those that were not sent stay due: they are sent in the next pass, or wait there for those before them
+
+    async def _send(self, asking: Pending, issue: Created, send: SendToIssue) -> bool:
+        """Send something to the issue, and end its event; tell whether that waits, so that later additions wait too."""
+        before = len(self.results)
+        result = await self._attempt([asking], self._unless_gone(asking, issue, send))
+        if isinstance(result, Sent):
+            self._events.results.append(result)  # its event ended in the linking commit
+        elif result is not None:
+            await self._events.end([asking.id], result)
+        return any(isinstance(one, Waiting) and one.on_hold is None for one in self.results[before:])
+
+    async def _unless_gone(self, asking: Pending, issue: Created, send: SendToIssue) -> Result:
+        """Send something to the issue; if the tracker refuses it because the issue is gone, it waits for a person."""
+        try:
+            return await send(asking, issue)
+        except TrackerRejected as rejection:
+            is_about_issue = rejection.path != UPLOADS and rejection.status in ISSUE_MAY_BE_GONE
+            if is_about_issue and (gone := await issue_gone(self._ctx, issue.tracker_id)):
+                return gone
+            raise
+
+    async def _settle(self, attempted: set[RowId]) -> None:
+        """Resolve what was begun on the issue earlier and no pending event asks for."""
+        for (kind, key), row in self._work.unsettled.items():
+            if (kind, key) not in attempted:
+                await self._attempt([], settled(self._ctx, kind, key, row, self._work.now))
 
     async def _status(self, issue: Created | Waiting | None) -> None:
         """Give the newest status if it is due, and end the ticket updates."""
@@ -400,6 +447,13 @@ class Forwarding:
                     await self._events.end(ids, Waiting(error.notice, attempt=effect.costs_attempt))
                 raise
         return None
+
+
+def _superseding(addition: Event | None) -> Reason:
+    """Return the code that says which other event counts: of an addition, or of a ticket task."""
+    if addition is None:
+        return Reason.NEWER_TASK_EVENT
+    return Reason.NEWER_NOTE_EVENT if addition.document is None else Reason.EARLIER_DOCUMENT_EVENT
 
 
 def _ids(events: list[Pending]) -> list[int]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Collection
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from shared.errors import NotBegun, NotYet, OutcomeUnknown, TrackerRejected
@@ -12,6 +12,7 @@ from shared.notices.kinds import Kind
 from shared.tracker.answers import Answer
 from shared.tracker.client import USERS, CallRecord, Request, TrackerClient
 from shared.tracker.lists import MOST_PAGES, Listed, PageSearch, Params
+from shared.tracker.uploads import UPLOADS, Upload
 from worker.ticket.steps import BlockingCall, Pool, TrackerCall
 
 FORBIDDEN = 403
@@ -59,6 +60,36 @@ class TicketTracker:
             Request(method, path, body, params, login, before_send, self.observe, expected, has_turn),
         )
 
+    async def upload(self, file: Upload, name: str, login: str | None) -> Answer:
+        """Upload a file that is attached later; without that the tracker drops it.
+
+        Args:
+            file: the file; the rate limit was waited for.
+            name: its name on the tracker.
+            login: the person on whose behalf it is made; None: the API user, as by `call_as_api_user`.
+
+        Raises:
+            NotBegun: as `call`.
+            NotYet, TrackerClosed: as `call_as_api_user`.
+            TrackerError: as `TrackerClient.send`.
+        """
+        if self.reads_only:
+            raise NotBegun(Fault.TRIAL_SENDS_NOTHING(method="POST", path=UPLOADS))
+        request = Request(
+            "POST",
+            UPLOADS,
+            params={"filename": name},
+            login=login,
+            before_send=self.check_lock,
+            observe=self.observe,
+            upload=file,
+        )
+
+        def made(has_turn: bool) -> TrackerCall:
+            return TrackerCall(self.client, replace(request, has_turn=has_turn))
+
+        return await (self._as_api_user(made, True) if login is None else made(True))
+
     async def call_as_api_user(
         self,
         method: str,
@@ -78,10 +109,18 @@ class TicketTracker:
             TrackerClosed: the key is refused, or the API is off.
             TrackerError: as any call.
         """
-        try:
-            return await self.call(
+
+        def made(has_turn: bool) -> TrackerCall:
+            return self.call(
                 method, path, body=body, before_send=before_send, expected=expected, has_turn=has_turn
             )
+
+        return await self._as_api_user(made, has_turn)
+
+    async def _as_api_user(self, made: Callable[[bool], TrackerCall], has_turn: bool) -> Answer:
+        """Do what `call_as_api_user` does with a call that is made of whether the rate limit was waited for."""
+        try:
+            return await made(has_turn)
         except TrackerRejected as rejection:
             if rejection.status != FORBIDDEN:
                 raise
@@ -90,7 +129,7 @@ class TicketTracker:
             await self.ask_whether_open()
         except OutcomeUnknown as unclear:
             raise NotYet(Fault.OPENNESS_UNKNOWN(refusal=refusal.notice, because=unclear.notice)) from None
-        return await self.call(method, path, body=body, before_send=before_send)
+        return await made(False)
 
     async def take_turn(self) -> None:
         """Wait for the rate limit, for the next call: a claim's lease does not wait for it.

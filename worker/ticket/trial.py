@@ -47,7 +47,7 @@ async def new_issue(ctx: TicketContext, project_id: int, person: TrackerPerson |
         person: its author; None: the API user.
     """
     project = await _name(ctx, MetadataKind.PROJECT, project_id)
-    return Would.CREATE_ISSUE(project=project, author=_author(person))
+    return Would.CREATE_ISSUE(project=project, author=author(person))
 
 
 def time_entry(body: Body, task: TicketTask, issue: Created, person: TrackerPerson | None) -> Notice:
@@ -64,7 +64,7 @@ def time_entry(body: Body, task: TicketTask, issue: Created, person: TrackerPers
     made = {
         "hours": written if isinstance(written, (int, float)) else hours(task.actiontime),
         "day": None if day is None else str(day),
-        "author": _author(person),
+        "author": author(person),
     }
     if issue.tracker_id == NOT_CREATED:
         return Would.LOG_TIME_IN_NEW(**made)
@@ -92,5 +92,6 @@ async def _name(ctx: TicketContext, kind: MetadataKind, number: int) -> str:
     return entry.name if entry else str(number)
 
 
-def _author(person: TrackerPerson | None) -> str | Notice:
+def author(person: TrackerPerson | None) -> str | Notice:
+    """Return who would be the author; None: the API user."""
     return Would.AS_API_USER() if person is None else person.login

@@ -86,14 +86,19 @@ def acting_user(tracker: Tracker, request: Request) -> User:
     return wanted
 
 
+def media_type(request: Request) -> str:
+    """What the body is, in lower case; empty where it is not said."""
+    return request.headers.get("content-type", "").partition(";")[0].strip().lower()
+
+
 def body_params(request: Request) -> dict[str, Any]:
     """The JSON object of a request; empty for another content type. 400 for what is no JSON."""
-    media_type = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    kind = media_type(request)
     if not request.body:
         return {}
-    if media_type in ("application/xml", "text/xml"):
+    if kind in ("application/xml", "text/xml"):
         raise RefusedError(answers.unreadable(request.headers.get("accept", "")))
-    if media_type != "application/json":
+    if kind != "application/json":
         return {}
     try:
         text = request.body.decode("utf-8")
@@ -150,6 +155,8 @@ def answer(tracker: Tracker, request: Request) -> Answer:
                 ids=tuple(unquote(part) for part in ids),
                 query=request.query,
                 params=params,
+                media_type=media_type(request),
+                content=request.body,
             )
             return decision(call)
     except RefusedError as refused:

@@ -25,6 +25,8 @@ class Call:
         ids: What the path's placeholders held.
         query: Query parameters; the last of several wins.
         params: The body's object; empty where there was none.
+        media_type: What the body is, in lower case.
+        content: The body itself.
     """
 
     tracker: Tracker
@@ -36,6 +38,8 @@ class Call:
     ids: tuple[str, ...] = ()
     query: dict[str, str] = field(default_factory=dict)
     params: dict[str, Any] = field(default_factory=dict)
+    media_type: str = ""
+    content: bytes = b""
 
     def forbidden(self) -> RefusedError:
         """403 for a known caller; 401 for an anonymous one (403 too while REST is off)."""

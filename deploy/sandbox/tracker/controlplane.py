@@ -150,6 +150,10 @@ def _state(sandbox: Sandbox, _request: Request, _body: dict[str, Any]) -> object
         return {
             "issues": [_issue(tracker, row.id) for row in tracker.issues.values()],
             "time_entries": [_time_entry(tracker, row) for row in tracker.time_entries.values()],
+            "attachments": [
+                _flat(row) | {"author": tracker.users[row.author_id].login}
+                for row in tracker.attachments.values()
+            ],
             "projects": [_flat(row) for row in tracker.projects.values()],
             "memberships": [
                 _flat(row) | {"user": tracker.users[row.user_id].login}

@@ -5,11 +5,11 @@ from __future__ import annotations
 import time
 from typing import Any
 
-from deploy.sandbox.tracker import answers, fields, views
+from deploy.sandbox.tracker import answers, attachments, fields, views
 from deploy.sandbox.tracker import permissions as may
 from deploy.sandbox.tracker.answers import Answer, RefusedError
 from deploy.sandbox.tracker.calls import Call
-from deploy.sandbox.tracker.records import STATUS_NEW, USER_LOCKED, Issue, Project
+from deploy.sandbox.tracker.records import STATUS_NEW, USER_LOCKED, Attachment, Issue, Project
 
 SUBJECT_LIMIT = 255
 
@@ -192,15 +192,24 @@ def update(call: Call) -> Answer:
     stale = tracker.settings.put_conflicts and issue.committed > call.arrived
     if stale or (expected is not None and expected != issue.lock_version):
         raise RefusedError(answers.invalid([]))
-    notes = fields.text(attributes.get("notes")) or ""
+    may_note = may.allowed(tracker, call.user, "add_issue_notes", project)
+    notes = (fields.text(attributes.get("notes")) or "") if may_note else ""
+    fields.refuse_null_character(call, notes)
+    files = attachments.named(call, attributes)
     if may_edit:
-        _apply(call, issue, attributes, notes)
-    elif notes:
-        _change(call, issue, {}, notes)
+        _apply(call, issue, attributes, notes, files)
+    elif files or not fields.blank(notes):
+        _change(call, issue, {}, notes, files, private=_is_private(call, project, attributes))
     return answers.done()
 
 
-def _apply(call: Call, issue: Issue, attributes: dict[str, Any], notes: str) -> None:
+def _is_private(call: Call, project: Project, attributes: dict[str, Any]) -> bool:
+    """Whether the notes are private: the wish of a caller without that right is silently left out."""
+    wanted = attributes.get("private_notes") in (True, 1, "1", "true")
+    return wanted and may.allowed(call.tracker, call.user, "set_notes_private", project)
+
+
+def _apply(call: Call, issue: Issue, attributes: dict[str, Any], notes: str, files: list[Attachment]) -> None:
     tracker = call.tracker
     subject = fields.text(attributes.get("subject", issue.subject))
     if subject is None or fields.blank(subject):
@@ -222,7 +231,7 @@ def _apply(call: Call, issue: Issue, attributes: dict[str, Any], notes: str) -> 
     }
     read_only = may.field_rule(tracker, call.user, project, "read_only")
     after = {name: value for name, value in after.items() if name not in read_only}
-    _change(call, issue, after, notes)
+    _change(call, issue, after, notes, files, private=_is_private(call, project, attributes))
 
 
 def _references(call: Call, project: Project, attributes: dict[str, Any]) -> dict[str, int | None]:
@@ -244,15 +253,29 @@ def _references(call: Call, project: Project, attributes: dict[str, Any]) -> dic
     return found
 
 
-def _change(call: Call, issue: Issue, after: dict[str, Any], notes: str) -> None:
-    """Set what differs and keep it, with the notes, in one journal; without either the date moves, no more."""
+def _change(
+    call: Call,
+    issue: Issue,
+    after: dict[str, Any],
+    notes: str,
+    files: list[Attachment],
+    *,
+    private: bool = False,
+) -> None:
+    """Set what differs and keep it, with notes and new files, in one journal; without any the date moves, no more.
+
+    Private notes have a journal of their own.
+    """
     now = call.tracker.now()
     details = [
         {"name": name, "from": getattr(issue, name), "to": value}
         for name, value in after.items()
         if getattr(issue, name) != value
     ]
-    if not details and not notes:
+    for one in files:
+        one.issue_id = issue.id
+        details.append({"property": "attachment", "name": str(one.id), "from": None, "to": one.filename})
+    if not details and fields.blank(notes):
         issue.updated_on = now
         return
     status_id = after.get("status_id", issue.status_id)
@@ -262,7 +285,19 @@ def _change(call: Call, issue: Issue, after: dict[str, Any], notes: str) -> None
         setattr(issue, name, value)
     for entry_id in call.tracker.entries_of_issue.get(issue.id, ()):  # they go along to another project
         call.tracker.time_entries[entry_id].project_id = issue.project_id
-    issue.journals.append({"user_id": call.user.id, "created_on": now, "notes": notes, "details": details})
+    is_split = private and bool(details) and not fields.blank(notes)
+    parts = [("", details, False), (notes, [], True)] if is_split else [(notes, details, private)]
+    issue.journals += [
+        {
+            "id": call.tracker.next_journal_id(),
+            "user_id": call.user.id,
+            "created_on": now,
+            "notes": text,
+            "details": changes,
+            "private_notes": is_private,
+        }
+        for text, changes, is_private in parts
+    ]
     issue.updated_on, issue.committed = now, time.monotonic()
     issue.lock_version += 1
     call.tracker.changes += 1

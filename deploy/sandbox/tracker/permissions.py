@@ -18,7 +18,7 @@ from deploy.sandbox.tracker.state import Tracker
 ANONYMOUS = {"view_issues", "view_time_entries"}
 NON_MEMBER = ANONYMOUS | {"add_issues", "add_issue_notes"}
 REPORTER = NON_MEMBER | {"log_time"}
-DEVELOPER = REPORTER | {"edit_issues", "manage_categories"}
+DEVELOPER = REPORTER | {"edit_issues", "manage_categories", "view_private_notes", "set_notes_private"}
 MANAGER = DEVELOPER | {
     "add_issue_watchers",
     "view_issue_watchers",
@@ -36,6 +36,7 @@ MANAGER = DEVELOPER | {
 READING = {
     "view_issue_watchers",
     "view_issues",
+    "view_private_notes",
     "view_time_entries",
     "view_project",
     "view_members",
@@ -47,6 +48,8 @@ MODULE = {
     "add_issues": "issue_tracking",
     "edit_issues": "issue_tracking",
     "add_issue_notes": "issue_tracking",
+    "view_private_notes": "issue_tracking",
+    "set_notes_private": "issue_tracking",
     "delete_issues": "issue_tracking",
     "add_issue_watchers": "issue_tracking",
     "view_issue_watchers": "issue_tracking",

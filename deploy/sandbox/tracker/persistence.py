@@ -45,7 +45,7 @@ def restore(tracker: Tracker, path: Path) -> None:
             setattr(
                 tracker,
                 name,
-                {row["id"]: kind(**row) for row in document["tables"][name]},
+                {row["id"]: kind(**row) for row in document["tables"].get(name, ())},
             )
         tracker.last_ids = dict(document["last_ids"])
     except (OSError, ValueError, KeyError, TypeError) as error:

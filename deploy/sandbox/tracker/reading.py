@@ -10,7 +10,7 @@ from deploy.sandbox.tracker import permissions as may
 from deploy.sandbox.tracker.answers import Answer, RefusedError
 from deploy.sandbox.tracker.calls import Call
 from deploy.sandbox.tracker.paging import page, require_reader
-from deploy.sandbox.tracker.records import ACTIVE, CLOSED, Project
+from deploy.sandbox.tracker.records import ACTIVE, CLOSED, Issue, Project
 
 
 def _tree(tracker_projects: Sequence[Project]) -> list[Project]:
@@ -124,7 +124,10 @@ def issue(call: Call) -> Answer:
     shown = views.issue(tracker, row, spent=_shows_hours(call, row.project_id))
     include = call.query.get("include", "").split(",")
     if "journals" in include:
-        shown["journals"] = [_journal(call, number, entry) for number, entry in enumerate(row.journals, 1)]
+        shown["journals"] = [_journal(call, entry) for entry in row.journals if _is_shown(call, row, entry)]
+    if "attachments" in include:
+        files = tracker.attachments_of(row.id)
+        shown["attachments"] = [views.attachment(tracker, one, call.host) for one in files]
     if "children" in include and (below := may.children(tracker, row)):
         shown["children"] = [
             {
@@ -145,16 +148,27 @@ def issue(call: Call) -> Answer:
     return answers.ok({"issue": shown})
 
 
-def _journal(call: Call, number: int, entry: dict[str, Any]) -> dict[str, Any]:
+def _is_shown(call: Call, issue: Issue, entry: dict[str, Any]) -> bool:
+    """Whether a journal is shown: private notes only to their author, and to those with the right to see them."""
+    project = call.tracker.projects[issue.project_id]
+    is_own = entry["user_id"] == call.user.id
+    return (
+        not entry.get("private_notes")
+        or is_own
+        or may.allowed(call.tracker, call.user, "view_private_notes", project)
+    )
+
+
+def _journal(call: Call, entry: dict[str, Any]) -> dict[str, Any]:
     return {
-        "id": number,
+        "id": entry.get("id"),
         "user": views.named(call.tracker.users[entry["user_id"]]),
         "notes": entry.get("notes", ""),
         "created_on": views.stamp(entry["created_on"]),
-        "private_notes": False,
+        "private_notes": entry.get("private_notes", False),
         "details": [
             {
-                "property": "attr",
+                "property": change.get("property", "attr"),
                 "name": change["name"],
                 "old_value": None if change["from"] is None else str(change["from"]),
                 "new_value": None if change["to"] is None else str(change["to"]),

@@ -151,7 +151,7 @@ class Membership:
 
 @dataclass(slots=True)
 class Issue:
-    """An issue; `journals` are its status changes, `committed` as in Project."""
+    """An issue; `journals` are its changes and notes, numbered as those of all issues; `committed` as in Project."""
 
     id: int
     project_id: int
@@ -174,6 +174,25 @@ class Issue:
     updated_on: float = 0.0
     closed_on: float | None = None
     committed: float = 0.0
+
+
+@dataclass(slots=True)
+class Attachment:
+    """A file: uploaded, and of an issue once an update names its token; only its size is kept of its content."""
+
+    id: int
+    author_id: int
+    filename: str
+    content_type: str | None
+    filesize: int
+    digest: str
+    issue_id: int | None = None
+    created_on: float = 0.0
+
+    @property
+    def token(self) -> str:
+        """What an update of an issue names it by."""
+        return f"{self.id}.{self.digest}"
 
 
 @dataclass(slots=True)
@@ -216,6 +235,8 @@ class Settings:
         reuse_deleted_ids: On: the id of a deleted last object is given again, as on SQLite.
         default_language: Language of error texts where neither the user nor the request has one.
         redmine: The version of Redmine that it answers as (see `releases`).
+        attachment_max_kb: The largest file that is taken, in kilobytes.
+        refused_extensions: Endings of files that are not taken, such as `exe`.
         closed_issues_take_time: Off: no time is taken on closed issues (6.1).
         deletion_s: Seconds for which a deleted project is still there (6.0, 6.1).
     """
@@ -238,5 +259,7 @@ class Settings:
     reuse_deleted_ids: bool = False
     default_language: str = "en"
     redmine: str = DEFAULT
+    attachment_max_kb: int = 5120
+    refused_extensions: list[str] = field(default_factory=list)
     closed_issues_take_time: bool = True
     deletion_s: float = 0.05

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
-from deploy.sandbox.tracker import issues, memberships, metadata, projects, reading, time_entries
+from deploy.sandbox.tracker import attachments, issues, memberships, metadata, projects, reading, time_entries
 from deploy.sandbox.tracker.answers import Answer
 from deploy.sandbox.tracker.calls import Call
 
@@ -14,6 +14,7 @@ Decision = Callable[[Call], Answer]
 _FIXED: dict[str, dict[str, Decision]] = {
     "/issues.json": {"GET": reading.issue_list, "POST": issues.create},
     "/time_entries.json": {"GET": reading.time_entry_list, "POST": time_entries.create},
+    "/uploads.json": {"POST": attachments.upload},
     "/projects.json": {"GET": reading.projects, "POST": projects.create},
     "/trackers.json": {"GET": metadata.issue_types},
     "/issue_statuses.json": {"GET": metadata.statuses},
@@ -57,6 +58,7 @@ _PATTERNS: list[tuple[str, dict[str, Decision]]] = [
         r"/memberships/(\d+)\.json",
         {"PUT": memberships.update, "DELETE": memberships.delete},
     ),
+    (r"/attachments/(\d+)\.json", {"GET": attachments.show}),
     (r"/roles/(\d+)\.json", {"GET": metadata.role}),
     (r"/users/(\d+)\.json", {"GET": metadata.user}),
 ]

@@ -8,6 +8,7 @@ from threading import RLock
 
 from deploy.sandbox.tracker.records import (
     DELETING,
+    Attachment,
     Category,
     CustomField,
     Enumeration,
@@ -36,6 +37,7 @@ TABLES: dict[str, type] = {
     "memberships": Membership,
     "issues": Issue,
     "time_entries": TimeEntry,
+    "attachments": Attachment,
 }
 
 
@@ -59,6 +61,7 @@ class Tracker:
         self.memberships: dict[int, Membership] = {}
         self.issues: dict[int, Issue] = {}
         self.time_entries: dict[int, TimeEntry] = {}
+        self.attachments: dict[int, Attachment] = {}
         self.last_ids: dict[str, int] = {}
         self.reindex()
 
@@ -96,6 +99,11 @@ class Tracker:
         self.last_ids[table] = highest + 1
         return highest + 1
 
+    def next_journal_id(self) -> int:
+        """The id for the next journal, of whichever issue."""
+        self.last_ids["journals"] = self.last_ids.get("journals", 0) + 1
+        return self.last_ids["journals"]
+
     def find_project(self, reference: object) -> Project | None:
         """A project by id (number or text) or by identifier."""
         text = str(reference)
@@ -129,6 +137,15 @@ class Tracker:
         self._index_entry(entry)
         self.changes += 1
 
+    def add_attachment(self, attachment: Attachment) -> None:
+        """Insert a file."""
+        self.attachments[attachment.id] = attachment
+        self.changes += 1
+
+    def attachments_of(self, issue_id: int) -> list[Attachment]:
+        """The files of an issue, oldest first."""
+        return [one for one in self.attachments.values() if one.issue_id == issue_id]
+
     def delete_time_entry(self, entry_id: int) -> None:
         """Delete a time entry."""
         entry = self.time_entries.pop(entry_id)
@@ -138,19 +155,21 @@ class Tracker:
         self.changes += 1
 
     def delete_issue(self, issue_id: int) -> None:
-        """Delete an issue, those below it, and their time entries."""
+        """Delete an issue, those below it, their time entries and their files."""
         for below in list(self.below_issue.pop(issue_id, ())):
             self.delete_issue(below)
         for entry_id in list(self.entries_of_issue.get(issue_id, ())):
             self.delete_time_entry(entry_id)
+        for attachment in self.attachments_of(issue_id):
+            del self.attachments[attachment.id]
         parent_id = self.issues.pop(issue_id).parent_id
         if parent_id in self.below_issue:
             self.below_issue[parent_id].discard(issue_id)
         self.changes += 1
 
     def forget_work(self) -> None:
-        """Delete every issue and time entry; their ids are not given again."""
-        for table in ("issues", "time_entries"):
+        """Delete every issue, time entry and file; their ids are not given again."""
+        for table in ("issues", "time_entries", "attachments"):
             self.last_ids[table] = max(self.last_ids.get(table, 0), next(reversed(getattr(self, table)), 0))
             getattr(self, table).clear()
         self.reindex()

@@ -33,6 +33,7 @@ _FIELDS: dict[str, tuple[str, str, str]] = {
     "member": ("User or Group", "Benutzer oder Gruppe", "User or Group"),
     "role": ("Role", "Rolle", "Rôle"),
     "created": ("Created", "Angelegt", "Créé"),
+    "file": ("File", "Datei", "Fichier"),
     "updated": ("Updated", "Aktualisiert", "Mis-à-jour"),
 }
 
@@ -81,6 +82,24 @@ _FUTURE_DAY = (
     "Impossible d'enregistrer un temps passé sur une date future",
 )
 
+_FILE_TOO_LARGE = (
+    "This file cannot be uploaded because it exceeds the maximum allowed file size ({limit})",
+    (
+        "Diese Datei kann nicht hochgeladen werden, da sie die maximale Dateigröße von ({limit}) überschreitet."
+    ),
+    "Ce fichier ne peut pas être transféré car il excède la taille maximale autorisée ({limit})",
+)
+_FILE_REFUSED = (
+    "Attachment extension .{ending} is not allowed",
+    "Der Dateityp .{ending} des Anhangs ist nicht zugelassen",
+    "L'extension .{ending} n'est pas autorisée",
+)
+_FILES_NOT_SAVED = (
+    "{count} file(s) could not be saved.",
+    "{count} Datei(en) konnten nicht gespeichert werden.",
+    "{count} fichier(s) n'ont pas pu être sauvegardés.",
+)
+
 CLOSED_ISSUE = "Cannot log time on a closed issue"
 
 
@@ -110,6 +129,22 @@ def day_is_full(language: str, limit: float, logged: float) -> str:
 def future_day(language: str) -> str:
     """The error for a day that is still to come."""
     return _FUTURE_DAY[_column(language)]
+
+
+def file_too_large(language: str, kilobytes: int) -> str:
+    """The error for a file that is larger than allowed."""
+    size = f"{kilobytes / 1024:.3g} MB" if kilobytes >= 1024 else f"{kilobytes} KB"
+    return _FILE_TOO_LARGE[_column(language)].format(limit=size)
+
+
+def file_refused(language: str, ending: str) -> str:
+    """The error for a file whose ending is not allowed."""
+    return _FILE_REFUSED[_column(language)].format(ending=ending)
+
+
+def files_not_saved(language: str, count: int) -> str:
+    """The error for uploads of which the tokens are not known, or were used."""
+    return _FILES_NOT_SAVED[_column(language)].format(count=count)
 
 
 def preferred(accept_language: str, default: str) -> str:

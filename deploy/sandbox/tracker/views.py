@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import time
 from typing import Any
+from urllib.parse import quote
 
 from deploy.sandbox.tracker import fields
 from deploy.sandbox.tracker.records import (
+    Attachment,
     CustomField,
     Enumeration,
     Issue,
@@ -86,6 +88,20 @@ def issue(tracker: Tracker, row: Issue, *, spent: bool = False) -> dict[str, Any
         "created_on": stamp(row.created_on),
         "updated_on": stamp(row.updated_on),
         "closed_on": stamp(row.closed_on),
+    }
+
+
+def attachment(tracker: Tracker, row: Attachment, host: str) -> dict[str, Any]:
+    """A file of an issue."""
+    return {
+        "id": row.id,
+        "filename": row.filename,
+        "filesize": row.filesize,
+        "content_type": row.content_type,
+        "description": "",
+        "content_url": f"http://{host}/attachments/download/{row.id}/{quote(row.filename)}",
+        "author": named(tracker.users[row.author_id]),
+        "created_on": stamp(row.created_on),
     }
 
 

@@ -43,6 +43,9 @@ NEEDED = {
     LinkKind.ENTITY: ("tracker_project_id",),
     Kind.TICKET: ("tracker_id",),
     Kind.TICKET_TASK: ("tracker_id", "ticket_id"),
+    Kind.FOLLOWUP: ("tracker_id", "ticket_id"),
+    Kind.SOLUTION: ("tracker_id", "ticket_id"),
+    Kind.DOCUMENT: ("tracker_id", "ticket_id"),
 }
 MOST_FAULTS = 50
 Faults = list[tuple[int, Notice]]

@@ -23,7 +23,7 @@ class Recovering:
         since: nothing that was created on the tracker earlier is looked for.
         began_at: when the mode was switched on (database clock).
         pending: events that wait.
-        on_hold: issues and time entries that wait for a person.
+        on_hold: creations that wait for a person.
     """
 
     since: datetime
@@ -63,8 +63,9 @@ def status(store: Store) -> Recovering | None:
         mode = tx.recovery.get()
         if mode is None:
             return None
-        on_hold = len(tx.issues.waiting_for_a_person()) + len(tx.times.waiting_for_a_person())
-        return Recovering(mode.since, mode.began_at, tx.journal.count(EventState.PENDING), on_hold)
+        return Recovering(
+            mode.since, mode.began_at, tx.journal.count(EventState.PENDING), tx.count_undecided()
+        )
 
 
 def end(store: Store) -> Recovering | None:

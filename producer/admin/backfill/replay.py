@@ -178,7 +178,8 @@ def _read_again(tx: Transaction, wanted: Collection[int] | None = None) -> tuple
         except (InvalidEvent, ValueError, KeyError, TypeError, AttributeError):
             left += 1
             continue
-        accepted = tx.journal.append([delivery], datetime.now(UTC), private_text=private_text)
+        delivered = [delivery] if delivery else []
+        accepted = tx.journal.append(delivered, datetime.now(UTC), private_text=private_text)
         tickets += [one.ticket_id for one in accepted]
         tx.journal.remove(row.id)
     return left, tickets

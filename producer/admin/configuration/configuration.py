@@ -18,6 +18,7 @@ from shared.metadata.confirming import CONFIRMED, confirm_setting
 from shared.notices.cautions import Amount, Caution
 from shared.notices.changes import Did
 from shared.notices.invalid import Faults, Invalid, faulty
+from shared.notices.kinds import ADDITIONS, Kind
 from shared.notices.notice import Notice
 from shared.notices.refusals import Refusal
 from shared.notices.steps import What
@@ -236,8 +237,8 @@ def _keep_others_out(tx: Transaction, assignments: Mapping[str, str]) -> None:
     """
     before, _ = tx.configs.get()
     if before.base_url is not None and before.changed(assignments).base_url != before.base_url:
-        for ledger in (tx.issues, tx.times):
-            ledger.keep_others_out()  # what is claimed after this is counted is sent to the address that is left
+        for kind in Kind:  # what is claimed after this is counted is sent to the address that is left
+            tx.ledger(kind).keep_others_out()
     tx.configs.hold()
 
 
@@ -339,7 +340,8 @@ def _change_address(
     if before.base_url is None:
         return []
     issues, times = tx.issues.count_live(), tx.times.count_live()
-    if not (moved and base_url) and (issues or times):
+    notes = sum(tx.ledger(kind).count_live() for kind in ADDITIONS)
+    if not (moved and base_url) and (issues or times or notes):
         raise SettingsError(_why_guarded(before.base_url, base_url, issues, times))
     if moved:
         return []

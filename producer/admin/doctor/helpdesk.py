@@ -184,6 +184,26 @@ def api(installation: Installation) -> Iterator[CheckResult]:
         yield ok("helpdesk API", HelpdeskFinding.HELPDESK_API_ANSWERS(seconds=seconds))
 
 
+@check(Group.HELPDESK, {"documents": "KB-WORK-009"})
+def documents(installation: Installation) -> Iterator[CheckResult]:
+    """If documents are sent, they can be fetched."""
+    with installation.store.transaction() as tx:
+        config, _ = tx.configs.get()
+    if not config.sends_documents:
+        yield ok("documents", HelpdeskFinding.DOCUMENTS_NOT_SENT())
+        return
+    lookup = configured_lookup(installation.settings)
+    if lookup is None:
+        yield failure("documents", HelpdeskFinding.DOCUMENTS_WITHOUT_API())
+        return
+    try:
+        lookup.now()
+    except HelpdeskUnreachable as problem:
+        yield failure("documents", HelpdeskFinding.DOCUMENTS_UNREACHABLE(problem=problem.problem))
+        return
+    yield ok("documents", HelpdeskFinding.DOCUMENTS_REACHABLE())
+
+
 @check(Group.HELPDESK, {"reconciliation": "KB-HELPDESK-004"})
 def reconciled(installation: Installation) -> Iterator[CheckResult]:
     """The helpdesk was compared with the journal lately, and nothing had been missed."""

@@ -12,6 +12,7 @@ from producer.admin.doctor.finding import CheckResult, failure, ok, unknown, war
 from producer.admin.doctor.installation import Installation
 from shared.errors import ImpersonationRefused, SettingsError, TrackerClosed, TrackerError
 from shared.notices.doctor_service import ServiceFinding
+from shared.notices.doctor_setup import SetupFinding
 from shared.notices.doctor_tracker import TrackerFinding
 from shared.notices.faults import Detail
 from shared.notices.notice import Notice
@@ -23,6 +24,7 @@ from shared.store.configuration.metadata import Entry, MetadataKind
 from shared.tracker.client import USERS, TrackerClient
 from shared.tracker.lists import PAGE_SIZE
 from shared.tracker.projects import NEEDED_MODULES, ProjectNow, Standing
+from shared.tracker.rights import ADD_NOTES, RIGHT_TO, SET_PRIVATE
 
 NOT_FOUND = 404
 GONE = {
@@ -149,6 +151,30 @@ def projects(installation: Installation) -> Iterator[CheckResult]:
         yield ok("links", TrackerFinding.LINKS_USABLE(count=len(found)))
     if "modules" not in told:
         yield ok("modules", TrackerFinding.MODULES_ENABLED(count=len(first)))
+
+
+@check(Group.TRACKER, {"notes": "KB-SETUP-003"})
+def notes(installation: Installation) -> Iterator[CheckResult]:
+    """The role that people are given may add the notes, and attach the documents, that the settings send."""
+    config, client = installation.connect()
+    role_id = config.default_role_id
+    needed = [ADD_NOTES] if config.sends_notes or config.sends_documents else []
+    needed += [SET_PRIVATE] if config.sends_private_followups else []
+    if not needed or role_id is None:
+        yield ok("notes", SetupFinding.NOTES_NOT_SENT() if not needed else SetupFinding.ROLE_NOT_SET())
+        return
+    try:
+        role = client.call("GET", f"/roles/{role_id}.json").object("role")
+    except (TrackerError, KeyError) as unclear:
+        problem = unclear.notice if isinstance(unclear, TrackerError) else Detail.NO_LIST(name="permissions")
+        yield warning("notes", SetupFinding.NOTES_RIGHTS_UNKNOWN(role_id=role_id, problem=problem))
+        return
+    lacking = [RIGHT_TO[one] for one in needed if one not in (role.get("permissions") or ())]
+    if lacking:
+        name = str(role.get("name") or role_id)
+        yield warning("notes", SetupFinding.NOTES_LACK_RIGHTS(role=name, rights=lacking))
+    else:
+        yield ok("notes", SetupFinding.NOTES_ALLOWED(role_id=role_id))
 
 
 def _standing(link: Link, project: ProjectNow) -> list[CheckResult]:

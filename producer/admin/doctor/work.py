@@ -124,7 +124,7 @@ def _on_the_way(why: Notice | None) -> Notice | None:
 def held(installation: Installation) -> Iterator[CheckResult]:
     """Nothing waits for a person."""
     with installation.store.transaction() as tx:
-        count = len(tx.issues.waiting_for_a_person()) + len(tx.times.waiting_for_a_person())
+        count = tx.count_undecided()
         lost = tx.journal.count_on_hold_for_nothing()
     if lost:
         yield failure("held", WorkFinding.HELD_FOR_NOTHING(count=lost))

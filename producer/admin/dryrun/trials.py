@@ -22,12 +22,12 @@ from shared.notices.templates import TemplateRefusal
 from shared.refusals.hints import explain
 from shared.refusals.known import Explanation, Known
 from shared.store.ledger.send_window import SendWindow
-from shared.templating.operations import Operation
+from shared.templating.operations import UPDATES, Operation
 from shared.templating.render import Engine, Rendering
 from shared.tracker.answers import RawAnswer, messages
 
 Render = Callable[[int | None], Rendering]
-NEEDS_ISSUE = (Operation.ISSUE_UPDATE_STATUS, Operation.TIME_ENTRY_CREATE)
+NEEDS_ISSUE = (*UPDATES, Operation.TIME_ENTRY_CREATE)
 
 
 @dataclass(frozen=True)
@@ -103,7 +103,7 @@ class Trial:
         )
         try:
             rendering = self.render(issue_id)
-            if self.operation is Operation.ISSUE_UPDATE_STATUS:
+            if self.operation in UPDATES:
                 path = f"/issues/{issue_id}.json"
                 answer = self._send("PUT", path, _still_marked(rendering.payload, mark), issue)
                 return Tried(rendering, "PUT", path, answer, f"issue #{issue_id}")

@@ -137,7 +137,7 @@ class EventAbout(Event):
 
 
 class OnHold(Reasoned):
-    """An issue or a time entry that waits for a decision."""
+    """A creation that waits for a decision."""
 
     kind: str
     id: int
@@ -151,7 +151,7 @@ class OnHold(Reasoned):
         """Return what waits for a decision.
 
         Args:
-            kind: an issue or a time entry.
+            kind: what it creates.
             row: its row.
             more: what a subclass adds.
         """

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, cast
 
 from sqlalchemy import (
@@ -39,17 +39,22 @@ from shared.store.tables.configuration import (
     UserPin,
 )
 from shared.store.tables.journal import EventState, JournalEvent
-from shared.store.tables.ledger import LedgerState, TaskTimeLink, TicketIssueLink
+from shared.store.tables.ledger import LEDGERS, DocumentLink, LedgerState, NoteLink
 from shared.store.tables.types import Json
 
 AT_ONCE = 500
 OWN_WORDS = ("params", "status_params", "call", "differences", "who", "before", "after")
 """Columns with sentences of our own, in which a login or a name stands for the person and for nothing else."""
+ADDITIONS = (NoteLink.__tablename__, DocumentLink.__tablename__)
+NAMED_IN = ("body", "earlier")
+"""Columns of `ADDITIONS`: a text may begin with its author's name, and a file be named after a person."""
+PAYLOAD = "payload"
+AS_IN_A_FILE = "_-.+"
+"""What stands for a blank in the names of files."""
 JSON_TEXT = ("payload", "completion")
 UNSETTLED = (LedgerState.CLAIMED, LedgerState.IN_DOUBT, LedgerState.ON_HOLD)
 OPEN_EVENTS = (EventState.PENDING, EventState.ON_HOLD)
 NAMING = ("journal", "ticket_state")
-LEDGERS = (TicketIssueLink, TaskTimeLink)
 SENT_FROM = {
     one.__tablename__
     for one in (UserMap, UserPin, TrackerUser, PluginConfigRecord, TemplateVersion, HelpdeskPerson)
@@ -202,7 +207,8 @@ def _mentions(table: Table, person: Person) -> ColumnElement[bool]:
     found: list[ColumnElement[bool]] = [false()]
     for column in _texts(table):
         text = func.lower(type_coerce(column, PlainText), type_=PlainText())
-        words = {*person.mails, *(person.names if column.name in OWN_WORDS else ())}
+        has_names = _has_names(table, column) or column.name == PAYLOAD  # of which a file may be named so
+        words = {*person.mails, *(_forms(person.names) if has_names else ())}
         for word in words:
             for form in {
                 word.lower(),
@@ -216,6 +222,26 @@ def _mentions(table: Table, person: Person) -> ColumnElement[bool]:
     return or_(*found)
 
 
+def _has_names(table: Table, column: Column[Any]) -> bool:
+    return column.name in OWN_WORDS or (table.name in ADDITIONS and column.name in NAMED_IN)
+
+
+def _forms(names: Iterable[str]) -> Iterator[str]:
+    """Yield names as they are written, and as files are named after them."""
+    for name in names:
+        yield name
+        yield from (name.replace(" ", one) for one in AS_IN_A_FILE if " " in name)
+
+
+def _without_name_of_file(data: Any, person: Person) -> Any:
+    """Return an event without the person in the name of its document."""
+    document = data.get("document") if isinstance(data, dict) else None
+    if not isinstance(document, dict) or not isinstance(document.get("name"), str):
+        return data
+    name = Scrubber(person, with_names=True).text(document["name"])
+    return {**data, "document": {**document, "name": name}}
+
+
 def _without(table: Table, row: Row[Any], person: Person) -> dict[str, Any]:
     """Return the columns of a row that change."""
     values: dict[str, Any] = {}
@@ -223,11 +249,11 @@ def _without(table: Table, row: Row[Any], person: Person) -> dict[str, Any]:
         before = getattr(row, column.name)
         if before is None:
             continue
-        scrubber = Scrubber(person, with_names=column.name in OWN_WORDS)
+        scrubber = Scrubber(person, with_names=_has_names(table, column))
         if isinstance(column.type, Json):
             after = scrubber.data(before)
         elif column.name in JSON_TEXT:
-            after = json.dumps(scrubber.data(json.loads(before)))
+            after = json.dumps(_without_name_of_file(scrubber.data(json.loads(before)), person))
         else:
             after = scrubber.text(before)
         if after != before:

@@ -85,8 +85,9 @@ def _find(store: Store, person: Person) -> tuple[Person, set[int], list[int]]:
                 after = event_id
                 if Scrubber(person, with_names=False).data(data) == data:
                     continue  # the same number, but of something else
-                mails = set(_mails(data, person))
-                person = Person(person.helpdesk_ids, person.mails | mails, person.tracker_ids, person.names)
+                mails = {one.casefold() for one in _said_of(data, person, "email")}
+                names = person.names | set(_said_of(data, person, "name"))
+                person = Person(person.helpdesk_ids, person.mails | mails, person.tracker_ids, names)
                 waiting |= {ticket_id} if state in OPEN_EVENTS else set()
                 failed += [event_id] if state == EventState.FAILED else []
             if not rows:
@@ -96,17 +97,17 @@ def _find(store: Store, person: Person) -> tuple[Person, set[int], list[int]]:
                 return person, waiting | Erasure(session).unsettled_of(person), failed
 
 
-def _mails(data: Any, person: Person, role: str | None = None) -> Iterator[str]:
-    """Yield the addresses that JSON data has for a person."""
+def _said_of(data: Any, person: Person, what: str, role: str | None = None) -> Iterator[str]:
+    """Yield the addresses, or the names, that JSON data has for a person."""
     if isinstance(data, dict):
-        mail = data.get("email")
-        if person.is_meant(data, role) and isinstance(mail, str) and mail.strip():
-            yield mail.strip().casefold()
+        said = data.get(what)
+        if person.is_meant(data, role) and isinstance(said, str) and said.strip():
+            yield said.strip()
         for name, value in data.items():
-            yield from _mails(value, person, name)
+            yield from _said_of(value, person, what, name)
     elif isinstance(data, list):
         for value in data:
-            yield from _mails(value, person, role)
+            yield from _said_of(value, person, what, role)
 
 
 def _erase(store: Store, person: Person) -> Iterator[tuple[str, int]]:

@@ -20,7 +20,7 @@ class Person:
         helpdesk_ids: ids of the helpdesk.
         mails: e-mail addresses, case-folded.
         tracker_ids: ids of the tracker.
-        names: logins and full names on the tracker.
+        names: logins and full names on the tracker, and the names in the helpdesk.
     """
 
     helpdesk_ids: frozenset[int] = frozenset()
@@ -49,7 +49,7 @@ class Scrubber:
         self._person = person
         words = [rf"{MAIL_BEFORE}{re.escape(mail)}{MAIL_AFTER}" for mail in _longest_first(person.mails)]
         if with_names:
-            words += [rf"(?<!\w){re.escape(name)}(?!\w)" for name in _longest_first(person.names)]
+            words += [_named(name) for name in _longest_first(person.names)]
         self._pattern = re.compile("|".join(words), re.IGNORECASE) if words else None
 
     def text(self, text: str) -> str:
@@ -67,6 +67,14 @@ class Scrubber:
         if self._person.is_meant(value, role):
             return None
         return {self.text(name): self.data(item, name) for name, item in value.items()}
+
+
+def _named(name: str) -> str:
+    """Match a name; a full one also as it stands in the name of a file, such as Sam_Stranger."""
+    words = name.split()
+    if len(words) < 2:
+        return rf"(?<!\w){re.escape(name)}(?!\w)"
+    return r"(?<![^\W_])" + r"[\W_]+".join(map(re.escape, words)) + r"(?![^\W_])"
 
 
 def _longest_first(words: Collection[str]) -> list[str]:

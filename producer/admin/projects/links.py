@@ -77,9 +77,10 @@ def named_links(store: Store, kind: LinkKind) -> NamedLinks:
     """Return the links of helpdesk projects, or of entities, with names."""
     with store.transaction() as tx:
         found = [one for one in tx.links.all() if one.kind is kind]
-        category_ids = {one.default_category_id for one in found if one.default_category_id}
-        projects = tx.metadata.names(MetadataKind.PROJECT, {one.tracker_project_id for one in found})
-        return NamedLinks(found, projects, tx.metadata.names(MetadataKind.CATEGORY, category_ids))
+        project_ids = {one.tracker_project_id for one in found}
+        category_ids = {one.default_category_id for one in found}
+        names = tx.metadata.names_of({MetadataKind.PROJECT: project_ids, MetadataKind.CATEGORY: category_ids})
+        return NamedLinks(found, names[MetadataKind.PROJECT], names[MetadataKind.CATEGORY])
 
 
 def find_link(store: Store, kind: LinkKind, helpdesk_id: int) -> Link | None:

@@ -1,4 +1,4 @@
-"""What became of a ticket and its tasks, in short, as a helpdesk's own page of the ticket shows it."""
+"""What became of a ticket and what belongs to it, in short, as a helpdesk's own page of the ticket shows it."""
 
 from __future__ import annotations
 
@@ -27,6 +27,25 @@ class TaskOutcome(Reasoned):
     reason: str | None
 
 
+class NoteOutcome(Reasoned):
+    """What became of a follow-up or a solution; `kind` is `followup` or `solution`."""
+
+    kind: str
+    id: int
+    state: str
+    note_id: int | None
+    reason: str | None
+
+
+class DocumentOutcome(Reasoned):
+    """What became of a document; `id` is its number in the helpdesk."""
+
+    id: int
+    state: str
+    attachment_id: int | None
+    reason: str | None
+
+
 class TicketOutcome(Reasoned):
     """What became of a ticket: `state` and the reason are its issue's, or its last event's while it has none."""
 
@@ -34,6 +53,8 @@ class TicketOutcome(Reasoned):
     state: str
     issue: IssueOutcome | None
     tasks: list[TaskOutcome]
+    notes: list[NoteOutcome]
+    documents: list[DocumentOutcome]
     reason: str | None
 
 
@@ -62,6 +83,11 @@ def ticket_outcome(store: Store, ticket_id: int) -> TicketOutcome:
         issue=issue,
         tasks=[
             TaskOutcome(id=one.task_id, **one.model_dump(exclude={"task_id"})) for one in found.ticket_tasks
+        ],
+        notes=[NoteOutcome(id=one.key, **one.model_dump(exclude={"key"})) for one in found.notes],
+        documents=[
+            DocumentOutcome(id=one.document_id, **one.model_dump(exclude={"key", "document_id"}))
+            for one in found.documents
         ],
         **reason_json(why),
     )

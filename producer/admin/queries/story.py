@@ -18,6 +18,8 @@ from shared.errors import NotFound
 from shared.events.config import PluginConfig
 from shared.events.event import Deletion, Event
 from shared.events.place import place_of
+from shared.events.snapshots import document_in
+from shared.notices.kinds import ADDITIONS, Kind
 from shared.notices.language import said
 from shared.notices.notice import Notice, notice_json
 from shared.notices.reasons import Reason
@@ -61,6 +63,26 @@ class TicketTask(Reasoned):
     reason: str | None
 
 
+class TicketNote(Reasoned):
+    """A follow-up or a solution, and its note."""
+
+    kind: str
+    key: int
+    state: str
+    note_id: int | None
+    reason: str | None
+
+
+class TicketDocument(Reasoned):
+    """A document, and its attachment."""
+
+    key: int
+    document_id: int
+    state: str
+    attachment_id: int | None
+    reason: str | None
+
+
 class Step(WithNotice):
     """Something that happened to a ticket; `call` is what was sent to the tracker, and its answer."""
 
@@ -97,6 +119,8 @@ class TicketTrace:
     open_events: list[JournalEvent]
     last_event: JournalEvent | None
     config: PluginConfig
+    notes: list[TicketNote]
+    documents: list[TicketDocument]
     hindered_by: Notice | None = None
     has_wrong_author: bool = False
 
@@ -128,7 +152,7 @@ class Destination:
         link: by which it goes there; None: nothing of it is linked.
         project_id: the tracker project.
         project: its name, where the cache knows it.
-        statuses: the tracker's, by id.
+        statuses: the names of the status that the issue was given and of the one it is to have, by tracker id.
     """
 
     link: Link | None
@@ -145,9 +169,11 @@ def destination(store: Store, found: TicketTrace) -> Destination:
         project_id = found.link.tracker_project_id if found.link else None
         if project_id is None and link is not None:
             project_id = link.tracker_project_id
-        project = tx.metadata.get(MetadataKind.PROJECT, project_id) if project_id else None
-        statuses = {one.tracker_id: one.name for one in tx.metadata.of_kind(MetadataKind.STATUS)}
-    return Destination(link, project_id, project.name if project else None, statuses)
+        state = found.state
+        status_ids = {state.given_status_id, found.config.status_map.get(state.status)} if state else set()
+        names = tx.metadata.names_of({MetadataKind.PROJECT: {project_id}, MetadataKind.STATUS: status_ids})
+    project = names[MetadataKind.PROJECT].get(project_id) if project_id else None
+    return Destination(link, project_id, project, names[MetadataKind.STATUS])
 
 
 def trace_ticket(store: Store, ticket_id: int, redis: Redis | None = None) -> TicketTrace:
@@ -165,11 +191,14 @@ def trace_ticket(store: Store, ticket_id: int, redis: Redis | None = None) -> Ti
         config, _ = tx.configs.get()
         rows = list(reversed(tx.journal.find(ticket_id=ticket_id, limit=None)))
         events = [(row, event) for row in rows if (event := content_of(row))]
-        issue_row, time_rows = tx.issues.get(ticket_id), tx.times.of_ticket(ticket_id)
+        made = tx.rows_of_ticket(ticket_id)
+        issue_row, time_rows = next(iter(made[Kind.TICKET]), None), made[Kind.TICKET_TASK]
+        addition_rows = [row for kind in ADDITIONS for row in made[kind]]
         state, noted = tx.statuses.get(ticket_id), tx.trace.of_ticket(ticket_id)
         if not (rows or issue_row or time_rows or state or noted):
             raise NotFound(Refusal.TICKET_UNKNOWN(ticket_id=ticket_id))
         link, has_wrong_author = _link(tx, issue_row), tx.misattributed.of_ticket(ticket_id)
+    additions = _additions(addition_rows, [(row, one) for row, one in events if isinstance(one, Event)])
     happened = [Step.of(step.at, step.notice, step.call) for step in noted]
     arrived = [_arrival(row, event, config) for row, event in events]
     return TicketTrace(
@@ -181,6 +210,8 @@ def trace_ticket(store: Store, ticket_id: int, redis: Redis | None = None) -> Ti
         [row for row in rows if row.state in UNFINISHED],
         rows[-1] if rows else None,
         config,
+        [_note(*one) for one in additions if one[0] is not Kind.DOCUMENT],
+        [_document(*one) for one in additions if one[0] is Kind.DOCUMENT],
         obstacle(redis) if redis is not None and any(map(is_silent, rows)) else None,
         has_wrong_author,
     )
@@ -222,6 +253,33 @@ def _tasks(time_rows: Sequence[LedgerRow], events: Sequence[tuple[JournalEvent, 
     return standings
 
 
+Standing = tuple[Kind, int, str, int | None, Notice | None]
+"""Of an addition: its kind and key, its state, the tracker's id, and why."""
+
+
+def _additions(rows: Sequence[LedgerRow], events: Sequence[tuple[JournalEvent, Event]]) -> list[Standing]:
+    """Return the ticket's follow-ups, solutions and documents as their events came: the ledger's word comes first."""
+    found: dict[tuple[Kind, int], Standing] = {}
+    for row, event in events:
+        if event.addition is not None:
+            this = event.addition_kind, event.addition_key
+            found[this] = (*this, row.state, None, row.notice)
+    for one in rows:
+        if one.state != LedgerState.FREE:
+            found[one.kind, one.key] = (one.kind, one.key, one.state, one.tracker_id, one.notice)
+    return list(found.values())
+
+
+def _note(kind: Kind, key: int, state: str, note_id: int | None, why: Notice | None) -> TicketNote:
+    return TicketNote(kind=str(kind), key=key, state=state, note_id=note_id, **reason_json(why))
+
+
+def _document(_: Kind, key: int, state: str, tracker_id: int | None, why: Notice | None) -> TicketDocument:
+    return TicketDocument(
+        key=key, document_id=document_in(key), state=state, attachment_id=tracker_id, **reason_json(why)
+    )
+
+
 def _begun(row: LedgerRow, seconds: int) -> TicketTask:
     sent = ((row.body or {}).get("time_entry") or {}).get("hours")
     hours = float(sent) if isinstance(sent, (int, float)) else seconds / 3600
@@ -242,6 +300,12 @@ def _arrival(row: JournalEvent, event: Event | Deletion, config: PluginConfig) -
         return Step.of(row.received_at, Arrival.DELETION_CAME_IN(**about))
     task = event.task
     common = {"event_id": row.id, "verb": verb, "status": event.ticket.status, "lateness": _lateness(row)}
+    if event.document is not None:
+        document_id = event.document.id
+        return Step.of(row.received_at, Arrival.DOCUMENT_CAME_IN(**common, document_id=document_id))
+    if event.note is not None:
+        about = {"kind": event.addition_kind, "key": event.note.id}
+        return Step.of(row.received_at, Arrival.NOTE_CAME_IN(**common, **about))
     if task is None:
         return Step.of(row.received_at, Arrival.TICKET_CAME_IN(**common))
     arrived = Arrival.DONE_TASK_CAME_IN if task.state == config.done_state else Arrival.OPEN_TASK_CAME_IN
@@ -296,6 +360,8 @@ class Trace(Answer):
     link: IssueOfTicket | None
     waits_for: Obstacle | None
     ticket_tasks: list[TicketTask]
+    notes: list[TicketNote]
+    documents: list[TicketDocument]
     steps: list[Step]
 
     @classmethod
@@ -307,5 +373,7 @@ class Trace(Answer):
             link=found.link,
             waits_for=waits_for,
             ticket_tasks=found.ticket_tasks,
+            notes=found.notes,
+            documents=found.documents,
             steps=found.steps,
         )

@@ -38,10 +38,10 @@ from shared.store.tables.configuration import EntityLink, ProjectLink
 from shared.store.tables.explained import kept
 from shared.store.tables.journal import EventState, JournalEvent, TraceStep
 from shared.store.tables.ledger import (
+    LEDGERS,
+    MODELS,
     LedgerRow,
     LedgerState,
-    TaskTimeLink,
-    TicketIssueLink,
 )
 from shared.store.tables.types import is_on_postgresql, moment
 
@@ -126,7 +126,7 @@ class EventCounts(NamedTuple):
     """How many events there are, each at most MOST_COUNTED, and what else is noted.
 
     Attributes:
-        on_hold: issues and time entries that wait for a decision.
+        on_hold: creations that wait for a decision.
         now: the time.
         done_at: when an event was done last.
         linked: whether anything is linked.
@@ -235,7 +235,7 @@ class EventSearch:
 
     def unclear(self, most: int = 1000) -> dict[int, Notice | None]:
         """Return the tickets of what got no clear answer and is not created, the newest first, each with why."""
-        rows = union_all(*(_unclear(model) for model in (TicketIssueLink, TaskTimeLink))).subquery()
+        rows = union_all(*(_unclear(model) for model in LEDGERS)).subquery()
         newest = select(rows).order_by(rows.c.changed_at.desc()).limit(most)
         found: dict[int, Notice | None] = {}
         for ticket_id, _, *reason in self._session.execute(newest):
@@ -320,7 +320,7 @@ class EventSearch:
             *(
                 select(literal(str(kind)).label("kind"), model.key.label("key"), model.changed_at.label("since"))
                 .where(NOT_LINKED, model.state.in_(FOR_A_PERSON))
-                for kind, model in ((Kind.TICKET, TicketIssueLink), (Kind.TICKET_TASK, TaskTimeLink))
+                for kind, model in MODELS.items()
             )
         ).subquery()  # fmt: skip
         longest_first = select(found.c.kind, found.c.key).order_by(found.c.since, found.c.kind, found.c.key)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from sqlalchemy import ColumnElement, delete, func, or_, select, union, union_all
 from sqlalchemy.orm import Session
 
@@ -14,11 +16,11 @@ from shared.store.tables.configuration import (
     UserPin,
 )
 from shared.store.tables.journal import JournalEvent, TicketState, TraceStep
-from shared.store.tables.ledger import Misattributed, TaskTimeLink, TicketIssueLink
+from shared.store.tables.ledger import LEDGERS, Misattributed
 from shared.store.tables.types import Base
 from shared.values.ids import LARGEST, SAMPLES, is_sample
 
-OF_A_TICKET = (JournalEvent, TicketState, TicketIssueLink, TaskTimeLink, Misattributed, TraceStep)
+OF_A_TICKET: tuple[Any, ...] = (JournalEvent, TicketState, *LEDGERS, Misattributed, TraceStep)
 OF_A_PERSON = (HelpdeskPerson, UserPin, UserMap)
 
 

@@ -8,7 +8,7 @@ from sqlalchemy import func, select, text
 from sqlalchemy.orm import Session
 
 from shared.store.tables.journal import JournalEvent, TraceStep
-from shared.store.tables.ledger import Misattributed, TaskTimeLink, TicketIssueLink
+from shared.store.tables.ledger import DocumentLink, Misattributed, NoteLink, TaskTimeLink, TicketIssueLink
 from shared.store.tables.types import is_on_postgresql
 
 
@@ -31,7 +31,13 @@ class Support:
     def ledger(self) -> dict[str, dict[str, int]]:
         """Return how many rows of the ledger are in each state, and how many have a wrong author."""
         found: dict[str, dict[str, int]] = {}
-        for name, model in (("issues", TicketIssueLink), ("time_entries", TaskTimeLink)):
+        tables = (
+            ("issues", TicketIssueLink),
+            ("time_entries", TaskTimeLink),
+            ("notes", NoteLink),
+            ("attachments", DocumentLink),
+        )
+        for name, model in tables:
             counted = select(model.state, func.count()).group_by(model.state)
             found[name] = dict(self._session.execute(counted).all())
         wrong = select(Misattributed.kind, func.count()).group_by(Misattributed.kind)

@@ -4,12 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from shared.errors import BridgeError
+from shared.errors import BridgeError, TrackerRejected
 from shared.notices.kinds import Kind
 from shared.notices.refusals import Refusal
 from shared.store.tables.ledger import LedgerRow
 from shared.tracker.client import TrackerClient
-from shared.tracker.lists import PAGE_SIZE, Listed, Params, TrackerLists, project_of
+from shared.tracker.lists import (
+    PAGE_SIZE,
+    Listed,
+    Params,
+    TrackerLists,
+    additions_in,
+    listed_with_issue,
+    project_of,
+)
 
 
 class NotThere(BridgeError):
@@ -17,19 +25,26 @@ class NotThere(BridgeError):
 
 
 def listed_as(lists: TrackerLists, kind: Kind, row: LedgerRow, tracker_id: int) -> Listed | None:
-    """Return an issue, or a time entry of the row's issue, as the tracker lists it; None if it does not exist."""
+    """Return an issue, or what belongs to the row's issue, as the tracker lists it; None if it does not exist.
+
+    Raises:
+        TrackerError: the tracker could not be asked.
+    """
+    if kind.is_addition:
+        additions = additions_on(lists, kind, row.issue_id or 0)
+        return next((one for one in additions if one.get("id") == tracker_id), None)
     params: Params = {"issue_id": tracker_id, "status_id": "*"}
-    if kind is Kind.TICKET_TASK:
+    if kind.is_on_issue:
         params = {"issue_id": row.issue_id or 0}
     return lists.find(kind.path, kind.list_name, tracker_id, params)
 
 
 def check_there(client: TrackerClient, kind: Kind, row: LedgerRow, tracker_id: int) -> Listed:
-    """Make sure that an issue, or a time entry of the row's issue, exists.
+    """Make sure that an issue, or what belongs to the row's issue, exists.
 
     Args:
         client: the tracker.
-        kind: issue or time entry.
+        kind: that of the row.
         row: the ledger row that is to adopt it.
         tracker_id: the object's id.
 
@@ -42,9 +57,24 @@ def check_there(client: TrackerClient, kind: Kind, row: LedgerRow, tracker_id: i
     """
     found = listed_as(TrackerLists(client), kind, row, tracker_id)
     if found is None:
-        issue_id = row.issue_id if kind is Kind.TICKET_TASK else None
+        issue_id = row.issue_id if kind.is_on_issue else None
         raise NotThere(Refusal.NOT_ON_TRACKER(kind=str(kind), tracker_id=tracker_id, issue_id=issue_id))
     return found
+
+
+def additions_on(lists: TrackerLists, kind: Kind, issue_id: int) -> list[Listed]:
+    """Return the notes of an issue, or its attachments; of an issue that there is not, none.
+
+    Raises:
+        TrackerError: the tracker could not be asked.
+    """
+    try:
+        answer = lists.get(f"/issues/{issue_id}.json", {"include": kind.list_name})
+    except TrackerRejected as refused:
+        if refused.status != 404:
+            raise
+        return []
+    return additions_in(listed_with_issue(answer, kind.list_name) or [], kind)
 
 
 def projects_of(client: TrackerClient, issue_ids: Sequence[int]) -> dict[int, int]:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any
 
-from producer.admin.review.adoption import listed_as
+from producer.admin.review.adoption import additions_on, listed_as
 from producer.admin.services import Services
 from shared.errors import SettingsError, TrackerError
 from shared.notices.kinds import Kind
@@ -23,7 +23,13 @@ MARGIN = timedelta(minutes=10)
 TOLERANCE = timedelta(minutes=1)
 """So much earlier by the tracker's clock does not count as older than the send."""
 
-COMPARED = {Kind.TICKET: "subject", Kind.TICKET_TASK: "hours"}
+COMPARED = {
+    Kind.TICKET: "subject",
+    Kind.TICKET_TASK: "hours",
+    Kind.FOLLOWUP: "notes",
+    Kind.SOLUTION: "notes",
+    Kind.DOCUMENT: "filename",
+}
 """What is alike of what a search finds, besides the place and the time."""
 
 
@@ -46,6 +52,17 @@ class Candidate:
     is_older: bool = False
 
 
+def sent_fields(kind: Kind, body: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the fields of what was sent, as the tracker lists them; none if the body is none of that kind."""
+    sent = body.get(kind.wire_name)
+    if not isinstance(sent, dict):
+        return {}
+    if kind is Kind.DOCUMENT:
+        upload: Mapping[str, Any] = next(iter(sent.get("uploads") or ()), {})
+        return {"filename": upload.get("filename"), "filesize": (body.get("document") or {}).get("size")}
+    return sent
+
+
 def known_candidates(row: LedgerRow) -> list[int]:
     """Return the tracker ids that a lookup has noted for a row, or that it had before."""
     return list(dict.fromkeys([*(row.candidates or ()), *([row.tracker_id] if row.tracker_id else [])]))
@@ -60,7 +77,7 @@ def candidates_of(
 
     Args:
         services: the collaborators.
-        kind: issue or time entry.
+        kind: that of the row.
         row: what waits for a person.
         also: further ids, such as one that a person has typed.
     """
@@ -92,9 +109,9 @@ def _read(lists: TrackerLists, kind: Kind, row: LedgerRow, tracker_id: int) -> C
 
 def _search(lists: TrackerLists, kind: Kind, row: LedgerRow, but: Collection[int]) -> list[Candidate]:
     """Return what was created at about the time of the send, and is alike."""
-    sent = (row.body or {}).get(kind.wire_name)
+    sent = sent_fields(kind, row.body or {})
     sent_at = row.first_claimed_at or row.claimed_at
-    if not isinstance(sent, dict) or sent_at is None:
+    if not sent or sent_at is None:
         return []
     params: Params = {"issue_id": row.issue_id or 0}
     if kind is Kind.TICKET:
@@ -107,7 +124,10 @@ def _search(lists: TrackerLists, kind: Kind, row: LedgerRow, but: Collection[int
 
 
 def _newest(lists: TrackerLists, kind: Kind, params: Params, since: datetime) -> Iterable[Listed]:
-    """Yield the rows of a list's first pages, as far as they were created since a time."""
+    """Yield the rows of a list's first pages, as far as they were created since a time; of an issue all additions."""
+    if kind.is_addition:
+        yield from additions_on(lists, kind, int(params["issue_id"]))
+        return
     for page in range(MOST_PAGES_READ):
         asked = {**params, "limit": PAGE_SIZE, "offset": page * PAGE_SIZE}
         rows = rows_of(lists.get(kind.path, asked), kind.list_name, kind.path)
@@ -151,7 +171,7 @@ def _with_holders(
         holders = {one.tracker_id: tx.ledger(kind).holder(one.tracker_id) for one in found}
     return [
         replace(one, holder=holder.key)
-        if (holder := holders[one.tracker_id]) and holder.key != row.key
+        if (holder := holders[one.tracker_id]) and (holder.kind, holder.key) != (kind, row.key)
         else one
         for one in found
     ]

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from producer.admin.records.transaction import Store, Transaction
 from shared.errors import BridgeError, NotFound
 from shared.notices.changes import Did
-from shared.notices.kinds import Kind
+from shared.notices.kinds import ON_ISSUE, Kind
 from shared.notices.refusals import Refusal
 from shared.notices.steps import What
 from shared.store.decisions import into_trace
@@ -85,11 +85,11 @@ def _linked(tx: Transaction, kind: Kind, key: int) -> LinkedObject:
         raise NotFound(Refusal.NOT_LINKED_TO_ANY(kind=str(kind), id=key))
     others = 0
     if kind is Kind.TICKET:
-        times = tx.times.of_ticket(key)
-        for time in times:
-            if time.state in IN_FLIGHT:
-                _refuse_what_is_open(Kind.TICKET_TASK, time)
-        others = sum(time.state == LedgerState.LINKED for time in times)
+        on_it = [one for on_issue in ON_ISSUE for one in tx.ledger(on_issue).of_ticket(key)]
+        for one in on_it:
+            if one.state in IN_FLIGHT:
+                _refuse_what_is_open(one.kind, one)
+        others = sum(one.kind is Kind.TICKET_TASK and one.state == LedgerState.LINKED for one in on_it)
     return LinkedObject(kind, key, row.ticket_id, row.tracker_id, others)
 
 

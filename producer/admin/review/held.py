@@ -85,8 +85,8 @@ def resolve(services: Services, kind: Kind, key: int, adopt: int | None, *, is_s
 
     Args:
         services: the collaborators.
-        kind: an issue of a ticket, or a time entry of a ticket task.
-        key: ticket id or ticket-task id.
+        kind: that of the row.
+        key: that of the row.
         adopt: the tracker id to adopt; None: create again.
         is_sure: whether the person means it even if the object is older than what was sent.
 
@@ -116,8 +116,8 @@ def decide(store: Store, kind: Kind, key: int, adopt: int | None, project_id: in
 
     Args:
         store: where ledger and journal are.
-        kind: an issue of a ticket, or a time entry of a ticket task.
-        key: ticket id or ticket-task id.
+        kind: that of the row.
+        key: that of the row.
         adopt: the tracker id to adopt; None: create again.
         project_id: the tracker project in which an issue was seen; None: where it was before.
 
@@ -139,7 +139,11 @@ def decide(store: Store, kind: Kind, key: int, adopt: int | None, project_id: in
             if adopt is not None:
                 decisions.adopt_by_person(row, adopt, project_id)
             elif not decisions.create_again(row):
-                raise NotResolved(Refusal.EVENTS_PAST_RETENTION(task_id=key))
+                raise NotResolved(
+                    Refusal.NOTE_PAST_RETENTION(kind=str(kind), id=key)
+                    if kind.is_addition
+                    else Refusal.EVENTS_PAST_RETENTION(task_id=key)
+                )
             verdict = _verdict(kind, adopt)
             tx.changes.note(
                 Did.HELD_RESOLVED(kind=kind, id=key, verdict=verdict), before=was and notice_json(was)
@@ -168,5 +172,5 @@ def _waiting(tx: Transaction, kind: Kind, key: int) -> LedgerRow:
 
 def _check_free(tx: Transaction, kind: Kind, key: int, adopt: int) -> None:
     holder = tx.ledger(kind).holder(adopt)
-    if holder is not None and holder.key != key:
-        raise NotResolved(Refusal.LINKED_ALREADY(kind=str(kind), number=adopt, id=holder.key))
+    if holder is not None and (holder.kind, holder.key) != (kind, key):
+        raise NotResolved(Refusal.LINKED_ALREADY(kind=str(holder.kind), number=adopt, id=holder.key))

@@ -35,6 +35,11 @@ _DEFAULTS: dict[Operation, dict[str, Any]] = {
         "activity_id": "{{config.default_activity_id}}",
         "spent_on": "{{#if (eq config.spent_on 'task_date')}}{{task.date}}{{/if}}",
     },
+    Operation.NOTE_CREATE: {
+        "notes": "{{note.content | plain: note.content_format note.helpdesk_url"
+        " | formatted: config.text_formatting}}",
+        "private_notes": "{{note.is_private}}",
+    },
     Operation.PROJECT_CREATE: {
         "name": "{{form.name}}",
         "identifier": "{{form.identifier | lower}}",

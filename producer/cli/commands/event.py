@@ -130,8 +130,8 @@ def replay(
 ) -> None:
     """Process events again.
 
-    This creates no duplicates: each ticket keeps its one issue, and each task its one time entry. If a delivery could
-    not be read, deskbridge reads it again.
+    This creates no duplicates: each ticket keeps its one issue, each task its one time entry, and so on. If a delivery
+    could not be read, deskbridge reads it again.
     """
     from producer.admin.backfill.replay import replay as carry_out
     from shared.store.tables.journal import EventState

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING, Annotated
+import textwrap
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -17,12 +19,14 @@ from shared.notices.kinds import Kind
 if TYPE_CHECKING:
     from producer.admin.services import Services
 
+LONGEST_TEXT = 100
+
 
 @command(HOLD, "list", "deskbridge hold list", "deskbridge hold list --json", was="held")
 def list_holds(as_json: Json = False) -> None:
     """List creations on hold that need your decision.
 
-    deskbridge cannot tell whether Redmine created these issues and time entries, or someone deleted them in Redmine.
+    deskbridge cannot tell whether Redmine created these objects, or someone deleted them in Redmine.
     """
     from producer.admin.review.held import on_hold_about
 
@@ -64,13 +68,12 @@ def resolve(
     kind: Annotated[
         Kind,
         typer.Argument(
-            metavar="KIND", help="What is on hold: the issue of a ticket, or the time entry of a task."
+            metavar="KIND",
+            help="What is on hold, as `hold list` shows it.",
         ),
     ],
-    key: Annotated[int, id_argument("ID", "Id of the GLPI ticket or task.")],
-    adopt: Annotated[
-        int | None, id_option("REDMINE_ID", "Link to this existing Redmine issue or time entry.")
-    ] = None,
+    key: Annotated[int, id_argument("ID", "Its id, as `hold list` shows it.")],
+    adopt: Annotated[int | None, id_option("REDMINE_ID", "Link to this existing object in Redmine.")] = None,
     create_again: Annotated[
         bool, typer.Option("--create-again", help="Create it again, because it does not exist in Redmine.")
     ] = False,
@@ -108,6 +111,15 @@ def resolve(
     )
 
 
+def in_short(kind: Kind, fields: Mapping[str, Any]) -> str:
+    """Return in one line what an object in Redmine contains: its title, hours, text or file name."""
+    from producer.admin.review.candidates import COMPARED
+
+    if kind is Kind.TICKET_TASK:
+        return f"{fields.get('hours', '?')} h: {fields.get('comments', '')}"
+    return textwrap.shorten(str(fields.get(COMPARED[kind]) or ""), LONGEST_TEXT, placeholder="…")
+
+
 def _ask(services: Services, kind: Kind, key: int, adopt: int) -> None:
     """Show the object to adopt and ask for confirmation; ask again if it is older than the request."""
     from producer.admin.review.candidates import candidates_of
@@ -118,7 +130,7 @@ def _ask(services: Services, kind: Kind, key: int, adopt: int) -> None:
     one = next((one for one in found if one.tracker_id == adopt and one.there), None)
     if one is None:
         return  # an object that does not exist, or is not on hold, is refused with its reason
-    what = one.fields.get("subject") or f"{one.fields.get('hours', '?')} h: {one.fields.get('comments', '')}"
+    what = in_short(kind, one.fields)
     say(f"{kind.noun.capitalize()} #{adopt}: {what}, by {one.author}, created {one.created_on}")
     typer.confirm("Adopt it?", abort=True)
     if one.is_older:

@@ -35,8 +35,8 @@ def export(
 ) -> None:
     """Export mappings and links as CSV.
 
-    The file contains the mappings of GLPI projects and entities, and the links of tickets and tasks. It does not
-    contain creations in doubt or on hold. Resolve them first.
+    The file contains the mappings of GLPI projects and entities, and the links of tickets, tasks, follow-ups, solutions
+    and documents. It does not contain creations in doubt or on hold. Resolve them first.
     """
     from producer.admin.backfill.backfill import export_links
 

@@ -30,8 +30,8 @@ def begin(since: Since = None, as_json: Json = False) -> None:
     """Turn on recovery mode after a restore.
 
     Run this command before you start the first worker. In recovery mode, deskbridge looks in Redmine before creating
-    anything. It finds issues and time entries created after the backup, even if GLPI sends its events again. Recovery
-    mode lasts until `deskbridge restore end`.
+    anything. It finds what it created after the backup, even if GLPI sends its events again. Recovery mode lasts until
+    `deskbridge restore end`.
     """
     from producer.admin.backfill import recovery
 
@@ -54,8 +54,8 @@ def begin(since: Since = None, as_json: Json = False) -> None:
 def end(as_json: Json = False) -> None:
     """Turn off recovery mode.
 
-    Run this command when GLPI has sent its events again and none is pending. deskbridge then creates issues and time
-    entries without looking in Redmine first.
+    Run this command when GLPI has sent its events again and none is pending. deskbridge then creates without looking in
+    Redmine first.
     """
     from producer.admin.backfill import recovery
 
@@ -70,8 +70,7 @@ def end(as_json: Json = False) -> None:
     if found.pending:
         waiting = "event is" if found.pending == 1 else "events are"
         warn(
-            f"{found.pending} {waiting} still pending: deskbridge creates their issues and time entries without "
-            "looking in Redmine first"
+            f"{found.pending} {waiting} still pending: deskbridge processes them without looking in Redmine first"
         )
     if found.on_hold:
         warn(f"{count(found.on_hold, 'creation')} on hold: resolve each (see `deskbridge hold list`)")

@@ -53,14 +53,16 @@ def history(
     was="forget-link",
 )
 def forget(
-    kind: Annotated[Kind, typer.Argument(metavar="KIND", help="What is linked: a ticket or a ticket-task.")],
-    key: Annotated[int, id_argument("ID", "Id of the GLPI ticket or task.")],
+    kind: Annotated[Kind, typer.Argument(metavar="KIND", help="What is linked.")],
+    key: Annotated[
+        int, id_argument("ID", "Its id in GLPI; of a document the number in the key of its event.")
+    ],
     yes: Annotated[bool, typer.Option("--yes", help="Do not ask for confirmation.")] = False,
 ) -> None:
-    """Forget the link of a ticket or task.
+    """Forget a wrong link between GLPI and Redmine.
 
-    Use this command for a wrong link, such as that of a test. The issue or time entry stays in Redmine. The next event
-    of the ticket or task creates another one. A creation in progress or on hold cannot be forgotten.
+    Use this command for a wrong link, such as that of a test. The object in Redmine stays. The next event of the
+    ticket or task creates another one. A creation in progress or on hold cannot be forgotten.
     """
     from producer.admin.review import forgotten_links as links
 
@@ -112,6 +114,28 @@ def _tell(found: TicketTrace) -> None:
             for task in found.ticket_tasks
         ]
         table(("Task", "Time", "State", "Time entry", "Why"), rows)
+    if found.notes:
+        noted = [
+            (
+                f"{note.kind} {note.key}",
+                state_text(note.state),
+                f"#{note.note_id}" if note.note_id else "",
+                note.reason,
+            )
+            for note in found.notes
+        ]
+        table(("Follow-up or solution", "State", "Note", "Why"), noted)
+    if found.documents:
+        attached = [
+            (
+                str(one.document_id),
+                state_text(one.state),
+                f"#{one.attachment_id}" if one.attachment_id else "",
+                one.reason,
+            )
+            for one in found.documents
+        ]
+        table(("Document", "State", "Attachment", "Why"), attached)
     if found.open_events:
         table(
             ("Open event", "State", "Next attempt", "Why"),

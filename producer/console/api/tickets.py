@@ -1,4 +1,4 @@
-"""/api/tickets: what became of a ticket and its tasks, in short, for the helpdesk's own page of the ticket."""
+"""/api/tickets: what became of a ticket and what belongs to it, in short, for the helpdesk's own page of it."""
 
 from __future__ import annotations
 
@@ -12,5 +12,5 @@ router = api_router("/api/tickets", "tickets")
 
 @router.get("/{ticket_id}", responses=refusals(404))
 def outcome(services: WithServices, ticket_id: Id) -> TicketOutcome:
-    """Tell what became of a ticket and its tasks; reasons come in the language that `Accept-Language` asks for."""
+    """Tell what became of a ticket, its tasks, notes and documents; `Accept-Language` chooses the language."""
     return ticket_outcome(services.store, ticket_id)

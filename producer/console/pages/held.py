@@ -12,7 +12,7 @@ from starlette.responses import Response
 from producer.admin.configuration import configuration
 from producer.admin.configuration.metadata import names
 from producer.admin.people.people import logins_of
-from producer.admin.review.candidates import Candidate, candidates_of, known_candidates
+from producer.admin.review.candidates import Candidate, candidates_of, known_candidates, sent_fields
 from producer.admin.review.held import page_on_hold, resolve, row_on_hold
 from producer.admin.services import Services
 from producer.console.auth.answers import Id, WithServices
@@ -43,6 +43,10 @@ FIELDS = {
     "hours": N_("hours"),
     "comments": N_("comment"),
     "spent_on": N_("day"),
+    "notes": N_("note"),
+    "private_notes": N_("private"),
+    "filename": N_("file"),
+    "filesize": N_("size"),
 }
 """What people call the fields of a request body."""
 
@@ -120,7 +124,7 @@ def _show(
     if row is None:
         return go(PATH, "unchanged")
     found, trouble = candidates_of(services, kind, row, [number] if number else ())
-    sent = _sent(kind, row.body or {})
+    sent = sent_fields(kind, row.body or {})
     return show(
         request,
         "held_one",
@@ -138,11 +142,6 @@ def _show(
         labels=FIELDS,
         called=_names(services, [sent, *(one.fields for one in found)]),
     )
-
-
-def _sent(kind: Kind, body: dict[str, Any]) -> dict[str, Any]:
-    sent = body.get(kind.wire_name)
-    return sent if isinstance(sent, dict) else {}
 
 
 def _differs(name: str, sent: dict[str, Any], candidate: Candidate) -> bool:

@@ -178,7 +178,9 @@ def _show(
         labels={name: said(one.label) for name, one in SETTINGS.items()}
         | {"api_key": said("API key"), "metadata": said("Metadata")},
         values=values,
-        held={name: json.loads(values[name]) for name in SETTINGS if shape_of(name) in ("ids", "map")},
+        held={
+            name: json.loads(values[name]) for name in SETTINGS if shape_of(name) in ("ids", "words", "map")
+        },
         options={name: _options(name, choices) for name in SETTINGS},
         rows={name: _rows(name, config, choices) for name, one in SETTINGS.items() if one.keys},
         seen_statuses=choices.statuses_seen,
@@ -242,6 +244,8 @@ def _typed(form: Fields, before: PluginConfig) -> dict[str, str]:
             typed[name] = json.dumps(form.has(name))
         elif shape == "ids":
             typed[name] = json.dumps(_ids(form, name))
+        elif shape == "words":
+            typed[name] = json.dumps(form.text(name).replace(",", " ").split())
         elif shape == "map":
             typed[name] = json.dumps(_mapped(form, name))
         elif form.has(name):

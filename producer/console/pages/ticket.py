@@ -66,9 +66,13 @@ def ticket(request: Request, services: WithServices, ticket_id: Id) -> Response:
         on_hold=[(Kind.TICKET, ticket_id)]
         if found.link and found.link.state in (LedgerState.ON_HOLD, LedgerState.GONE)
         else [
-            (Kind.TICKET_TASK, one.task_id)
-            for one in found.ticket_tasks
-            if one.state in (LedgerState.ON_HOLD, LedgerState.GONE)
+            *(
+                (Kind.TICKET_TASK, one.task_id)
+                for one in found.ticket_tasks
+                if one.state in (LedgerState.ON_HOLD, LedgerState.GONE)
+            ),
+            *((Kind(one.kind), one.key) for one in found.notes if one.state == LedgerState.ON_HOLD),
+            *((Kind.DOCUMENT, one.key) for one in found.documents if one.state == LedgerState.ON_HOLD),
         ],
         adoptions=unused_adoptions(found.steps),
         fix=fixes(request, _mapping(snapshot, place.link)),

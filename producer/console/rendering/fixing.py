@@ -17,6 +17,7 @@ from shared.notices.doctor_tracker import TrackerFinding
 from shared.notices.doctor_work import WorkFinding
 from shared.notices.faults import Detail, Fault
 from shared.notices.hints import Hint
+from shared.notices.kinds import Kind
 from shared.notices.language import N_, said
 from shared.notices.notice import Notice, within
 from shared.notices.reasons import Matching, Reason
@@ -73,7 +74,7 @@ def _template(values: Values) -> str:
 
 def _decision(values: Values) -> str:
     kind, key = str(values.get("kind", "")), values.get("key")
-    return f"{HELD}/{kind}/{key}" if kind in ("ticket", "ticket-task") and key else HELD
+    return f"{HELD}/{kind}/{key}" if kind in tuple(Kind) and key else HELD
 
 
 def _ticket(values: Values) -> str:

@@ -19,7 +19,7 @@ PARTS: Mapping[str, tuple[str, ...]] = {
 TRIAL = f"{PATH}/behaviour#trial"
 """Where trial mode is switched, in a form of its own."""
 
-Shape = Literal["text", "number", "box", "choice", "id", "ids", "map"]
+Shape = Literal["text", "number", "box", "choice", "id", "ids", "words", "map"]
 SHAPES: Mapping[object, Shape] = {
     bool: "box",
     Literal: "choice",
@@ -34,6 +34,8 @@ SHAPES: Mapping[object, Shape] = {
 def shape_of(name: str) -> Shape:
     """Return by which kind of field a page shows a setting."""
     annotation = PluginConfig.model_fields[name].annotation
+    if annotation == tuple[str, ...]:
+        return "words"
     found = {get_origin(one) or one for one in (annotation, *get_args(annotation))}
     return next((shape for kind, shape in SHAPES.items() if kind in found), "text")
 

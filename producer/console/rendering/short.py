@@ -29,7 +29,7 @@ SHORT: dict[str, str] = {
     Reason.STATUS_AS_IT_IS: N_("status was already correct"),
     Reason.STATUS_NOT_MAPPED: N_("status is not mapped"),
     Reason.STATUS_REFUSED: N_("status rejected"),
-    Reason.GAVE_UP: N_("no clear answer, gave up"),
+    Reason.GAVE_UP: N_("gave up after several attempts"),
     Reason.DELIVERY_UNREADABLE: N_("delivery cannot be read"),
     Reason.EVENT_UNREADABLE: N_("event cannot be read"),
     Reason.CREATION_IN_DOUBT: N_("creation in doubt"),
@@ -43,6 +43,9 @@ def in_short(notice: Notice | None) -> str:
     """Return what happened in at most six words."""
     if notice is None:
         return said(N_("a worker will process it soon"))
+    because = notice.params.get("because")
+    if notice.code == Reason.GAVE_UP and isinstance(because, Notice):
+        return in_short(because)
     return short_of(str(notice.code)) or _cut(without_command(sentence(notice)))
 
 

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from datetime import datetime
 from enum import StrEnum
+from functools import partial
 from typing import Annotated, Any, Literal
 
 from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, ValidationError
@@ -27,6 +28,8 @@ class Item(StrEnum):
 
     TICKET = "ticket"
     TICKET_TASK = "ticket-task"
+    FOLLOWUP = "followup"
+    SOLUTION = "solution"
 
 
 class _Shape(BaseModel):
@@ -83,6 +86,24 @@ class _Task(_Shape):
     )
 
 
+class _Note(_Shape):
+    id: int
+    itemtype: str = Field(description="what it is about: `Ticket`, `Change` or `Problem`")
+    content: str | None = None
+    user: _Named | None = None
+    date: str | None = None
+    date_creation: str | None = None
+    date_mod: AwareDatetime | None = None
+
+
+class _Followup(_Note):
+    is_private: bool
+
+
+class _Solution(_Note):
+    is_private: None = Field(default=None, description="a follow-up has it")
+
+
 class _TicketBody(_Shape):
     event: Event
     item: _Ticket
@@ -94,10 +115,26 @@ class _TaskBody(_Shape):
     parent_item: Annotated[_Ticket, Field(description="the task's ticket")]
 
 
-def read(item: Item, body: bytes, delivery_id: str) -> Delivery:
+class _NoteBody(_Shape):
+    event: Event
+    item: _Note
+    parent_item: Annotated[
+        _Ticket, Field(description="its ticket, or its change or problem, which look alike")
+    ]
+
+
+class _FollowupBody(_NoteBody):
+    item: _Followup
+
+
+class _SolutionBody(_NoteBody):
+    item: _Solution
+
+
+def read(item: Item, body: bytes, delivery_id: str) -> Delivery | None:
     """Translate one delivery.
 
-    GLPI never sends an e-mail address or a project, and no technician with a ticket task: the event says so by its key
+    GLPI never sends an e-mail address or a project, and a technician only with a ticket: the event says so by its key
     `incomplete`, so that the worker completes it from the helpdesk.
 
     Args:
@@ -107,6 +144,7 @@ def read(item: Item, body: bytes, delivery_id: str) -> Delivery:
 
     Returns:
         The delivery. Of a ticket that was put in the bin, and of a ticket task that was deleted, it is a deletion.
+        None: it asks for nothing, as a follow-up that was changed, or a solution of a problem.
 
     Raises:
         InvalidEvent: naming every fault by its path in GLPI's body.
@@ -127,7 +165,7 @@ def read(item: Item, body: bytes, delivery_id: str) -> Delivery:
 
 
 def without_private_text(body: bytes) -> bytes:
-    """Return a body that cannot be read without the text of the ticket task in it, if that says it is private.
+    """Return a body that cannot be read without the text of the task or follow-up in it, if that says it is private.
 
     Whether that may be kept is asked of what can be read; what a body that is no JSON holds, it is not known.
     """
@@ -135,10 +173,10 @@ def without_private_text(body: bytes) -> bytes:
         data = json.loads(body)
     except (ValueError, RecursionError):
         return body
-    task = data.get("item") if isinstance(data, dict) else None
-    if not isinstance(task, dict) or not task.get("is_private"):
+    item = data.get("item") if isinstance(data, dict) else None
+    if not isinstance(item, dict) or not item.get("is_private"):
         return body
-    return json.dumps(data | {"item": task | {"content": None}}).encode()
+    return json.dumps(data | {"item": item | {"content": None}}).encode()
 
 
 def _ticket_event(data: Any, delivery_id: str) -> Delivery:
@@ -152,7 +190,9 @@ def _ticket_event(data: Any, delivery_id: str) -> Delivery:
         name: _person(some) for name, some in (("technician", assigned), ("requester", requesters)) if some
     }
     incomplete = ["ticket.project_id", *(["ticket.technician.email"] if assigned else [])]
-    return _delivery("ticket.updated", body.item.date_mod, body.event, ticket, None, incomplete, delivery_id)
+    return _delivery(
+        "ticket.updated", body.item.date_mod, body.event, {"ticket": ticket}, incomplete, delivery_id
+    )
 
 
 def _task_event(data: Any, delivery_id: str) -> Delivery:
@@ -166,22 +206,49 @@ def _task_event(data: Any, delivery_id: str) -> Delivery:
         "content": item.content,
         "state": item.state,
         "actiontime": item.duration,
-        "user": {"id": item.user.id, "email": None} if item.user else None,
+        "user": _user(item.user),
         "date": item.date[:10] if item.date else None,
         "is_private": item.is_private,
         "copied_from_ticket": item.source_item_id or None,
     }
     name = "ticket_task.added" if body.event == "new" else "ticket_task.updated"
-    incomplete = ["ticket.project_id", "ticket.technician", *(["task.user.email"] if item.user else [])]
-    return _delivery(
-        name, item.date_mod, body.event, _ticket(body.parent_item), task, incomplete, delivery_id
-    )
+    parts = {"ticket": _ticket(body.parent_item), "task": task}
+    return _delivery(name, item.date_mod, body.event, parts, _lacking("task", task), delivery_id)
 
 
-_READERS: dict[Item, Callable[[Any, str], Delivery]] = {
+def _note_event(kind: Item, shape: type[_NoteBody], data: Any, delivery_id: str) -> Delivery | None:
+    body = shape.model_validate(data)
+    item = body.item
+    if body.event != "new" or item.itemtype != "Ticket":
+        return None
+    note = {
+        "id": item.id,
+        "content": item.content,
+        "user": _user(item.user),
+        "date": item.date or item.date_creation,
+        "is_private": item.is_private if isinstance(item, _Followup) else None,
+    }
+    at = item.date_mod or body.parent_item.date_mod
+    parts = {"ticket": _ticket(body.parent_item), str(kind): note}
+    return _delivery(f"{kind}.added", at, body.event, parts, _lacking(kind, note), delivery_id)
+
+
+_READERS: dict[Item, Callable[[Any, str], Delivery | None]] = {
     Item.TICKET: _ticket_event,
     Item.TICKET_TASK: _task_event,
+    Item.FOLLOWUP: partial(_note_event, Item.FOLLOWUP, _FollowupBody),
+    Item.SOLUTION: partial(_note_event, Item.SOLUTION, _SolutionBody),
 }
+
+
+def _lacking(name: str, part: dict[str, Any]) -> list[str]:
+    """Return what GLPI leaves out of a delivery about a part of a ticket."""
+    return ["ticket.project_id", "ticket.technician", *([f"{name}.user.email"] if part["user"] else [])]
+
+
+def _user(user: _Named | None) -> dict[str, Any] | None:
+    """Return who wrote a part of a ticket; who wrote by mail may have no account, and no number."""
+    return {"id": user.id, "email": None} if user and user.id > 0 else None
 
 
 def _ticket(item: _Ticket) -> dict[str, Any]:
@@ -224,19 +291,17 @@ def _delivery(
     name: str,
     changed_at: datetime,
     event: Event,
-    ticket: dict[str, Any],
-    task: dict[str, Any] | None,
+    parts: dict[str, Any],
     incomplete: list[str],
     delivery_id: str,
 ) -> Delivery:
-    """Make the event of a snapshot."""
+    """Make the event of a snapshot: of the ticket, and of the part that it is about."""
     data = {
         "event": name,
         "occurred_at": changed_at.isoformat(),
         "sequence": FIRST if event == "new" else NEXT,
         "content_format": "html",
-        "ticket": ticket,
-        **({"task": task} if task else {}),
+        **parts,
         "source": SOURCE | {"webhook_event": event},
         "incomplete": incomplete,
     }

@@ -1,4 +1,4 @@
-"""The addresses for GLPI's webhooks: /webhooks/glpi/ticket and /webhooks/glpi/ticket-task."""
+"""The addresses for GLPI's webhooks: /webhooks/glpi/ticket and one for each part of a ticket (`Item`)."""
 
 from __future__ import annotations
 
@@ -51,7 +51,10 @@ def webhooks(secrets: Sequence[SecretStr], intake: Intake) -> APIRouter:
 
     @router.post("/{item}", status_code=202, responses=refusals(400, 401, 408, 413, 415, 429, 503))
     async def deliver(item: Item, request: Request) -> JSONResponse:
-        """Take a delivery; 202 means: committed to the journal. One that cannot be read is kept for a person."""
+        """Take a delivery; 202 means: committed to the journal. One that cannot be read is kept for a person.
+
+        One that asks for nothing is answered in the same way, or GLPI would send it again.
+        """
         try:
             verifier.check_headers(request.headers)
             body = await intake.read(request)
@@ -59,15 +62,16 @@ def webhooks(secrets: Sequence[SecretStr], intake: Intake) -> APIRouter:
         except BadSignature as refusal:
             raise Problem(401, "The signature matches no known secret", why=refusal.notice) from None
         intake.admit(f"{SOURCE} {secret}", len(body))
-        return JSONResponse(
-            await intake.keep(read_or_park(item, body, delivery_id), within=ANSWER_WITHIN_S), 202
-        )
+        delivery = read_or_park(item, body, delivery_id)
+        if delivery is None:
+            return JSONResponse({"accepted": []}, 202)
+        return JSONResponse(await intake.keep(delivery, within=ANSWER_WITHIN_S), 202)
 
     return router
 
 
-def read_or_park(item: Item, body: bytes, delivery_id: str) -> Delivery | Unreadable:
-    """Translate a delivery, or say why it cannot be read."""
+def read_or_park(item: Item, body: bytes, delivery_id: str) -> Delivery | Unreadable | None:
+    """Translate a delivery, or say why it cannot be read; None: it asks for nothing."""
     try:
         return read(item, body, delivery_id)
     except InvalidEvent as invalid:

@@ -8,7 +8,7 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Any, cast
 
-from sqlalchemy import String, Table, delete, false, func, select, true, type_coerce, union_all
+from sqlalchemy import String, Table, and_, delete, false, func, or_, select, true, type_coerce, union_all
 from sqlalchemy.orm import Session
 
 from shared.notices.notice import Notice
@@ -130,12 +130,23 @@ class Metadata:
 
     def names(self, kind: MetadataKind, tracker_ids: Collection[Any]) -> dict[int, str]:
         """Return the names of some entries of a kind, by tracker id."""
-        if not tracker_ids:
-            return {}
-        where = (MetadataRow.kind == kind, MetadataRow.tracker_id.in_(tracker_ids))
-        return dict(
-            self._session.execute(select(MetadataRow.tracker_id, MetadataRow.name).where(*where)).all()
-        )
+        return self.names_of({kind: tracker_ids})[kind]
+
+    def names_of(
+        self, wanted: Mapping[MetadataKind, Collection[int | None]]
+    ) -> dict[MetadataKind, dict[int, str]]:
+        """Return the names of some entries of several kinds, by kind and tracker id."""
+        names: dict[MetadataKind, dict[int, str]] = {kind: {} for kind in wanted}
+        some = [
+            and_(MetadataRow.kind == kind, MetadataRow.tracker_id.in_(ids))
+            for kind, ids in wanted.items()
+            if ids
+        ]
+        if some:
+            columns = MetadataRow.kind, MetadataRow.tracker_id, MetadataRow.name
+            for kind, tracker_id, name in self._session.execute(select(*columns).where(or_(*some))):
+                names[MetadataKind(kind)][tracker_id] = name
+        return names
 
     def counts(self) -> dict[str, int]:
         """Return how many entries of each kind there are."""

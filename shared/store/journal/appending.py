@@ -15,7 +15,7 @@ from sqlalchemy.dialects.postgresql import insert as insert_on_postgresql
 from sqlalchemy.dialects.sqlite import insert as insert_on_sqlite
 from sqlalchemy.orm import Session
 
-from shared.events.config import SENT
+from shared.events.config import ALL, SENT, PrivateTexts
 from shared.events.delivery import Delivery
 from shared.notices.invalid import Faults, faulty
 from shared.notices.reasons import Reason
@@ -71,7 +71,11 @@ class JournalAppender:
     _session: Session
 
     def append(
-        self, deliveries: Sequence[Delivery], received_at: datetime, *, private_text: bool = False
+        self,
+        deliveries: Sequence[Delivery],
+        received_at: datetime,
+        *,
+        private_text: PrivateTexts = PrivateTexts.NONE,
     ) -> list[Accepted]:
         """Append deliveries; one that came before changes nothing.
 
@@ -79,13 +83,12 @@ class JournalAppender:
             deliveries: validated events, at most some hundreds.
             received_at: when they came by the producer's clock, to recognise times in the future. The journal keeps
                 the database's clock, with which the sweep compares.
-            private_text: whether the text of private ticket tasks is kept (`keeps_private_text`).
+            private_text: whose private texts are kept (`keeps_private_text`).
 
         Returns:
             One answer per delivery, in their order.
         """
-        if not private_text:
-            deliveries = [one.public for one in deliveries]
+        deliveries = [one.with_texts(private_text) for one in deliveries]
         new = self._insert(deliveries, received_at)
         fresh = {(row.delivery_id, row.digest) for row in new}
         came_before = any(row.came_before for row in new) or any(
@@ -101,10 +104,11 @@ class JournalAppender:
             answers.append(Accepted(event_id, one.event.key, one.event.ticket.id, duplicate, conflicting))
         return answers
 
-    def keeps_private_text(self) -> bool:
-        """Return whether the settings keep the text of private ticket tasks; read nothing but their values."""
+    def keeps_private_text(self) -> PrivateTexts:
+        """Return whose private texts the settings keep; read nothing but their values."""
         values = self._session.scalar(select(PluginConfigRecord.values)) or {}
-        return values.get("private_tasks") == SENT
+        kept = PrivateTexts.TASKS if values.get("private_tasks") == SENT else PrivateTexts.NONE
+        return kept | (PrivateTexts.FOLLOWUPS if values.get("sync_followups") == ALL else PrivateTexts.NONE)
 
     def park(self, delivery_id: str, source: str, body: bytes, faults: Faults) -> None:
         """Keep a delivery that cannot be read, as `failed`; one that came before changes nothing.

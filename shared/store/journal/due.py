@@ -97,10 +97,6 @@ def due_with_their_keys(ticket_id: int) -> ColumnElement[bool]:
     )
 
 
-def task_key(task_id: int) -> str:
-    return f"ticket-task:{task_id}"
-
-
 @cache
 def due_of_tickets() -> Select[Any]:
     """Return the statement that reads what is due for `ticket_ids`, of each within `most_rows` and `most_bytes`.

@@ -32,7 +32,7 @@ from shared.notices.notice import Code, Notice
 from shared.notices.reasons import Reason
 from shared.notices.refusals import Refusal
 from shared.store.journal.appending import JournalAppender
-from shared.store.journal.due import ORDER, due_with_their_keys, is_pending_of_few, task_key
+from shared.store.journal.due import ORDER, due_with_their_keys, is_pending_of_few
 from shared.store.journal.journal_queries import JOURNAL, UNREADABLE, JournalQueries, is_in_state
 from shared.store.ledger.ledger_queries import unsettled_tickets
 from shared.store.tables.explained import keeping
@@ -134,23 +134,21 @@ class Journal(JournalQueries, JournalAppender):
         """Keep all due events of a ticket pending until then."""
         self._change(due_with_their_keys(ticket_id), reason, next_attempt_at=until)
 
-    def put_off(self, ticket_id: int, seconds: float, *, task_id: int | None = None) -> None:
+    def put_off(self, ticket_id: int, seconds: float, *, key: str | None = None) -> None:
         """Make pending events due after some seconds, whenever they were due before.
 
         Args:
             ticket_id: the ticket of the events.
             seconds: from now.
-            task_id: the events of this ticket task instead, on any ticket.
+            key: the events of this key instead, on any ticket.
         """
-        whose = (
-            JournalEvent.ticket_id == ticket_id if task_id is None else JournalEvent.key == task_key(task_id)
-        )
+        whose = JournalEvent.ticket_id == ticket_id if key is None else JournalEvent.key == key
         where = and_(whose, is_pending_of_few())
         self._session.execute(update(JOURNAL).where(where).values(next_attempt_at=clock(seconds)))
 
-    def hurry(self, ticket_id: int, task_id: int | None = None) -> None:
-        """Make the events due now that wait for a ticket's issue, or for a ticket task's time entry."""
-        waiting = and_(_waiting_for(ticket_id, task_id), is_pending_of_few())
+    def hurry(self, ticket_id: int, key: str | None = None) -> None:
+        """Make the events due now that wait for a ticket's issue, or for what those of a key ask for."""
+        waiting = and_(_waiting_for(ticket_id, key), is_pending_of_few())
         self._session.execute(update(JOURNAL).where(waiting).values(next_attempt_at=None))
 
     def go_on(self, code: Code, reason: Notice, limit: int) -> list[tuple[int, int]]:
@@ -191,10 +189,10 @@ class Journal(JournalQueries, JournalAppender):
         )
         return sorted(set(changed.scalars()))
 
-    def reopen_on_hold(self, ticket_id: int, reason: Notice, task_id: int | None = None) -> list[int]:
+    def reopen_on_hold(self, ticket_id: int, reason: Notice, key: str | None = None) -> list[int]:
         """Make events on hold pending again after a decision on what they wait for; return their tickets."""
         on_hold = JournalEvent.state == EventState.ON_HOLD
-        return self.reopen(and_(_waiting_for(ticket_id, task_id), on_hold), reason)
+        return self.reopen(and_(_waiting_for(ticket_id, key), on_hold), reason)
 
     def replay(self, event_ids: Collection[int], reason: Notice = REPLAYED) -> list[int]:
         """Make some events pending again, with every failed event of the same keys; return their tickets.
@@ -271,10 +269,10 @@ def _pending(event_ids: Collection[int]) -> ColumnElement[bool]:
     return and_(JournalEvent.id.in_(event_ids), is_pending_of_few())
 
 
-def _waiting_for(ticket_id: int, task_id: int | None) -> ColumnElement[bool]:
-    """Match what may wait for a ticket's issue, or for a ticket task's time entry: the task may have moved since."""
+def _waiting_for(ticket_id: int, key: str | None) -> ColumnElement[bool]:
+    """Match what may wait for a ticket's issue, or for what events of a key ask for: a task may have moved since."""
     of_ticket = JournalEvent.ticket_id == ticket_id
-    return of_ticket if task_id is None else or_(of_ticket, JournalEvent.key == task_key(task_id))
+    return of_ticket if key is None else or_(of_ticket, JournalEvent.key == key)
 
 
 @cache

@@ -11,6 +11,7 @@ from typing import Any, cast
 from sqlalchemy import ColumnElement, Table, and_, case, exists, func, or_, select
 from sqlalchemy.orm import Session, load_only
 
+from shared.events.event import ADDITION_EVENTS
 from shared.events.stored import entity_name
 from shared.notices.notice import Code, Notice
 from shared.notices.reasons import Reason
@@ -23,12 +24,13 @@ from shared.store.journal.due import (
     due_with_their_keys,
     is_due,
     is_due_of_few,
+    is_pending_of_few,
 )
 from shared.store.ledger.transitions import FOR_A_PERSON
 from shared.store.tables.explained import kept
 from shared.store.tables.functions import among, number_in
 from shared.store.tables.journal import EventState, JournalEvent, TicketState
-from shared.store.tables.ledger import TaskTimeLink, TicketIssueLink
+from shared.store.tables.ledger import DocumentLink, NoteLink, TaskTimeLink, TicketIssueLink
 from shared.store.tables.prepared import execute_prepared
 from shared.store.tables.types import moment
 
@@ -158,12 +160,18 @@ class JournalQueries:
         return {code: count for code, count in self._session.execute(counts) if code}
 
     def count_on_hold_for_nothing(self) -> int:
-        """Return how many events are on hold though no issue or time entry of their ticket or ticket task is."""
+        """Return how many events are on hold though nothing that their ticket or ticket task creates is."""
         issue, time = TicketIssueLink, TaskTimeLink
         of_ticket = exists().where(issue.ticket_id == JournalEvent.ticket_id, issue.state.in_(FOR_A_PERSON))
         its_own = or_(time.ticket_id == JournalEvent.ticket_id, time.task_id == JournalEvent.task_id)
         of_task = exists().where(its_own, time.state.in_(FOR_A_PERSON))
-        on_hold = and_(JournalEvent.state == EventState.ON_HOLD, ~of_ticket, ~of_task)
+        additions = (
+            exists().where(one.ticket_id == JournalEvent.ticket_id, one.state.in_(FOR_A_PERSON))
+            for one in (NoteLink, DocumentLink)
+        )
+        on_hold = and_(
+            JournalEvent.state == EventState.ON_HOLD, ~of_ticket, ~of_task, *(~one for one in additions)
+        )
         return self._session.scalar(select(func.count()).select_from(JournalEvent).where(on_hold)) or 0
 
     def waiting(self) -> Backlog:
@@ -237,6 +245,15 @@ class JournalQueries:
             .limit(MOST_OTHERS)
         )
         return self._session.scalar(select(func.count(newest.subquery().c.ticket_id.distinct()))) or 0
+
+    def pending_additions(self, ticket_id: int) -> list[tuple[int, datetime | None]]:
+        """Return a ticket's pending events of additions to its issue, oldest first, each with when it is due."""
+        statement = select(JournalEvent.id, JournalEvent.next_attempt_at).where(
+            JournalEvent.ticket_id == ticket_id,
+            is_pending_of_few(),
+            JournalEvent.event.in_(ADDITION_EVENTS),
+        )
+        return [(row.id, row.next_attempt_at) for row in self._session.execute(statement.order_by(*ORDER))]
 
     def has_pending(self, ticket_id: int) -> bool:
         """Return whether a ticket has a pending event, due or not."""

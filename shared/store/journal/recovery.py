@@ -8,14 +8,13 @@ from sqlalchemy import delete, func, select
 from sqlalchemy.orm import Session
 
 from shared.store.tables.journal import JournalEvent, RecoveryMode, TraceStep
-from shared.store.tables.ledger import TaskTimeLink, TicketIssueLink
+from shared.store.tables.ledger import LEDGERS
 from shared.store.tables.types import clock, insert_for
 
 THE_ROW = 1
 SIGNS_OF_LIFE = (
     JournalEvent.received_at,
-    TicketIssueLink.changed_at,
-    TaskTimeLink.changed_at,
+    *(model.changed_at for model in LEDGERS),
     TraceStep.at,
 )
 

@@ -68,6 +68,7 @@ class Desired(NamedTuple):
     fields_attempts: int | None
     fields_at: datetime | None
     unlinked_place: str | None
+    notes_wait: bool | None = None
 
     def newest_mapped(self, status_map: Mapping[int, int]) -> tuple[int, int]:
         """Return event and status of the newest snapshot; if its status is not mapped, of the newest that is.

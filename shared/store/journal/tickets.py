@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime
 from functools import cache
 from typing import Any
@@ -32,6 +32,10 @@ class TicketStates(TicketQueries, TicketFolding):
         for place in dict.fromkeys(places.values()):
             there = [ticket_id for ticket_id, other in places.items() if other == place]
             self._set(TicketState.ticket_id.in_(there), unlinked_place=place)
+
+    def note_waiting(self, ticket_ids: Collection[int], *, wait: bool) -> None:
+        """Note whether notes of some tickets were skipped because they had no issue yet."""
+        self._set(TicketState.ticket_id.in_(ticket_ids), notes_wait=wait or None)
 
     def give_again(
         self,

@@ -1,4 +1,4 @@
-"""The ledger: one row per ticket or ticket task, so that a creation has exactly one effect.
+"""The ledger: one row per ticket, ticket task, follow-up, solution or document; a creation has exactly one effect.
 
 Every change is one compare-and-set statement that carries the claim's attempt number as fencing token:
 a worker that was stopped and comes back with an older number changes nothing by accident.
@@ -63,7 +63,7 @@ class Ledger(LedgerQueries):
         given = dict[int, int]()
         for (is_newest, as_read, unless_recovering), some in alike.items():
             insert = insert_for(self._session)
-            statement = claiming(insert, self._table, self._key_column, is_newest, as_read, unless_recovering)
+            statement = claiming(insert, self._model, is_newest, as_read, unless_recovering)
             rows = (
                 {
                     **{name: getattr(one, name) for name in CLAIMED},
@@ -92,7 +92,7 @@ class Ledger(LedgerQueries):
             for one in sorted(answers, key=lambda answer: answer.key)
         )
         linked = answered_rows(self._table).parameters(self._session, rows)
-        statement = linking(self._table, self._key_column)
+        statement = linking(self._model)
         return {(key, attempt) for key, attempt in execute_prepared(self._session, statement, linked)}
 
     def link(self, key: int, attempt: int, tracker_id: int, author_id: int | None, reason: Notice) -> bool:
@@ -185,13 +185,13 @@ class Ledger(LedgerQueries):
         """Leave a row to a person (`deskbridge hold list`), with the tracker ids that may belong to it.
 
         Args:
-            key: ticket id or ticket-task id.
+            key: of the row.
             attempt: only if this is still the attempt and unsettled; None: whatever it is (`ISSUE_LOST`).
             reason: why it cannot be decided.
             candidates: tracker ids a person may adopt.
             event: what happened to the attempt.
         """
-        where = self._model.key == key if attempt is None else self._attempt(key, attempt)
+        where = self._is(key) if attempt is None else self._attempt(key, attempt)
         happened = LedgerEvent.ISSUE_LOST if attempt is None else event
         found = sorted(set(candidates)) or None
         return self._move((happened,), where, settle_after=None, candidates=found, **keeping(reason))
@@ -211,7 +211,7 @@ class Ledger(LedgerQueries):
         ids = sorted(found for found in known | {tracker_id} if found is not None)
         return self._move(
             (LedgerEvent.LATE_ANSWER,),
-            self._model.key == key,
+            self._is(key),
             duplicate=True,
             settle_after=None,
             candidates=ids,
@@ -241,15 +241,15 @@ class Ledger(LedgerQueries):
             The holder as it was; None if no other row holds the id.
         """
         holder = self._session.scalar(
-            select(self._model).where(
-                self._model.tracker_id == tracker_id,
-                self._model.key != key,
-                accepts(self._model.state, LedgerEvent.ADOPTION_TAKEN, LedgerEvent.ID_GIVEN_AWAY),
+            select(self._all).where(
+                self._all.tracker_id == tracker_id,
+                ~self._is(key),
+                accepts(self._all.state, LedgerEvent.ADOPTION_TAKEN, LedgerEvent.ID_GIVEN_AWAY),
             )
         )
         if holder is None:
             return None
-        where = self._object(holder.key, tracker_id)
+        where = Ledger(self._session, holder.kind)._object(holder.key, tracker_id)
         if holder.adopted:
             self._set(
                 where,
@@ -273,7 +273,7 @@ class Ledger(LedgerQueries):
         The candidates that the person has refused are kept, so that no lookup adopts one of them.
 
         Args:
-            key: ticket id or ticket-task id.
+            key: of the row.
             tracker_id: the id to adopt; None: create again.
             reason: the decision.
             tracker_project_id: the project of the adopted issue, if it was seen; None: as before.
@@ -281,7 +281,7 @@ class Ledger(LedgerQueries):
         adopting = tracker_id is not None
         return self._move(
             (LedgerEvent.PERSON_ADOPTS if adopting else LedgerEvent.PERSON_CREATES_AGAIN,),
-            self._model.key == key,
+            self._is(key),
             tracker_id=tracker_id,
             adopted=adopting,
             attempt=self._model.attempt + 1,
@@ -322,9 +322,9 @@ class Ledger(LedgerQueries):
         }
         statement = (
             insert_for(self._session)(self._table)
-            .values({**values, self._key_column: key, "attempt": 1})
+            .values({**values, **self._identity(key), "attempt": 1})
             .on_conflict_do_update(
-                index_elements=[self._key_column],
+                index_elements=[one.name for one in self._table.primary_key],
                 set_={**values, "attempt": self._model.attempt + 1},
                 where=accepts(self._model.state, LedgerEvent.TAKEN_OVER),
             )
@@ -381,10 +381,10 @@ class Ledger(LedgerQueries):
         return func.coalesce(self._model.unclear, 0) + 1
 
     def _attempt(self, key: int, attempt: int) -> ColumnElement[bool]:
-        return and_(self._model.key == key, self._model.attempt == attempt)
+        return and_(self._is(key), self._model.attempt == attempt)
 
     def _object(self, key: int, tracker_id: int) -> ColumnElement[bool]:
-        return and_(self._model.key == key, self._model.tracker_id == tracker_id)
+        return and_(self._is(key), self._model.tracker_id == tracker_id)
 
     def _move(
         self,

@@ -28,11 +28,13 @@ from shared.store.ledger.transitions import FOR_A_PERSON, IN_FLIGHT
 from shared.store.tables.functions import among
 from shared.store.tables.ledger import (
     GONE,
+    LEDGERS,
+    MODELS,
     OPEN_ROWS,
     LedgerRow,
     LedgerState,
-    TaskTimeLink,
-    TicketIssueLink,
+    key_column,
+    own,
 )
 from shared.store.tables.types import Key, moment
 
@@ -42,19 +44,23 @@ NOT_LINKED = text(OPEN_ROWS)
 
 
 def unsettled_tickets() -> Select[tuple[int]]:
-    """Return the query for the tickets that have an issue or a time entry which is not linked."""
-    issues = select(TicketIssueLink.ticket_id).where(NOT_LINKED)
-    times = select(TaskTimeLink.ticket_id).where(NOT_LINKED)
-    return select(union_all(issues, times).subquery().c.ticket_id)
+    """Return the query for the tickets that have something which is not linked."""
+    some = (select(model.ticket_id).where(NOT_LINKED) for model in LEDGERS)
+    return select(union_all(*some).subquery().c.ticket_id)
 
 
 def undecided_count() -> ScalarSelect[int]:
     """Return the query for how many creations wait for a person's decision."""
     waiting = (
         select(literal(1)).select_from(model).where(NOT_LINKED, model.state.in_(FOR_A_PERSON))
-        for model in (TicketIssueLink, TaskTimeLink)
+        for model in LEDGERS
     )
     return select(func.count()).select_from(union_all(*waiting).subquery()).scalar_subquery()
+
+
+def table_of(kind: Kind) -> type[LedgerRow]:
+    """Return the rows of every kind that shares the table of one."""
+    return next(one for one in LEDGERS if issubclass(MODELS[kind], one))
 
 
 class LedgerQueries:
@@ -62,18 +68,27 @@ class LedgerQueries:
 
     Args:
         session: the transaction.
-        kind: issues of tickets, or time entries of ticket tasks.
+        kind: what they create.
     """
 
     def __init__(self, session: Session, kind: Kind) -> None:
         self._session = session
         self.kind = kind
-        self._model: type[LedgerRow] = TicketIssueLink if kind is Kind.TICKET else TaskTimeLink
+        self._model = MODELS[kind]
+        self._all = table_of(kind)
         self._table = cast(Table, self._model.__table__)
-        self._key_column = "ticket_id" if kind is Kind.TICKET else "task_id"
+
+    def _is(self, key: int) -> ColumnElement[bool]:
+        """Match the row of a key in its table."""
+        return and_(self._model.key == key, *own(self._model))
+
+    def _identity(self, key: int) -> dict[str, int | str]:
+        """Return the values of the primary key of a row."""
+        of_kind = {"kind": str(self.kind)} if own(self._model) else {}
+        return {key_column(self._model): key, **of_kind}
 
     def get(self, key: int) -> LedgerRow | None:
-        """Return the row of a ticket id or ticket-task id."""
+        """Return the row of a key."""
         row: LedgerRow | None = self._session.scalar(_of_key(self._model), {"key": key})
         return row
 
@@ -109,18 +124,18 @@ class LedgerQueries:
         yield from self._session.scalars(statement.order_by(self._model.key).execution_options(yield_per=500))
 
     def in_doubt_like(self, fingerprint: str, *, settleable: bool = True) -> Sequence[LedgerRow]:
-        """Return the rows in doubt that might not be told apart on the tracker.
+        """Return the rows in doubt that might not be told apart on the tracker, whatever their kinds.
 
         Args:
             fingerprint: hash of what they have in common.
             settleable: only those whose settling time is over.
         """
-        statement = select(self._model).where(
-            self._model.fingerprint == fingerprint, self._model.state == LedgerState.IN_DOUBT
+        statement = select(self._all).where(
+            self._all.fingerprint == fingerprint, self._all.state == LedgerState.IN_DOUBT
         )
         if settleable:
-            statement = statement.where(self._model.settle_after <= moment())
-        oldest_first = statement.order_by(self._model.claimed_at, self._model.key).limit(MOST_SETTLED)
+            statement = statement.where(self._all.settle_after <= moment())
+        oldest_first = statement.order_by(self._all.claimed_at, self._all.key).limit(MOST_SETTLED)
         return self._session.scalars(oldest_first).all()
 
     def unsettleable_like(self, fingerprint: str, moment: datetime) -> Sequence[LedgerRow]:
@@ -130,23 +145,21 @@ class LedgerQueries:
             fingerprint: hash of what they have in common.
             moment: the database's clock when those in doubt were read.
         """
-        settleable = and_(self._model.state == LedgerState.IN_DOUBT, self._model.settle_after <= moment)
-        statement = select(self._model).where(
-            self._model.fingerprint == fingerprint, self._model.state.in_(IN_FLIGHT), ~settleable
+        settleable = and_(self._all.state == LedgerState.IN_DOUBT, self._all.settle_after <= moment)
+        statement = select(self._all).where(
+            self._all.fingerprint == fingerprint, self._all.state.in_(IN_FLIGHT), ~settleable
         )
         return self._session.scalars(statement.limit(MOST_SETTLED)).all()
 
     def is_alike_in_flight(self, fingerprint: str, key: int) -> bool:
         """Return whether another row that might not be told apart from this one is claimed or in doubt."""
-        statement = select(self._model.key).where(
-            self._model.fingerprint == fingerprint,
-            self._model.state.in_(IN_FLIGHT),
-            self._model.key != key,
+        statement = select(self._all.key).where(
+            self._all.fingerprint == fingerprint, self._all.state.in_(IN_FLIGHT), ~self._is(key)
         )
         return self._session.scalar(statement.limit(1)) is not None
 
     def of_issue(self, ticket_id: int, issue_id: int, *states: LedgerState) -> Sequence[LedgerRow]:
-        """Return a ticket's time entries in these states that were logged on an issue, or were to be."""
+        """Return a ticket's rows in these states that belong to an issue, or were to."""
         statement = select(self._model).where(
             self._model.ticket_id == ticket_id,
             self._model.issue_id == issue_id,
@@ -155,18 +168,18 @@ class LedgerQueries:
         return self._session.scalars(statement).all()
 
     def holders(self, tracker_ids: Collection[int]) -> set[int]:
-        """Return those of the tracker ids that a live row holds."""
+        """Return those of the tracker ids that a live row holds, whatever its kind."""
         if not tracker_ids:
             return set()
-        statement = select(self._model.tracker_id).where(
-            self._model.tracker_id.in_(tracker_ids), self._model.state != GONE
+        statement = select(self._all.tracker_id).where(
+            self._all.tracker_id.in_(tracker_ids), self._all.state != GONE
         )
         return {tracker_id for tracker_id in self._session.scalars(statement) if tracker_id is not None}
 
     def holder(self, tracker_id: int) -> LedgerRow | None:
-        """Return the live row that holds a tracker id."""
+        """Return the live row that holds a tracker id, whatever its kind."""
         return self._session.scalar(
-            select(self._model).where(self._model.tracker_id == tracker_id, self._model.state != GONE)
+            select(self._all).where(self._all.tracker_id == tracker_id, self._all.state != GONE)
         )
 
     def count_live(self) -> int:

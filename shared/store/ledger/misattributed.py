@@ -8,11 +8,11 @@ from typing import Any
 from sqlalchemy import ColumnElement, Select, and_, delete, func, or_, select, tuple_
 from sqlalchemy.orm import Session
 
-from shared.notices.kinds import Kind
+from shared.notices.kinds import ATTRIBUTED, Kind
 from shared.notices.notice import Notice
 from shared.store.tables.explained import keeping
 from shared.store.tables.ledger import (
-    LedgerRow,
+    MODELS,
     LedgerState,
     Misattributed,
     TaskTimeLink,
@@ -96,22 +96,18 @@ def wrong_authors() -> Select[Any]:
     It looks each row of the ledger up by its key. Of `EXISTS` PostgreSQL makes a hash of the whole ledger.
     """
     linked = (
-        select(_model(kind).key).where(_join(kind)).correlate(Misattributed).scalar_subquery()
-        for kind in Kind
+        select(MODELS[kind].key).where(_join(kind)).correlate(Misattributed).scalar_subquery()
+        for kind in ATTRIBUTED
     )
     return select(Misattributed.key).where(or_(*(one.is_not(None) for one in linked)))
 
 
 def _join(kind: Kind) -> ColumnElement[bool]:
     """Return what joins it to the ledger's row that is linked to the very object."""
-    model = _model(kind)
+    model = MODELS[kind]
     return and_(
         Misattributed.kind == str(kind),
         model.key == Misattributed.key,
         model.tracker_id == Misattributed.tracker_id,
         model.state == LedgerState.LINKED,
     )
-
-
-def _model(kind: Kind) -> type[LedgerRow]:
-    return TicketIssueLink if kind is Kind.TICKET else TaskTimeLink

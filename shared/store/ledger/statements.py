@@ -34,7 +34,7 @@ from shared.store.ledger.transitions import TRANSITIONS, LedgerEvent
 from shared.store.tables.explained import keeping
 from shared.store.tables.functions import Rows, unindexed
 from shared.store.tables.journal import EventState, JournalEvent, RecoveryMode
-from shared.store.tables.ledger import GONE, LedgerState
+from shared.store.tables.ledger import GONE, LedgerRow, LedgerState, key_column, own
 from shared.store.tables.types import Insert, Key, clock, moment
 
 ANSWERED = ("key", "attempt", "tracker_id", "author_id")
@@ -58,10 +58,10 @@ class Claim:
     """What is stored before a call, so that its outcome can be resolved afterwards.
 
     Attributes:
-        key: ticket id or ticket-task id.
+        key: as that of the row.
         event_id: journal event that asked for it.
         tracker_project_id: project of the issue.
-        issue_id: tracker issue (time entries only).
+        issue_id: tracker issue that it belongs to; None: it is one.
         body: the exact request body.
         authors: tracker user ids that may end as author (empty: anyone).
         fingerprint: equal for creations that could not be told apart on the tracker.
@@ -93,7 +93,7 @@ class Answered:
     """The tracker's own answer to an attempt.
 
     Attributes:
-        key: ticket id or ticket-task id.
+        key: as that of the row.
         attempt: the attempt.
         tracker_id: what it created.
         author_id: its author, if the answer names one.
@@ -109,20 +109,21 @@ class Answered:
 
 @cache
 def claiming(
-    insert: Insert, table: Table, key_column: str, is_newest: bool, as_read: bool, unless_recovering: bool
+    insert: Insert, model: type[LedgerRow], is_newest: bool, as_read: bool, unless_recovering: bool
 ) -> Any:
     """Return the statement that claims rows.
 
     Args:
         insert: the dialect's own INSERT.
-        table: the rows of one kind.
-        key_column: the column of their key.
+        model: the rows of one kind.
         is_newest: as in `Claim`.
         as_read: only if the row's attempt number is `attempt_before`.
         unless_recovering: as in `Claim`.
     """
+    table = cast(Table, model.__table__)
+    of_key = key_column(model)
     columns, claimed = table.c, claimed_rows(table).table().c
-    names = [one.name for one in claimed if one.name in columns and one.name != key_column]
+    names = [one.name for one in claimed if one.name in columns and one.name != of_key]
     values: dict[str, ColumnElement[Any]] = {
         **{name: claimed[name] for name in names if name != "key"},
         "state": _constant(columns.state, TRANSITIONS[LedgerEvent.CLAIM].target),
@@ -136,7 +137,9 @@ def claiming(
         "changed_at": clock(),
     }
     # one more than what was read, which is 0 if there was no row
-    first = {key_column: claimed.key, "attempt": claimed.before + 1, "first_claimed_at": clock()}
+    first = {of_key: claimed.key, "attempt": claimed.before + 1, "first_claimed_at": clock()}
+    if own(model):
+        first["kind"] = _constant(columns.kind, str(model.kind))
     stands = or_(claimed.basis.is_(None), claimed.basis == CHANGES)
     row = select(*(value.label(name) for name, value in (values | first).items())).where(stands)
     if unless_recovering:
@@ -156,8 +159,10 @@ def claiming(
         "first_claimed_at": func.coalesce(columns.first_claimed_at, new.first_claimed_at),
     }
     return inserting.on_conflict_do_update(
-        index_elements=[key_column], set_={**{name: new[name] for name in values}, **again}, where=is_free
-    ).returning(columns[key_column], columns.attempt)
+        index_elements=[one.name for one in table.primary_key],
+        set_={**{name: new[name] for name in values}, **again},
+        where=is_free,
+    ).returning(columns[of_key], columns.attempt)
 
 
 def _is_overtaken(event_id: ColumnElement[int], *, of_ticket: bool) -> ColumnElement[bool]:
@@ -178,19 +183,22 @@ def _is_overtaken(event_id: ColumnElement[int], *, of_ticket: bool) -> ColumnEle
 
 
 @cache
-def linking(table: Table, key_column: str) -> Any:
+def linking(model: type[LedgerRow]) -> Any:
     """Return the statement of `Ledger.link_claimed`."""
+    table, of_key = cast(Table, model.__table__), key_column(model)
     columns, other = table.c, table.alias()
     answered = answered_rows(table).table().c
+    is_other = other.c[of_key] != answered.key
     held = exists().where(
         other.c.tracker_id == answered.tracker_id,
-        other.c[key_column] != answered.key,
+        or_(is_other, other.c.kind != str(model.kind)) if own(model) else is_other,
         other.c.state != GONE,
     )
     return (
         update(table)
         .where(
-            columns[key_column] == answered.key,
+            columns[of_key] == answered.key,
+            *own(model),
             columns.attempt == answered.attempt,
             accepts(unindexed(columns.state), LedgerEvent.ANSWER_IN_TIME),
             columns.lease_until > moment(),
@@ -207,7 +215,7 @@ def linking(table: Table, key_column: str) -> Any:
             changed_at=clock(),
             **{name: answered[name] for name in keeping(None)},
         )
-        .returning(columns[key_column], columns.attempt)
+        .returning(columns[of_key], columns.attempt)
     )
 
 

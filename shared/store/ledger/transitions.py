@@ -113,7 +113,7 @@ class Transition:
     notices: tuple[What, ...] = ()
 
 
-CREATED = (What.ISSUE_CREATED, What.HOURS_LOGGED)
+CREATED = (What.ISSUE_CREATED, What.HOURS_LOGGED, What.NOTE_ADDED, What.DOCUMENT_ADDED)
 NO_GUARD = ()
 OF_ATTEMPT, OF_OBJECT = (Guard.THIS_ATTEMPT,), (Guard.THIS_OBJECT,)
 ROWS = (
@@ -217,13 +217,14 @@ ROWS = (
     ),
     Transition(
         LedgerEvent.WENT_WITH_ISSUE, ANY, FREE, OF_OBJECT,
-        "The tracker deleted the time entry together with its issue, which is created again.",
-        (InJournal.REOPEN_CAUSE_ALWAYS,), (What.TIME_AGAIN, What.TIME_AGAIN_LATER),
+        "The tracker deleted it together with its issue, which is created again.",
+        (InJournal.REOPEN_CAUSE_ALWAYS,),
+        (What.TIME_AGAIN, What.TIME_AGAIN_LATER, What.NOTE_AGAIN, What.NOTE_NOT_AGAIN),
     ),
     Transition(
         LedgerEvent.ISSUE_LOST, ANY, ON_HOLD, NO_GUARD,
-        "Its time was logged on an issue that is no longer its ticket's.",
-        notices=(What.TIME_FOR_PERSON,),
+        "It was sent to an issue that is no longer its ticket's.",
+        notices=(What.TIME_FOR_PERSON, What.NOTE_FOR_PERSON),
     ),
     Transition(
         LedgerEvent.PERSON_ADOPTS, FOR_A_PERSON, LINKED, NO_GUARD,

@@ -78,6 +78,7 @@ class TicketState(Base):
         fields_due: fields that the tracker did not take when the issue was created: to be set, not before `fields_at`.
         fields_kept: fields that differ on the tracker even after that, since `fields_at`.
         unlinked_place: where the ticket was (`Place`) when something of it was skipped for lack of a mapping.
+        notes_wait: whether follow-ups or solutions of it were skipped because it had no issue yet.
     """
 
     __tablename__ = "ticket_state"
@@ -117,6 +118,7 @@ class TicketState(Base):
     fields_attempts: Mapped[int | None]
     fields_at: Mapped[datetime | None]
     unlinked_place: Mapped[str | None] = mapped_column(Text)
+    notes_wait: Mapped[bool | None]
 
 
 class TicketDeletion(Base):

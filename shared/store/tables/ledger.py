@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from datetime import datetime
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
-from sqlalchemy import ColumnElement, Index, Integer, String, literal_column, text
+from sqlalchemy import ColumnElement, Index, Integer, String, inspect, literal_column, text
 from sqlalchemy.orm import Mapped, declared_attr, mapped_column, synonym
 
+from shared.notices.kinds import Kind
 from shared.store.tables.explained import Explained
 from shared.store.tables.types import Base, Json
 
@@ -32,12 +33,15 @@ class LedgerRow(Explained, Base):
     """Columns of a creation that must have exactly one effect; the row is claimed before the call.
 
     Attributes:
-        key: the ticket id or the ticket-task id.
+        kind: what it creates.
+        key: its number in the help desk: of the ticket, the ticket task, the follow-up or the solution; of a document
+            see `document_key`.
         unclear: how many attempts got no clear answer.
         earlier: the bodies of these attempts that differ from `body`; any of them may have taken effect.
     """
 
     __abstract__ = True
+    kind: ClassVar[Kind]
 
     if TYPE_CHECKING:
         key: Mapped[int]
@@ -71,6 +75,8 @@ class LedgerRow(Explained, Base):
         """Give a tracker id to one live row at most; find open rows without reading the linked ones."""
         live, still_open = text("state <> 'gone'"), text(OPEN_ROWS)
         table = cls.__tablename__
+        if "__tablename__" not in vars(cls):  # its table is another class's
+            return ()
         return (
             Index(
                 f"uq_{table}_tracker_id",
@@ -87,6 +93,7 @@ class TicketIssueLink(LedgerRow):
     """One tracker issue per ticket."""
 
     __tablename__ = "ticket_issue_link"
+    kind = Kind.TICKET
 
     ticket_id: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
     key: Mapped[int] = synonym("ticket_id")
@@ -96,10 +103,66 @@ class TaskTimeLink(LedgerRow):
     """One time entry per ticket task."""
 
     __tablename__ = "task_time_link"
+    kind = Kind.TICKET_TASK
 
     task_id: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
     ticket_id: Mapped[int] = mapped_column(index=True)
     key: Mapped[int] = synonym("task_id")
+
+
+class NoteLink(LedgerRow):
+    """One note per follow-up or solution, in one table: the tracker numbers the notes of both in one series."""
+
+    __tablename__ = "note_link"
+    __mapper_args__ = {"polymorphic_on": "of_kind", "polymorphic_abstract": True}  # noqa: RUF012
+
+    item_id: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
+    of_kind: Mapped[str] = mapped_column("kind", String(12), primary_key=True)
+    ticket_id: Mapped[int] = mapped_column(index=True)
+    key: Mapped[int] = synonym("item_id")
+
+
+class FollowupNote(NoteLink):
+    """The note of a follow-up."""
+
+    kind = Kind.FOLLOWUP
+    __mapper_args__ = {"polymorphic_identity": str(Kind.FOLLOWUP)}  # noqa: RUF012
+
+
+class SolutionNote(NoteLink):
+    """The note of a solution."""
+
+    kind = Kind.SOLUTION
+    __mapper_args__ = {"polymorphic_identity": str(Kind.SOLUTION)}  # noqa: RUF012
+
+
+class DocumentLink(LedgerRow):
+    """One attachment per document of a ticket, whatever it hangs on there; the key holds both numbers."""
+
+    __tablename__ = "document_link"
+    kind = Kind.DOCUMENT
+
+    item_id: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
+    ticket_id: Mapped[int] = mapped_column(index=True)
+    key: Mapped[int] = synonym("item_id")
+
+
+MODELS: dict[Kind, type[LedgerRow]] = {
+    one.kind: one for one in (TicketIssueLink, TaskTimeLink, FollowupNote, SolutionNote, DocumentLink)
+}
+"""What the rows of each kind are; several kinds may share a table, and then the ids that the tracker gives."""
+LEDGERS: tuple[type[LedgerRow], ...] = (TicketIssueLink, TaskTimeLink, NoteLink, DocumentLink)
+"""One for each table."""
+
+
+def own(model: type[LedgerRow]) -> list[ColumnElement[bool]]:
+    """Return what tells the rows of one kind from others in their table."""
+    return [NoteLink.of_kind == str(model.kind)] if issubclass(model, NoteLink) else []
+
+
+def key_column(model: type[LedgerRow]) -> str:
+    """Return the name of the column that holds the key."""
+    return str(inspect(model).synonyms["key"].name)
 
 
 class Misattributed(Explained, Base):

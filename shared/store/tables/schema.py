@@ -11,7 +11,7 @@ from shared.notices.system_refusals import SystemRefusal
 from shared.process.settings import Settings
 from shared.store.tables.database import Database
 
-HEAD = "0001"
+HEAD = "0002"
 """The newest revision. A process looks at its start, without Alembic."""
 
 

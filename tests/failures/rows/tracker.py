@@ -176,7 +176,7 @@ ROWS: list[Row | Prevented] = [
         events="was deleted in Redmine",
         history="was deleted in Redmine",
         ticket="Needs a decision first",
-        overview="1 issue or time entry may already exist, or was deleted in Redmine",
+        overview="1 creation may already exist, or was deleted in Redmine",
         arrives=held_for_long,
     ),
     Prevented(

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.helpdesks.plugin.conftest import Play, Scripted, act, add_task, settings, silence, store
+from tests.helpdesks.plugin.conftest import Play, Scripted, act, add, add_task, settings, silence, store
 
 
 def tab(kind: str, item_id: int) -> dict[str, Any]:
@@ -107,6 +107,77 @@ def test_a_task_that_the_one_who_looks_may_not_see_is_left_out(play: Play, scrip
     tasks = {**KNOWN, "tasks": [task_of(512), task_of(513)]}
     shown = outcome(play, scripted, (200, tasks), add_task(is_private=1), add_task(513))
     assert [one["id"] for one in shown["tasks"]] == [513]
+
+
+NOTE = {"kind": "followup", "id": 77, "state": "linked", "note_id": 5, "code": None, "reason": None}
+DOCUMENT = {"id": 91, "state": "linked", "attachment_id": 6, "code": None, "reason": None}
+OFF = {"state": "skipped", "note_id": None, "code": "solutions_off", "reason": "sync_solutions is off"}
+NOTES = {"tasks": [], "notes": [NOTE, {**NOTE, "kind": "solution", **OFF}], "documents": [DOCUMENT]}
+
+
+def add_followup(**fields: Any) -> dict[str, Any]:
+    """Save follow-up 77 of the ticket."""
+    known = {"itemtype": "Ticket", "items_id": 4711, "content": "<p>Toner ordered</p>", "is_private": 0}
+    return add("ITILFollowup", id=77, date="2026-11-20 17:00:00", **{**known, **fields})
+
+
+def add_solution() -> dict[str, Any]:
+    """Save solution 77 of the ticket."""
+    of_ticket = {"itemtype": "Ticket", "items_id": 4711}
+    return add(
+        "ITILSolution", id=77, content="Toner replaced", date_creation="2026-11-21 09:00:00", **of_ticket
+    )
+
+
+def add_document(holder: str, holder_id: int) -> list[dict[str, Any]]:
+    """Save document 91, and link it to something."""
+    document = add(
+        "Document", id=91, filename="scan <1>.png", filepath="x", date_creation="2026-11-22 08:00:00"
+    )
+    link = add("Document_Item", id=5, documents_id=91, itemtype=holder, items_id=holder_id)
+    return [document, link]
+
+
+def test_the_tab_lists_follow_ups_solutions_and_documents_and_what_became_of_each(
+    play: Play, scripted: Scripted
+) -> None:
+    before = [add_followup(), add_solution(), *add_document("Ticket", 4711)]
+    shown = outcome(play, scripted, (200, {**KNOWN, **NOTES}), *before)["additions"]
+    assert [(one["what"], one["text"], one["date"]) for one in shown] == [
+        ("Follow-up", "Toner ordered", "2026-11-20 17:00:00"),
+        ("Solution", "Toner replaced", "2026-11-21 09:00:00"),
+        ("Document", "scan <1>.png", "2026-11-22 08:00:00"),
+    ]
+    assert [(one["is_sent"], one["sentence"]) for one in shown] == [
+        (True, "It is in Redmine."),
+        (False, "Nothing was sent to Redmine. (sync_solutions is off)"),
+        (True, "It is in Redmine."),
+    ]
+
+
+def test_a_private_follow_up_that_the_one_who_looks_may_not_see_is_left_out_with_its_documents(
+    play: Play, scripted: Scripted
+) -> None:
+    before = [add_followup(is_private=1), add_solution(), *add_document("ITILFollowup", 77)]
+    shown = outcome(play, scripted, (200, {**KNOWN, **NOTES}), *before)["additions"]
+    assert [one["what"] for one in shown] == ["Solution"]
+
+
+def test_what_was_deleted_in_glpi_is_listed_by_its_number(play: Play, scripted: Scripted) -> None:
+    shown = outcome(play, scripted, (200, {**KNOWN, **NOTES}))["additions"]
+    assert [(one["id"], one["text"], one["date"]) for one in shown] == [
+        (77, "", None),
+        (77, "", None),
+        (91, "", None),
+    ]
+
+
+def test_a_deskbridge_that_tells_nothing_of_notes_and_documents_still_tells_of_tasks(
+    play: Play, scripted: Scripted
+) -> None:
+    shown = outcome(play, scripted, (200, {**KNOWN, "tasks": [task_of(512)]}), add_task())
+    assert (shown["error"], shown["additions"]) == (None, [])
+    assert [one["id"] for one in shown["tasks"]] == [512]
 
 
 @pytest.mark.parametrize(

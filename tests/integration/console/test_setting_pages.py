@@ -51,3 +51,21 @@ def test_a_wrong_form_is_shown_again_on_its_page(administrator: Visitor) -> None
     assert answer.status_code == 422
     assert 'name="done_state"' in answer.text
     assert 'aria-invalid="true"' in answer.text
+
+
+def test_types_of_documents_are_typed_as_a_list_and_a_wrong_one_is_shown_again(
+    administrator: Visitor, bridge: Bridge
+) -> None:
+    administrator.open("/console/settings/behaviour")
+    (seen,) = re.findall(r'name="seen" value="(\w+)"', administrator.page)
+    sent = {"seen": seen, "part": "behaviour", "document_refused_types": "video/*, exe"}
+    answer = administrator.send("/console/settings", sent)
+    assert answer.status_code == 422
+    assert 'value="video/*, exe"' in answer.text
+    sent["document_refused_types"] = "video/*, .exe"
+    assert administrator.do("/console/settings", sent) == "/console/settings/behaviour?did=saved"
+    with bridge.store.transaction() as tx:
+        config, _ = tx.configs.get()
+    assert config.document_refused_types == ("video/*", ".exe")
+    administrator.open("/console/settings/behaviour")
+    assert 'value="video/*, .exe"' in administrator.page

@@ -2,13 +2,27 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
+from deploy.sandbox.tracker.control import StandIn
 from producer.admin.access.accounts import AccountStore
+from producer.admin.queries.outcome import ticket_outcome
 from producer.admin.records.rights import Right
 from tests.integration.console.conftest import Console
+from tests.integration.documents import documents_bridge
 from tests.support.bridge import Bridge
-from tests.support.events import task, task_event, ticket, ticket_event
+from tests.support.events import (
+    document_event,
+    followup_event,
+    solution_event,
+    task,
+    task_event,
+    ticket,
+    ticket_event,
+)
+from tests.support.glpi_api import glpi_api
 
 UNLINKED = 99
 
@@ -29,6 +43,33 @@ def test_a_ticket_tells_its_issue_with_a_link_and_the_hours_of_each_task(
     assert logged["time_entry_id"]
     assert (waiting["id"], waiting["state"], waiting["code"]) == (513, "skipped", "not_done")
     assert waiting["time_entry_id"] is None
+
+
+def test_a_ticket_tells_what_became_of_its_follow_ups_solutions_and_documents(
+    console: Console, bridge: Bridge
+) -> None:
+    bridge.configure(sync_followups="public")
+    bridge.forward(task_event(), followup_event(1), solution_event(2), document_event(3))
+    found = console.get("/api/tickets/4711")
+    sent, not_sent = found["notes"]
+    assert (sent["kind"], sent["id"], sent["state"]) == ("followup", 77, "linked")
+    assert sent["note_id"]
+    assert (not_sent["kind"], not_sent["id"], not_sent["state"]) == ("solution", 77, "skipped")
+    assert (not_sent["note_id"], not_sent["code"]) == (None, "solutions_off")
+    assert "sync_solutions is off" in not_sent["reason"]
+    (document,) = found["documents"]
+    assert (document["id"], document["state"], document["code"]) == (91, "skipped", "documents_off")
+    assert document["attachment_id"] is None
+
+
+def test_a_ticket_tells_the_attachment_of_a_document(
+    stand_in: StandIn, redis_url: str, tmp_path: Path
+) -> None:
+    with glpi_api() as api, documents_bridge(api, stand_in, redis_url, tmp_path) as sending:
+        sending.forward(task_event(), document_event(1))
+        (document,) = ticket_outcome(sending.store, 4711).documents
+    assert (document.id, document.state) == (91, "linked")
+    assert document.attachment_id
 
 
 @pytest.mark.parametrize(

@@ -17,6 +17,7 @@ from shared.templating.operations import OPERATIONS, Operation
 from tests.support.dry_runs import (
     ISSUE,
     MEMBER,
+    NOTE,
     PROJECT,
     STATUS,
     TIME,
@@ -28,7 +29,14 @@ from tests.support.dry_runs import (
     real,
 )
 
-MADE_AT = {ISSUE: "issues", STATUS: "issues", TIME: "issues", PROJECT: "projects", MEMBER: "projects"}
+MADE_AT = {
+    ISSUE: "issues",
+    STATUS: "issues",
+    NOTE: "issues",
+    TIME: "issues",
+    PROJECT: "projects",
+    MEMBER: "projects",
+}
 LOST_BEFORE: list[dict[str, Any]] = [
     {"kind": "reset_before"}, {"kind": "close_before"}, {"kind": "status_before", "status": 502},
 ]  # fmt: skip

@@ -18,6 +18,7 @@ from producer.http.problems import Problem
 from producer.http.shield import HEADERS
 from producer.intake import app as app_module
 from producer.intake.deliveries import deliveries
+from shared.events.config import PrivateTexts
 from shared.events.delivery import Delivery
 from shared.store.journal.appending import Accepted
 from shared.store.opening import Store
@@ -94,7 +95,7 @@ def test_of_large_requests_only_some_are_events_at_the_same_time(
             may_end.set()
         return deliveries(body, webhook_id)
 
-    def kept(store: Store, delivered: Sequence[Delivery], *, private_text: bool) -> list[Accepted]:
+    def kept(store: Store, delivered: Sequence[Delivery], *, private_text: PrivateTexts) -> list[Accepted]:
         nonlocal there
         may_end.wait(0.3)
         accepted = append(store, delivered, private_text=private_text)

@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 import json
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import pytest
+from sqlalchemy.exc import OperationalError
 
+from deploy.embedded.ports import free_port
 from producer.admin.records.transaction import Store
 from producer.intake.private_text import REMEMBERED_S, PrivateText
-from shared.events.config import PluginConfig
+from shared.events.config import PluginConfig, PrivateTexts
+from shared.events.delivery import parse_delivery
 from shared.store.opening import Store as ProducersStore
 from shared.store.tables.database import Database
 from tests.integration.producer.conftest import Run, RunningProducer
 from tests.support.databases import make_tables
-from tests.support.events import task, task_event
+from tests.support.events import followup, followup_event, task, task_event
 
 SECRET_TEXT = "the spare key is below the mat"
 
@@ -33,6 +37,7 @@ def tasks_kept(producer: RunningProducer) -> list[dict[str, Any]]:
     return [json.loads(row.payload)["task"] for row in producer.journal()]
 
 
+@pytest.mark.promise("SEC-79")
 @pytest.mark.parametrize("private_tasks", [None, "hours_only", "skip"])
 def test_the_text_of_a_private_task_is_left_out_before_the_journal(
     run: Run, private_tasks: str | None
@@ -59,6 +64,24 @@ def test_a_repeat_is_a_duplicate_whatever_was_left_out(run: Run) -> None:
     assert [one["duplicate"] for one in answers] == [False, True]
 
 
+@pytest.mark.parametrize(
+    "event",
+    [private_event(), followup_event(of_followup=followup(content=SECRET_TEXT, is_private=True))],
+    ids=["task", "follow-up"],
+)
+def test_a_repeat_is_a_duplicate_if_its_text_was_kept_before_and_is_not_now(
+    producer: RunningProducer, event: dict[str, Any]
+) -> None:
+    delivery, now = parse_delivery(event, "one"), datetime.now(UTC)
+    answers = []
+    for kept in (PrivateTexts.TASKS | PrivateTexts.FOLLOWUPS, PrivateTexts.NONE):
+        with producer.store.transaction() as tx:
+            answers += tx.journal.append([delivery], now, private_text=kept)
+    assert [one.duplicate for one in answers] == [False, True]
+    (row,) = producer.journal()
+    assert SECRET_TEXT in row.payload
+
+
 def test_a_changed_setting_is_followed_after_some_seconds(tmp_path: Path) -> None:
     database = Database(f"sqlite:///{tmp_path}/producer.sqlite3")
     make_tables(database)
@@ -70,7 +93,7 @@ def test_a_changed_setting_is_followed_after_some_seconds(tmp_path: Path) -> Non
             tx.configs.put(PluginConfig.model_validate({"private_tasks": private_tasks}))
         assert asked.may_be_kept() == before
         now += REMEMBERED_S
-        assert asked.may_be_kept() == is_kept
+        assert bool(asked.may_be_kept()) == is_kept
     database.close()
 
 
@@ -78,4 +101,12 @@ def test_a_setting_that_cannot_be_read_keeps_no_text(tmp_path: Path) -> None:
     """As of a role that lacks the right: the hours come all the same."""
     database = Database(f"sqlite:///{tmp_path}/empty.sqlite3")
     assert not PrivateText(ProducersStore(database)).may_be_kept()
+    database.close()
+
+
+def test_a_database_that_does_not_answer_is_no_setting(tmp_path: Path) -> None:
+    """A follow-up has nothing but its text, so its sender is to repeat it."""
+    database = Database(f"postgresql+psycopg2://postgres@127.0.0.1:{free_port()}/none")
+    with pytest.raises(OperationalError):
+        PrivateText(ProducersStore(database)).may_be_kept()
     database.close()

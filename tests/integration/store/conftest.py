@@ -85,9 +85,7 @@ class Book:
 
     def take(self, key: int = 1, *, lease: float = 20, fingerprint: str = PRINT) -> int | None:
         """Claim a row; return the attempt."""
-        claim = Claim(
-            key, 4711 if self.kind is Kind.TICKET_TASK else key, 7, 11, None, BODY, [5, 1], fingerprint
-        )
+        claim = Claim(key, key if self.kind is Kind.TICKET else 4711, 7, 11, None, BODY, [5, 1], fingerprint)
         attempt: int | None = self.claim(claim, lease)
         return attempt
 

@@ -114,7 +114,7 @@ def test_a_claim_whose_lease_and_settling_time_are_over_is_in_doubt(book: Book) 
 
 
 def test_a_row_in_doubt_is_settled_only_after_its_settling_time(book: Book) -> None:
-    ticket_id = 4711 if book.kind is Kind.TICKET_TASK else 1
+    ticket_id = 1 if book.kind is Kind.TICKET else 4711
     book.take()
     assert book.due_tickets(10, 15) == []
     book.doubt(1, 1, 60, "lost")

@@ -30,13 +30,12 @@ from shared.store.ledger.transitions import (
 )
 from shared.store.tables.explained import keeping
 from shared.store.tables.journal import EventState
-from shared.store.tables.ledger import LedgerRow, LedgerState, TaskTimeLink, TicketIssueLink
+from shared.store.tables.ledger import MODELS, LedgerRow, LedgerState
 from tests.integration.store.conftest import BODY, PRINT, Book
 
 PAST, FUTURE = datetime(2020, 1, 1, tzinfo=UTC), datetime(2100, 1, 1, tzinfo=UTC)
 STATES: list[LedgerState | None] = [None, *LedgerState]
 WHY = written("why")
-MODELS = {Kind.TICKET: TicketIssueLink, Kind.TICKET_TASK: TaskTimeLink}
 OTHER = 900
 """The key of another row."""
 

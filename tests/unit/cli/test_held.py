@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import pytest
+
+from producer.cli.commands.hold import in_short
 from shared.notices.authors import Misattribution
 from shared.notices.kinds import Kind
 from shared.notices.notice import written
@@ -110,6 +113,22 @@ def test_an_issue_that_is_gone_can_be_created_again(shell: Shell) -> None:
         tx.issues.gone(4711, 12, written("deleted"))
     assert shell.ask("hold", "list")[0]["reason"] == "deleted"
     shell.do("hold", "resolve", "ticket", "4711", "--create-again")
+
+
+@pytest.mark.parametrize(
+    ("kind", "fields", "line"),
+    [
+        (Kind.TICKET, {"subject": "Printer"}, "Printer"),
+        (Kind.TICKET_TASK, {"hours": 1.5, "comments": "Toner"}, "1.5 h: Toner"),
+        (Kind.FOLLOWUP, {"notes": "Toner\nordered"}, "Toner ordered"),
+        (Kind.SOLUTION, {"notes": "word " * 50}, "word " * 19 + "word…"),
+        (Kind.DOCUMENT, {"filename": "scan-91.png", "filesize": 7}, "scan-91.png"),
+    ],
+)
+def test_a_person_is_shown_what_they_are_about_to_adopt(
+    kind: Kind, fields: dict[str, object], line: str
+) -> None:
+    assert in_short(kind, fields) == line
 
 
 def test_what_belongs_to_another_row_cannot_be_adopted(shell: Shell) -> None:

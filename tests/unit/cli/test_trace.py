@@ -27,7 +27,7 @@ def test_a_ticket_never_heard_of_is_said_so(shell: Shell) -> None:
 def test_a_new_event_is_a_step_and_its_task_is_pending(shell: Shell) -> None:
     (event_id,) = shell.receive(task_event(1))
     found = shell.ask("ticket", "history", "4711")
-    assert list(found) == ["ticket_id", "link", "waits_for", "ticket_tasks", "steps"]
+    assert list(found) == ["ticket_id", "link", "waits_for", "ticket_tasks", "notes", "documents", "steps"]
     assert found["waits_for"]["code"] == "worker_awaited"
     assert (found["ticket_id"], found["link"]) == (4711, None)
     assert found["ticket_tasks"] == [

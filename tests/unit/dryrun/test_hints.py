@@ -86,6 +86,7 @@ FINE_PROJECT = {"name": "North", "identifier": "north", "custom_field_values": {
 FINE: dict[Operation, dict[str, Any]] = {
     ISSUE: FINE_ISSUE,
     STATUS: {"status_id": 2},
+    Operation.NOTE_CREATE: {"notes": "seen"},
     TIME: FINE_ENTRY,
     PROJECT: FINE_PROJECT,
     MEMBER: {"user_id": 5, "role_ids": [4]},

@@ -70,8 +70,10 @@ def values_of(hint: Any) -> st.SearchStrategy[Any]:
 
 
 HINTS = get_type_hints(PluginConfig, include_extras=True)
+LIMITED = ("base_url", "document_max_mb", "document_refused_types")
+"""The settings that do not take every value of their type."""
 CONFIGS = st.builds(
-    PluginConfig, **{name: values_of(hint) for name, hint in HINTS.items() if name != "base_url"}
+    PluginConfig, **{name: values_of(hint) for name, hint in HINTS.items() if name not in LIMITED}
 )
 NUMBER = st.none() | st.integers(0, 6)
 FORMATS = st.sampled_from([None, "html", "plain"])

@@ -10,8 +10,13 @@ declare(strict_types=1);
 
 namespace GlpiPlugin\Deskbridge;
 
+use CommonDBTM;
 use CommonITILActor;
 use DateTimeImmutable;
+use Document;
+use Document_Item;
+use ITILFollowup;
+use ITILSolution;
 use Ticket;
 use TicketTask;
 
@@ -48,6 +53,9 @@ final class Event
         ],
     ];
 
+    /** What a document of a ticket can be linked to. */
+    public const HOLDERS = [Ticket::class, ITILFollowup::class, ITILSolution::class, TicketTask::class];
+
     private const MOST_PROJECTS = 100; // the producer takes no more
 
     /**
@@ -82,6 +90,63 @@ final class Event
                 'user'       => $people->get($user),
                 'date'       => self::day($fields['begin'] ?? $fields['date']),
             ] + array_filter(['copy_of' => TaskCopy::of($fields)]),
+        ];
+    }
+
+    /**
+     * @param CommonDBTM $note a follow-up or a solution of the ticket
+     * @return array<string, mixed>
+     */
+    public static function ofNote(CommonDBTM $note, Ticket $ticket): array
+    {
+        $fields = $note->fields;
+        $user = (int) $fields['users_id'];
+        $people = new People([
+            $user,
+            self::first($ticket, CommonITILActor::ASSIGN),
+            self::first($ticket, CommonITILActor::REQUESTER),
+        ]);
+        $kind = $note instanceof ITILFollowup ? 'followup' : 'solution';
+        return ['event' => "$kind.added"] + self::origin() + [
+            'ticket' => self::ticket($ticket, $people),
+            $kind    => [
+                'id'         => (int) $fields['id'],
+                'content'    => Content::fit($fields['content']),
+                'is_private' => !empty($fields['is_private']),
+                'user'       => $people->get($user),
+                'date'       => self::moment($fields['date'] ?? $fields['date_creation'] ?? null),
+            ],
+        ];
+    }
+
+    /**
+     * The document itself stays here: deskbridge fetches it by GLPI's API. Of a private one no name is sent.
+     *
+     * @param CommonDBTM $holder what it was linked to
+     * @return array<string, mixed>
+     */
+    public static function ofDocument(Document_Item $link, Document $document, CommonDBTM $holder, Ticket $ticket): array
+    {
+        $fields = $document->fields;
+        $user = (int) ($link->fields['users_id'] ?? 0) ?: (int) $fields['users_id'];
+        $people = new People([
+            $user,
+            self::first($ticket, CommonITILActor::ASSIGN),
+            self::first($ticket, CommonITILActor::REQUESTER),
+        ]);
+        $is_private = !empty($holder->fields['is_private']);
+        return ['event' => 'document.added'] + self::origin() + [
+            'ticket'   => self::ticket($ticket, $people),
+            'document' => [
+                'id'         => (int) $fields['id'],
+                'name'       => $is_private ? null : (string) $fields['filename'],
+                'mime_type'  => $fields['mime'] ?? null,
+                'size'       => self::size((string) $fields['filepath']),
+                'user'       => $people->get($user),
+                'date'       => self::moment($link->fields['date_creation'] ?? $fields['date_creation'] ?? null),
+                'item'       => ['type' => $holder::class, 'id' => (int) $holder->fields['id']],
+                'is_private' => $is_private,
+            ],
         ];
     }
 
@@ -147,6 +212,13 @@ final class Event
     private static function moment(?string $time): ?string
     {
         return $time === null ? null : (new DateTimeImmutable($time))->format(DATE_ATOM);
+    }
+
+    /** The bytes of a stored file, if it is there. */
+    private static function size(string $path): ?int
+    {
+        $file = GLPI_DOC_DIR . "/$path";
+        return is_file($file) ? (int) filesize($file) : null;
     }
 
     private static function day(?string $time): ?string

@@ -24,6 +24,9 @@ final class Settings
         'address'         => '',
         'secret'          => '',
         'private_tasks'   => '1',
+        'notes'           => '0',
+        'private_notes'   => '0',
+        'documents'       => '0',
         'console_address' => '',
         'console_token'   => '',
     ];
@@ -38,6 +41,9 @@ final class Settings
         public readonly string $address,
         #[\SensitiveParameter] public readonly string $secret,
         public readonly bool $private_tasks,
+        public readonly bool $notes,
+        public readonly bool $private_notes,
+        public readonly bool $documents,
         public readonly string $console_address,
         #[\SensitiveParameter] public readonly string $console_token,
     ) {
@@ -51,6 +57,9 @@ final class Settings
             $stored['address'],
             (string) $key->decrypt($stored['secret']),
             (bool) $stored['private_tasks'],
+            (bool) $stored['notes'],
+            (bool) $stored['private_notes'],
+            (bool) $stored['documents'],
             $stored['console_address'],
             (string) $key->decrypt($stored['console_token']),
         );

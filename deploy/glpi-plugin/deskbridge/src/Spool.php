@@ -43,6 +43,9 @@ final class Spool
             'ticket_task.added'   => __('new task', 'deskbridge'),
             'ticket_task.updated' => __('task saved', 'deskbridge'),
             'ticket_task.deleted' => __('task deleted', 'deskbridge'),
+            'followup.added'      => __('new follow-up', 'deskbridge'),
+            'solution.added'      => __('new solution', 'deskbridge'),
+            'document.added'      => __('new document', 'deskbridge'),
         ];
     }
 

@@ -11,17 +11,22 @@ declare(strict_types=1);
 namespace GlpiPlugin\Deskbridge;
 
 use CommonGLPI;
+use Document;
 use Glpi\Application\View\TemplateRenderer;
+use ITILFollowup;
+use ITILSolution;
 use Session;
 use Ticket;
 use TicketTask;
 
 /**
- * The tab on tickets: the issue, the hours of each task, and why something did not arrive.
+ * The tab on tickets: the issue, the hours of each task, notes and attachments, and why something did not arrive.
  *
  * GLPI asks for a tab's content after the page; the tab's name costs nothing.
  *
- * @phpstan-type Outcome array{error: ?string, issue: ?array<string, mixed>, notice: ?string, tasks: list<array<string, mixed>>}
+ * @phpstan-type Rows list<array<string, mixed>>
+ * @phpstan-type Issue array<string, mixed>
+ * @phpstan-type Outcome array{error: ?string, issue: ?Issue, notice: ?string, tasks: Rows, additions: Rows}
  */
 final class TicketTab extends CommonGLPI
 {
@@ -68,7 +73,7 @@ final class TicketTab extends CommonGLPI
      */
     public static function read(Settings $settings, int $ticket, Http $http): array
     {
-        $nothing = ['error' => null, 'issue' => null, 'notice' => null, 'tasks' => []];
+        $nothing = ['error' => null, 'issue' => null, 'notice' => null, 'tasks' => [], 'additions' => []];
         if ($settings->console_address === '') {
             return ['error' => __('The address of deskbridge\'s console is not set. Ask an administrator.', 'deskbridge')] + $nothing;
         }
@@ -87,10 +92,11 @@ final class TicketTab extends CommonGLPI
         }
         $issue = $known['issue'];
         return [
-            'error'  => null,
-            'issue'  => $issue,
-            'notice' => $issue === null || $known['state'] !== 'linked' ? self::sentence($known) : null,
-            'tasks'  => array_values(array_filter(array_map(self::task(...), $known['tasks']))),
+            'error'     => null,
+            'issue'     => $issue,
+            'notice'    => $issue === null || $known['state'] !== 'linked' ? self::sentence($known) : null,
+            'tasks'     => array_values(array_filter(array_map(self::task(...), $known['tasks']))),
+            'additions' => self::additions($known, $ticket),
         ];
     }
 
@@ -105,15 +111,92 @@ final class TicketTab extends CommonGLPI
         if ($exists && !$task->canViewItem()) {
             return null;
         }
-        $text = $exists ? trim(html_entity_decode(strip_tags((string) $task->fields['content']))) : '';
         return [
             'id'        => (int) $known['id'],
             'date'      => $exists ? $task->fields['begin'] ?? $task->fields['date'] : null,
-            'text'      => mb_strimwidth($text, 0, self::LONGEST_TEXT, '…'),
+            'text'      => $exists ? self::plain($task->fields['content']) : '',
             'hours'     => (float) $known['hours'],
             'is_logged' => $known['time_entry_id'] !== null && $known['state'] === 'linked',
             'sentence'  => self::sentence($known),
         ];
+    }
+
+    /**
+     * The ticket's notes and documents; an older deskbridge tells of none.
+     *
+     * @param array<string, mixed> $known
+     * @return Rows
+     */
+    private static function additions(array $known, int $ticket): array
+    {
+        $notes = array_map(self::note(...), $known['notes'] ?? []);
+        $documents = array_map(
+            static fn (array $one): ?array => self::document($one, $ticket),
+            $known['documents'] ?? []
+        );
+        return array_values(array_filter([...$notes, ...$documents]));
+    }
+
+    /**
+     * @param array<string, mixed> $known
+     * @return array<string, mixed>|null null: the reader may not see this follow-up or solution
+     */
+    private static function note(array $known): ?array
+    {
+        $is_solution = $known['kind'] === 'solution';
+        $note = $is_solution ? new ITILSolution() : new ITILFollowup();
+        $exists = $note->getFromDB((int) $known['id']);
+        if ($exists && !$note->canViewItem()) {
+            return null;
+        }
+        return [
+            'what' => $is_solution ? __('Solution', 'deskbridge') : __('Follow-up', 'deskbridge'),
+            'date' => $exists ? $note->fields['date'] ?? $note->fields['date_creation'] : null,
+            'text' => $exists ? self::plain($note->fields['content']) : '',
+        ] + self::addition($known);
+    }
+
+    /**
+     * Who may see a document depends on what it is linked to in the ticket, which GLPI's `canViewItem` does not look at.
+     *
+     * @param array<string, mixed> $known
+     * @return array<string, mixed>|null null: the reader may not see this document
+     */
+    private static function document(array $known, int $ticket): ?array
+    {
+        $document = new Document();
+        $exists = $document->getFromDB((int) $known['id']);
+        if ($exists && !$document->canViewFile(['itemtype' => Ticket::class, 'items_id' => $ticket])) {
+            return null;
+        }
+        return [
+            'what' => __('Document', 'deskbridge'),
+            'date' => $exists ? $document->fields['date_creation'] : null,
+            'text' => $exists ? self::shortened((string) $document->fields['filename']) : '',
+        ] + self::addition($known);
+    }
+
+    /**
+     * @param array<string, mixed> $known
+     * @return array<string, mixed>
+     */
+    private static function addition(array $known): array
+    {
+        return [
+            'id'       => (int) $known['id'],
+            'is_sent'  => in_array($known['state'], ['linked', 'done'], true),
+            'sentence' => self::sentence($known),
+        ];
+    }
+
+    private static function plain(?string $html): string
+    {
+        return self::shortened(trim(html_entity_decode(strip_tags((string) $html))));
+    }
+
+    private static function shortened(string $text): string
+    {
+        return mb_strimwidth($text, 0, self::LONGEST_TEXT, '…');
     }
 
     /**

@@ -12,9 +12,13 @@ namespace GlpiPlugin\Deskbridge;
 
 use CommonDBTM;
 use CommonITILActor;
+use Document;
+use Document_Item;
 use Glpi\Error\ErrorHandler;
 use Glpi\Plugin\Hooks;
 use Group_Ticket;
+use ITILFollowup;
+use ITILSolution;
 use Itil_Project;
 use Log;
 use ProjectTask_Ticket;
@@ -45,7 +49,13 @@ final class Watch
         $added = [self::class, 'added'];
         $updated = [self::class, 'updated'];
         return [
-            Hooks::ITEM_ADD       => [Ticket::class => $added, TicketTask::class => $added] + $linked,
+            Hooks::ITEM_ADD       => [
+                Ticket::class        => $added,
+                TicketTask::class    => $added,
+                ITILFollowup::class  => [self::class, 'noted'],
+                ITILSolution::class  => [self::class, 'noted'],
+                Document_Item::class => [self::class, 'attached'],
+            ] + $linked,
             Hooks::ITEM_UPDATE    => [Ticket::class => $updated, TicketTask::class => $updated],
             Hooks::PRE_ITEM_PURGE => [Ticket::class => [self::class, 'purging']],
             Hooks::ITEM_PURGE     => [
@@ -70,6 +80,35 @@ final class Watch
         self::quietly(static function () use ($item): void {
             if (array_intersect($item->updates, Event::SENT[$item::class])) {
                 self::notice($item, false);
+            }
+        });
+    }
+
+    /** A follow-up or a solution was added: it is sent if the settings say so. Later changes are not. */
+    public static function noted(CommonDBTM $item): void
+    {
+        self::quietly(static function () use ($item): void {
+            $fields = $item->fields;
+            $settings = Settings::load();
+            $is_sent = $settings->notes && (empty($fields['is_private']) || $settings->private_notes);
+            if ($is_sent && $fields['itemtype'] === Ticket::class) {
+                $id = (int) $fields['items_id'];
+                self::record($id, static fn (Spool $spool) => self::addNote($spool, $item, $id));
+            }
+        });
+    }
+
+    /** A document was linked to a ticket, or to something of it: it is sent if the settings say so. */
+    public static function attached(Document_Item $link): void
+    {
+        self::quietly(static function () use ($link): void {
+            if (!Settings::load()->documents) {
+                return;
+            }
+            [$holder, $document] = [self::holderOf($link), new Document()];
+            $id = $holder === null ? 0 : self::ticketOfHolder($holder);
+            if ($id > 0 && $document->getFromDB((int) $link->fields['documents_id']) && !empty($document->fields['filepath'])) {
+                self::record($id, static fn (Spool $spool) => self::addDocument($spool, $link, $document, $holder, $id));
             }
         });
     }
@@ -224,6 +263,49 @@ final class Watch
         ) {
             $spool->add((int) $ticket->fields['id'], Event::ofTask($task, $ticket, $added));
         }
+    }
+
+    private static function addNote(Spool $spool, CommonDBTM $note, int $id): void
+    {
+        $ticket = new Ticket();
+        if ($ticket->getFromDB($id) && !$ticket->fields['is_deleted']) {
+            $spool->add($id, Event::ofNote($note, $ticket));
+        }
+    }
+
+    private static function addDocument(
+        Spool $spool,
+        Document_Item $link,
+        Document $document,
+        CommonDBTM $holder,
+        int $id
+    ): void {
+        $ticket = new Ticket();
+        if ($ticket->getFromDB($id) && !$ticket->fields['is_deleted']) {
+            $spool->add($id, Event::ofDocument($link, $document, $holder, $ticket));
+        }
+    }
+
+    /** What a document was linked to, if that is a ticket or something of one. */
+    private static function holderOf(Document_Item $link): ?CommonDBTM
+    {
+        $type = $link->fields['itemtype'];
+        if (!in_array($type, Event::HOLDERS, true)) {
+            return null;
+        }
+        $holder = new $type();
+        return $holder->getFromDB((int) $link->fields['items_id']) ? $holder : null;
+    }
+
+    /** The ticket of something that a document was linked to; 0: it is of something else. */
+    private static function ticketOfHolder(CommonDBTM $holder): int
+    {
+        $fields = $holder->fields;
+        return (int) match (true) {
+            $holder instanceof Ticket     => $fields['id'],
+            $holder instanceof TicketTask => $fields['tickets_id'],
+            default                       => $fields['itemtype'] === Ticket::class ? $fields['items_id'] : 0,
+        };
     }
 
     /** The ticket that a link is about, as far as the event says it: of people who only watch it does not. */

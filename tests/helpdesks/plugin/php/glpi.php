@@ -532,6 +532,53 @@ namespace {
         }
     }
 
+    final class ITILFollowup extends CommonDBTM
+    {
+        public function canViewItem(): bool
+        {
+            return !$this->fields['is_private'];
+        }
+    }
+
+    final class ITILSolution extends CommonDBTM
+    {
+        public function canViewItem(): bool
+        {
+            return true;
+        }
+    }
+
+    final class Document extends CommonDBTM
+    {
+        /** Whoever may read its entity. */
+        public function canViewItem(): bool
+        {
+            return true;
+        }
+
+        /**
+         * Whoever may view something of the ticket that it is linked to.
+         *
+         * @param array{itemtype: string, items_id: int} $options
+         */
+        public function canViewFile(array $options): bool
+        {
+            foreach (Document_Item::all(['documents_id' => $this->fields['id']]) as $link) {
+                $holder = new $link->fields['itemtype']();
+                $is_there = $holder->getFromDB($link->fields['items_id']);
+                $ticket = ['Ticket' => 'id', 'TicketTask' => 'tickets_id'][$holder::class] ?? 'items_id';
+                if ($is_there && $holder->fields[$ticket] === $options['items_id'] && $holder->canViewItem()) {
+                    return true;
+                }
+            }
+            return false;
+        }
+    }
+
+    final class Document_Item extends CommonDBTM
+    {
+    }
+
     final class Ticket_User extends CommonDBTM
     {
         /** The last one who was assigned leaves the ticket as new, which a hook of the ticket says first. */
@@ -698,6 +745,7 @@ namespace {
             require $file;
         }
     });
+    define('GLPI_DOC_DIR', __DIR__);
     define('GLPI_VERSION', getenv('GLPI_VERSION') ?: '11.0.6');
     $CFG_GLPI = ['url_base' => 'https://glpi.example.org/'];
     require dirname(__DIR__, 4) . '/deploy/glpi-plugin/deskbridge/setup.php';

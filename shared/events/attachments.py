@@ -1,0 +1,119 @@
+"""Documents as attachments: how the tracker calls them, and how a text shows those that are pictures. Pure."""
+
+from __future__ import annotations
+
+import mimetypes
+import re
+from collections.abc import Mapping
+from pathlib import PurePath
+from typing import Any
+from urllib.parse import quote
+
+from shared.events.formatting import Formatting, formatted
+from shared.events.snapshots import Document
+from shared.events.text import cut, plain_text
+
+LONGEST_NAME = 200
+ANY_TYPE = "application/octet-stream"
+SHOWN_INLINE = (".bmp", ".gif", ".jpg", ".jpe", ".jpeg", ".png")
+"""Endings of the attachments that the tracker shows within a text."""
+_NOT_IN_A_NAME = re.compile(r"[/?%*:|\"'<>\x00-\x1f\x7f]+")
+"""The tracker replaces the same."""
+_PICTURE = re.compile(r"(<a\b[^<>]*+>\s{0,20})?<img\b([^<>]*+)>(\s{0,20}</a>)?", re.IGNORECASE)
+_SOURCE = re.compile(r"\bsrc\s{0,5}=\s{0,5}[\"']([^\"'<>]{0,2000})[\"']", re.IGNORECASE)
+_NUMBER = re.compile(r"[?&;]docid=(\d{1,9})(?!\d)")
+_STORED = "document.send.php?"
+_BLANKS = " \t\xa0"
+_BEGIN, _END = "\ue000", "\ue001"
+
+
+def attachment_name(document: Document) -> str:
+    """Return the file name that a document has on the tracker.
+
+    It follows from the document alone, so that the attachment is found again without the ledger. A picture has its
+    number in it: the tracker finds pictures of a text by their names, and of several of one name it shows the newest.
+    """
+    given = (document.name or "").replace("\\", "/").rpartition("/")[2]
+    name = PurePath(" ".join(_NOT_IN_A_NAME.sub("_", plain_text(given, "plain")).split()) or "document")
+    ending = name.suffix or mimetypes.guess_extension(document.mime_type or "") or ""
+    is_unclear = not given.strip() or not name.stem.strip(".")
+    is_numbered = is_unclear or ending.lower() in SHOWN_INLINE
+    number = f"-{document.id}" if is_numbered else ""
+    stem = cut(name.stem.removesuffix(number), LONGEST_NAME - len(number + ending), "")
+    return stem + number + ending[:LONGEST_NAME]
+
+
+def attachment_body(document: Document, size: int | None) -> dict[str, Any]:
+    """Return what is stored of the request that attaches a document, without its token.
+
+    Args:
+        document: the document.
+        size: its bytes; None: not known.
+    """
+    upload = {
+        "filename": attachment_name(document),
+        "content_type": document.mime_type or ANY_TYPE,
+    }
+    return {"issue": {"uploads": [upload]}, "document": {"id": document.id, "size": size}}
+
+
+def shown_documents(rich: str | None) -> set[int]:
+    """Return the numbers of the documents that a rich text shows as pictures."""
+    return {number for one in _PICTURE.finditer(rich or "") if (number := _number(one))}
+
+
+def _number(picture: re.Match[str]) -> int | None:
+    """Return the number of the document that a picture shows; None: it shows none."""
+    source = _SOURCE.search(picture[2])
+    found = _NUMBER.search(source[1]) if source and _STORED in source[1] else None
+    return int(found[1]) if found else None
+
+
+def text_with_pictures(
+    rich: str | None,
+    content_format: str | None,
+    base: str | None,
+    formatting: Formatting,
+    names: Mapping[int, str],
+    begin: str = "",
+) -> str:
+    """Turn rich text into the tracker's markup, with its pictures where they stand.
+
+    Args:
+        rich: as for `plain_text`.
+        content_format: as for `plain_text`.
+        base: as for `plain_text`.
+        formatting: the tracker's own text formatting.
+        names: number of a document to its attachment's file name; pictures of others are shown by their address.
+        begin: plain text that comes first, unless there is no other.
+    """
+    marked = set[str]()
+
+    def mark(picture: re.Match[str]) -> str:
+        number = _number(picture)
+        if number is None or PurePath(names.get(number, "")).suffix.lower() not in SHOWN_INLINE:
+            return picture[0]
+        marked.add(str(number))
+        link, end = picture[1] or "", picture[3] or ""
+        is_linked = bool(end) and _STORED in link  # to its own file
+        return f"{'' if is_linked else link}{_BEGIN}{number}{_END}{'' if is_linked else end}"
+
+    shows = formatting != "plain" and _BEGIN not in (rich or "")
+    said = plain_text(_PICTURE.sub(mark, rich or "") if shows else rich, content_format, base)
+    text = begin + said if said else ""
+    # the text itself may hold what looks like a mark of another number
+    parts = re.split(f"{_BEGIN}({'|'.join(marked)}){_END}", text) if marked else [text]
+    # blanks beside a picture would make what stands there look like code
+    parts[:-1:2] = [before.rstrip() for before in parts[:-1:2]]
+    parts[2::2] = [after.lstrip(_BLANKS) for after in parts[2::2]]
+    written = [
+        _picture(names[int(part)], formatting) if place % 2 else formatted(part.strip("\n"), formatting)
+        for place, part in enumerate(parts)
+        if part.strip()
+    ]
+    return "\n\n".join(written)
+
+
+def _picture(name: str, formatting: Formatting) -> str:
+    address = quote(name, safe="")
+    return f"!{address}!" if formatting == "textile" else f"![]({address})"

@@ -1,0 +1,31 @@
+"""Files that are sent to the tracker."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
+from typing import BinaryIO
+
+UPLOADS = "/uploads.json"
+UPLOAD_S = 60.0
+"""For a call that uploads a file."""
+PIECE = 64 * 1024
+
+
+@dataclass(frozen=True, slots=True)
+class Upload:
+    """A file as the body of a request; it is read from its start each time.
+
+    Attributes:
+        file: the file.
+        size: its bytes.
+    """
+
+    file: BinaryIO
+    size: int
+
+    async def pieces(self) -> AsyncIterator[bytes]:
+        """Yield its content."""
+        self.file.seek(0)
+        while piece := self.file.read(PIECE):
+            yield piece

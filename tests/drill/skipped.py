@@ -1,0 +1,69 @@
+"""How the events of documents that must not arrive have ended: skipped, each for its own reason."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass
+
+from producer.admin.records.transaction import Store
+from shared.notices.reasons import Reason
+from shared.store.tables.journal import EventState
+from tests.drill.expect import TicketExpected, Unsent
+
+UNSENT = (
+    Reason.PRIVATE_DOCUMENT,
+    Reason.DOCUMENT_TYPE_REFUSED,
+    Reason.DOCUMENT_TOO_LARGE,
+    Reason.DOCUMENT_GONE,
+    Reason.DOCUMENT_IS_EMPTY,
+)
+"""Why a document is never sent, however often its event is replayed."""
+NOT_FETCHED = (Reason.NO_ISSUE_FOR_NOTE, Reason.NO_LINK)
+
+
+@dataclass(frozen=True)
+class Ended:
+    """How an event has ended."""
+
+    state: str
+    code: str
+
+
+def read_documents(store: Store) -> dict[int, Ended]:
+    """Return how each event of a document has ended, by its number in the journal."""
+    with store.transaction() as tx:
+        rows = [row for row in tx.journal.find(limit=None) if row.event == "document.added"]
+        return {row.id: Ended(str(row.state), str(row.notice.code if row.notice else "")) for row in rows}
+
+
+def wrongly_ended(
+    expected: Mapping[int, TicketExpected], ended: Mapping[int, Ended], deleted: Collection[int]
+) -> Iterator[str]:
+    """Yield in words which events of documents that must not arrive have ended otherwise.
+
+    Args:
+        expected: what must become of each ticket.
+        ended: how each event of a document has ended.
+        deleted: tickets whose issue was deleted on the tracker: nothing is asked of what would be fetched for them.
+    """
+    for ticket in expected.values():
+        has_issue = bool(ticket.tasks.keys() - ticket.undone)
+        for event_id, unsent in ticket.unsent.items():
+            found = ended.get(event_id)
+            if found is None or not _is_right(found, unsent, has_issue, ticket.ticket_id in deleted):
+                yield (
+                    f"document of ticket {ticket.ticket_id}: event {event_id} is {found}, "
+                    f"and not skipped as {unsent.code}"
+                )
+
+
+def _is_right(found: Ended, unsent: Unsent, has_issue: bool, is_deleted: bool) -> bool:
+    if found == Ended(EventState.SKIPPED, unsent.code):
+        return True
+    if not unsent.is_fetched:
+        return False
+    if found.state == EventState.SUPERSEDED:
+        return unsent.is_double
+    if found.state == EventState.ON_HOLD:
+        return True  # `held` judges whether that is right
+    return is_deleted or (not has_issue and found.state == EventState.SKIPPED and found.code in NOT_FETCHED)

@@ -1,0 +1,65 @@
+"""What changes on the tracker, or in the settings, while a file is uploaded."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from deploy.sandbox.tracker.control import StandIn
+from shared.store.tables.journal import EventState
+from tests.integration.documents import SIZE, documents_bridge
+from tests.support.bridge import Bridge
+from tests.support.events import document, document_event, task_event
+from tests.support.glpi_api import GlpiApi, glpi_api
+from tests.support.ledger import attachments_of, stopped
+
+UPLOADS = "/uploads.json"
+STRANGER = {"id": 99, "email": "stranger@example.test"}
+DEVELOPER, NON_MEMBER = 4, 1
+
+
+@pytest.fixture
+def api() -> Iterator[GlpiApi]:
+    with glpi_api() as served:
+        yield served
+
+
+@pytest.fixture
+def begun(api: GlpiApi, stand_in: StandIn, redis_url: str, tmp_path: Path) -> Iterator[Bridge]:
+    """Return a bridge that sends documents, with a ticket that has its issue."""
+    with documents_bridge(api, stand_in, redis_url, tmp_path) as made:
+        assert made.forward(task_event()) == [EventState.DONE]
+        yield made
+
+
+def test_a_document_waits_if_the_rest_api_is_switched_off_before_its_upload(
+    begun: Bridge, stand_in: StandIn
+) -> None:
+    (event_id,) = begun.receive(document_event(1, of_document=document(user=STRANGER)))
+    with stopped("POST", UPLOADS, lambda: stand_in.settings(rest_enabled=False), sent=False):
+        begun.sync()
+    assert begun.event(event_id).state == EventState.PENDING, begun.steps()
+    stand_in.settings(rest_enabled=True)
+    begun.redis.flushdb()
+    begun.hurry()
+    begun.sync()
+    assert attachments_of(stand_in) == [("admin", "scan-91.png", SIZE)]
+
+
+def test_a_person_becomes_no_member_by_settings_that_were_changed_during_the_upload(
+    begun: Bridge, stand_in: StandIn
+) -> None:
+    stand_in.patch("roles", NON_MEMBER, permissions=["view_issues"])
+    ids = [one["id"] for one in stand_in.state()["memberships"] if one["user_id"] == 5]
+
+    def meanwhile() -> None:
+        begun.configure(membership_for="nobody")
+        for number in ids:
+            stand_in.remove("memberships", number)
+
+    begun.receive(document_event(1))
+    with stopped("POST", UPLOADS, meanwhile, sent=False):
+        begun.sync()
+    assert [one for one in stand_in.state()["memberships"] if one["user_id"] == 5] == [], begun.steps()

@@ -1,0 +1,229 @@
+"""Follow-ups and solutions become notes of the ticket's issue: each once, in order, under the right name."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from deploy.sandbox.tracker.control import StandIn
+from producer.admin.privacy.forgetting import forget
+from shared.notices.kinds import Kind
+from shared.notices.reasons import Reason
+from shared.store.tables.journal import EventState
+from shared.values.ids import LARGEST
+from tests.support.bridge import Bridge
+from tests.support.events import (
+    ALICE,
+    BOB,
+    followup,
+    followup_event,
+    solution_event,
+    task,
+    task_event,
+    ticket,
+    ticket_event,
+)
+from tests.support.ledger import notes_of
+
+DONE, SKIPPED, PENDING = EventState.DONE, EventState.SKIPPED, EventState.PENDING
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def bridge(
+    request: pytest.FixtureRequest, stand_in: StandIn, redis_url: str, tmp_path: Path
+) -> Iterator[Bridge]:
+    """Return a deskbridge over either database."""
+    url = f"sqlite:///{tmp_path}/bridge.sqlite3"
+    if request.param == "postgresql":
+        url = request.getfixturevalue("emptied_postgres_url")
+    made = Bridge(url, redis_url, stand_in.base_url, stand_in.api_key)
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def noting(bridge: Bridge) -> Bridge:
+    """Return a bridge that sends all notes."""
+    bridge.configure(sync_followups="all", sync_solutions="on")
+    return bridge
+
+
+@pytest.fixture
+def begun(noting: Bridge) -> Bridge:
+    """Return a bridge whose ticket has its issue."""
+    assert noting.forward(task_event()) == [DONE]
+    return noting
+
+
+def notes(stand_in: StandIn) -> list[tuple[str, str]]:
+    """Return who wrote which notes, in the order of the tracker's numbers."""
+    return [(who, text) for who, text, _ in notes_of(stand_in)]
+
+
+def code(bridge: Bridge, event_id: int) -> str:
+    reason = bridge.event(event_id).notice
+    assert reason is not None
+    return str(reason.code)
+
+
+def test_a_follow_up_becomes_a_note_of_the_person_who_wrote_it(begun: Bridge, stand_in: StandIn) -> None:
+    assert begun.forward(followup_event(1), solution_event(2)) == [DONE, DONE]
+    assert notes(stand_in) == [("alice", "Toner 77 ordered"), ("alice", "Toner replaced")]
+
+
+@pytest.mark.parametrize("event", [followup_event(1), solution_event(1)], ids=lambda one: one["event"])
+def test_nothing_is_sent_unless_the_settings_say_so(
+    bridge: Bridge, stand_in: StandIn, event: dict[str, Any]
+) -> None:
+    assert bridge.forward(task_event(), event) == [DONE, SKIPPED]
+    assert notes(stand_in) == []
+
+
+@pytest.mark.promise("SEC-79", "SEC-80")
+def test_a_private_follow_up_is_sent_only_with_all(begun: Bridge, stand_in: StandIn) -> None:
+    begun.configure(sync_followups="public")
+    assert begun.forward(followup_event(1, of_followup=followup(is_private=True))) == [SKIPPED]
+    assert "Toner" not in begun.event(2).payload, "its text is not kept either"
+    begun.configure(sync_followups="all")
+    assert begun.forward(followup_event(2, of_followup=followup(78, is_private=True))) == [DONE]
+    assert [is_private for _, _, is_private in notes_of(stand_in)] == [True]
+
+
+def test_notes_from_before_the_issue_are_sent_once_there_is_one_oldest_first(
+    noting: Bridge, stand_in: StandIn
+) -> None:
+    ids = noting.receive(followup_event(1), followup_event(2, of_followup=followup(78)))
+    noting.sync()
+    assert [code(noting, one) for one in ids] == [Reason.NO_ISSUE_FOR_NOTE] * 2
+    later = followup_event(4, of_followup=followup(79))
+    assert noting.forward(task_event(3), later) == [DONE, DONE]
+    assert [text for _, text in notes(stand_in)] == [f"Toner {one} ordered" for one in (77, 78, 79)]
+    assert [noting.event(one).state for one in ids] == [DONE, DONE]
+
+
+def test_the_first_time_entry_of_a_new_issue_is_sent_before_its_notes(
+    noting: Bridge, stand_in: StandIn
+) -> None:
+    """It is claimed with the issue's link: its lease does not wait for notes."""
+    assert noting.forward(followup_event(1), task_event(2)) == [DONE, DONE]
+    sent = [one for one in stand_in.requests() if one["method"] in ("POST", "PUT")]
+    paths = [one["path"] for one in sent]
+    assert paths.index("/time_entries.json") < paths.index("/issues/6.json")
+
+
+def test_notes_are_sent_in_the_order_of_their_events(begun: Bridge, stand_in: StandIn) -> None:
+    third, first = followup_event(9, of_followup=followup(79)), followup_event(1)
+    second = solution_event(5, of_solution={"id": 78, "content": "Solved", "user": BOB})
+    assert begun.forward(third, first, second) == [DONE] * 3
+    assert notes(stand_in) == [
+        ("alice", "Toner 77 ordered"), ("bob", "Solved"), ("alice", "Toner 79 ordered")
+    ]  # fmt: skip
+
+
+def test_a_later_note_waits_for_one_that_is_in_doubt(begun: Bridge, stand_in: StandIn) -> None:
+    stand_in.fault("reset_before", method="PUT", path="/issues/6.json", count=1)
+    (first,) = begun.receive(followup_event(1))
+    begun.sync()
+    (second,) = begun.receive(followup_event(2, of_followup=followup(78)))
+    begun.sync()
+    assert [begun.event(one).state for one in (first, second)] == [PENDING, PENDING]
+    assert notes(stand_in) == []
+    for _ in range(4):
+        begun.hurry()
+        begun.sync()
+    assert [text for _, text in notes(stand_in)] == ["Toner 77 ordered", "Toner 78 ordered"]
+
+
+def test_a_follow_up_that_comes_twice_is_sent_once(begun: Bridge, stand_in: StandIn) -> None:
+    assert begun.forward(followup_event(1), followup_event(2)) == [EventState.SUPERSEDED, DONE]
+    assert begun.forward(followup_event(3, of_followup=followup(content="edited"))) == [DONE]
+    assert notes(stand_in) == [("alice", "Toner 77 ordered")]
+
+
+def test_a_follow_up_and_a_solution_of_one_number_and_text_are_two_notes(
+    begun: Bridge, stand_in: StandIn
+) -> None:
+    same = {"id": 77, "content": "Done", "user": ALICE}
+    assert (
+        begun.forward(followup_event(1, of_followup=same), solution_event(2, of_solution=same)) == [DONE] * 2
+    )
+    assert notes(stand_in) == [("alice", "Done")] * 2
+
+
+def test_trial_mode_sends_no_note_and_says_what_it_would_send(begun: Bridge, stand_in: StandIn) -> None:
+    begun.configure(trial=True)
+    ids = begun.receive(followup_event(1), solution_event(2))
+    begun.sync()
+    assert notes(stand_in) == []
+    assert [begun.event(one).state for one in ids] == [PENDING, PENDING]
+    assert "add a note to issue #6 as alice" in str(begun.event(ids[1]).reason)
+    begun.configure(trial=False)
+    begun.hurry()
+    begun.sync()
+    assert [text for _, text in notes(stand_in)] == ["Toner 77 ordered", "Toner replaced"]
+
+
+def test_trial_mode_keeps_the_notes_that_wait_for_an_issue(noting: Bridge, stand_in: StandIn) -> None:
+    noting.receive(followup_event(1))
+    noting.sync()
+    noting.configure(trial=True)
+    noting.receive(task_event(2), followup_event(3, of_followup=followup(78)))
+    noting.sync()
+    assert notes(stand_in) == []
+    noting.configure(trial=False)
+    noting.hurry()
+    noting.sync()
+    assert [text for _, text in notes(stand_in)] == ["Toner 77 ordered", "Toner 78 ordered"]
+
+
+def test_a_note_without_text_is_skipped(begun: Bridge, stand_in: StandIn) -> None:
+    assert begun.forward(followup_event(1, of_followup=followup(content="<p> </p>"))) == [SKIPPED]
+    assert notes(stand_in) == []
+
+
+def test_a_follow_up_with_a_picture_is_sent_whatever_number_its_ticket_has(
+    noting: Bridge, stand_in: StandIn
+) -> None:
+    """Of the largest numbers no documents are kept: a key of both numbers would be too large."""
+    of_ticket = ticket(LARGEST)
+    shown = followup(content="<p>See</p><img src='/front/document.send.php?docid=91'>")
+    events = task_event(of_ticket=of_ticket), followup_event(1, of_ticket=of_ticket, of_followup=shown)
+    assert noting.forward(*events, ticket_id=LARGEST) == [DONE, DONE]
+    assert len(notes(stand_in)) == 1
+
+
+def test_a_person_whom_redmine_does_not_know_is_named_in_the_note(begun: Bridge, stand_in: StandIn) -> None:
+    stranger = {"id": 99, "email": "stranger@example.test", "name": "Sam Stranger"}
+    assert begun.forward(followup_event(1, of_followup=followup(user=stranger))) == [DONE]
+    assert notes(stand_in) == [("admin", "Sam Stranger:\n\nToner 77 ordered")]
+
+
+def test_a_person_who_is_forgotten_is_named_in_no_note_that_is_kept(begun: Bridge, stand_in: StandIn) -> None:
+    stranger = {"id": 99, "email": "stranger@example.test", "name": "Sam Stranger"}
+    assert begun.forward(followup_event(1, of_followup=followup(user=stranger))) == [DONE]
+    forget(begun.store, 99, None)
+    with begun.store.transaction() as tx:
+        kept = tx.ledger(Kind.FOLLOWUP).get(77)
+        assert kept is not None
+        texts = [str(kept.body), *(row.payload for row in tx.journal.find(limit=None))]
+    assert not [one for one in texts if "stranger" in one.lower()]
+    assert "Toner 77 ordered" in texts[0]
+
+
+def test_a_deleted_ticket_gets_no_note(begun: Bridge, stand_in: StandIn) -> None:
+    deleted = {"event": "ticket.deleted", "occurred_at": task_event(1)["occurred_at"], "ticket": {"id": 4711}}
+    assert begun.forward(deleted, followup_event(0.5))[1] == SKIPPED
+    assert notes(stand_in) == []
+
+
+def test_time_and_notes_of_another_person_have_their_own_names(noting: Bridge, stand_in: StandIn) -> None:
+    events = (
+        task_event(of_task=task(user=BOB)),
+        followup_event(1),
+        followup_event(2, of_followup=followup(78, user=BOB)),
+    )
+    assert noting.forward(*events, ticket_event(3, of_ticket=ticket(status=5))) == [DONE] * 4
+    assert [who for who, _ in notes(stand_in)] == ["alice", "bob"]

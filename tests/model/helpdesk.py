@@ -1,0 +1,49 @@
+"""The help desk that documents are fetched from: it has them or not, and may be away."""
+
+from __future__ import annotations
+
+from typing import BinaryIO
+
+from shared.helpdesk.lookup import Download, HelpdeskUnreachable
+from shared.notices.faults import HelpdeskFault
+from tests.model.clock import Clock
+from tests.model.stage import Stage
+
+PRIVATE, GONE = 53, 54
+"""Documents that are never sent: one hangs on something private, the other was deleted in the help desk."""
+NOT_SENT = (PRIVATE, GONE)
+
+
+def content_of(document_id: int) -> bytes:
+    """Return a document's content: all are of one size."""
+    return f"document {document_id:04}".encode()
+
+
+class SimulatedHelpdesk:
+    """Stands for a `HelpdeskLookup`, of which only documents are asked.
+
+    Args:
+        clock: the simulated time.
+        stage: who asks.
+
+    Attributes:
+        away: so many of the next fetches get no answer.
+    """
+
+    def __init__(self, clock: Clock, stage: Stage) -> None:
+        self._clock, self._stage = clock, stage
+        self.away = 0
+
+    def document(self, document_id: int, into: BinaryIO, _most: int) -> Download:
+        """Write a document's content to a file."""
+        self._stage.point(f"fetching document {document_id}")
+        self._clock.now += 0.05
+        if self.away:
+            self.away -= 1
+            raise HelpdeskUnreachable(HelpdeskFault.HELPDESK_TOO_SLOW(method="GET", path="/document"))
+        if document_id == GONE:
+            return Download.GONE
+        into.seek(0)
+        into.truncate()
+        into.write(content_of(document_id))
+        return Download.WHOLE

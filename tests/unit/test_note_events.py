@@ -1,0 +1,175 @@
+"""Events of follow-ups and solutions: what is valid, what is kept, and which of them ask for a note."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from shared.errors import InvalidEvent
+from shared.events.config import PluginConfig, PrivateTexts
+from shared.events.delivery import parse_delivery
+from shared.events.parsing import parse, parse_event
+from shared.events.payloads import note_body
+from shared.events.snapshots import Note
+from shared.events.stored import stored
+from shared.notices.invalid import Invalid
+from shared.notices.kinds import Kind
+from shared.notices.reasons import Reason
+from tests.support.events import followup, followup_event, solution_event, task_event, ticket_event
+from worker.ticket.plan import Pending, Plan, plan_additions
+
+EVENTS = [followup_event(1), solution_event(1)]
+SENDING = PluginConfig(sync_followups="all", sync_solutions="on")
+TEXT = "the spare key is below the mat"
+
+
+def faults(data: dict[str, Any]) -> list[tuple[str, Any]]:
+    with pytest.raises(InvalidEvent) as invalid:
+        parse(data)
+    return list(invalid.value.faults)
+
+
+@pytest.mark.parametrize("event", EVENTS, ids=lambda one: one["event"])
+def test_an_event_has_the_key_of_what_it_is_about(event: dict[str, Any]) -> None:
+    delivery = parse_delivery(event, "d-1")
+    part = event["event"].partition(".")[0]
+    assert delivery.event.key == f"{part}:77"
+    assert stored(delivery.payload) == delivery.event
+
+
+@pytest.mark.parametrize("event", EVENTS, ids=lambda one: one["event"])
+def test_an_event_without_what_it_is_about_names_that(event: dict[str, Any]) -> None:
+    part = event["event"].partition(".")[0]
+    for data in ({name: one for name, one in event.items() if name != part}, {**event, part: None}):
+        assert faults(data) == [(part, Invalid.PART_REQUIRED(event=event["event"]))]
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("id", 0), ("id", "7"), ("content", 7), ("is_private", "yes"), ("user", 7), ("date", "yesterday")],
+)
+@pytest.mark.parametrize("event", EVENTS, ids=lambda one: one["event"])
+def test_a_wrong_field_is_named_by_its_path(event: dict[str, Any], name: str, value: object) -> None:
+    part = event["event"].partition(".")[0]
+    assert [path for path, _ in faults({**event, part: {**event[part], name: value}})] == [f"{part}.{name}"]
+
+
+@pytest.mark.parametrize("event", [task_event(), ticket_event()], ids=lambda one: one["event"])
+def test_an_event_of_something_else_ignores_a_key_of_that_name(event: dict[str, Any]) -> None:
+    """Extra keys have always been kept and ignored, whatever they hold."""
+    assert parse_event({**event, "followup": "x", "solution": 7}) == parse_event(event)
+
+
+def test_a_follow_up_is_read_as_html_or_plain_as_the_event_says() -> None:
+    event = parse_event({**followup_event(1), "content_format": "html", "helpdesk_url": "https://glpi.test"})
+    assert event.note is not None
+    assert (event.note.content_format, event.note.helpdesk_url) == ("html", "https://glpi.test")
+
+
+@pytest.mark.parametrize(
+    ("kept", "is_kept"),
+    [(PrivateTexts.NONE, False), (PrivateTexts.TASKS, False), (PrivateTexts.FOLLOWUPS, True)],
+)
+def test_a_private_text_is_kept_only_if_the_settings_say_so(kept: PrivateTexts, is_kept: bool) -> None:
+    private = parse_delivery(followup_event(1, of_followup=followup(content=TEXT, is_private=True)), "d-1")
+    assert private.has_private_text
+    assert (TEXT in private.with_texts(kept).payload) is is_kept
+
+
+def test_a_public_text_and_that_of_a_solution_are_kept() -> None:
+    for event in EVENTS:
+        delivery = parse_delivery(event, "d-1")
+        assert delivery.with_texts(PrivateTexts.NONE) is delivery
+
+
+def pending(event_id: int, event: dict[str, Any]) -> Pending:
+    return Pending(event_id, parse_event(event))
+
+
+def planned(
+    *events: Pending, config: PluginConfig = SENDING, added: Any = None, deleted: bool = False
+) -> Plan:
+    plan = Plan()
+    plan_additions(plan, events, added or {}, config, is_ticket_deleted=deleted)
+    return plan
+
+
+@pytest.mark.parametrize(
+    ("settings", "private", "reason"),
+    [
+        ({}, False, Reason.FOLLOWUPS_OFF()),
+        ({"sync_followups": "public"}, True, Reason.PRIVATE_FOLLOWUP()),
+        ({"sync_followups": "public"}, False, None),
+        ({"sync_followups": "all"}, True, None),
+    ],
+)
+def test_the_settings_say_which_follow_ups_are_sent(
+    settings: dict[str, str], private: bool, reason: object
+) -> None:
+    event = pending(1, followup_event(1, of_followup=followup(is_private=private)))
+    plan = planned(event, config=PluginConfig.model_validate(settings))
+    assert plan.skipped == ({1: reason} if reason else {})
+    assert plan.additions == ([] if reason else [event])
+
+
+def test_a_solution_is_sent_only_if_the_settings_say_so() -> None:
+    event = pending(1, solution_event(1))
+    assert planned(event, config=PluginConfig()).skipped == {1: Reason.SOLUTIONS_OFF()}
+    assert planned(event).additions == [event]
+
+
+def test_one_note_is_sent_for_each_follow_up_from_its_newest_event() -> None:
+    first, again, other = (
+        pending(1, followup_event(1)),
+        pending(2, followup_event(2)),
+        pending(3, solution_event(3)),
+    )
+    plan = planned(first, again, other)
+    assert plan.additions == [again, other], "a solution of the same number is something else"
+    assert plan.superseded == {1: 2}
+
+
+def test_what_was_sent_before_is_not_sent_again() -> None:
+    plan = planned(pending(1, followup_event(1)), added={(Kind.FOLLOWUP, 77): 12})
+    assert (plan.additions, plan.added) == ([], {1: 12})
+
+
+def test_nothing_is_sent_of_a_deleted_ticket() -> None:
+    assert planned(pending(1, followup_event(1)), deleted=True).skipped == {1: Reason.TICKET_DELETED()}
+
+
+def note(**fields: Any) -> Note:
+    return Note.model_validate(
+        {"id": 77, "content": "<p>Ordered &amp; paid</p>", "content_format": "html", **fields}
+    )
+
+
+def test_the_body_has_the_text_and_nothing_else() -> None:
+    assert note_body(note(), PluginConfig()) == {"issue": {"notes": "Ordered & paid"}}
+    assert note_body(note(is_private=True), PluginConfig()) == {
+        "issue": {"notes": "Ordered & paid", "private_notes": True}
+    }
+
+
+def test_the_body_is_written_in_the_tracker_s_text_formatting() -> None:
+    marked = note_body(
+        note(content="a *b*\n# c", content_format="plain"), PluginConfig(text_formatting="markdown")
+    )
+    assert marked["issue"]["notes"].startswith("~~~")
+
+
+def test_the_text_begins_with_the_name_if_the_author_will_be_another() -> None:
+    named = note(user={"id": 9, "email": None, "name": "Sam\nStranger"})
+    body = note_body(named, PluginConfig(), is_authors=False)
+    assert body["issue"]["notes"] == "Sam Stranger:\n\nOrdered & paid"
+    assert note_body(note(content="", user={"id": 9, "name": "Sam"}), PluginConfig(), is_authors=False) == {
+        "issue": {"notes": ""}
+    }
+
+
+def test_the_settings_are_read_from_what_is_stored() -> None:
+    stored_values = json.loads(SENDING.model_dump_json())
+    assert PluginConfig.model_validate(stored_values).sends_private_followups
+    assert not PluginConfig(sync_followups="public").sends_private_followups

@@ -1,0 +1,170 @@
+"""Adds notes and attachments to a ticket's issue: each once, and in the order of their events."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import datetime
+
+from shared.events.attachments import attachment_name, shown_documents
+from shared.events.config import PluginConfig
+from shared.events.event import Event
+from shared.events.gate import closed_to_addition
+from shared.notices.kinds import Kind
+from shared.notices.reasons import Reason
+from shared.store.journal.due import snapshot_of
+from shared.store.tables.journal import EventState, JournalEvent
+from shared.store.tables.ledger import LedgerRow, LedgerState
+from shared.store.transaction import Transaction
+from worker.ticket import trial
+from worker.ticket.additions import Addition
+from worker.ticket.bodies import built
+from worker.ticket.context import TicketContext
+from worker.ticket.create import create
+from worker.ticket.documents import DocumentCreation
+from worker.ticket.finish import EventFinisher
+from worker.ticket.load import Work
+from worker.ticket.notes import FollowupCreation, SolutionCreation
+from worker.ticket.plan import Pending
+from worker.ticket.resolve import settled
+from worker.ticket.results import AlreadyDone, Created, Result, Sent, Skipped, Waiting
+
+ADDITION_OF: Mapping[Kind, type[Addition]] = {
+    one.kind: one for one in (FollowupCreation, SolutionCreation, DocumentCreation)
+}
+
+
+class Additions:
+    """Adds what the events of one ticket ask for.
+
+    Args:
+        ctx: the ticket's context.
+        work: what is known of the ticket.
+        events: ends events, or has them wait.
+    """
+
+    def __init__(self, ctx: TicketContext, work: Work, events: EventFinisher) -> None:
+        self._ctx, self._work, self._events = ctx, work, events
+
+    async def end_what_is_there(self) -> None:
+        """End the events of what was added before."""
+        documents = {one.id for one in self._work.addition_events if one.event.document}
+        for event_id, tracker_id in self._work.plan.added.items():
+            if event_id in documents:
+                done = Reason.ATTACHED_BEFORE(attachment_id=tracker_id)
+            else:
+                done = Reason.NOTED_BEFORE(note_id=tracker_id)
+            await self._events.end([event_id], AlreadyDone(done))
+
+    async def name_pictures(self) -> None:
+        """Note the file names of the pictures that the ticket's text shows: they will be attached to its new issue."""
+        can_be_fetched = self._ctx.services.completion.lookup is not None
+        if not can_be_fetched or not self._ctx.config.sends_documents:
+            return
+        shown = shown_documents(self._work.ticket.content)
+        if not shown:
+            return
+        rows = await self._ctx.db.change(
+            lambda tx: tx.journal.find(ticket_id=self._ctx.ticket_id, limit=None)
+        )
+        for row in rows:
+            event = snapshot_of(row)
+            document = event.document if event else None
+            if (
+                event
+                and document
+                and document.id in shown
+                and _will_be_attached(row, event, self._ctx.config)
+            ):
+                self._ctx.attached[document.id] = attachment_name(document)
+
+    async def first(self, issue: Created, additions: list[Pending]) -> list[Pending]:
+        """Return those that are next: an earlier one of the ticket may wait, or may have waited for the issue."""
+        ids = {one.id for one in additions}
+
+        if self._ctx.config.trial:
+            return additions  # none is sent
+
+        def look(tx: Transaction) -> list[tuple[int, datetime | None]]:
+            state = tx.statuses.get(self._ctx.ticket_id)
+            if state is not None and state.notes_wait:
+                self._process_again(tx)
+            return tx.journal.pending_additions(self._ctx.ticket_id)
+
+        pending = await self._ctx.db.change(look)
+        if issue.now:
+            return []  # its first time entry is claimed, and sent at once; additions come in the next pass
+        before = next((number for number, (event_id, _) in enumerate(pending) if event_id not in ids), None)
+        if before is None:
+            return additions
+        first = {event_id for event_id, _ in pending[:before]}
+        later = [one for one in additions if one.id not in first]
+        event_id, until = pending[before]
+        if until is not None and until > self._work.now:
+            await self._events.end(
+                _ids(later), Waiting(Reason.EARLIER_NOTE_FIRST(event_id=event_id), until=until)
+            )
+        return [one for one in additions if one.id in first]
+
+    def _process_again(self, tx: Transaction) -> None:
+        """Let those be sent that were skipped because there was no issue."""
+        ticket_id = self._ctx.ticket_id
+        tx.statuses.note_waiting([ticket_id], wait=False)
+        tx.journal.replay_skipped([ticket_id], Reason.NO_ISSUE_FOR_NOTE, Reason.ISSUE_IS_THERE())
+
+    async def end(self, additions: list[Pending], issue: Waiting | None) -> None:
+        """End those of a ticket that has no issue: they wait with it, or are processed again once there is one.
+
+        Another worker may create the issue meanwhile, if this one has lost the lock. So the mark is set before, and the
+        ledger is looked at afterwards: one of both sees what the other has done.
+        """
+        ctx = self._ctx
+        if issue is not None or not additions:
+            await self._events.end(_ids(additions), issue or Skipped(Reason.NO_ISSUE_FOR_NOTE()))
+            return
+        await ctx.db.change(lambda tx: tx.statuses.note_waiting([ctx.ticket_id], wait=True))
+        await self._events.end(_ids(additions), Skipped(Reason.NO_ISSUE_FOR_NOTE()))
+
+        def look(tx: Transaction) -> None:
+            row = tx.issues.get(ctx.ticket_id)
+            if row is not None and row.state == LedgerState.LINKED:
+                self._process_again(tx)
+
+        await ctx.db.change(look)
+
+    async def addition(self, asking: Pending, issue: Created) -> Result:
+        """Add a follow-up, a solution or a document to the ticket's issue, once."""
+        ctx, work, (kind, key) = self._ctx, self._work, asking.row_id
+        row, made = work.rows.get(asking.row_id), ADDITION_OF[kind]
+        outcome: Created | Waiting | Skipped | None
+        outcome = await settled(ctx, kind, key, row, work.now)
+        if outcome is None:
+            creation = await built(ctx, made.of, ctx, work, asking, issue)
+            outcome = await self._created(creation, row)
+        if isinstance(outcome, Waiting | Skipped):
+            return outcome
+        done = made.sent(outcome.wrong_author, outcome.tracker_id, issue.tracker_id)
+        return Sent(done) if outcome.now else AlreadyDone(done)
+
+    async def _created(self, creation: Addition, row: LedgerRow | None) -> Created | Waiting | Skipped:
+        ctx = self._ctx
+        if nothing := creation.nothing():
+            return Skipped(nothing)
+        if ctx.config.trial:
+            return trial.planned(ctx, self._work.now, creation.would())
+        async with creation.ready() as ready:
+            if isinstance(ready, Waiting | Skipped):
+                return ready
+            outcome, _ = await create(ready, row)
+        if isinstance(outcome, Created):
+            creation.remember()
+        return outcome
+
+
+def _will_be_attached(row: JournalEvent, event: Event, config: PluginConfig) -> bool:
+    """Return whether the document of an event is attached to an issue that is about to be created, or was before."""
+    waits = row.state == EventState.PENDING or row.has_code(Reason.NO_ISSUE_FOR_NOTE)
+    return (waits or row.state == EventState.DONE) and closed_to_addition(event, config) is None
+
+
+def _ids(events: list[Pending]) -> list[int]:
+    return [one.id for one in events]

@@ -1,0 +1,142 @@
+"""What is added to a ticket's issue by an update of it: notes (`notes.py`) and attachments (`documents.py`).
+
+The answer to such an update names no id, and says 204 also if the tracker left out what was to be added. So the issue
+is read back at once: that tells the id, and whether it is there.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import replace
+from typing import Any, ClassVar, Self
+
+from shared.bodies.contexts import RenderInput
+from shared.errors import TrackerOutage
+from shared.events.event import Event
+from shared.events.snapshots import HelpdeskUser
+from shared.notices.notice import Notice
+from shared.notices.reasons import Reason
+from shared.store.journal.journal import Done
+from shared.store.transaction import Transaction
+from shared.templating.operations import Operation
+from worker.ticket.context import TicketContext
+from worker.ticket.impersonation import Sender
+from worker.ticket.load import Work
+from worker.ticket.plan import Pending
+from worker.ticket.requests import Creation, Linked, match_of
+from worker.ticket.results import Created, Skipped, Waiting
+
+
+class Addition(Creation):
+    """Something that is added to the ticket's issue."""
+
+    issue: Created
+
+    operation = Operation.NOTE_CREATE
+    method: ClassVar[str] = "PUT"
+
+    @classmethod
+    @abstractmethod
+    def of(
+        cls, ctx: TicketContext, work: Work, asking: Pending, issue: Created, event: Event | None = None
+    ) -> Addition:
+        """Return what an event asks for.
+
+        Args:
+            ctx: the ticket's context.
+            work: what is known of the ticket.
+            asking: the event.
+            issue: the issue that it belongs to.
+            event: an earlier event of the same, to be taken in its place.
+        """
+
+    def as_of(self, event: Event) -> Addition:
+        """Return the same as an earlier event would have asked for it."""
+        return self.of(self.ctx, self.work, self.asking, self.issue, event)
+
+    @property
+    def path(self) -> str:
+        """The issue."""
+        return f"/issues/{self.issue.tracker_id}.json"
+
+    @abstractmethod
+    def would(self) -> Notice:
+        """Return what trial mode says of it."""
+
+    def nothing(self) -> Notice | None:
+        """Return why nothing can be sent, if that is known at once."""
+        return None
+
+    @asynccontextmanager
+    async def ready(self) -> AsyncIterator[Self | Skipped | Waiting]:
+        """Hold it ready to be sent during the block; otherwise why it is not sent, or what it waits for."""
+        yield self
+
+    def remember(self) -> None:
+        """Note for the rest of the pass that it is there."""
+
+    async def send(self, attempt: int, before_send: Callable[[], None]) -> dict[str, Any]:
+        """Send it, and return it as the tracker has it; an outage may have come after the tracker added it."""
+        try:
+            return await self.add(attempt, before_send)
+        except TrackerOutage as outage:
+            outage.is_adding = (outage.method, outage.path) == (self.method, self.path)
+            raise
+
+    @abstractmethod
+    async def add(self, attempt: int, before_send: Callable[[], None]) -> dict[str, Any]:
+        """Do what `send` does."""
+
+    @classmethod
+    @abstractmethod
+    def sent(cls, wrong: Notice | None, tracker_id: int, issue_id: int | None) -> Notice:
+        """Return how its event ended: also that it has another author than was meant."""
+
+    @abstractmethod
+    def told(self, tracker_id: int) -> Notice:
+        """Return what the ticket history says of it."""
+
+    @classmethod
+    def all_linked(cls, tx: Transaction, links: Sequence[Linked[Self]]) -> list[bool]:
+        """End their events, and those of the same that had failed."""
+        ended = []
+        for one in links:
+            creation, asking = one.creation, one.creation.asking
+            tracker_id = int(one.found["id"])
+            reason = creation.sent(one.wrong, tracker_id, creation.issue_id)
+            by_event = Reason.NOTED_BY_EVENT(event_id=asking.id)
+            ended.append(Done(asking.id, asking.event.key, reason, by_event))
+            creation.ctx.note(creation.told(tracker_id))
+        tx.journal.done_all(ended)
+        return [False] * len(links)
+
+
+def issue_and_sender(
+    work: Work, asking: Pending, event: Event, issue: Created, user: HelpdeskUser | None, ctx: TicketContext
+) -> tuple[Created, Sender]:
+    """Return the issue of an addition, in the project in which it is now, and who sends it.
+
+    Args:
+        work: what is known of the ticket.
+        asking: the event that asks for it.
+        event: the event that it is made of.
+        issue: the issue.
+        user: whose it is.
+        ctx: the ticket's context.
+    """
+    issue = replace(issue, project_id=ctx.moved.get(issue.tracker_id, issue.project_id))
+    match, is_member = match_of(ctx, user, issue.project_id)
+    about = RenderInput(
+        ticket=work.ticket,
+        task=None,
+        occurred_at=event.occurred_at,
+        event_name=event.event,
+        link=work.link,
+        project_id=issue.project_id,
+        issue_id=issue.tracker_id,
+        person=match.person,
+        note=event.note,
+    )
+    return issue, Sender(ctx, match, about, is_member, work.administrators, asking.attempts)

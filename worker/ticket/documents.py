@@ -1,0 +1,240 @@
+"""Attachments: what a document of the ticket adds to its issue.
+
+The file is fetched from the help desk and uploaded before anything is claimed: the tracker drops an upload that is not
+attached. Its token begins with the id that the attachment will have. So after an unclear answer it is known exactly
+which attachment is looked for. The tracker attaches one upload once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass, replace
+from datetime import timedelta
+from tempfile import SpooledTemporaryFile
+from typing import Any, BinaryIO, ClassVar, Self, cast
+
+from shared.bodies.precedence import RenderedBody
+from shared.errors import BridgeError, ImpersonationRefused, NotYet, OutcomeUnknown, TrackerRejected
+from shared.events.attachments import attachment_body, attachment_name
+from shared.events.event import Event
+from shared.events.snapshots import Document
+from shared.helpdesk.lookup import DocumentRefused, Download, HelpdeskLookup
+from shared.notices.faults import Detail, Fault
+from shared.notices.kinds import Kind
+from shared.notices.notice import Notice
+from shared.notices.reasons import Reason, Would
+from shared.notices.steps import What
+from shared.store.configuration.matching import TrackerPerson
+from shared.tracker.answers import NOT_FOUND, Answer
+from shared.tracker.lists import Listed
+from shared.tracker.uploads import UPLOADS, Upload
+from worker.ticket.additions import Addition, issue_and_sender
+from worker.ticket.context import TicketContext
+from worker.ticket.enrichment import AFTER_PAUSE_S, Completion
+from worker.ticket.load import Work
+from worker.ticket.match import uploaded_id
+from worker.ticket.plan import Pending
+from worker.ticket.results import Created, Skipped, Waiting
+from worker.ticket.search import additions_of
+from worker.ticket.steps import FileSlot
+from worker.ticket.trial import NOT_CREATED, author
+
+TOKEN_OR_CONTENT = 422
+"""What the tracker answers to a token that it does not know or that was used, and for other reasons."""
+IN_MEMORY = 256 * 1024
+"""Bytes of a file that are not written to the disk."""
+
+
+@dataclass(frozen=True)
+class DocumentCreation(Addition):
+    """An attachment of the ticket's issue, from a document.
+
+    Attributes:
+        file: its content, once it is fetched.
+    """
+
+    kind: ClassVar[Kind] = Kind.DOCUMENT
+
+    issue: Created
+    file: Upload | None = None
+
+    @classmethod
+    def of(
+        cls, ctx: TicketContext, work: Work, asking: Pending, issue: Created, event: Event | None = None
+    ) -> DocumentCreation:
+        """Return the attachment that an event asks for."""
+        event = event or asking.event
+        document = event.document or _document(asking)
+        issue, sender = issue_and_sender(work, asking, event, issue, document.user, ctx)
+        chosen = RenderedBody(attachment_body(document, document.size))
+        return cls(ctx, work, asking, asking.event.addition_key, chosen, sender, issue)
+
+    @property
+    def document(self) -> Document:
+        """The document."""
+        return _document(self.asking)
+
+    def would(self) -> Notice:
+        """Return what trial mode says of it."""
+        made = {"document_id": self.document.id, "author": author(self.sender.person)}
+        if self.issue.tracker_id == NOT_CREATED:
+            return Would.ATTACH_TO_NEW(**made)
+        return Would.ATTACH(issue_id=self.issue.tracker_id, **made)
+
+    def nothing(self) -> Notice | None:
+        """Return that there is no help desk to fetch it from."""
+        has_api = self.ctx.services.completion.lookup is not None
+        return None if has_api else Reason.DOCUMENTS_NEED_API()
+
+    @asynccontextmanager
+    async def ready(self) -> AsyncIterator[Self | Skipped | Waiting]:
+        """Hold it with its file during the block.
+
+        Raises:
+            NotYet: the help desk does not give this one now.
+        """
+        async with FileSlot() as slot:
+            if not slot.is_held:
+                yield Waiting(Reason.DOCUMENTS_UNDER_WAY())
+                return
+            with SpooledTemporaryFile(IN_MEMORY) as file:
+                yield await self._fetched(cast(BinaryIO, file))
+
+    async def _fetched(self, file: BinaryIO) -> Self | Skipped | Waiting:
+        ctx, completion, document_id = self.ctx, self.ctx.services.completion, self.document.id
+        answer = await ctx.helpdesk(_fetch, completion, document_id, file, ctx.config.document_most)
+        if answer is Download.WHOLE and (size := file.tell()):
+            chosen = replace(self.chosen, body=attachment_body(self.document, size))
+            return replace(self, chosen=chosen, file=Upload(file, size))
+        if isinstance(answer, DocumentRefused):
+            raise NotYet(Fault.DOCUMENT_REFUSED(document_id=document_id, because=answer.problem))
+        if isinstance(answer, Download):
+            return Skipped(self._why_not(answer))
+        pause = timedelta(seconds=completion.paused_s() + AFTER_PAUSE_S)
+        return Waiting(Reason.DOCUMENT_AWAITED(because=answer), until=ctx.now(self.work.now) + pause)
+
+    def _why_not(self, answer: Download) -> Notice:
+        if answer is Download.WHOLE:
+            return Reason.DOCUMENT_IS_EMPTY()
+        if answer is Download.GONE:
+            return Reason.DOCUMENT_GONE()
+        return Reason.DOCUMENT_TOO_LARGE(most=self.ctx.config.document_max_mb)
+
+    def remember(self) -> None:
+        """Note its file name for texts that show it."""
+        self.ctx.attached[self.document.id] = attachment_name(self.document)
+
+    async def prepared(self) -> DocumentCreation:
+        """Return it with the token of the uploaded file.
+
+        Raises:
+            OutcomeUnknown: the answer has none.
+            BridgeError: as `Sender.upload`.
+        """
+        assert self.file is not None, "it is ready"  # noqa: S101
+        answer = await self.sender.upload(self.file, attachment_name(self.document))
+        token = None
+        with suppress(KeyError):
+            token = answer.object("upload").get("token")
+        uploads = [{**one, "token": token} for one in self.body["issue"]["uploads"]]
+        made = replace(self, chosen=replace(self.chosen, body={**self.body, "issue": {"uploads": uploads}}))
+        if not uploaded_id(made.body):
+            raise OutcomeUnknown("POST", UPLOADS, status=answer.status, detail=Detail.NO_UPLOAD_TOKEN())
+        return made
+
+    async def add(self, attempt: int, before_send: Callable[[], None]) -> dict[str, Any]:  # noqa: ARG002
+        """Attach it."""
+        body = {"issue": self.body["issue"]}
+        answer = await self.sender.send(self.method, self.path, body, before_send, self._confirm)
+        found: dict[str, Any] = answer.object("attachment")
+        return found
+
+    async def _confirm(self, call: Awaitable[Answer], _: TrackerPerson | None) -> Answer:
+        """Complete the answer to a call with the attachment, also if that is there despite a refusal.
+
+        A token attaches once, and a proxy may repeat a PUT.
+
+        Raises:
+            NotYet: the tracker has not attached it, so the file is to be uploaded again.
+            ImpersonationRefused, TrackerRejected: the refusal, which has another reason.
+            OutcomeUnknown: the attachment could not be read back; it may be there.
+            TrackerError: as any call.
+        """
+        refusal: ImpersonationRefused | TrackerRejected | None = None
+        try:
+            answer = await call
+        except (ImpersonationRefused, TrackerRejected) as error:
+            if error.status != TOKEN_OR_CONTENT:
+                raise
+            answer, refusal = Answer(error.status, None, None), error
+        found = await self._read_back(answer.status)
+        if found is not None:
+            return replace(answer, data={"attachment": found})
+        if refusal is None:
+            raise NotYet(Fault.ATTACHMENT_NOT_KEPT())
+        if await self._is_dropped():
+            raise NotYet(Fault.UPLOAD_DROPPED())
+        raise refusal
+
+    async def _is_dropped(self) -> bool:
+        """Return whether the tracker does not have the upload: one that is there answers 403 to others than its author.
+
+        Raises:
+            TrackerError: an outage, or no clear answer.
+        """
+        try:
+            await self.ctx.tracker.get(f"/attachments/{uploaded_id(self.body)}.json")
+        except TrackerRejected as refused:
+            return refused.status == NOT_FOUND
+        return False
+
+    async def _read_back(self, status: int) -> Listed | None:
+        """Return the attachment that the upload has become; None: the issue does not have it.
+
+        Args:
+            status: of the answer to the call that attaches it.
+
+        Raises:
+            OutcomeUnknown: it could not be read; it may be there.
+        """
+        tracker_id = uploaded_id(self.body)
+        try:
+            listed, _ = await additions_of(self.ctx, self.kind, self.issue.tracker_id)
+        except BridgeError as unclear:  # whatever it is, the attachment may be there
+            detail = Detail.ATTACHMENT_NOT_SEEN(because=unclear.notice)
+            raise OutcomeUnknown(self.method, self.path, status=status, detail=detail) from None
+        return next((one for one in listed if one.get("id") == tracker_id), None)
+
+    @classmethod
+    def sent(cls, wrong: Notice | None, tracker_id: int, issue_id: int | None) -> Notice:
+        """Return how its event ended: also that it has another author than was meant."""
+        made = {"attachment_id": tracker_id, "issue_id": issue_id}
+        if wrong is None:
+            return Reason.DOCUMENT_ATTACHED(**made)
+        return Reason.DOCUMENT_ATTACHED_AS_ANOTHER(**made, because=wrong)
+
+    def told(self, tracker_id: int) -> Notice:
+        """Return what the ticket history says of it."""
+        made = {"attachment_id": tracker_id, "issue_id": self.issue_id}
+        return What.DOCUMENT_ADDED(document_id=self.document.id, **made)
+
+
+def _document(asking: Pending) -> Document:
+    if asking.event.document is None:
+        raise ValueError(f"event {asking.id} has no document")
+    return asking.event.document
+
+
+def _fetch(
+    completion: Completion, document_id: int, file: BinaryIO, most: int
+) -> Download | DocumentRefused | Notice:
+    """Fetch a document into a file; return why the help desk cannot be asked, or that it refuses this one."""
+
+    def ask(lookup: HelpdeskLookup) -> Download | DocumentRefused:
+        try:
+            return lookup.document(document_id, file, most)
+        except DocumentRefused as refused:
+            return refused
+
+    return completion.ask(ask)

@@ -1,0 +1,207 @@
+"""Notes: what a follow-up or a solution of the ticket adds to its issue.
+
+The tracker leaves a note out without a word if the person may not add any.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from functools import partial
+from typing import Any
+
+from shared.bodies.precedence import RenderedBody
+from shared.errors import BridgeError, ImpersonationRefused, NotYet, OutcomeUnknown, TrackerRejected
+from shared.events.attachments import shown_documents
+from shared.events.event import Event
+from shared.events.payloads import note_body
+from shared.events.snapshots import Note, document_key
+from shared.notices.faults import Detail, Fault
+from shared.notices.kinds import Kind
+from shared.notices.notice import Notice
+from shared.notices.reasons import Reason, Would
+from shared.notices.steps import What
+from shared.store.configuration.matching import TrackerPerson
+from shared.store.tables.ledger import LedgerState
+from shared.store.transaction import Transaction
+from shared.tracker.answers import Answer
+from worker.ticket.additions import Addition, issue_and_sender
+from worker.ticket.bodies import choose_body
+from worker.ticket.context import TicketContext
+from worker.ticket.load import Work
+from worker.ticket.match import Candidate, sent_essence, unheld
+from worker.ticket.plan import Pending
+from worker.ticket.reconcile import CLOCK_MARGIN
+from worker.ticket.results import Created
+from worker.ticket.search import additions_of, ids_of
+from worker.ticket.trial import NOT_CREATED, author
+
+
+class NoteCreation(Addition):
+    """A note on the ticket's issue, from a follow-up or a solution."""
+
+    @classmethod
+    def of(
+        cls, ctx: TicketContext, work: Work, asking: Pending, issue: Created, event: Event | None = None
+    ) -> NoteCreation:
+        """Return the note that an event asks for."""
+        event = event or asking.event
+        note = event.note or _note(asking)
+        issue, sender = issue_and_sender(work, asking, event, issue, note.user, ctx)
+        names, is_authors = attached(ctx, work, note), sender.person is not None
+        plain = partial(note_body, note, ctx.config, names, is_authors=is_authors)
+        chosen = choose_body(ctx, cls.operation, sender.about, plain)
+        if note.is_private:
+            chosen = _private(chosen)
+        return cls(ctx, work, asking, note.id, chosen, sender, issue)
+
+    def would(self) -> Notice:
+        """Return what trial mode says of it."""
+        made = author(self.sender.person)
+        if self.issue.tracker_id == NOT_CREATED:
+            return Would.ADD_NOTE_TO_NEW(author=made)
+        return Would.ADD_NOTE(issue_id=self.issue.tracker_id, author=made)
+
+    def nothing(self) -> Notice | None:
+        """Return that it has no text: the tracker would add none."""
+        return None if self.text else Reason.NOTE_IS_EMPTY()
+
+    @property
+    def text(self) -> str:
+        """The text of the note; an empty one adds none."""
+        return str(self.body["issue"].get("notes") or "").strip()
+
+    async def prepared(self) -> NoteCreation:
+        """Return the same with the name in the text if the API user acts in the person's place; templates say it."""
+        if not self.sender.is_withheld or self.chosen.template is not None:
+            return self
+        note = self.sender.about.note or _note(self.asking)
+        body = note_body(note, self.ctx.config, attached(self.ctx, self.work, note), is_authors=False)
+        return replace(self, chosen=replace(self.chosen, body=body))
+
+    async def add(self, attempt: int, before_send: Callable[[], None]) -> dict[str, Any]:
+        """Send it, and return the note as the tracker has it."""
+        confirm = partial(self._confirm, attempt)
+        answer = await self.sender.send(self.method, self.path, self.body, before_send, confirm)
+        found: dict[str, Any] = answer.object("note")
+        if self.body["issue"].get("private_notes") and found.get("private_notes") is False:
+            login = self.sender.person.login if self.sender.person else None
+            made = {"note_id": found.get("id"), "issue_id": self.issue_id, "login": login}
+            self.ctx.warn(What.NOTE_IS_PUBLIC(**made))
+        return found
+
+    async def _confirm(self, attempt: int, call: Awaitable[Answer], person: TrackerPerson | None) -> Answer:
+        """Complete the answer to a call with the note that it is about.
+
+        Raises:
+            ImpersonationRefused, TrackerRejected: the tracker has no such note: it left it out.
+            OutcomeUnknown: it could not be read back; it may be there.
+        """
+        answer = await call
+        about: dict[str, Any] = {"status": answer.status}
+        try:
+            note = await self._read_back(attempt, person)
+        except BridgeError as unclear:  # whatever it is, the note may be there
+            detail = Detail.NOTE_NOT_SEEN(because=unclear.notice)
+            raise OutcomeUnknown(self.method, self.path, **about, detail=detail) from None
+        if note is None:
+            error = ImpersonationRefused if person is not None else TrackerRejected
+            raise error(self.method, self.path, **about, detail=Detail.NOTE_NOT_KEPT())
+        return replace(answer, data={"note": note})
+
+    async def _read_back(self, attempt: int, person: TrackerPerson | None) -> Mapping[str, Any] | None:
+        """Return the note that was just added, the newest if there are several of its text; None: there is none.
+
+        If none has its text, the tracker may have changed that: then it is the only one of its author lately.
+
+        Raises:
+            NotYet: there is none, and another worker has taken over meanwhile; or one has an unexpected author.
+            BridgeError: as any call.
+        """
+        ctx, kind = self.ctx, self.kind
+        listed, answer = await additions_of(ctx, kind, self.issue.tracker_id)
+
+        def read(tx: Transaction) -> tuple[bool, set[int], datetime, datetime]:
+            row, now = tx.ledger(kind).get(self.key), tx.now()
+            is_ours = row is not None and row.attempt == attempt and row.state == LedgerState.CLAIMED
+            held = tx.ledger(kind).holders(ids_of(listed)) - {row.tracker_id if row else None}
+            refused = set(row.candidates or ()) if row and is_ours else set()
+            ahead = answer.at - now if answer.at is not None else timedelta(0)
+            began = row.claimed_at if row and row.claimed_at else now
+            first = row.first_claimed_at if row and row.first_claimed_at else began
+            margin = ahead - CLOCK_MARGIN
+            # a tracker that sends no Date header may have any clock
+            earliest = first + margin if answer.at is not None else datetime.min.replace(tzinfo=UTC)
+            return is_ours, held | refused, earliest, began + margin
+
+        is_ours, held, first_sent, since = await ctx.db.change(read)
+        left = [one for one in unheld(kind, listed, held) if one.created_on >= first_sent]
+        own = sent_essence(kind, self.body, self.issue_id)
+        alike = [one for one in left if one.essence and one.essence.meets(own)]
+        found = [one for one in alike if self._may_be_by(one)]
+        if not found and is_ours:
+            authors = [person.tracker_user_id] if person is not None else self.sender.administrators
+            lately = [one for one in left if one.created_on >= since and one.author_id in authors]
+            found = lately if len(lately) == 1 else []
+        if not found and not is_ours:
+            raise NotYet(Fault.ANOTHER_WORKER_HAS_IT())
+        if not found and any(one.created_on >= since for one in alike):
+            raise NotYet(Reason.UNEXPECTED_AUTHOR())
+        if not found:
+            await ctx.tracker.ask_whether_open()  # a key without rights is not shown private notes
+            return None
+        return max(found, key=lambda one: one.tracker_id).listed
+
+    def _may_be_by(self, one: Candidate) -> bool:
+        person, administrators = self.sender.match.person, self.sender.administrators
+        authors = {*administrators, *([person.tracker_user_id] if person else [])}
+        return not administrators or one.author_id in authors
+
+    @classmethod
+    def sent(cls, wrong: Notice | None, tracker_id: int, issue_id: int | None) -> Notice:
+        """Return how its event ended: also that it has another author than was meant."""
+        made = {"note_id": tracker_id, "issue_id": issue_id}
+        return (
+            Reason.NOTE_SENT(**made) if wrong is None else Reason.NOTE_SENT_AS_ANOTHER(**made, because=wrong)
+        )
+
+    def told(self, tracker_id: int) -> Notice:
+        """Return what the ticket history says of it."""
+        made = {"note_id": tracker_id, "issue_id": self.issue_id}
+        return What.NOTE_ADDED(**made, kind=self.kind, key=self.key)
+
+
+class FollowupCreation(NoteCreation):
+    """The note of a follow-up."""
+
+    kind = Kind.FOLLOWUP
+
+
+class SolutionCreation(NoteCreation):
+    """The note of a solution."""
+
+    kind = Kind.SOLUTION
+
+
+def attached(ctx: TicketContext, work: Work, note: Note) -> dict[int, str]:
+    """Return the documents that a text shows and that the issue has, or is getting: number to file name."""
+    names = dict(ctx.attached)
+    for number in shown_documents(note.content):
+        row = work.rows.get((Kind.DOCUMENT, document_key(ctx.ticket_id, number)))
+        if row is not None and row.state not in (LedgerState.FREE, LedgerState.GONE):
+            uploads = ((row.body or {}).get("issue") or {}).get("uploads") or [{}]
+            names.setdefault(number, str(uploads[0].get("filename") or ""))
+    return names
+
+
+def _note(asking: Pending) -> Note:
+    if asking.event.note is None:
+        raise ValueError(f"event {asking.id} has no follow-up or solution")
+    return asking.event.note
+
+
+def _private(chosen: RenderedBody) -> RenderedBody:
+    """Return a body whose note is private, whatever a template says."""
+    body = {**chosen.body, "issue": {**chosen.body["issue"], "private_notes": True}}
+    return replace(chosen, body=body)
