@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import threading
 from collections import Counter
 from contextlib import suppress
@@ -12,7 +13,11 @@ from shared.errors import NotBegun, TrackerBusy
 from tests.support.together import called, claimed, noted
 from tests.support.waiting import until
 from tests.unit.runtime.scheduling import PATIENCE_S, Claim, Enter, Hang, Stage, Write
+from worker.runtime import runner
+from worker.runtime.admission import Admission
 from worker.runtime.scheduler import CLAIMS_PER_CALL
+from worker.runtime.slots import Slots
+from worker.ticket.steps import FileSlot
 
 
 def busy() -> TrackerBusy:
@@ -159,3 +164,36 @@ def test_a_ticket_that_is_let_in_after_an_outage_makes_calls(stage: Stage) -> No
         scheduler.take([ticket_id])
         until(lambda: not scheduler.is_at_work)
     assert calls == [1, 2]
+
+
+def test_a_file_that_becomes_free_as_an_outage_is_met_is_held_by_no_one(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Two that are lost would be all that a process has."""
+    monkeypatch.setattr(runner, "MOST_FILES", 1)
+    admission, may_end = Admission(), threading.Event()
+
+    async def holds() -> None:
+        async with FileSlot():
+            await noted(may_end.wait, PATIENCE_S)
+        admission.note(1, busy())
+
+    async def wants() -> bool:
+        async with FileSlot() as slot:
+            return slot.is_held
+
+    async def all_of_them() -> bool:
+        made = runner.Runner(1, Slots(lambda: 1), Slots(lambda: 1), admission, ())
+        first = asyncio.create_task(made.run(runner.RunningTicket(1, holds())))
+        await asyncio.sleep(0)
+        second = asyncio.create_task(made.run(runner.RunningTicket(2, wants())))
+        await asyncio.sleep(0)
+        may_end.set()
+        await first
+        with pytest.raises(NotBegun):
+            await second
+        is_held: bool = await made.run(runner.RunningTicket(3, wants(), outages=1))
+        made.close()
+        return is_held
+
+    assert asyncio.run(all_of_them())
