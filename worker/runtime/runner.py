@@ -166,9 +166,8 @@ class Runner:
                     step.slot.give_back = self._claims.release
                 return None
             case TakeFile():
-                if await self._files.take(patience=FILE_PATIENCE_S):
+                if await self._take(self._files, ticket, FILE_PATIENCE_S):
                     step.slot.give_back = self._files.release
-                self._admission.check(ticket.ticket_id, ticket.outages)
                 return None
             case TrackerCall():
                 async with self._call_slot(ticket):
@@ -206,16 +205,19 @@ class Runner:
         finally:
             self._calls.release()
 
-    async def _take(self, slots: Slots, ticket: RunningTicket) -> None:
-        """Take a slot; what waits for one may have been stopped in the meantime.
+    async def _take(self, slots: Slots, ticket: RunningTicket, patience: float | None = None) -> bool:
+        """Take a slot; tell whether one was free within the patience (seconds; None: it waits as long as it takes).
 
         Raises:
-            NotBegun: it was.
+            NotBegun: what waited has been stopped in the meantime.
         """
-        while not await slots.take(has_priority=ticket.has_priority):
+        while not await slots.take(has_priority=ticket.has_priority, patience=patience):
             self._admission.check(ticket.ticket_id, ticket.outages)
+            if patience is not None:
+                return False
         try:
             self._admission.check(ticket.ticket_id, ticket.outages)
         except NotBegun:
             slots.release()
             raise
+        return True

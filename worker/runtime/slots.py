@@ -64,9 +64,8 @@ class Slots:
 
 
 def _leave(turns: deque[asyncio.Future[bool]], turn: asyncio.Future[bool]) -> None:
-    if not turn.done():
+    if _set(turn, is_taken=False):
         turns.remove(turn)
-        turn.set_result(False)
 
 
 def _set(turn: asyncio.Future[bool], *, is_taken: bool) -> bool:
