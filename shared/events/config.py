@@ -24,6 +24,7 @@ ALL = "all"
 """Of `sync_followups`: private follow-ups are stored and sent too."""
 FILE_TYPE = re.compile(r"\.[a-z0-9]{1,20}|[a-z0-9.+-]+/(?:\*|[a-z0-9.+-]+)")
 MEGABYTE = 1024 * 1024
+ALSO_IN_GLPI = N_("Also switch this on in GLPI: on the plugin's page, or with webhooks.")
 
 HELPDESK_STATUSES = {
     1: N_("New"),
@@ -246,7 +247,7 @@ class PluginConfig(BaseModel):
         Setting(
             "behaviour",
             N_("Follow-ups"),
-            N_("Also switch this on in GLPI: on the plugin's page, or with webhooks."),
+            ALSO_IN_GLPI,
             choices={
                 "off": N_("not sent"),
                 "public": N_("send public ones as notes"),
@@ -265,7 +266,7 @@ class PluginConfig(BaseModel):
         Setting(
             "behaviour",
             N_("Solutions"),
-            N_("Also switch this on in GLPI: on the plugin's page, or with webhooks."),
+            ALSO_IN_GLPI,
             choices={"off": N_("not sent"), "on": N_("send as notes")},
         ),
     ] = Field(default="off", description="GLPI solutions as notes of the Redmine issue: `off` or `on`")

@@ -85,7 +85,8 @@ def _linked(tx: Transaction, kind: Kind, key: int) -> LinkedObject:
         raise NotFound(Refusal.NOT_LINKED_TO_ANY(kind=str(kind), id=key))
     others = 0
     if kind is Kind.TICKET:
-        on_it = [one for on_issue in ON_ISSUE for one in tx.ledger(on_issue).of_ticket(key)]
+        rows = tx.rows_of_ticket(key)
+        on_it = [one for on_issue in ON_ISSUE for one in rows[on_issue]]
         for one in on_it:
             if one.state in IN_FLIGHT:
                 _refuse_what_is_open(one.kind, one)

@@ -103,7 +103,8 @@ def remove(services: Services, sample_id: int) -> Removed:
 
 def _remove(services: Services, sample_id: int) -> Removed:
     with services.store.transaction() as tx:
-        issue, times = tx.issues.get(sample_id), tx.times.of_ticket(sample_id)
+        made = tx.rows_of_ticket(sample_id)
+    issue, times = next(iter(made[ISSUES]), None), made[TIMES]
     rows = [(ISSUES, issue)] if issue else []
     rows += [(TIMES, one) for one in times]
     for kind, row in rows:

@@ -103,10 +103,6 @@ class LedgerQueries:
         rows = self._session.scalars(_of_keys(self._model), {"keys": keys})
         return {row.key: row for row in rows}
 
-    def of_ticket(self, ticket_id: int) -> Sequence[LedgerRow]:
-        """Return every row that belongs to a ticket."""
-        return self._session.scalars(select(self._model).where(self._model.ticket_id == ticket_id)).all()
-
     def newest_projects(self, most: int) -> list[int]:
         """Return the tracker projects of the rows with the highest keys, so many of them, the newest first."""
         newest = select(self._model.tracker_project_id).order_by(self._model.key.desc()).limit(most)

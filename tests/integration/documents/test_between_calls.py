@@ -2,36 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from pathlib import Path
-
-import pytest
-
 from deploy.sandbox.tracker.control import StandIn
 from shared.store.tables.journal import EventState
-from tests.integration.documents import SIZE, documents_bridge
+from tests.integration.documents import SIZE
 from tests.support.bridge import Bridge
-from tests.support.events import document, document_event, task_event
-from tests.support.glpi_api import GlpiApi, glpi_api
+from tests.support.events import document, document_event
 from tests.support.ledger import attachments_of, stopped
 
 UPLOADS = "/uploads.json"
 STRANGER = {"id": 99, "email": "stranger@example.test"}
 DEVELOPER, NON_MEMBER = 4, 1
-
-
-@pytest.fixture
-def api() -> Iterator[GlpiApi]:
-    with glpi_api() as served:
-        yield served
-
-
-@pytest.fixture
-def begun(api: GlpiApi, stand_in: StandIn, redis_url: str, tmp_path: Path) -> Iterator[Bridge]:
-    """Return a bridge that sends documents, with a ticket that has its issue."""
-    with documents_bridge(api, stand_in, redis_url, tmp_path) as made:
-        assert made.forward(task_event()) == [EventState.DONE]
-        yield made
 
 
 def test_a_document_waits_if_the_rest_api_is_switched_off_before_its_upload(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -19,11 +18,10 @@ from shared.notices.reasons import Reason
 from shared.store.ledger.send_window import SendWindow
 from shared.store.tables.journal import EventState
 from shared.store.tables.ledger import LedgerState
-from tests.integration.documents import SIZE, documents_bridge
+from tests.integration.documents import SIZE
 from tests.integration.test_recovery import Backup
 from tests.support.bridge import Bridge
 from tests.support.events import document, document_event, followup_event, task_event
-from tests.support.glpi_api import GlpiApi, glpi_api
 from tests.support.ledger import (
     a_sweep,
     attachments_of,
@@ -48,20 +46,6 @@ WHOSE = [
 
 class WorkerDied(BaseException):
     """Stands for SIGKILL: nothing of ours catches it."""
-
-
-@pytest.fixture
-def api() -> Iterator[GlpiApi]:
-    with glpi_api() as served:
-        yield served
-
-
-@pytest.fixture
-def begun(api: GlpiApi, stand_in: StandIn, redis_url: str, tmp_path: Path) -> Iterator[Bridge]:
-    """Return a bridge that sends documents, with a ticket that has its issue."""
-    with documents_bridge(api, stand_in, redis_url, tmp_path) as made:
-        assert made.forward(task_event()) == [EventState.DONE]
-        yield made
 
 
 def lose(stand_in: StandIn, fault: str, method: str = "PUT", path: str = ISSUE) -> None:

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -15,7 +13,7 @@ from producer.admin.privacy.forgetting import forget
 from shared.notices.kinds import Kind
 from shared.notices.reasons import Reason
 from shared.store.tables.journal import EventState
-from tests.integration.documents import CONTENT, SIZE, documents_bridge
+from tests.integration.documents import CONTENT, SIZE
 from tests.support.bridge import Bridge
 from tests.support.events import (
     ALICE,
@@ -28,7 +26,7 @@ from tests.support.events import (
     task_event,
     ticket,
 )
-from tests.support.glpi_api import CutShort, GlpiApi, glpi_api
+from tests.support.glpi_api import CutShort, GlpiApi
 from tests.support.ledger import attachments_of, notes_of, ours
 from worker.runtime import runner
 from worker.ticket.retry import MOST_ATTEMPTS
@@ -36,26 +34,6 @@ from worker.ticket.retry import MOST_ATTEMPTS
 DONE, SKIPPED, PENDING = EventState.DONE, EventState.SKIPPED, EventState.PENDING
 MEGABYTE = 1024 * 1024
 DEVELOPER = 4
-
-
-@pytest.fixture
-def api() -> Iterator[GlpiApi]:
-    with glpi_api() as served:
-        yield served
-
-
-@pytest.fixture
-def sending(api: GlpiApi, stand_in: StandIn, redis_url: str, tmp_path: Path) -> Iterator[Bridge]:
-    """Return a bridge that sends documents."""
-    with documents_bridge(api, stand_in, redis_url, tmp_path) as made:
-        yield made
-
-
-@pytest.fixture
-def begun(sending: Bridge) -> Bridge:
-    """Return the same, its ticket has its issue."""
-    assert sending.forward(task_event()) == [DONE]
-    return sending
 
 
 def code(bridge: Bridge, event_id: int) -> str:
