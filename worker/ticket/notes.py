@@ -116,7 +116,7 @@ class NoteCreation(Addition):
         If none has its text, the tracker may have changed that: then it is the only one of its author lately.
 
         Raises:
-            NotYet: there is none, and another worker has taken over meanwhile; or one has an unexpected author.
+            NotYet: there is none, and another worker has the event now; or one has an unexpected author.
             BridgeError: as any call.
         """
         ctx, kind = self.ctx, self.kind

@@ -1,4 +1,4 @@
-"""An OpenID provider sends nonsense: nobody is signed in, and the log says what was wrong."""
+"""An OpenID provider sends nonsense: no one is signed in, and the log says what was wrong."""
 
 from __future__ import annotations
 

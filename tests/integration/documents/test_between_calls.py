@@ -34,12 +34,12 @@ def test_a_person_becomes_no_member_by_settings_that_were_changed_during_the_upl
     stand_in.patch("roles", NON_MEMBER, permissions=["view_issues"])
     ids = [one["id"] for one in stand_in.state()["memberships"] if one["user_id"] == 5]
 
-    def meanwhile() -> None:
+    def change_settings() -> None:
         begun.configure(membership_for="nobody")
         for number in ids:
             stand_in.remove("memberships", number)
 
     begun.receive(document_event(1))
-    with stopped("POST", UPLOADS, meanwhile, sent=False):
+    with stopped("POST", UPLOADS, change_settings, sent=False):
         begun.sync()
     assert [one for one in stand_in.state()["memberships"] if one["user_id"] == 5] == [], begun.steps()
