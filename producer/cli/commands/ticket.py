@@ -61,8 +61,8 @@ def forget(
 ) -> None:
     """Forget a wrong link between GLPI and Redmine.
 
-    Use this command for a wrong link, such as that of a test. The object in Redmine stays. The next event of the
-    ticket or task creates another one. A creation in progress or on hold cannot be forgotten.
+    Use this command for a wrong link, such as that of a test. The object in Redmine stays. Its next
+    event creates another one. A creation in progress or on hold cannot be forgotten.
     """
     from producer.admin.review import forgotten_links as links
 
