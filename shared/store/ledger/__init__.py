@@ -1,1 +1,1 @@
-"""What is made on the tracker, exactly once."""
+"""Creations on the tracker, each carried out exactly once."""

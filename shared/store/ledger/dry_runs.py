@@ -1,4 +1,4 @@
-"""What dry runs have asked the tracker for: recorded before the call, forgotten only when it is known to be gone."""
+"""Test objects of dry runs: recorded before the call that creates them, removed once they are known to be deleted."""
 
 from __future__ import annotations
 
@@ -19,21 +19,21 @@ OBJECTS = cast(Table, DryRunObject.__table__)
 class DryRunObjects:
     """Reads and writes the list within one transaction.
 
-    A process that works on a row owns it until `next_attempt_at`, and knows it by its number of attempts: taking it
-    over counts one more, so that anyone who had it before changes nothing any more.
+    A process that works on a row owns it until `next_attempt_at`. The number of attempts is its fencing token: each
+    takeover increments it, so that the previous owner can no longer put the row off.
     """
 
     def __init__(self, session: Session) -> None:
         self._session = session
 
     def begin(self, kind: str, mark: str, tracker_project_id: int | None, *, lease: float) -> DryRunObject:
-        """Record something that is about to be asked for, and own it.
+        """Record an object that is about to be requested, and own its row.
 
         Args:
             kind: issue or project.
-            mark: what it will carry.
-            tracker_project_id: where an issue will be; None for a project.
-            lease: seconds until another process may work on it.
+            mark: text by which the object can be found on the tracker.
+            tracker_project_id: project of the issue; None for a project.
+            lease: seconds until another process may take the row over.
         """
         values: dict[str, Any] = {
             "kind": kind,
@@ -52,10 +52,10 @@ class DryRunObjects:
         self._set(DryRunObject.id == row_id, tracker_id=tracker_id)
 
     def take_over(self, limit: int, *, lease: float) -> Sequence[DryRunObject]:
-        """Own some rows whose time has come; each is taken over by one caller only.
+        """Take ownership of due rows and return them; only one caller gets each row.
 
         Args:
-            limit: at most so many.
+            limit: maximum number of rows.
             lease: seconds until another process may take them over.
         """
         is_due = DryRunObject.next_attempt_at <= clock()
@@ -73,27 +73,27 @@ class DryRunObjects:
         return taken
 
     def put_off(self, row_id: int, attempts: int, seconds: float, reason: Notice) -> None:
-        """Give a row back to be tried later, unless another process has taken it over in the meantime.
+        """Give a row back for a later attempt, unless another process has taken it over in the meantime.
 
         Args:
             row_id: the row.
-            attempts: its number of attempts as its owner knows it.
-            seconds: from now.
-            reason: why it is still there, for a person.
+            attempts: the row's number of attempts when this process took it.
+            seconds: delay until the next attempt.
+            reason: why the object still exists, shown to people.
         """
         mine = (DryRunObject.id == row_id, DryRunObject.attempts == attempts)
         self._set(*mine, next_attempt_at=clock(seconds), **keeping(reason))
 
     def gone(self, row_id: int) -> None:
-        """Forget a row: what it stands for is known to be gone, or never came to be."""
+        """Delete a row whose object is known to be deleted, or was never created."""
         self._session.execute(delete(DryRunObject).where(DryRunObject.id == row_id))
 
     def all(self) -> Sequence[DryRunObject]:
-        """Return everything that is not known to be gone, oldest first."""
+        """Return all rows, oldest first."""
         return self._session.scalars(select(DryRunObject).order_by(DryRunObject.id)).all()
 
     def forget_tracker(self) -> None:
-        """Forget everything: it is another tracker now."""
+        """Delete all rows, because deskbridge now uses another tracker."""
         self._session.execute(delete(DryRunObject))
 
     def _set(self, *where: Any, **values: Any) -> None:

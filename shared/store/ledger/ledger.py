@@ -1,7 +1,7 @@
-"""The ledger: one row per ticket, ticket task, follow-up, solution or document; a creation has exactly one effect.
+"""The ledger: one row per ticket, ticket task, follow-up, solution or document; each is created exactly once.
 
-Every change is one compare-and-set statement that carries the claim's attempt number as fencing token:
-a worker that was stopped and comes back with an older number changes nothing by accident.
+Every change is one compare-and-set statement. An attempt's changes carry its number as a fencing token,
+so a worker that was suspended and resumes with an older number cannot change the row.
 """
 
 from __future__ import annotations
@@ -36,26 +36,26 @@ from shared.store.tables.types import clock, insert_for, is_on_postgresql
 
 
 class Ledger(LedgerQueries):
-    """Changes the rows of one kind, within one transaction, as `shared.store.ledger.transitions` says.
+    """Changes the rows of one kind within one transaction, following the table in `shared.store.ledger.transitions`.
 
-    Each change returns whether it was made: False if the table does not accept it in the row's state, or if its guard
-    does not hold.
+    Each change returns whether it was made. It returns False if the transition table does not accept it in the row's
+    state, or if a guard fails.
     """
 
     def claim(self, claim: Claim, lease: float) -> int | None:
-        """Claim a free or new row, raising its attempt number.
+        """Claim a free or new row and increment its attempt number.
 
         Args:
-            claim: what is going to be sent.
-            lease: seconds in which it may be sent.
+            claim: the request to be sent.
+            lease: seconds within which it may be sent.
 
         Returns:
-            The attempt number; None if the row is not free, or if something is not as it was read.
+            The attempt number, or None if the row is not free or a condition of the claim no longer holds.
         """
         return self.claim_all([claim], lease).get(claim.key)
 
     def claim_all(self, claims: Sequence[Claim], lease: float) -> dict[int, int]:
-        """Claim several rows, each as `claim` does; return the attempt numbers of those that were claimed, by key."""
+        """Claim several rows, each as `claim` does; return the attempt numbers of the claimed rows, by key."""
         alike = defaultdict[tuple[bool, bool, bool], list[Claim]](list)
         for claim in claims:
             how = claim.is_newest, claim.attempt_before is not None, claim.unless_recovering
@@ -77,15 +77,15 @@ class Ledger(LedgerQueries):
         return given
 
     def keep_others_out(self) -> None:
-        """Lock the table against changes by others until the transaction ends; SQLite has one writer anyway."""
+        """Lock the table against concurrent changes until the transaction ends; SQLite has only one writer anyway."""
         if is_on_postgresql(self._session):
             self._session.execute(text(f"LOCK TABLE {self._table.name} IN SHARE ROW EXCLUSIVE MODE"))
 
     def link_claimed(self, answers: Sequence[Answered]) -> set[tuple[int, int]]:
-        """Link rows that are still claimed, within their leases, to the answers of their attempts, in one statement.
+        """Link rows that are still claimed and within their leases to the answers of their attempts, in one statement.
 
         Returns:
-            Their keys and attempts. The others need more: another row holds the id, or the row has changed.
+            Keys and attempts of the linked rows. For the rest, another row holds the tracker id or the row has changed.
         """
         rows = (
             {**{name: getattr(one, name) for name in ANSWERED}, **keeping(one.reason)}
@@ -96,10 +96,10 @@ class Ledger(LedgerQueries):
         return {(key, attempt) for key, attempt in execute_prepared(self._session, statement, linked)}
 
     def link(self, key: int, attempt: int, tracker_id: int, author_id: int | None, reason: Notice) -> bool:
-        """Record the tracker's definite answer to an attempt; it wins whatever state the row is in.
+        """Link a row to the tracker's definite answer to its attempt, whatever the row's state.
 
         Returns:
-            False if the attempt was superseded: the answer is a possible duplicate (`late_answer`).
+            False if the row has a newer attempt or is a possible duplicate: see `late_answer`.
         """
         return self._move(
             (LedgerEvent.ANSWER, LedgerEvent.ANSWER_WHILE_ON_HOLD),
@@ -122,7 +122,7 @@ class Ledger(LedgerQueries):
         reason: Notice,
         event: LedgerEvent = LedgerEvent.FOUND,
     ) -> bool:
-        """Link a row in doubt to what a lookup found; False if it is no longer in doubt."""
+        """Link a row in doubt to the object that a lookup found; return False if it is no longer in doubt."""
         return self._move(
             (event,),
             self._attempt(key, attempt),
@@ -137,11 +137,11 @@ class Ledger(LedgerQueries):
     def free(
         self, key: int, attempt: int, reason: Notice, event: LedgerEvent = LedgerEvent.NOT_CREATED
     ) -> bool:
-        """Free a claim that was refused, never sent, or found to be absent; the attempt number stays."""
+        """Free a row whose request was refused or never sent, or whose object does not exist; its attempt stays."""
         return self._move((event,), self._attempt(key, attempt), settle_after=None, **keeping(reason))
 
     def doubt(self, key: int, attempt: int, settling: float, reason: Notice) -> bool:
-        """Put a claim in doubt: it is not resolved before `settling` seconds have passed."""
+        """Put a claimed row in doubt; it cannot be resolved before `settling` seconds have passed."""
         return self._move(
             (LedgerEvent.NO_CLEAR_ANSWER,),
             self._attempt(key, attempt),
@@ -151,7 +151,7 @@ class Ledger(LedgerQueries):
         )
 
     def expire(self, key: int, attempt: int, settling: float) -> bool:
-        """Put a claim in doubt if its lease and settling time are over: its worker is gone or was stopped."""
+        """Put a claimed row in doubt if its lease and settling time are over: its worker has died or was suspended."""
         over = self._model.lease_until <= clock(-settling)
         return self._move(
             (LedgerEvent.LEASE_OVER,),
@@ -165,7 +165,7 @@ class Ledger(LedgerQueries):
     def another_round(
         self, key: int, attempt: int, due: datetime, reason: Notice, *, count: bool = True
     ) -> bool:
-        """Count a lookup that decided nothing; the next one is due at `due` (database clock)."""
+        """Record an inconclusive lookup, count it if `count`, and schedule the next one at `due` (database clock)."""
         return self._note(
             LedgerNote.ANOTHER_ROUND,
             self._attempt(key, attempt),
@@ -182,12 +182,12 @@ class Ledger(LedgerQueries):
         candidates: Collection[int] = (),
         event: LedgerEvent = LedgerEvent.UNDECIDABLE,
     ) -> bool:
-        """Leave a row to a person (`deskbridge hold list`), with the tracker ids that may belong to it.
+        """Put a row on hold for a person's decision (`deskbridge hold list`), with the tracker ids that may be its own.
 
         Args:
-            key: of the row.
-            attempt: only if this is still the attempt and unsettled; None: whatever it is (`ISSUE_LOST`).
-            reason: why it cannot be decided.
+            key: the row's key.
+            attempt: the row's attempt, which must be unresolved; None holds the row in any case (`ISSUE_LOST`).
+            reason: why deskbridge cannot decide.
             candidates: tracker ids a person may adopt.
             event: what happened to the attempt.
         """
@@ -197,14 +197,14 @@ class Ledger(LedgerQueries):
         return self._move((happened,), where, settle_after=None, candidates=found, **keeping(reason))
 
     def narrow(self, key: int, attempt: int, candidates: Collection[int], reason: Notice) -> bool:
-        """Take candidates from a row on hold, since another row turned out to own them; free it if none is left."""
+        """Reduce a row on hold to these candidates, since other rows own the rest; free the row if none is left."""
         left = sorted(candidates)
         values = {"candidates": left} if left else {"candidates": None, **keeping(reason)}
         event = LedgerEvent.CANDIDATE_LOST if left else LedgerEvent.LAST_CANDIDATE_LOST
         return self._move((event,), self._attempt(key, attempt), **values)
 
     def late_answer(self, key: int, tracker_id: int) -> bool:
-        """Hold a row whose superseded attempt created `tracker_id` after all: a possible duplicate."""
+        """Put a row on hold as a possible duplicate, because a superseded attempt created `tracker_id` after all."""
         row = self.lock(key)
         refused_before = row is not None and row.state != LedgerState.ON_HOLD
         known = {row.tracker_id, *(() if refused_before else row.candidates or ())} if row else set()
@@ -219,26 +219,26 @@ class Ledger(LedgerQueries):
         )
 
     def moved(self, key: int, tracker_id: int, tracker_project_id: int) -> bool:
-        """Note that an issue is in another tracker project now."""
+        """Record that an issue has moved to another tracker project."""
         where = self._object(key, tracker_id)
         return self._note(LedgerNote.MOVED, where, tracker_project_id=tracker_project_id)
 
     def belongs_to(self, key: int, tracker_id: int, author_id: int) -> bool:
-        """Note that an object has another author now."""
+        """Record that an object now has another author."""
         return self._note(LedgerNote.BELONGS_TO, self._object(key, tracker_id), author_id=author_id)
 
     def gone(self, key: int, tracker_id: int, reason: Notice) -> bool:
-        """Mark a link as gone: its object no longer exists on the tracker."""
+        """Mark a row as gone, because its object no longer exists on the tracker."""
         return self._move((LedgerEvent.DELETED,), self._object(key, tracker_id), **keeping(reason))
 
     def take_from_sibling(self, key: int, tracker_id: int) -> LedgerRow | None:
-        """Take a tracker id from the row that holds it, for the row whose own answer named it.
+        """Take a tracker id away from the row that holds it, because the answer to another row's attempt named the id.
 
-        If the holder had adopted it, the holder is in doubt again. If the holder had created it, its object was deleted
-        on the tracker, which then gave the id to a new one: the holder is gone.
+        A holder that had adopted the id is in doubt again. A holder that had created the object is now gone: the
+        tracker deleted the object and reused its id.
 
         Returns:
-            The holder as it was; None if no other row holds the id.
+            The holder before the change, or None if no other row holds the id.
         """
         holder = self._session.scalar(
             select(self._all).where(
@@ -268,15 +268,15 @@ class Ledger(LedgerQueries):
     def resolve(
         self, key: int, tracker_id: int | None, reason: Notice, tracker_project_id: int | None = None
     ) -> bool:
-        """Carry out a person's decision on a row on hold, or gone: adopt an id, or create again.
+        """Carry out a person's decision on a row that is on hold or gone: adopt an id, or create the object again.
 
-        The candidates that the person has refused are kept, so that no lookup adopts one of them.
+        If it is created again, the rejected candidates are kept so that no lookup adopts one of them.
 
         Args:
-            key: of the row.
-            tracker_id: the id to adopt; None: create again.
+            key: the row's key.
+            tracker_id: the id to adopt; None creates the object again.
             reason: the decision.
-            tracker_project_id: the project of the adopted issue, if it was seen; None: as before.
+            tracker_project_id: the adopted issue's project, if known; None leaves the project unchanged.
         """
         adopting = tracker_id is not None
         return self._move(
@@ -305,7 +305,7 @@ class Ledger(LedgerQueries):
         issue_id: int | None,
         author_id: int | None,
     ) -> bool:
-        """Link a new or free row to what another installation created; False if the row is neither."""
+        """Link a new or free row to an object of another installation; return False if the row is neither."""
         values: dict[str, Any] = {
             "ticket_id": ticket_id,
             "state": TRANSITIONS[LedgerEvent.TAKEN_OVER].target,
@@ -333,7 +333,7 @@ class Ledger(LedgerQueries):
         return self._session.scalar(statement) is not None
 
     def forget(self, key: int, tracker_id: int, reason: Notice) -> bool:
-        """Free a link whose object was deleted together with another, so that it is created again."""
+        """Free a row whose object was deleted together with its issue, so that the object is created again."""
         return self._move(
             (LedgerEvent.WENT_WITH_ISSUE,),
             self._object(key, tracker_id),
@@ -345,7 +345,7 @@ class Ledger(LedgerQueries):
         )
 
     def take_back(self, key: int, tracker_id: int, reason: Notice) -> bool:
-        """Hold a row again that a person had linked to the wrong object; that stays a candidate."""
+        """Put a row back on hold that a person had linked to the wrong object; the object remains a candidate."""
         return self._move(
             (LedgerEvent.PERSON_TAKES_BACK,),
             self._object(key, tracker_id),
@@ -360,7 +360,7 @@ class Ledger(LedgerQueries):
         )
 
     def unlink(self, key: int, tracker_id: int) -> bool:
-        """Free a link that a person wants forgotten, though its object still exists; no lookup adopts that again."""
+        """Free a row whose link a person removed; its object still exists, and no lookup adopts it again."""
         return self._move(
             (LedgerEvent.PERSON_FORGETS,),
             self._object(key, tracker_id),
@@ -393,7 +393,7 @@ class Ledger(LedgerQueries):
         *guards: ColumnElement[bool],
         **values: Any,
     ) -> bool:
-        """Bring a row to the event's target state, if the table accepts the event in its present state."""
+        """Move a row to the events' target state if the transition table accepts one of them in its current state."""
         accepted = accepts(self._model.state, *events)
         return self._set(and_(where, accepted, *guards), state=TRANSITIONS[events[0]].target, **values)
 

@@ -1,4 +1,4 @@
-"""What the ledger knows: reading its rows (`shared.store.ledger.ledger` changes them)."""
+"""Queries on the ledger; `shared.store.ledger.ledger` changes its rows."""
 
 from __future__ import annotations
 
@@ -40,17 +40,17 @@ from shared.store.tables.types import Key, moment
 
 MOST_SETTLED = 200
 NOT_LINKED = text(OPEN_ROWS)
-"""Said literally, so that either database uses the small index of the rows that are still open."""
+"""Literal SQL, so that both databases use the small partial index of open rows."""
 
 
 def unsettled_tickets() -> Select[tuple[int]]:
-    """Return the query for the tickets that have something which is not linked."""
+    """Return the query for the tickets with at least one row that is not linked."""
     some = (select(model.ticket_id).where(NOT_LINKED) for model in LEDGERS)
     return select(union_all(*some).subquery().c.ticket_id)
 
 
 def undecided_count() -> ScalarSelect[int]:
-    """Return the query for how many creations wait for a person's decision."""
+    """Return the query that counts the creations that wait for a person's decision."""
     waiting = (
         select(literal(1)).select_from(model).where(NOT_LINKED, model.state.in_(FOR_A_PERSON))
         for model in LEDGERS
@@ -59,16 +59,16 @@ def undecided_count() -> ScalarSelect[int]:
 
 
 def table_of(kind: Kind) -> type[LedgerRow]:
-    """Return the rows of every kind that shares the table of one."""
+    """Return the model of a kind's whole table, which may hold rows of other kinds too."""
     return next(one for one in LEDGERS if issubclass(MODELS[kind], one))
 
 
 class LedgerQueries:
-    """Reads the rows of one kind, within one transaction.
+    """Reads the rows of one kind within one transaction.
 
     Args:
         session: the transaction.
-        kind: what they create.
+        kind: what the rows create.
     """
 
     def __init__(self, session: Session, kind: Kind) -> None:
@@ -104,27 +104,27 @@ class LedgerQueries:
         return {row.key: row for row in rows}
 
     def newest_projects(self, most: int) -> list[int]:
-        """Return the tracker projects of the rows with the highest keys, so many of them, the newest first."""
+        """Return the distinct tracker projects of the `most` rows with the highest keys, newest first."""
         newest = select(self._model.tracker_project_id).order_by(self._model.key.desc()).limit(most)
         return list(dict.fromkeys(one for one in self._session.scalars(newest) if one is not None))
 
     def newest_authors(self, most: int) -> dict[int, int]:
-        """Return who made what the linked rows with the highest keys are linked to, by key, the newest first."""
+        """Return the known authors of the `most` linked rows with the highest keys, by key, newest first."""
         made = select(self._model.key, self._model.author_id).where(self._model.state == LedgerState.LINKED)
         newest = self._session.execute(made.order_by(self._model.key.desc()).limit(most))
         return {key: author_id for key, author_id in newest if author_id is not None}
 
     def linked(self) -> Iterator[LedgerRow]:
-        """Return every linked row by key, a few at a time."""
+        """Yield every linked row in the order of keys, fetched in chunks."""
         statement = select(self._model).where(self._model.state == LedgerState.LINKED)
         yield from self._session.scalars(statement.order_by(self._model.key).execution_options(yield_per=500))
 
     def in_doubt_like(self, fingerprint: str, *, settleable: bool = True) -> Sequence[LedgerRow]:
-        """Return the rows in doubt that might not be told apart on the tracker, whatever their kinds.
+        """Return the rows in doubt whose objects may be indistinguishable on the tracker, of any kind in the table.
 
         Args:
-            fingerprint: hash of what they have in common.
-            settleable: only those whose settling time is over.
+            fingerprint: the hash that they share.
+            settleable: return only rows whose settling time is over.
         """
         statement = select(self._all).where(
             self._all.fingerprint == fingerprint, self._all.state == LedgerState.IN_DOUBT
@@ -135,11 +135,11 @@ class LedgerQueries:
         return self._session.scalars(oldest_first).all()
 
     def unsettleable_like(self, fingerprint: str, moment: datetime) -> Sequence[LedgerRow]:
-        """Return the rows that might not be told apart on the tracker and that no one could settle at that moment.
+        """Return the rows with this fingerprint that are claimed or in doubt and could not be resolved yet at a time.
 
         Args:
-            fingerprint: hash of what they have in common.
-            moment: the database's clock when those in doubt were read.
+            fingerprint: the hash that they share.
+            moment: the database's clock when the rows in doubt were read.
         """
         settleable = and_(self._all.state == LedgerState.IN_DOUBT, self._all.settle_after <= moment)
         statement = select(self._all).where(
@@ -148,14 +148,14 @@ class LedgerQueries:
         return self._session.scalars(statement.limit(MOST_SETTLED)).all()
 
     def is_alike_in_flight(self, fingerprint: str, key: int) -> bool:
-        """Return whether another row that might not be told apart from this one is claimed or in doubt."""
+        """Return whether another row with this fingerprint is claimed or in doubt."""
         statement = select(self._all.key).where(
             self._all.fingerprint == fingerprint, self._all.state.in_(IN_FLIGHT), ~self._is(key)
         )
         return self._session.scalar(statement.limit(1)) is not None
 
     def of_issue(self, ticket_id: int, issue_id: int, *states: LedgerState) -> Sequence[LedgerRow]:
-        """Return a ticket's rows in these states that belong to an issue, or were to."""
+        """Return a ticket's rows in these states whose objects are on an issue, or were meant for it."""
         statement = select(self._model).where(
             self._model.ticket_id == ticket_id,
             self._model.issue_id == issue_id,
@@ -164,7 +164,7 @@ class LedgerQueries:
         return self._session.scalars(statement).all()
 
     def holders(self, tracker_ids: Collection[int]) -> set[int]:
-        """Return those of the tracker ids that a live row holds, whatever its kind."""
+        """Return those of the tracker ids that live rows hold, of any kind in the table."""
         if not tracker_ids:
             return set()
         statement = select(self._all.tracker_id).where(
@@ -173,24 +173,24 @@ class LedgerQueries:
         return {tracker_id for tracker_id in self._session.scalars(statement) if tracker_id is not None}
 
     def holder(self, tracker_id: int) -> LedgerRow | None:
-        """Return the live row that holds a tracker id, whatever its kind."""
+        """Return the live row that holds a tracker id, of any kind in the table."""
         return self._session.scalar(
             select(self._all).where(self._all.tracker_id == tracker_id, self._all.state != GONE)
         )
 
     def count_live(self) -> int:
-        """Return how many rows stand for something that is, or may be, on the tracker."""
+        """Return the number of rows whose objects exist, or may exist, on the tracker."""
         ended = (LedgerState.FREE, LedgerState.GONE)
         statement = select(func.count()).select_from(self._model).where(self._model.state.not_in(ended))
         return self._session.scalar(statement) or 0
 
     def waiting_for_a_person(self) -> Sequence[LedgerRow]:
-        """Return the rows on hold, and those that are gone, those waiting longest first."""
+        """Return the rows that are on hold or gone, longest waiting first."""
         statement = select(self._model).where(NOT_LINKED, self._model.state.in_(FOR_A_PERSON))
         return self._session.scalars(statement.order_by(self._model.changed_at)).all()
 
     def due_tickets(self, limit: int, settling: float) -> list[int]:
-        """Return tickets with a row that someone must settle now."""
+        """Return tickets with a row that a worker must resolve now: in doubt or claimed, its settling time over."""
         due = (NOT_LINKED, self._settleable(settling))
         statement = select(self._model.ticket_id).where(*due).limit(limit)
         return list(dict.fromkeys(self._session.scalars(statement)))
@@ -203,7 +203,7 @@ class LedgerQueries:
 
 @cache
 def _of_key(model: type[LedgerRow]) -> Select[Any]:
-    """Return the statement that reads the row of `key`; made once, as are those below."""
+    """Return the statement that reads the row of `key`; built once, as is the one below."""
     return select(model).where(model.key == bindparam("key", type_=Key))
 
 

@@ -1,4 +1,4 @@
-"""Issues and time entries with another author than was meant: mostly none, so they are kept beside the ledger."""
+"""Issues and time entries with an unintended author; they are rare, so they have a table of their own."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from shared.store.tables.ledger import (
 from shared.store.tables.types import clock, put_row
 
 Place = tuple[datetime, str, int]
-"""Where one stands in the list: when it was noticed, its kind and key."""
+"""Position in the list: when the wrong author was recorded, kind and key."""
 
 
 class MisattributedObjects:
@@ -31,7 +31,7 @@ class MisattributedObjects:
         self._session = session
 
     def put(self, kind: Kind, key: int, ticket_id: int, tracker_id: int, why: Notice) -> None:
-        """Note the wrong author of what a ledger row is linked to.
+        """Record that a ledger row's object has the wrong author.
 
         Args:
             kind: issue or time entry.
@@ -49,17 +49,17 @@ class MisattributedObjects:
         put_row(self._session, Misattributed, {"kind": str(kind), "key": key}, values)
 
     def get(self, kind: Kind, key: int) -> Misattributed | None:
-        """Return what is noted of a ledger row."""
+        """Return the entry of a ledger row, or None."""
         return self._session.get(Misattributed, (str(kind), key))
 
     def find(
         self, *, limit: int | None = None, below: Place | None = None
     ) -> list[tuple[Misattributed, int | None]]:
-        """Return what is noted and linked still, the newest first, and who has it on the tracker.
+        """Return the entries whose objects are still linked, newest first, each with the actual author's id.
 
         Args:
-            limit: how many; None: all.
-            below: where the page before ended.
+            limit: maximum number; None returns all.
+            below: position of the previous page's last entry.
         """
         issues, times = _join(Kind.TICKET), _join(Kind.TICKET_TASK)
         statement = (
@@ -76,24 +76,24 @@ class MisattributedObjects:
         return [(one, author_id) for one, author_id in self._session.execute(newest_first)]
 
     def of_ticket(self, ticket_id: int) -> bool:
-        """Return whether anything of a ticket is noted and linked still."""
+        """Return whether a ticket has an entry whose object is still linked."""
         found = wrong_authors().where(Misattributed.ticket_id == ticket_id).limit(1)
         return self._session.scalar(found) is not None
 
     def count(self) -> int:
-        """Return how many that are."""
+        """Return the number of entries whose objects are still linked."""
         return self._session.scalar(select(func.count()).select_from(wrong_authors().subquery())) or 0
 
     def remove(self, kind: Kind, key: int) -> None:
-        """Forget it: it was corrected."""
+        """Delete an entry, because the author was corrected."""
         where = (Misattributed.kind == str(kind), Misattributed.key == key)
         self._session.execute(delete(Misattributed).where(*where))
 
 
 def wrong_authors() -> Select[Any]:
-    """Return the statement for what is noted and linked still.
+    """Return the statement for the entries whose objects are still linked.
 
-    It looks each row of the ledger up by its key. Of `EXISTS` PostgreSQL makes a hash of the whole ledger.
+    It looks up each ledger row by key; for `EXISTS` PostgreSQL would hash the whole ledger.
     """
     linked = (
         select(MODELS[kind].key).where(_join(kind)).correlate(Misattributed).scalar_subquery()
@@ -103,7 +103,7 @@ def wrong_authors() -> Select[Any]:
 
 
 def _join(kind: Kind) -> ColumnElement[bool]:
-    """Return what joins it to the ledger's row that is linked to the very object."""
+    """Return the condition that joins an entry with the ledger row that is linked to the same object."""
     model = MODELS[kind]
     return and_(
         Misattributed.kind == str(kind),

@@ -1,4 +1,4 @@
-"""The time in which a claim may send; afterwards another process may be at work on the same thing."""
+"""The time within which a claim may send; afterwards another process may work on the same creation."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from shared.notices.faults import Fault
 
 
 def _now() -> float:
-    """Return the monotonic time that, if the system has it, also goes on while the machine sleeps."""
+    """Return monotonic seconds, from a clock that also runs while the machine sleeps if the system has one."""
     clock = getattr(time, "CLOCK_BOOTTIME", None)
     return time.clock_gettime(clock) if clock is not None else time.monotonic()
 
 
 class SendWindow:
-    """The time in which a claim may send, by the monotonic clock; started before the claim is committed.
+    """The time within which a claim may send, by the monotonic clock; it starts before the claim is committed.
 
     Args:
         seconds: the claim's lease.
@@ -25,10 +25,10 @@ class SendWindow:
         self._ends = _now() + seconds
 
     def check(self) -> None:
-        """Called right before every send of a claim, the administrator's repeat included.
+        """Check, right before each request of a claim, that it may still send; also before repeats as the API user.
 
         Raises:
-            LeaseOver: the lease has run out; nothing may be sent for this claim any more.
+            LeaseOver: if the lease has expired, so that nothing more may be sent for this claim.
         """
         if _now() >= self._ends:
             raise LeaseOver(Fault.LEASE_RAN_OUT())

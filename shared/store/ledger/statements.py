@@ -1,6 +1,6 @@
-"""The statements that claim many rows and that link many, and the conditions on the states of the transition table.
+"""The bulk statements that claim and link rows, and the conditions on the states of the transition table.
 
-A statement is made once: to make it costs more than to execute it.
+Each statement is built once, because building it costs more than executing it.
 """
 
 from __future__ import annotations
@@ -55,22 +55,22 @@ State = ColumnElement[str] | InstrumentedAttribute[str]
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """What is stored before a call, so that its outcome can be resolved afterwards.
+    """The data stored before a request, so that its outcome can be resolved afterwards.
 
     Attributes:
-        key: as that of the row.
-        event_id: journal event that asked for it.
+        key: the row's key.
+        event_id: journal event that requires the creation.
         tracker_project_id: project of the issue.
-        issue_id: tracker issue that it belongs to; None: it is one.
+        issue_id: tracker issue that the object is created on; None if the object is an issue.
         body: the exact request body.
-        authors: tracker user ids that may end as author (empty: anyone).
-        fingerprint: equal for creations that could not be told apart on the tracker.
-        earlier: other bodies that earlier attempts sent without a clear answer.
-        attempt_before: the row's attempt number as it was read, 0 if there was no row; None: any.
-        is_newest: only if neither a newer event of the key nor a newer deletion of the ticket is pending than the event
-            that asks for it.
-        unless_recovering: only if no backup was restored (`shared.store.journal.recovery`).
-        basis: the version of the settings that it was built from (`Configs.basis`): only if it still holds; None: any.
+        authors: tracker user ids that may become the author; empty allows anyone.
+        fingerprint: equal for creations whose objects may be indistinguishable on the tracker.
+        earlier: different bodies that earlier attempts sent without a clear answer.
+        attempt_before: the attempt number that the row must still have, 0 if there was no row; None accepts any.
+        is_newest: claim only if no event of the key and no deletion of the ticket is pending that is newer than the
+            event.
+        unless_recovering: claim only if no backup was restored (`shared.store.journal.recovery`).
+        basis: the settings version of the request (`Configs.basis`), which must still be current; None accepts any.
     """
 
     key: int
@@ -93,11 +93,11 @@ class Answered:
     """The tracker's own answer to an attempt.
 
     Attributes:
-        key: as that of the row.
-        attempt: the attempt.
-        tracker_id: what it created.
-        author_id: its author, if the answer names one.
-        reason: why the row is linked to it.
+        key: the row's key.
+        attempt: the attempt number.
+        tracker_id: id of the created object.
+        author_id: the object's author, if the answer names one.
+        reason: why the row is linked to the object.
     """
 
     key: int
@@ -117,7 +117,7 @@ def claiming(
         insert: the dialect's own INSERT.
         model: the rows of one kind.
         is_newest: as in `Claim`.
-        as_read: only if the row's attempt number is `attempt_before`.
+        as_read: claim a row only if its attempt number is still `attempt_before`.
         unless_recovering: as in `Claim`.
     """
     table = cast(Table, model.__table__)
@@ -136,7 +136,7 @@ def claiming(
         **{name: _constant(columns[name], value) for name, value in keeping(None).items()},
         "changed_at": clock(),
     }
-    # one more than what was read, which is 0 if there was no row
+    # one more than the number that was read, which is 0 if there was no row
     first = {of_key: claimed.key, "attempt": claimed.before + 1, "first_claimed_at": clock()}
     if own(model):
         first["kind"] = _constant(columns.kind, str(model.kind))
@@ -166,9 +166,9 @@ def claiming(
 
 
 def _is_overtaken(event_id: ColumnElement[int], *, of_ticket: bool) -> ColumnElement[bool]:
-    """Match an event for which a newer one waits: one of the same key, or a deletion of its ticket.
+    """Match an event if a newer one is pending: a deletion of its ticket if `of_ticket`, else one of the same key.
 
-    These are two conditions: the index of the keys serves one of them, that of the tickets the other.
+    The two are separate conditions, so that each uses its own index.
     """
     this, newer = JOURNAL.alias(), JOURNAL.alias()
     is_newer = tuple_(this.c.occurred_at, this.c.sequence, this.c.id) < tuple_(
@@ -221,7 +221,7 @@ def linking(model: type[LedgerRow]) -> Any:
 
 @cache
 def claimed_rows(table: Table) -> Rows:
-    """Return how claims are given to their statement."""
+    """Return the row format in which claims are passed to their statement."""
     columns = table.c
     types = {name: columns[name].type for name in CLAIMED if name != "key"}
     return Rows({"key": Key, **types, "before": Key, "basis": Key})
@@ -229,18 +229,18 @@ def claimed_rows(table: Table) -> Rows:
 
 @cache
 def answered_rows(table: Table) -> Rows:
-    """Return how answers are given to their statement."""
+    """Return the row format in which answers are passed to their statement."""
     explained = {name: table.c[name].type for name in keeping(None)}
     return Rows({**dict.fromkeys(ANSWERED, Key), **explained})
 
 
 def accepts(state: State, *events: LedgerEvent) -> ColumnElement[bool]:
-    """Match the rows in a state in which the table accepts one of some events."""
+    """Match rows in a state in which the transition table accepts one of these events."""
     return is_in_state(state, [one for event in events for one in TRANSITIONS[event].sources])
 
 
 def is_in_state(state: State, states: Collection[LedgerState | None]) -> ColumnElement[bool]:
-    """Match the rows in one of some states, in the form that the indexes need."""
+    """Match rows in one of these states, written in a form for which the indexes can be used."""
     some = [one for one in states if one is not None]
     if set(some) == set(LedgerState):
         return true()

@@ -1,13 +1,13 @@
-"""The ledger's transitions, as one table: in which states an event is accepted, and what it does.
+"""The ledger's transition table: in which states an event is accepted, and what it does.
 
-`Ledger` takes from it the states that each of its statements requires, and the state that it writes. The same
-statement checks the guards. `Decisions` takes from it what happens to the ticket's events. What a person may decide is
-read from it too. An event that a row's state does not accept changes nothing.
+From it, `Ledger` reads the states that each statement requires and the state that it writes; the same statement
+checks the guards. `Decisions` reads from it what happens to the ticket's events. It also determines what a person may
+decide. An event that a row's state does not accept changes nothing.
 
-A person's decision raises the row's attempt, so that the answer to an earlier attempt counts as late.
+A person's decision increments the row's attempt, so that the answer to an earlier attempt counts as late.
 
-What asks for a row is the newest event of its key that passes the filters, whichever event it was claimed for. A row
-without an entry under `journal` changes no event by itself: the ticket's pass ends its own events.
+The event that requires a row is the newest of its key that passes the filters, no matter which event the row was
+claimed for. A transition without `journal` entries changes no events itself: the ticket sync ends its own events.
 """
 
 from __future__ import annotations
@@ -23,15 +23,15 @@ FREE, CLAIMED, IN_DOUBT = LedgerState.FREE, LedgerState.CLAIMED, LedgerState.IN_
 LINKED, ON_HOLD, GONE = LedgerState.LINKED, LedgerState.ON_HOLD, LedgerState.GONE
 NO_ROW = None
 IN_FLIGHT = (CLAIMED, IN_DOUBT)
-"""A request may have been sent, and its outcome is not recorded yet."""
+"""States in which a request may have been sent and its outcome is not recorded yet."""
 FOR_A_PERSON = (ON_HOLD, GONE)
-"""A person decides."""
+"""States in which a person must decide."""
 ANY = (FREE, CLAIMED, IN_DOUBT, LINKED, ON_HOLD, GONE)
 NEW_OR_FREE = (NO_ROW, FREE)
 
 
 class LedgerEvent(StrEnum):
-    """What happens to a row and may change its state."""
+    """An event in a row's life that may change its state."""
 
     CLAIM = "claim"
     ANSWER_IN_TIME = "answer in time"
@@ -62,7 +62,7 @@ class LedgerEvent(StrEnum):
 
 
 class Guard(StrEnum):
-    """What has to hold besides the state."""
+    """A condition of a transition besides the state."""
 
     AS_READ = "the row's attempt is as it was read, if the claim names it"
     NEWEST = (
@@ -81,7 +81,7 @@ class Guard(StrEnum):
 
 
 class InJournal(StrEnum):
-    """What happens to events of the row's ticket, or of its ticket task."""
+    """An effect on the events of the row's ticket or ticket task."""
 
     REOPEN_ON_HOLD = "events on hold are pending again"
     REOPEN_CAUSE = "what asks for it is pending again, if it ended as done or superseded"
@@ -95,13 +95,13 @@ class Transition:
     """One row of the table.
 
     Attributes:
-        event: what happens.
-        sources: the states in which it is accepted; `NO_ROW`: there is no row yet.
+        event: the event.
+        sources: the states in which it is accepted; `NO_ROW` means that there is no row yet.
         target: the state afterwards.
-        guards: what else has to hold, all of it.
-        reason: why it leads there.
-        journal: what happens to events, in this order and in the same transaction.
-        notices: what the ticket's history says of it, if it says something: one of them.
+        guards: further conditions, all of which must hold.
+        reason: why it leads to the target.
+        journal: effects on journal events, in this order and in the same transaction.
+        notices: the notices of which the ticket history may record one.
     """
 
     event: LedgerEvent
@@ -255,7 +255,7 @@ TRANSITIONS: Mapping[LedgerEvent, Transition] = {row.event: row for row in ROWS}
 
 
 class LedgerNote(StrEnum):
-    """What is noted on a row; its state stays."""
+    """A fact recorded on a row without a change of state."""
 
     ANOTHER_ROUND = "another round"
     MOVED = "moved"
@@ -267,15 +267,15 @@ NOTES: Mapping[LedgerNote, tuple[LedgerState, ...]] = {
     LedgerNote.MOVED: ANY,
     LedgerNote.BELONGS_TO: ANY,
 }
-"""The states in which each of them is accepted."""
+"""The states in which each note is accepted."""
 
 
 def next_state(event: LedgerEvent, state: LedgerState | None) -> LedgerState | None:
-    """Return the state after an event whose guard holds; None: the event is not accepted, and nothing changes.
+    """Return the state after an event whose guards hold, or None if the event is not accepted.
 
     Args:
-        event: what happens.
-        state: the row's state; None: there is no row.
+        event: the event.
+        state: the row's state; None if there is no row.
     """
     row = TRANSITIONS[event]
     return row.target if state in row.sources else None
