@@ -1,1 +1,1 @@
-"""Events, until each has ended."""
+"""The journal: accepted events and their processing until each has ended."""

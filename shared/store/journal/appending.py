@@ -55,7 +55,7 @@ class Accepted:
     """The journal's answer to one delivery.
 
     Attributes:
-        conflicting: the delivery id came before with another body, so that this is a new event.
+        conflicting: whether this is a new event whose delivery id came before with another body.
     """
 
     event_id: int
@@ -77,16 +77,16 @@ class JournalAppender:
         *,
         private_text: PrivateTexts = PrivateTexts.NONE,
     ) -> list[Accepted]:
-        """Append deliveries; one that came before changes nothing.
+        """Append deliveries; a repeated delivery changes nothing.
 
         Args:
-            deliveries: validated events, at most some hundreds.
-            received_at: when they came by the producer's clock, to recognise times in the future. The journal keeps
-                the database's clock, with which the sweep compares.
-            private_text: whose private texts are kept (`keeps_private_text`).
+            deliveries: validated events, a few hundred at most.
+            received_at: arrival time by the producer's clock, used to detect times in the future. The journal itself
+                stores the database's time, with which the sweep compares.
+            private_text: kinds of items whose private texts are stored (`keeps_private_text`).
 
         Returns:
-            One answer per delivery, in their order.
+            One answer per delivery, in the same order.
         """
         deliveries = [one.with_texts(private_text) for one in deliveries]
         new = self._insert(deliveries, received_at)
@@ -105,19 +105,19 @@ class JournalAppender:
         return answers
 
     def keeps_private_text(self) -> PrivateTexts:
-        """Return whose private texts the settings keep; read nothing but their values."""
+        """Return the kinds of items whose private texts are kept; read only the values of the Redmine settings."""
         values = self._session.scalar(select(PluginConfigRecord.values)) or {}
         kept = PrivateTexts.TASKS if values.get("private_tasks") == SENT else PrivateTexts.NONE
         return kept | (PrivateTexts.FOLLOWUPS if values.get("sync_followups") == ALL else PrivateTexts.NONE)
 
     def park(self, delivery_id: str, source: str, body: bytes, faults: Faults) -> None:
-        """Keep a delivery that cannot be read, as `failed`; one that came before changes nothing.
+        """Store an unreadable delivery as `failed`; a repeated delivery changes nothing.
 
         Args:
             delivery_id: the sender's id of the delivery.
-            source: the sender; a replay chooses the reader by it.
-            body: byte for byte.
-            faults: (path, what is wrong) for each fault.
+            source: the sender; a replay uses it to choose the reader.
+            body: the body, byte for byte.
+            faults: path and description of each fault.
         """
         row = {
             "delivery_id": delivery_id,
@@ -140,13 +140,13 @@ class JournalAppender:
         self._session.execute(insert_for(self._session)(JOURNAL).values(row).on_conflict_do_nothing())
 
     def _insert(self, deliveries: Sequence[Delivery], received_at: datetime) -> Sequence[Any]:
-        """Insert the new ones; return them, each with whether its delivery id came before."""
+        """Insert new deliveries; return their rows, each with whether its delivery id came before."""
         statement = _appending(postgresql=is_on_postgresql(self._session))
         given = APPENDED.parameters(self._session, (_row(one, received_at) for one in deliveries))
         return execute_prepared(self._session, statement, given)
 
     def _known(self, deliveries: Sequence[Delivery]) -> dict[str, dict[str, int]]:
-        """Return what the journal holds of these delivery ids: for each, digest to event id."""
+        """Return the stored events of these delivery ids: for each id, digest to event id."""
         columns, ids = JOURNAL.c, {one.delivery_id for one in deliveries}
         found = select(columns.delivery_id, columns.digest, columns.id).where(columns.delivery_id.in_(ids))
         return _by_delivery_id(self._session.execute(found))
@@ -156,7 +156,7 @@ class JournalAppender:
 def _appending(*, postgresql: bool) -> Any:
     """Return the statement that appends rows and returns the new ones, each with whether its delivery id came before.
 
-    Only PostgreSQL can look at what was there when the statement began; with SQLite the answer is always yes.
+    Only on PostgreSQL can the statement see the table as it was before; on SQLite it always returns true.
     """
     insert: Insert = insert_on_postgresql if postgresql else insert_on_sqlite
     fixed = {
@@ -165,7 +165,7 @@ def _appending(*, postgresql: bool) -> Any:
         "attempts": literal(0),
     }
     given = APPENDED.table()
-    # without a condition SQLite takes ON CONFLICT for the condition of a join
+    # without a WHERE clause SQLite parses ON CONFLICT as a join condition
     rows = select(*given.c, *fixed.values()).where(true())
     before = JOURNAL.alias()
     own = literal_column(f"{JOURNAL.name}.delivery_id", String())  # the column itself would add a FROM
@@ -180,7 +180,7 @@ def _appending(*, postgresql: bool) -> Any:
 
 
 def _by_delivery_id(rows: Iterable[Any]) -> dict[str, dict[str, int]]:
-    """Return the event ids of some rows by delivery id and digest."""
+    """Return the event ids of rows, by delivery id and digest."""
     found: dict[str, dict[str, int]] = {}
     for row in rows:
         found.setdefault(row.delivery_id, {})[row.digest] = row.id

@@ -1,4 +1,4 @@
-"""Failures by cause: what those of one cause have in common is everything but the numbers of what they are about."""
+"""Failures grouped by cause: the reasons of one cause differ at most in the numbers within the request path."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ class FailureCause:
     """A cause of failures.
 
     Attributes:
-        cause: what addresses of the console call it.
-        notice: the cause, as the newest of its failures has it.
+        cause: its identifier in the console's addresses.
+        notice: the reason of its newest failure.
     """
 
     cause: str
@@ -35,7 +35,7 @@ class FailureCause:
 
 
 def cause_of(code: str | None, params: Any) -> str:
-    """Return what a cause is called, by the stored reason of one of its failures."""
+    """Return the identifier of a cause, computed from the stored reason of one of its failures."""
     if isinstance(params, dict):
         path = params.get("path")
         params = {**params, "path": NUMBER.sub("N", path)} if isinstance(path, str) else params
@@ -44,9 +44,9 @@ def cause_of(code: str | None, params: Any) -> str:
 
 
 def failure_causes(session: Session) -> list[FailureCause]:
-    """Return the causes of the newest failures, the one with the most failures first.
+    """Return the causes of the newest failures, most frequent first.
 
-    Deliveries that could not be read are left out.
+    Unreadable deliveries are left out.
 
     Args:
         session: the transaction.

@@ -1,4 +1,4 @@
-"""Which tickets the helpdesk has deleted: in its bin, or gone for good (a row is kept also of those that came back)."""
+"""Tickets that the help desk has deleted, to its bin or permanently; rows of restored tickets stay."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ DELETIONS = cast(Table, TicketDeletion.__table__)
 
 @dataclass(frozen=True, slots=True, order=True)
 class Said:
-    """What an event says of a ticket, by its place in time.
+    """Whether a ticket is deleted according to one event; ordered by the event's place in time.
 
     Attributes:
-        occurred_at, sequence, event_id: its place in time.
+        occurred_at, sequence, event_id: the event's place in time.
         is_deleted: whether the ticket is deleted.
     """
 
@@ -42,12 +42,12 @@ class TicketDeletions:
         self._session = session
 
     def note(self, said: Iterable[Said]) -> list[int]:
-        """Note what events say, unless something newer is known.
+        """Record deletions and restorations, unless a newer one is known.
 
-        What had been skipped of a ticket that is back is looked at again.
+        Events and statuses that were skipped because a ticket was deleted are processed again once it is restored.
 
         Returns:
-            The tickets that are back.
+            The restored tickets.
         """
         newest = {one.ticket_id: one for one in sorted(said)}
         if not newest:

@@ -1,4 +1,4 @@
-"""What is due for a ticket, within bounds and as far as it makes sense: the producer need not have written it."""
+"""A ticket's due events, bounded in size and checked, since rows may come from another writer than the producer."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ CLOCK_TOLERANCE = timedelta(minutes=5)
 EARLIEST, LATEST = datetime(1969, 12, 31, tzinfo=UTC), datetime(2200, 1, 1, tzinfo=UTC)
 MOST_ROWS = 200
 MOST_BYTES = 4 * 1024 * 1024
-"""Rows, and bytes of their payloads, that one pass reads at once."""
+"""Maximum number of rows, and of bytes of their payloads, that one ticket sync reads."""
 FEW_ROWS = 8
 FEW_BYTES = 256 * 1024
-"""The same where tickets are read together: what is more holds up the others."""
+"""The same for each ticket if a batch of tickets is loaded: larger tickets would delay the others."""
 LARGEST_PAYLOAD = 4 * 1024 * 1024
-"""A request has at most 1 MiB; as ASCII JSON it may take three times as much."""
+"""A request is at most 1 MiB; as ASCII JSON it may be three times as large."""
 LARGEST_COMPLETION = 64 * 1024
 
 ORDER = (JournalEvent.occurred_at, JournalEvent.sequence, JournalEvent.id)
@@ -39,10 +39,10 @@ class Due:
     """A pending event whose time has come.
 
     Attributes:
-        occurred_at: bounded once more by when it came in, and by now.
-        payload: None if it is too large to be read so, or where its row makes no sense.
-        completion: what was found out of what the event lacks, as JSON; None: no one has looked yet.
-        traceparent: of the trace that it came with.
+        occurred_at: capped again, at five minutes after the event was received; that time itself if it is implausible.
+        payload: None if it is too large, or if `occurred_at` is implausible.
+        completion: facts looked up because the event lacks them, as JSON; None if none were looked up yet.
+        traceparent: the trace that the event belongs to.
     """
 
     id: int
@@ -61,7 +61,7 @@ class Due:
 
 @dataclass(frozen=True, slots=True)
 class DueEvents:
-    """What is due for a ticket, oldest first, whether that is all of it, and when it was read (database clock)."""
+    """A ticket's due events, oldest first, whether they are complete, and when they were read (database clock)."""
 
     rows: list[Due]
     is_complete: bool
@@ -77,18 +77,18 @@ def is_due() -> ColumnElement[bool]:
 
 
 def is_due_of_few() -> ColumnElement[bool]:
-    """Match the same among the few events that are found by something else, as by their ticket (`unindexed`)."""
+    """Match due events among a few rows that another condition selects, such as a ticket's (`unindexed`)."""
     is_to_come = JournalEvent.next_attempt_at > moment()
     return and_(is_pending_of_few(), is_to_come.is_not(True))
 
 
 def is_pending_of_few() -> ColumnElement[bool]:
-    """Match pending events among few that are found by something else."""
+    """Match pending events among a few rows that another condition selects."""
     return unindexed(JournalEvent.state) == EventState.PENDING
 
 
 def due_with_their_keys(ticket_id: int) -> ColumnElement[bool]:
-    """Match a ticket's events that are due, and all pending ones of their keys."""
+    """Match a ticket's due events and all of its pending events with the same keys."""
     keys = select(JournalEvent.key).where(JournalEvent.ticket_id == ticket_id, is_due())
     return and_(
         JournalEvent.ticket_id == ticket_id,
@@ -99,10 +99,10 @@ def due_with_their_keys(ticket_id: int) -> ColumnElement[bool]:
 
 @cache
 def due_of_tickets() -> Select[Any]:
-    """Return the statement that reads what is due for `ticket_ids`, of each within `most_rows` and `most_bytes`.
+    """Return the statement that reads the due events of `ticket_ids`, of each within `most_rows` and `most_bytes`.
 
-    Made once: to make it takes longer than to carry it out. Beyond its bounds a ticket's newest event is wanted most,
-    and its deletion; then the newest of each key, then older ones.
+    It is built once, because building it takes longer than executing it. If a ticket has more, its newest event and
+    its deletions take precedence, then the newest event of each key, then older ones.
     """
     ticket, key = JournalEvent.ticket_id, JournalEvent.key
     asked = among(ticket, "ticket_ids")
@@ -169,9 +169,9 @@ def due_parameters(ticket_ids: Collection[int], *, few: bool = False) -> dict[st
 
 
 def due_events(found: Sequence[Any], *, few: bool = False) -> DueEvents:
-    """Return what `due_of_tickets` has read of one of them, oldest first.
+    """Return the events that `due_of_tickets` has read of one ticket, oldest first.
 
-    Where only little is wanted a large one was not read, however few there are.
+    With `few`, large payloads were not read, even if the ticket has only one event.
     """
     rows = sorted(map(_due, found), key=lambda row: (row.occurred_at, row.sequence, row.id))
     if not found:
@@ -181,18 +181,18 @@ def due_events(found: Sequence[Any], *, few: bool = False) -> DueEvents:
 
 
 def _largest(*, few: bool) -> int:
-    """Return how large a payload may be to be read."""
+    """Return the largest size of a payload that is read."""
     return FEW_BYTES if few else LARGEST_PAYLOAD
 
 
 def snapshot_of(row: JournalEvent | Due) -> Event | None:
-    """Return the event that a row holds, if it has a snapshot; None as by `content_of`, or of a deletion."""
+    """Return the event in a row; None if `content_of` returns None, or if it is a deletion and has no snapshot."""
     event = content_of(row)
     return event if isinstance(event, Event) else None
 
 
 def content_of(row: JournalEvent | Due) -> Event | Deletion | None:
-    """Return the event that a row holds; None if it cannot be read, or is about something else than its row says."""
+    """Return the event in a row, or None if its payload is missing, unreadable or contradicts the row's columns."""
     if row.payload is None:
         return None
     try:
@@ -204,7 +204,7 @@ def content_of(row: JournalEvent | Due) -> Event | Deletion | None:
 
 
 def _due(row: Any) -> Due:
-    """Return a row with its time bounded again: one far ahead would win over every update to come."""
+    """Return a row as a due event, its time capped again: a time far ahead would win over every later update."""
     received_at = row.now if row.received_at is None else min(row.received_at, row.now)
     makes_sense = row.occurred_at is not None
     return Due(
@@ -224,5 +224,5 @@ def _due(row: Any) -> Due:
 
 
 def _is_sane(column: InstrumentedAttribute[datetime]) -> ColumnElement[bool]:
-    """Match times that a client can read at all: PostgreSQL's may be infinite, or of the year 200000."""
+    """Match times that Python can represent: in PostgreSQL a time may be infinite or in the year 200000."""
     return column.between(EARLIEST, LATEST)

@@ -1,4 +1,4 @@
-"""Folding events into tickets' desired states: the newest snapshot of each counts, and makes its status due."""
+"""Folds events into tickets' desired states: each ticket's newest snapshot counts and makes its status due."""
 
 from __future__ import annotations
 
@@ -52,18 +52,18 @@ class TicketFolding:
         settling: float,
         mapped: Collection[int] = (),
     ) -> dict[int, Desired]:
-        """Move tickets' snapshots to those of events, unless newer snapshots are known.
+        """Replace tickets' snapshots with those of events, unless a newer snapshot is stored.
 
         The status becomes due if the event is a ticket update (SPEC section 3) or its status differs.
 
         Args:
-            events: one for each ticket: the journal's event, whose (occurred_at, sequence, id) is its place in time,
-                and its content.
-            settling: seconds in which a status that was sent without a clear answer may still take effect.
-            mapped: the helpdesk statuses in status_map.
+            events: one per ticket: the journal row, whose (occurred_at, sequence, id) is its place in time, and its
+                content.
+            settling: seconds during which a status that was sent without a clear answer may still take effect.
+            mapped: the help desk statuses in status_map.
 
         Returns:
-            The desired states that are those of the events now, by ticket id.
+            The changed desired states, by ticket id.
         """
         rows = (
             {
@@ -85,11 +85,11 @@ class TicketFolding:
     def fold_behind(
         self, row: JournalEvent | Due, status: int, settling: float, mapped: Collection[int]
     ) -> None:
-        """Take the status of a late event as the one to set: no newer status is in status_map.
+        """Make the status of a late event the one to set, if no newer event's status is in status_map.
 
         Args:
-            row: the journal's event; a newer snapshot is known.
-            status: the ticket's in that event; it is in status_map.
+            row: the journal row; a newer snapshot is stored.
+            status: the ticket's status in that event, which is in status_map.
             settling: as for `fold_all`.
             mapped: as for `fold_all`.
         """
@@ -115,7 +115,7 @@ class TicketFolding:
 
 @cache
 def _folding(insert: Insert) -> Any:
-    """Return the statement of `fold_all`; made once, since to make it costs more than to execute it."""
+    """Return the statement of `fold_all`; it is built once, because building it costs more than executing it."""
     given = select(FOLDED.table()).cte("folded")
     first = {
         "status_due": True,
@@ -164,9 +164,9 @@ def _folding(insert: Insert) -> Any:
 
 
 def settled_by(settling: float | BindParameter[float]) -> ColumnElement[datetime | None]:
-    """Return when the next status may be set: not while one that was sent without a clear answer may take effect.
+    """Return when the next status may be set: as scheduled, but not later than `settling` seconds from now.
 
-    The tracker may execute a request late that we have given up. It would overwrite a newer status set in between.
+    The tracker may still execute a request that we abandoned, which would overwrite a newer status set before.
     """
     latest = moment(settling)
     return case((TicketState.status_next_at > latest, latest), else_=TicketState.status_next_at)

@@ -1,4 +1,4 @@
-"""The installation's id, by which its keys in Redis and its queue are told from another installation's."""
+"""The installation's id, which distinguishes its Redis keys and queues from those of other installations."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ DIGITS = 12
 
 
 def installation_id(database: Database) -> str:
-    """Return the id that the migration has given; a database that has none is given one.
+    """Return the id that the migration stored; if there is none, create one.
 
     Args:
-        database: the installation's; to read the id waits for no one who writes.
+        database: the installation's database; reading the id does not wait for writers.
     """
     asked = select(InstallationRecord.name)
     with database.engine.connect().execution_options(**{ONLY_READS: True}) as connection:

@@ -1,4 +1,4 @@
-"""The journal: every accepted event and what became of it."""
+"""The journal: every accepted event and its state."""
 
 from __future__ import annotations
 
@@ -47,11 +47,11 @@ ENDED = (EventState.DONE, EventState.SKIPPED, EventState.SUPERSEDED)
 
 @dataclass(frozen=True, slots=True)
 class Done:
-    """An event whose effect has taken place.
+    """An event that has taken effect.
 
     Attributes:
-        reason: how it ended.
-        others: why the failed events of its key are superseded.
+        reason: the reason that it ends with.
+        others: the reason why failed events of its key are superseded.
     """
 
     event_id: int
@@ -73,7 +73,7 @@ class Journal(JournalQueries, JournalAppender):
     """Reads, appends and changes events within one transaction.
 
     Attributes:
-        ended: how many events this transaction has given which state and reason.
+        ended: number of events that this transaction has ended, by state and reason code.
     """
 
     def __init__(self, session: Session) -> None:
@@ -81,7 +81,7 @@ class Journal(JournalQueries, JournalAppender):
         self.ended: Counter[tuple[str, str]] = Counter()
 
     def done_all(self, events: Sequence[Done]) -> None:
-        """End events whose effects have taken place, whatever their state, and the failed events of their keys."""
+        """End events that have taken effect as done, whatever their state, and failed events of their keys."""
         rows = [
             {
                 "event_id": one.event_id,
@@ -98,40 +98,40 @@ class Journal(JournalQueries, JournalAppender):
                 self.ended[str(EventState.DONE), str(one.reason.code)] += 1
 
     def end(self, event_ids: Collection[int], state: EventState, reason: Notice) -> None:
-        """Give pending events a final state (or `on_hold`, `failed`) with its reason.
+        """Set a final state (or `on_hold`, `failed`) and its reason on pending events.
 
-        An event that another worker has ended in the meantime is left alone: a worker that was stopped has
-        old knowledge.
+        An event that another worker has ended in the meantime stays unchanged, because a worker that was suspended
+        may have outdated data.
         """
         self._change(_pending(event_ids), reason, state=state, next_attempt_at=None, ended_at=clock())
 
     def supersede_older(self, event_id: int, reason: Notice) -> None:
-        """End the pending events of an event's key that are older than it."""
+        """End older pending events of an event's key as superseded, but no deletions."""
         newer = aliased(JournalEvent)
         of_its_key = JournalEvent.key == select(newer.key).where(newer.id == event_id).scalar_subquery()
         is_older = exists().where(
             newer.id == event_id, tuple_(*ORDER) < tuple_(newer.occurred_at, newer.sequence, newer.id)
         )
-        has_snapshot = JournalEvent.event.not_in(DELETIONS)  # every deletion is processed
+        has_snapshot = JournalEvent.event.not_in(DELETIONS)  # each deletion must be processed
         where = and_(of_its_key, is_pending_of_few(), is_older, has_snapshot)
         self._change(where, reason, state=EventState.SUPERSEDED, next_attempt_at=None, ended_at=clock())
 
     def wait(
         self, event_ids: Collection[int], until: datetime | None, reason: Notice, *, attempt: bool = False
     ) -> None:
-        """Keep pending events pending; an event that another worker has ended in the meantime stays as it is.
+        """Reschedule pending events; an event that another worker has ended in the meantime stays unchanged.
 
         Args:
             event_ids: the events.
-            until: when they are due again (database clock); None: at the next look.
-            reason: why.
+            until: when they are due again (database clock); None makes them due now.
+            reason: why they wait.
             attempt: whether this counts as an attempt.
         """
         attempts = JournalEvent.attempts + (1 if attempt else 0)
         self._change(_pending(event_ids), reason, next_attempt_at=until, attempts=attempts)
 
     def wait_due(self, ticket_id: int, until: datetime, reason: Notice) -> None:
-        """Keep all due events of a ticket pending until then."""
+        """Reschedule a ticket's due events, and its pending events with the same keys, to `until`."""
         self._change(due_with_their_keys(ticket_id), reason, next_attempt_at=until)
 
     def put_off(self, ticket_id: int, seconds: float, *, key: str | None = None) -> None:
@@ -139,40 +139,40 @@ class Journal(JournalQueries, JournalAppender):
 
         Args:
             ticket_id: the ticket of the events.
-            seconds: from now.
-            key: the events of this key instead, on any ticket.
+            seconds: delay from now.
+            key: if given, change the events of this key instead, on any ticket.
         """
         whose = JournalEvent.ticket_id == ticket_id if key is None else JournalEvent.key == key
         where = and_(whose, is_pending_of_few())
         self._session.execute(update(JOURNAL).where(where).values(next_attempt_at=clock(seconds)))
 
     def hurry(self, ticket_id: int, key: str | None = None) -> None:
-        """Make the events due now that wait for a ticket's issue, or for what those of a key ask for."""
+        """Make a ticket's pending events due now, and a key's on any ticket: they may wait for a creation."""
         waiting = and_(_waiting_for(ticket_id, key), is_pending_of_few())
         self._session.execute(update(JOURNAL).where(waiting).values(next_attempt_at=None))
 
     def go_on(self, code: Code, reason: Notice, limit: int) -> list[tuple[int, int]]:
-        """Make pending events due now that wait for a reason, at most `limit`; return each with its ticket."""
+        """Make at most `limit` pending events with this reason code due now; return event and ticket ids."""
         return self._change_some(JournalEvent.code == code, limit, next_attempt_at=None, **keeping(reason))
 
     def skip_pending(self, reason: Notice, limit: int) -> list[tuple[int, int]]:
-        """End pending events as skipped, at most `limit`; return each with its ticket.
+        """End at most `limit` pending events as skipped; return event and ticket ids.
 
-        Deletions stay pending: nothing is ever sent for them, and they must be known.
+        Deletions stay pending: they are never sent, and they must be recorded.
         """
         ends = {"state": EventState.SKIPPED, "next_attempt_at": None, "ended_at": clock()}
         has_snapshot = JournalEvent.event.not_in(DELETIONS)
         return self._change_some(has_snapshot, limit, **ends, **keeping(reason))
 
     def complete(self, event_id: int, facts: Mapping[Fact, Any]) -> None:
-        """Store what was found out of what an event lacks; the rest stays unknown."""
+        """Store the facts that were looked up because an event lacks them; facts left out stay unknown."""
         where = JournalEvent.id == event_id
         self._session.execute(update(JOURNAL).where(where).values(completion=json.dumps(facts)))
 
     def reopen(self, where: ColumnElement[bool], reason: Notice) -> list[int]:
         """Make events pending again, with their full number of attempts; return their tickets.
 
-        What they lack is looked up again.
+        Facts that they lack are looked up again.
         """
         changed = self._session.execute(
             update(JOURNAL)
@@ -190,7 +190,7 @@ class Journal(JournalQueries, JournalAppender):
         return sorted(set(changed.scalars()))
 
     def reopen_on_hold(self, ticket_id: int, reason: Notice, key: str | None = None) -> list[int]:
-        """Make events on hold pending again after a decision on what they wait for; return their tickets."""
+        """Make events on hold pending again after a decision on their creation; return their tickets."""
         on_hold = JournalEvent.state == EventState.ON_HOLD
         return self.reopen(and_(_waiting_for(ticket_id, key), on_hold), reason)
 
@@ -200,7 +200,7 @@ class Journal(JournalQueries, JournalAppender):
         A ticket task's newest event decides what is logged, so an older one is not replayed without it.
 
         Raises:
-            NotFound: naming the ids that the journal does not hold.
+            NotFound: if the journal lacks any of the events; it names their ids.
         """
         known = set(self._session.scalars(select(JournalEvent.id).where(JournalEvent.id.in_(event_ids))))
         if missing := sorted(set(event_ids) - known):
@@ -208,7 +208,7 @@ class Journal(JournalQueries, JournalAppender):
         return self.replay_where(JournalEvent.id.in_(event_ids), reason)
 
     def replay_where(self, where: ColumnElement[bool], reason: Notice = REPLAYED) -> list[int]:
-        """Make the events that match pending again, with every failed event of the same keys; return their tickets."""
+        """Make matching events pending again, with every failed event of the same keys; return their tickets."""
         keys = select(JournalEvent.key).where(where)
         failed_alike = and_(JournalEvent.key.in_(keys), JournalEvent.state == EventState.FAILED)
         return self.reopen(and_(JournalEvent.key != UNREADABLE, or_(where, failed_alike)), reason)
@@ -216,18 +216,18 @@ class Journal(JournalQueries, JournalAppender):
     def replay_state(
         self, state: EventState, reason: Notice = REPLAYED, *, code: str | None = None
     ) -> list[int]:
-        """Make all events of a state pending again, or those with a reason's code; return their tickets."""
+        """Make events in a state pending again, all of them or those with a reason code; return their tickets."""
         return self.reopen(and_(is_in_state(state, code), JournalEvent.key != UNREADABLE), reason)
 
     def replay_skipped(self, ticket_ids: Sequence[int], code: Code, why: Notice) -> None:
-        """Make the events of some tickets pending again that were skipped for a reason."""
+        """Make those events of some tickets pending again that were skipped with this reason code."""
         skipped = and_(JournalEvent.state == EventState.SKIPPED, JournalEvent.code == code)
         for start in range(0, len(ticket_ids), 500):
             chunk = ticket_ids[start : start + 500]
             self.reopen(and_(skipped, JournalEvent.ticket_id.in_(chunk)), why)
 
     def replay_statuses(self, ticket_ids: Sequence[int]) -> None:
-        """Make the events of some tickets pending again whose status was not mapped, or was refused."""
+        """Make those events of some tickets pending again whose status was unmapped or refused."""
         reasons = (
             JournalEvent.code == Reason.STATUS_NOT_MAPPED,
             JournalEvent.code == Reason.STATUS_REFUSED,
@@ -238,21 +238,21 @@ class Journal(JournalQueries, JournalAppender):
             self.reopen(and_(chunk, ended, or_(*reasons)), Reason.MAP_WAS_CHANGED())
 
     def remove(self, event_id: int) -> None:
-        """Delete a delivery that could not be read at first and has been read since."""
+        """Delete an unreadable delivery that has been read successfully since."""
         where = and_(JournalEvent.id == event_id, JournalEvent.key == UNREADABLE)
         self._session.execute(delete(JournalEvent).where(where))
 
     def prune(self, older_than_days: float, limit: int) -> int:
-        """Delete ended events past their retention; return how many (at most `limit`).
+        """Delete ended events past their retention; return their number (at most `limit`).
 
-        The events of a ticket stay until its issue and time entries are linked: a decision may need them to create one
-        again.
+        A ticket's events stay until all of its creations are linked, because a decision may need them to create an
+        object again.
         """
         prunable = JournalEvent.state.in_(ENDED), JournalEvent.ticket_id.not_in(unsettled_tickets())
         return delete_oldest(self._session, JournalEvent.ended_at, older_than_days, limit, *prunable)
 
     def _change_some(self, where: ColumnElement[bool], limit: int, **values: object) -> list[tuple[int, int]]:
-        """Change pending events, the oldest first, at most `limit`; return each with its ticket."""
+        """Change at most `limit` pending events, oldest first; return event and ticket ids."""
         pending = select(JournalEvent.id).where(JournalEvent.state == EventState.PENDING, where)
         some = pending.order_by(JournalEvent.id).limit(limit)
         change = update(JOURNAL).where(JournalEvent.id.in_(some)).values(**values)
@@ -270,14 +270,14 @@ def _pending(event_ids: Collection[int]) -> ColumnElement[bool]:
 
 
 def _waiting_for(ticket_id: int, key: str | None) -> ColumnElement[bool]:
-    """Match what may wait for a ticket's issue, or for what events of a key ask for: a task may have moved since."""
+    """Match events of a ticket, or of a key on any ticket: a ticket task may have moved to another ticket since."""
     of_ticket = JournalEvent.ticket_id == ticket_id
     return of_ticket if key is None else or_(of_ticket, JournalEvent.key == key)
 
 
 @cache
 def _done() -> Any:
-    """Return the statement that ends some events as done, and the failed events of their keys as superseded."""
+    """Return the statement that ends events as done, and failed events of their keys as superseded."""
     columns, given = JOURNAL.c, DONE.table().c
     is_it, state = columns.id == given.event_id, partial(literal, type_=columns.state.type)
     explained = {

@@ -1,4 +1,4 @@
-"""What the journal knows: reading its events (`shared.store.journal.journal` changes them)."""
+"""Queries on the journal; `shared.store.journal.journal` changes its events."""
 
 from __future__ import annotations
 
@@ -36,14 +36,14 @@ from shared.store.tables.types import moment
 
 JOURNAL = cast(Table, JournalEvent.__table__)
 UNREADABLE = "unreadable"
-"""The event, and the key, of a delivery that could not be read."""
+"""Event name and key of an unreadable delivery."""
 MOST_UNLINKED = 200
 MOST_OTHERS = 100
 
 
 @dataclass(frozen=True, slots=True)
 class Backlog:
-    """What is pending: how many events, since when the oldest, and since when the oldest that is due."""
+    """Pending events: their number, when the oldest was received, and since when the oldest due one has been due."""
 
     count: int
     oldest: datetime | None
@@ -52,12 +52,12 @@ class Backlog:
 
 @dataclass(frozen=True, slots=True)
 class Unlinked:
-    """Tickets of an entity, and of a helpdesk project if they have one, that were skipped for lack of a mapping.
+    """Skipped tickets of one entity, and of one help desk project if they have one, without a project mapping.
 
     Attributes:
-        tickets: how many.
-        example: the lowest of their numbers.
-        name: the entity's, if an event named it.
+        tickets: number of tickets.
+        example: the lowest ticket id.
+        name: the entity's name, if an event contains it.
     """
 
     entity_id: int
@@ -88,13 +88,13 @@ class JournalQueries:
         return self._session.scalars(statement.limit(limit) if limit else statement).all()
 
     def by_ids(self, event_ids: Collection[int]) -> Sequence[JournalEvent]:
-        """Return some events."""
+        """Return events by their ids."""
         if not event_ids:
             return []
         return self._session.scalars(select(JournalEvent).where(JournalEvent.id.in_(event_ids))).all()
 
     def by_ticket(self, event_ids: Collection[int]) -> dict[int, list[int]]:
-        """Return the ids of the events that could be read, by ticket and in order."""
+        """Return the ids of those events that are readable, in ascending order, by ticket."""
         wanted = select(JournalEvent.ticket_id, JournalEvent.id).where(
             JournalEvent.id.in_(event_ids), JournalEvent.key != UNREADABLE
         )
@@ -104,7 +104,7 @@ class JournalQueries:
         return found
 
     def of_key(self, key: str) -> Sequence[JournalEvent]:
-        """Return every event of a key, the newest first."""
+        """Return every event of a key, newest first."""
         newest_first = [column.desc() for column in ORDER]
         statement = select(JournalEvent).where(JournalEvent.key == key).order_by(*newest_first)
         return self._session.scalars(statement).all()
@@ -116,51 +116,51 @@ class JournalQueries:
         return dict(self._session.execute(statement.group_by(JournalEvent.key)).all())
 
     def unreadable(self) -> Sequence[JournalEvent]:
-        """Return the deliveries that could not be read, oldest first."""
+        """Return the unreadable deliveries, oldest first."""
         kept = select(JournalEvent).where(JournalEvent.key == UNREADABLE).order_by(JournalEvent.id)
         return self._session.scalars(kept).all()
 
     def oldest(self, state: EventState) -> JournalEvent | None:
-        """Return the event of a state that came in first."""
-        # by id alone PostgreSQL would read all ended events
+        """Return the event in a state that was received first."""
+        # if sorted by id alone, PostgreSQL would read all ended events
         first = (JournalEvent.received_at, JournalEvent.id)
         statement = select(JournalEvent).where(JournalEvent.state == state).order_by(*first).limit(1)
         return self._session.scalar(statement)
 
     def reasons(self, state: EventState) -> list[tuple[int, Notice | None]]:
-        """Return the events of a state with their reasons, oldest first."""
+        """Return the ids and reasons of the events in a state, oldest first."""
         columns = (JournalEvent.id, JournalEvent.code, JournalEvent.params)
         statement = select(*columns).where(JournalEvent.state == state).order_by(JournalEvent.id)
         return [(event_id, kept(*reason)) for event_id, *reason in self._session.execute(statement)]
 
     def count(self, state: EventState, *, code: str | None = None) -> int:
-        """Return how many events have a state, and a reason's code if one is given."""
+        """Return the number of events in a state, or in a state and with a reason code."""
         statement = select(func.count()).select_from(JournalEvent).where(is_in_state(state, code))
         return self._session.scalar(statement) or 0
 
     def count_unreadable(self) -> int:
-        """Return how many deliveries could not be read."""
+        """Return the number of unreadable deliveries."""
         unreadable = and_(JournalEvent.key == UNREADABLE, JournalEvent.state == EventState.FAILED)
         return self._session.scalar(select(func.count()).select_from(JournalEvent).where(unreadable)) or 0
 
     def newest_unreadable(self) -> datetime | None:
-        """Return when the newest delivery that could not be read came in; None if there is none."""
+        """Return when the newest unreadable delivery was received, or None if there is none."""
         unreadable = and_(JournalEvent.key == UNREADABLE, JournalEvent.state == EventState.FAILED)
         return self._session.scalar(select(func.max(JournalEvent.received_at)).where(unreadable))
 
     def newest_received(self) -> datetime | None:
-        """Return when the newest event came in; None if there is none."""
+        """Return when the newest event was received, or None if there is none."""
         newest = select(JournalEvent.received_at).order_by(JournalEvent.id.desc()).limit(1)
         return self._session.scalar(newest)
 
     def failed_by_code(self) -> dict[str, int]:
-        """Return how many events failed, by code; deliveries that could not be read are left out."""
+        """Return the number of failed events by reason code, without unreadable deliveries."""
         failed = and_(JournalEvent.state == EventState.FAILED, JournalEvent.key != UNREADABLE)
         counts = select(JournalEvent.code, func.count()).where(failed).group_by(JournalEvent.code)
         return {code: count for code, count in self._session.execute(counts) if code}
 
     def count_on_hold_for_nothing(self) -> int:
-        """Return how many events are on hold though nothing that their ticket or ticket task creates is."""
+        """Return how many events are on hold although no creation of their ticket or ticket task waits for a person."""
         issue, time = TicketIssueLink, TaskTimeLink
         of_ticket = exists().where(issue.ticket_id == JournalEvent.ticket_id, issue.state.in_(FOR_A_PERSON))
         its_own = or_(time.ticket_id == JournalEvent.ticket_id, time.task_id == JournalEvent.task_id)
@@ -175,14 +175,14 @@ class JournalQueries:
         return self._session.scalar(select(func.count()).select_from(JournalEvent).where(on_hold)) or 0
 
     def waiting(self) -> Backlog:
-        """Return what is pending."""
+        """Return the number and age of the pending events."""
         due_since = case((is_due(), func.coalesce(JournalEvent.next_attempt_at, JournalEvent.received_at)))
         columns = (func.count(), func.min(JournalEvent.received_at), func.min(due_since))
         pending = select(*columns).where(JournalEvent.state == EventState.PENDING)
         return Backlog(*self._session.execute(pending).one())
 
     def skipped_tickets(self, code: Code) -> Sequence[tuple[int, int, dict[str, Any]]]:
-        """Return the tickets with events skipped for a reason: id, how many such events, newest snapshot."""
+        """Return the tickets with events skipped with a reason code: id, number of these events, newest snapshot."""
         statement = (
             select(JournalEvent.ticket_id, func.count(), TicketState.snapshot)
             .join(TicketState, TicketState.ticket_id == JournalEvent.ticket_id)
@@ -194,7 +194,7 @@ class JournalQueries:
         ]
 
     def unlinked(self, seconds: float) -> list[Unlinked]:
-        """Return where tickets were skipped for lack of a mapping within the last `seconds`, most tickets first."""
+        """Return the unmapped places of tickets skipped within the last `seconds`, most tickets first."""
         skipped = (
             select(JournalEvent.ticket_id, func.max(JournalEvent.id).label("event_id"))
             .where(
@@ -227,7 +227,7 @@ class JournalQueries:
         ]
 
     def newest_of_any_task(self, most: int) -> Sequence[JournalEvent]:
-        """Return how the ticket tasks' events among the newest `most` events ended; nothing else of them is read."""
+        """Return the ticket task events among the newest `most` events, with only state and reason loaded."""
         newest = select(func.max(JournalEvent.id)).scalar_subquery()
         lately = and_(JournalEvent.id > newest - most, JournalEvent.task_id.is_not(None))
         ends = (JournalEvent.state, JournalEvent.code, JournalEvent.params)
@@ -235,7 +235,7 @@ class JournalQueries:
         return self._session.scalars(statement.order_by(JournalEvent.id)).all()
 
     def others_sent(self, ticket_id: int, since: datetime) -> int:
-        """Return how many other tickets' data the tracker has accepted since a moment; at most a hundred."""
+        """Return how many other tickets the tracker has accepted data of since a given time; at most a hundred."""
         sent = (Reason.TIME_LOGGED, Reason.TIME_LOGGED_AS_ANOTHER, Reason.STATUS_SET, Reason.ISSUE_UPDATED)
         newest = (
             select(JournalEvent.ticket_id)
@@ -247,7 +247,7 @@ class JournalQueries:
         return self._session.scalar(select(func.count(newest.subquery().c.ticket_id.distinct()))) or 0
 
     def pending_additions(self, ticket_id: int) -> list[tuple[int, datetime | None]]:
-        """Return a ticket's pending events of additions to its issue, oldest first, each with when it is due."""
+        """Return a ticket's pending events of additions to its issue, oldest first, each with its due time."""
         statement = select(JournalEvent.id, JournalEvent.next_attempt_at).where(
             JournalEvent.ticket_id == ticket_id,
             is_pending_of_few(),
@@ -263,7 +263,7 @@ class JournalQueries:
         return self._session.scalar(statement.limit(1)) is not None
 
     def first_pending_task(self, ticket_id: int) -> int | None:
-        """Return the oldest pending event of a ticket's tasks, due or not; None if there is none."""
+        """Return the id of the oldest pending event of a ticket's tasks, due or not, or None."""
         statement = select(JournalEvent.id).where(
             JournalEvent.ticket_id == ticket_id,
             JournalEvent.state == EventState.PENDING,
@@ -272,16 +272,16 @@ class JournalQueries:
         return self._session.scalar(statement.order_by(*ORDER).limit(1))
 
     def have_due(self, ticket_ids: Collection[int]) -> set[int]:
-        """Return those of some tickets that have a pending event that is due."""
+        """Return those of the tickets that have a due event."""
         found = execute_prepared(self._session, _which_have_due(), {"ticket_ids": list(ticket_ids)})
         return {ticket_id for (ticket_id,) in found}
 
     def due_tickets(self, limit: int, *, older_than: float) -> list[int]:
-        """Return tickets with a pending event that is due, those waiting longest first.
+        """Return tickets with a due event, longest waiting first.
 
         Args:
-            limit: how many at most.
-            older_than: seconds since the event came; for a younger event the worker has just been notified.
+            limit: maximum number of tickets.
+            older_than: minimum age of the event in seconds; a worker has just been notified of younger events.
         """
         oldest = func.min(JournalEvent.id)
         statement = (
@@ -294,14 +294,14 @@ class JournalQueries:
         return list(self._session.scalars(statement))
 
     def due_of(self, ticket_ids: Collection[int], *, few: bool = False) -> dict[int, DueEvents]:
-        """Return some tickets' pending events that are due, oldest first by (occurred_at, sequence, id).
+        """Return the due events of some tickets, oldest first by (occurred_at, sequence, id).
 
-        If one event of a key is due, all pending events of the key are returned: an older one must not be processed
-        without the newer. The result is bounded, whatever a sender sent; what is left out stays due.
+        If one event of a key is due, all pending events of the key are returned, because an older one must not be
+        processed without the newer. The result is bounded in any case; events that are left out stay due.
 
         Args:
             ticket_ids: the tickets.
-            few: of each ticket no more than is read when tickets are read together.
+            few: apply the lower limits for each ticket of a batch.
         """
         found: dict[int, list[Any]] = {ticket_id: [] for ticket_id in ticket_ids}
         for row in execute_prepared(self._session, due_of_tickets(), due_parameters(ticket_ids, few=few)):
@@ -309,14 +309,14 @@ class JournalQueries:
         return {ticket_id: due_events(rows, few=few) for ticket_id, rows in found.items()}
 
     def attempts_of_due(self, ticket_id: int) -> dict[int, int]:
-        """Return how often each due event of a ticket was tried, by event id."""
+        """Return the number of attempts of each due event of a ticket, by event id."""
         statement = select(JournalEvent.id, JournalEvent.attempts).where(due_with_their_keys(ticket_id))
         rows = self._session.execute(statement)
         return dict(rows.all())
 
 
 def is_in_state(state: EventState, code: str | None) -> ColumnElement[bool]:
-    """Match the events of a state, or of a state and a reason's code."""
+    """Match the events in a state, or in a state and with a reason code."""
     has_state = JournalEvent.state == state
     return has_state if code is None else and_(has_state, JournalEvent.code == code)
 

@@ -1,4 +1,4 @@
-"""Signs of life of the producers, each with what it refused lately."""
+"""Heartbeats of the producers, each with the deliveries that it refused."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ MOST_READ = 20
 
 @dataclass(frozen=True, slots=True)
 class Producer:
-    """A producer, as it told of itself last.
+    """A producer, according to its last heartbeat.
 
     Attributes:
-        seconds: how long ago.
-        refused: what it refused since it was started, as it wrote that.
-        spools: what senders said last of what they keep beside their events, as it wrote that.
+        seconds: age of the heartbeat.
+        refused: deliveries refused since its start, in the form in which it wrote them.
+        spools: the senders' last reports on their spools, in the form in which it wrote them.
     """
 
     process: Process
@@ -34,7 +34,7 @@ class Producer:
 
     @property
     def refused_in_a_row(self) -> int:
-        """How many deliveries it has refused since it accepted one last."""
+        """Number of deliveries refused since the last accepted one."""
         told = (one.get("since") for one in self.refused if isinstance(one, dict))
         return sum(one for one in told if isinstance(one, int) and one > 0)
 
@@ -55,10 +55,10 @@ class Producers:
         """Record that a producer is alive now, by the database's clock.
 
         Args:
-            name: the same one after a restart, so that there are no more rows than producers.
-            process: the producer's.
-            refused: what it refused since it was started.
-            spools: what its senders keep.
+            name: the producer's name, which a restart does not change, so that each has one row.
+            process: the producer's process.
+            refused: deliveries refused since its start.
+            spools: its senders' reports on their spools.
         """
         values = {
             "seen_at": clock(),
@@ -69,7 +69,7 @@ class Producers:
         put_row(self._session, ProducerSign, {"name": name}, values)
 
     def seen(self) -> list[Producer]:
-        """Return the producers that were seen within the last week, the latest first."""
+        """Return the producers with a heartbeat within the last week, newest first, twenty at most."""
         latest = select(ProducerSign, clock()).where(ProducerSign.seen_at > moment(-KEPT_S))
         rows = self._session.execute(latest.order_by(ProducerSign.seen_at.desc()).limit(MOST_READ)).all()
         return [
@@ -81,6 +81,6 @@ class Producers:
         ]
 
     def prune(self) -> int:
-        """Delete rows of producers that are not seen any more; return how many."""
+        """Delete rows of producers without a heartbeat for a week; return their number."""
         old = delete(ProducerSign).where(ProducerSign.seen_at < moment(-KEPT_S))
         return len(self._session.execute(old.returning(ProducerSign.name)).all())

@@ -1,4 +1,4 @@
-"""How far the helpdesk has been compared with the journal."""
+"""The time until which the help desk has been compared with the journal."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ class Reconciliation:
         self._session = session
 
     def get(self) -> ReconciliationMark | None:
-        """Return the last complete run, None if there was none."""
+        """Return the last complete run, or None if there was none."""
         return self._session.get(ReconciliationMark, THE_ROW)
 
     def ran(self, read_until: datetime, missing: int, hours_since: str | None = None) -> None:
-        """Note a complete run.
+        """Record a complete run.
 
         Args:
-            read_until: until when everything has been compared (database clock).
-            missing: how many events it found missing.
-            hours_since: the day before which ticket tasks are left out, then as now.
+            read_until: time until which everything has been compared (database clock).
+            missing: number of events that the journal lacked.
+            hours_since: day before which ticket tasks are left out, in this run and later ones.
         """
         values = {
             "read_until": read_until,

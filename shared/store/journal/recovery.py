@@ -1,4 +1,4 @@
-"""Whether a backup was restored, so that the tracker is asked before anything is created (SPEC 1.5)."""
+"""Recovery mode: a backup was restored, so the tracker is searched before anything is created (SPEC 1.5)."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ class Recovery:
         self._session = session
 
     def get(self) -> RecoveryMode | None:
-        """Return the mode, None if it is off."""
+        """Return the mode, or None if it is off."""
         return self._session.get(RecoveryMode, THE_ROW)
 
     def begin(self, since: datetime) -> None:
-        """Switch it on; if it is on already, only ever look further back."""
+        """Switch the mode on; if it is on already, `since` can only move further back."""
         values = {"since": since, "began_at": clock()}
         self._session.execute(
             insert_for(self._session)(RecoveryMode)
@@ -41,11 +41,11 @@ class Recovery:
         )
 
     def end(self) -> bool:
-        """Switch it off; False if it was off."""
+        """Switch the mode off; return False if it was off."""
         gone = delete(RecoveryMode).returning(RecoveryMode.id)
         return self._session.scalar(gone) is not None
 
     def last_activity(self) -> datetime | None:
-        """Return the newest moment that this database knows of: no backup it came from is older than that."""
+        """Return the newest time in this database, or None; the backup it was restored from is no older than that."""
         moments = [self._session.scalar(select(func.max(column))) for column in SIGNS_OF_LIFE]
         return max((moment for moment in moments if moment is not None), default=None)

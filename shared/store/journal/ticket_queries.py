@@ -1,4 +1,4 @@
-"""What is known of tickets' desired states: reading their rows (`shared.store.journal.tickets` changes them)."""
+"""Queries on tickets' desired states; `shared.store.journal.tickets` changes their rows."""
 
 from __future__ import annotations
 
@@ -36,10 +36,10 @@ TICKETS = cast(Table, TicketState.__table__)
 MOST_STATUSES = 100
 MOST_COUNTED = 1001
 IS_DROPPED = TicketState.status_dropped.is_(True)
-"""The status of the newest snapshot could not be set."""
+"""Matches tickets whose newest snapshot's status could not be set."""
 
 FIELDS_ARE_DUE, FIELDS_ARE_KEPT = text(FIELDS_DUE), text(FIELDS_KEPT)
-"""Literals, so that either database uses the small index of these rows."""
+"""Literal SQL, so that both databases use the small partial indexes of these rows."""
 
 SOME = select(TICKETS).where(among(TICKETS.c.ticket_id, "ticket_ids"))
 
@@ -71,10 +71,10 @@ class Desired(NamedTuple):
     notes_wait: bool | None = None
 
     def newest_mapped(self, status_map: Mapping[int, int]) -> tuple[int, int]:
-        """Return event and status of the newest snapshot; if its status is not mapped, of the newest that is.
+        """Return event and status of the newest snapshot, or of the newest mapped status if the snapshot's is unmapped.
 
         Args:
-            status_map: helpdesk status to tracker status id.
+            status_map: help desk status to tracker status id.
         """
         event_id, status = self.mapped_event_id, self.mapped_status
         if self.status in status_map or event_id is None or status is None or status not in status_map:
@@ -82,7 +82,7 @@ class Desired(NamedTuple):
         return event_id, status
 
     def owes(self, status_map: Mapping[int, int]) -> int | None:
-        """Return the tracker status to set; None if no status is mapped, or if the newest mapped one was set before."""
+        """Return the tracker status to set; None if none is mapped, or if an earlier event's mapped one was set."""
         event_id, status = self.newest_mapped(status_map)
         wanted = status_map.get(status)
         is_given = self.given_event_id == event_id and self.given_status_id in (None, wanted)
@@ -90,12 +90,12 @@ class Desired(NamedTuple):
 
     @property
     def status_notice(self) -> Notice | None:
-        """Why the status was not set, or not yet; None if there was no obstacle."""
+        """Why the status is not set yet or was dropped; None if there was no obstacle."""
         return kept(self.status_code, self.status_params)
 
     @property
     def status_reason(self) -> str | None:
-        """The same in English, for people."""
+        """The same reason in English, for people."""
         notice = self.status_notice
         return None if notice is None else sentence(notice)
 
@@ -111,14 +111,14 @@ class TicketQueries:
         return self.some([ticket_id]).get(ticket_id)
 
     def some(self, ticket_ids: Collection[int]) -> dict[int, Desired]:
-        """Return the desired states of some tickets, by ticket id; those without one are left out."""
+        """Return the desired states of some tickets, by ticket id; tickets without one are left out."""
         if not ticket_ids:
             return {}
         found = execute_prepared(self._session, SOME, {"ticket_ids": list(ticket_ids)})
         return {row.ticket_id: Desired(*row) for row in found}
 
     def statuses_seen(self) -> dict[int, int]:
-        """Return the helpdesk statuses of tickets' newest snapshots, and how many tickets have each.
+        """Return the help desk statuses of tickets' newest snapshots, and how many tickets have each.
 
         Steps through the index from one status to the next: at most MOST_STATUSES, each counted up to MOST_COUNTED.
         """
@@ -139,11 +139,11 @@ class TicketQueries:
         status_map: Mapping[int, int],
         before: Mapping[int, int],
     ) -> list[int]:
-        """Return the tickets whose issue was set to another status than the map says now, unless a status is due.
+        """Return the linked tickets without a due status whose issue was set to another status than the map now gives.
 
         Args:
-            status_map: helpdesk status to tracker status id.
-            before: the map before it was changed; it says which status was set if nothing else does.
+            status_map: help desk status to tracker status id.
+            before: the map before its change; it determines the status that was set if none is recorded.
         """
         if not status_map:
             return []
@@ -167,7 +167,7 @@ class TicketQueries:
         return list(self._session.scalars(statement))
 
     def dropped_for(self, code: Code) -> Sequence[tuple[int, dict[str, Any]]]:
-        """Return the tickets whose status was dropped for a reason, and their newest snapshots."""
+        """Return the tickets whose status was dropped with a reason code, and their newest snapshots."""
         statement = select(TicketState.ticket_id, TicketState.snapshot).where(
             IS_DROPPED,
             TicketState.status_due.is_(False),
@@ -176,10 +176,10 @@ class TicketQueries:
         return [(ticket_id, snapshot) for ticket_id, snapshot in self._session.execute(statement)]
 
     def not_given(self, limit: int) -> tuple[int, list[tuple[int, int, Notice | None]]]:
-        """Return for how many tickets the tracker refused the issue's status, and some of these tickets.
+        """Return the number of tickets whose status the tracker refused, and the newest of them.
 
         Returns:
-            The count, and of the newest the ticket, the event whose replay sets the status again, and why.
+            The number, and for each of the newest: ticket, event whose replay sets the status again, and reason.
         """
         state = TicketState
         refused = _was_not_taken()
@@ -190,14 +190,14 @@ class TicketQueries:
         return count or 0, [(ticket_id, event_id, kept(*reason)) for ticket_id, event_id, *reason in found]
 
     def with_fields_kept(self, days: int, limit: int) -> tuple[int, list[int]]:
-        """Return how many tickets' issues lack fields that were given up within some days, and the newest tickets."""
+        """Return how many tickets' issues were left with differing fields within `days`, and the newest tickets."""
         recently = _were_kept(days)
         count = self._session.scalar(select(func.count()).select_from(TicketState).where(*recently))
         newest = select(TicketState.ticket_id).where(*recently).order_by(TicketState.fields_at.desc())
         return count or 0, list(self._session.scalars(newest.limit(limit)))
 
     def due_tickets(self, limit: int) -> list[int]:
-        """Return the linked tickets whose status is due, or fields of whose issue are."""
+        """Return linked tickets whose status or issue fields are due."""
         linked = select(TicketState.ticket_id).join(
             TicketIssueLink,
             and_(
@@ -219,7 +219,7 @@ def not_given() -> Select[Any]:
 
 
 def with_fields_kept(days: int) -> Select[Any]:
-    """Return the statement for the tickets whose issues lack fields that were given up within some days."""
+    """Return the statement for the tickets whose issues were left with differing fields within `days`."""
     return select(TicketState.ticket_id).where(*_were_kept(days))
 
 
@@ -232,7 +232,7 @@ def _were_kept(days: int) -> tuple[ColumnElement[bool] | TextClause, ...]:
 
 
 def _mapped(status_map: Mapping[int, int]) -> ColumnElement[int | None]:
-    """Return what a map makes of the newest status, or of the newest that was mapped when it came."""
+    """Return the tracker status of the newest status, or of the newest that was mapped when it arrived."""
     return func.coalesce(
         case(dict(status_map), value=TicketState.status),
         case(dict(status_map), value=TicketState.mapped_status),

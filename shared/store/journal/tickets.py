@@ -1,4 +1,4 @@
-"""Desired state: one row per ticket with its newest snapshot, and whether its status or fields are due."""
+"""Desired states: one row per ticket with its newest snapshot, and whether its status or fields are due."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from shared.store.tables.prepared import execute_prepared
 from shared.store.tables.types import Key, clock
 
 AT_ONCE = 500
-"""Tickets of one statement; a caller with more uses several transactions, since each keeps its rows locked."""
+"""Tickets per statement; a caller with more tickets uses several transactions, since each locks its rows."""
 GIVEN = Rows({"of_ticket": Key, "of_event": Key, "has": Key})
 
 
@@ -28,13 +28,13 @@ class TicketStates(TicketQueries, TicketFolding):
     """Reads, folds and changes desired states within one transaction."""
 
     def note_unlinked(self, places: Mapping[int, str | None]) -> None:
-        """Note where tickets were when something was skipped for lack of a mapping; None: nothing is skipped."""
+        """Record where tickets were when events were skipped for lack of a project mapping; None clears it."""
         for place in dict.fromkeys(places.values()):
             there = [ticket_id for ticket_id, other in places.items() if other == place]
             self._set(TicketState.ticket_id.in_(there), unlinked_place=place)
 
     def note_waiting(self, ticket_ids: Collection[int], *, wait: bool) -> None:
-        """Note whether notes of some tickets were skipped because they had no issue yet."""
+        """Record whether additions of some tickets were skipped because the tickets had no issue yet."""
         self._set(TicketState.ticket_id.in_(ticket_ids), notes_wait=wait or None)
 
     def give_again(
@@ -53,9 +53,9 @@ class TicketStates(TicketQueries, TicketFolding):
             ticket_id: the ticket.
             event_id: the pending event; it counts only if it is still the newest.
             settling: as for `fold_all`.
-            wanted: the tracker status that the event's is mapped to.
-            is_update: whether it is a ticket update; another event counts only if its status had been dropped.
-            is_fresh: whether it has its full number of attempts, as after a replay.
+            wanted: the tracker status that the event's status is mapped to.
+            is_update: whether it is a ticket update; other events count only if the status was dropped.
+            is_fresh: whether to restore the full number of attempts, as after a replay.
         """
         attempts = {"status_attempts": 0} if is_fresh else {}
         self._set(
@@ -75,16 +75,16 @@ class TicketStates(TicketQueries, TicketFolding):
         )
 
     def given_all(self, given: Sequence[tuple[int, int, int | None]]) -> set[int]:
-        """Note that the statuses of these events' snapshots were set on the tracker.
+        """Record that the statuses of these events' snapshots were set on the tracker.
 
-        If a newer snapshot has come since, the tracker may have received the older status last: the newer is due again.
+        If a newer snapshot has arrived since, its status is due again: the tracker may have applied the older one last.
 
         Args:
-            given: for each the ticket, the event, and the tracker status that its status is mapped to; if it is not
-                mapped, the issue's status.
+            given: ticket, event, and the tracker status that the event's status is mapped to; if it is unmapped, the
+                issue's status.
 
         Returns:
-            The tickets whose newest snapshot it is, so that nothing is due.
+            The tickets whose newest snapshot it is, so that no status is due.
         """
         if not given:
             return set()
@@ -97,11 +97,11 @@ class TicketStates(TicketQueries, TicketFolding):
         return newest
 
     def owe(self, has: Mapping[int, int | None], status_map: Mapping[int, int]) -> None:
-        """After issues were created: make their statuses due, unless the issues have those of the newest snapshots.
+        """Make the statuses of new issues due, unless the newest snapshots' are unmapped or already set on the issues.
 
         Args:
             has: ticket to its issue's status.
-            status_map: helpdesk status to tracker status id, as it is now (`Configs.status_map`).
+            status_map: help desk status to tracker status id, as it is now (`Configs.status_map`).
         """
         if not has:
             return
@@ -121,7 +121,7 @@ class TicketStates(TicketQueries, TicketFolding):
             self._set(TicketState.ticket_id.in_(owed), status_due=True, status_next_at=None)
 
     def give(self, ticket_ids: Sequence[int]) -> None:
-        """Make the status of some tickets due now, with its full number of attempts."""
+        """Make the statuses of some tickets due now, with their full number of attempts."""
         for start in range(0, len(ticket_ids), AT_ONCE):
             self._set(
                 TicketState.ticket_id.in_(ticket_ids[start : start + AT_ONCE]),
@@ -131,7 +131,7 @@ class TicketStates(TicketQueries, TicketFolding):
             )
 
     def give_dropped(self, ticket_ids: Sequence[int], code: Code) -> None:
-        """Make the statuses of some tickets due now that were dropped for a reason."""
+        """Make those statuses of some tickets due now that were dropped with this reason code."""
         for start in range(0, len(ticket_ids), AT_ONCE):
             self._set(
                 and_(
@@ -145,7 +145,7 @@ class TicketStates(TicketQueries, TicketFolding):
             )
 
     def dropped(self, ticket_id: int, event_id: int, reason: Notice) -> None:
-        """Note that this snapshot's status cannot be set, and why; the status of a newer one is tried again."""
+        """Record that this snapshot's status cannot be set, and why; a newer snapshot's status is tried again."""
         self._set(
             self._still(ticket_id, event_id),
             status_due=False,
@@ -155,7 +155,7 @@ class TicketStates(TicketQueries, TicketFolding):
         )
 
     def drop_due(self, reason: Notice) -> list[int]:
-        """Note of every issue whose status is due that it is not set, and why; return the tickets."""
+        """Drop every due status of a linked ticket with a reason; return the tickets."""
         linked = select(TicketIssueLink.ticket_id).where(TicketIssueLink.state == LedgerState.LINKED)
         is_due = and_(TicketState.status_due.is_(True), TicketState.ticket_id.in_(linked))
         dropped = (
@@ -169,7 +169,7 @@ class TicketStates(TicketQueries, TicketFolding):
     def wait(
         self, ticket_id: int, event_id: int, until: datetime | None, reason: Notice, *, attempt: bool
     ) -> None:
-        """Keep the status due, and look again at `until` (database clock)."""
+        """Keep the status due and retry it at `until` (database clock); count an attempt if `attempt`."""
         attempts = TicketState.status_attempts + (1 if attempt else 0)
         self._set(
             self._still(ticket_id, event_id),
@@ -179,7 +179,7 @@ class TicketStates(TicketQueries, TicketFolding):
         )
 
     def owe_fields(self, ticket_id: int, names: Sequence[str]) -> None:
-        """Note which fields of a ticket's issue the tracker did not take; an earlier issue's are not due any more."""
+        """Record the fields of a ticket's issue that the tracker ignored, in place of those of an earlier issue."""
         self._set(
             TicketState.ticket_id == ticket_id,
             fields_due=list(names) or None,
@@ -189,12 +189,12 @@ class TicketStates(TicketQueries, TicketFolding):
         )
 
     def fields_wait(self, ticket_id: int, until: datetime) -> None:
-        """Have the fields set again, not before `until` (database clock)."""
+        """Count an attempt to set the fields; they are not tried again before `until` (database clock)."""
         attempts = func.coalesce(TicketState.fields_attempts, 0) + 1
         self._set(TicketState.ticket_id == ticket_id, fields_attempts=attempts, fields_at=until)
 
     def fields_done(self, ticket_id: int, kept: Sequence[str]) -> None:
-        """Note that no field is due any more, and which fields differ on the tracker."""
+        """Record that no fields are due any more, and which fields still differ on the tracker."""
         self._set(
             TicketState.ticket_id == ticket_id,
             fields_due=None,
@@ -213,7 +213,7 @@ class TicketStates(TicketQueries, TicketFolding):
 
 @cache
 def _giving() -> Any:
-    """Return the statement of `given_all`; made once, as in `folding`."""
+    """Return the statement of `given_all`; built once, as in `folding`."""
     given = GIVEN.table().c
     return (
         update(TICKETS)

@@ -1,4 +1,4 @@
-"""The trace: what happened to a ticket and why, with every outbound call."""
+"""The ticket history: what happened to a ticket and why, with every outbound call."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ APPENDED = Rows(
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One thing that happened.
+    """One step of a ticket's history.
 
     Attributes:
         notice: what happened, and why.
-        call: the outbound call: method, path, as, status, ms, body, answer; never the key.
+        call: the outbound call: method, path, as, status, ms, body, answer; never the API key.
     """
 
     ticket_id: int
@@ -47,7 +47,7 @@ class Trace:
         self._session = session
 
     def append(self, steps: Sequence[Step]) -> None:
-        """Append steps in their order."""
+        """Append steps in this order."""
         if not steps:
             return
         here = datetime.now(UTC)
@@ -72,16 +72,16 @@ class Trace:
         return self._session.scalars(statement).all()
 
     def prune(self, older_than_days: float, limit: int) -> int:
-        """Delete steps past their retention; return how many (at most `limit`)."""
+        """Delete steps past their retention; return their number (at most `limit`)."""
         return delete_oldest(self._session, TraceStep.at, older_than_days, limit)
 
 
 @cache
 def _appending(*, postgresql: bool) -> Any:
-    """Return the statement that appends steps; made once.
+    """Return the statement that appends steps; it is built once.
 
-    PostgreSQL's clock tells when something happened: a worker's own may be wrong, and would put it before what it
-    followed. SQLite has the clock of the one machine.
+    On PostgreSQL, steps get the time of the database's clock: with a worker's clock, which may be wrong, they could
+    appear before steps that they followed. With SQLite there is only one machine and one clock.
     """
     given = APPENDED.table()
     values: dict[str, Any] = {name: given.c[name] for name in given.c.keys() if name != "age"}  # noqa: SIM118 (no mapping)
