@@ -1,1 +1,1 @@
-"""How the tables look in SQL."""
+"""Table definitions, and what they need from SQL."""

@@ -1,4 +1,4 @@
-"""The tables of the configuration: settings, mappings, people, templates, and the cache of what the tracker offers."""
+"""The configuration tables: settings, mappings, people, templates, and the cache of the tracker's metadata."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from shared.store.tables.types import Base, Json, Words
 
 
 class PluginConfigRecord(Base):
-    """The single configuration record (SPEC 2.1); the API key is encrypted."""
+    """The single row with the Redmine settings (SPEC 2.1) and the encrypted API key."""
 
     __tablename__ = "plugin_config"
 
@@ -25,7 +25,7 @@ class PluginConfigRecord(Base):
 
 
 class Basis(Base):
-    """The single row that counts the changes of what requests are built from."""
+    """The single row with the settings version: it counts changes of the data that requests are built from."""
 
     __tablename__ = "basis"
 
@@ -34,7 +34,7 @@ class Basis(Base):
 
 
 class ChangeRecord(Base):
-    """A record of the audit log: what someone changed, from what, to what; never a secret."""
+    """An entry of the audit log: what was changed, by whom, and the values before and after; never a secret."""
 
     __tablename__ = "change_record"
     __table_args__ = (Index("ix_change_record_at", "at"), {"sqlite_autoincrement": True})
@@ -49,12 +49,12 @@ class ChangeRecord(Base):
 
     @property
     def notice(self) -> Notice:
-        """What was done."""
+        """The action."""
         return Notice(self.code, from_json(self.params))
 
 
 class ProjectLink(Base):
-    """Helpdesk project to tracker project."""
+    """Project mapping: help desk project to tracker project."""
 
     __tablename__ = "project_link"
 
@@ -64,7 +64,7 @@ class ProjectLink(Base):
 
 
 class EntityLink(Base):
-    """Helpdesk entity to tracker project; matched exactly, never through the entity tree."""
+    """Project mapping: help desk entity to tracker project; matched exactly, never through the entity tree."""
 
     __tablename__ = "entity_link"
 
@@ -74,7 +74,7 @@ class EntityLink(Base):
 
 
 class UserMap(Base):
-    """Manual override: helpdesk user to tracker user."""
+    """User mapping made by a person: help desk user to tracker user."""
 
     __tablename__ = "user_map"
 
@@ -83,7 +83,7 @@ class UserMap(Base):
 
 
 class UserPin(Base):
-    """The tracker user whom a helpdesk user first matched by e-mail; a different match waits for a person."""
+    """The tracker user that a help desk user first matched by e-mail; a different match waits for a person."""
 
     __tablename__ = "user_pin"
 
@@ -107,7 +107,7 @@ class TrackerUser(Base):
 
 
 class MembershipKnown(Base):
-    """A membership that was ensured before, so that the tracker is not asked again."""
+    """A membership that was ensured before, so that the tracker need not be queried again."""
 
     __tablename__ = "membership_known"
 
@@ -116,7 +116,7 @@ class MembershipKnown(Base):
 
 
 class HelpdeskPerson(Base):
-    """A helpdesk user that events have named, with the newest e-mail."""
+    """A help desk user named in events, with the newest e-mail."""
 
     __tablename__ = "helpdesk_user"
 
@@ -126,7 +126,7 @@ class HelpdeskPerson(Base):
 
 
 class MetadataRow(Base):
-    """Cache of what the tracker offers: projects, issue types, statuses and so on, told apart by `kind`.
+    """Cache of the tracker's metadata: projects, issue types, statuses and so on, distinguished by `kind`.
 
     Attributes:
         tracker_project_id: the project that the row belongs to (categories).
@@ -143,7 +143,7 @@ class MetadataRow(Base):
 
 
 class MetadataRun(Explained, Base):
-    """One metadata synchronisation: when, what it read, what differed; if it failed, why."""
+    """One metadata synchronisation: times, number of entries read, differences, and the reason if it failed."""
 
     __tablename__ = "metadata_run"
     __table_args__ = ({"sqlite_autoincrement": True},)
@@ -157,11 +157,11 @@ class MetadataRun(Explained, Base):
 
 
 class PayloadTemplate(Base):
-    """A payload template (SPEC 2.2 "Template store"); at most one of an operation is active.
+    """A payload template (SPEC 2.2 "Template store"); at most one per operation is active.
 
     Attributes:
-        version: the newest.
-        active_version: the active one; NULL if the template is not active.
+        version: the newest version.
+        active_version: the active version; NULL if the template is not active.
     """
 
     __tablename__ = "payload_template"
@@ -195,7 +195,7 @@ class TemplateVersion(Base):
 
 
 class TemplateChange(Base):
-    """What was done to a payload template, when, and by whom."""
+    """A change of a payload template: what was done, when, and by whom."""
 
     __tablename__ = "payload_template_change"
     __table_args__ = (

@@ -1,4 +1,4 @@
-"""One database, two kinds: SQLite on one machine, PostgreSQL in production."""
+"""The database, of one of two kinds: SQLite on a single machine, PostgreSQL in production."""
 
 from __future__ import annotations
 
@@ -23,32 +23,32 @@ from shared.store.tables.registry import TABLES
 BUSY_TIMEOUT_S = 30
 IDLE_S = 5.0
 IDLE_IN_TRANSACTION_S = 10.0
-"""How long PostgreSQL leaves a transaction alone in which nothing happens: its process was stopped, and holds locks."""
+"""After how long PostgreSQL ends an idle transaction: its process was suspended and holds locks."""
 
 LOCK_WAIT_S = 15.0
-"""How long a statement waits for another's lock: longer than a stopped process can hold it."""
+"""How long a statement waits for a lock: longer than a suspended process can hold it."""
 
 SILENT = {"keepalives_idle": 5, "keepalives_interval": 5, "keepalives_count": 2, "tcp_user_timeout": 10_000}
-"""When a server counts as gone of which nothing is heard: else a statement may wait for a quarter of an hour."""
+"""When a silent server counts as down: without these options a statement may wait for a quarter of an hour."""
 
 DEADLOCK = "40P01"
 HELD_BY_OTHERS = ("55P03", DEADLOCK)
-"""PostgreSQL's codes for a lock that could not be had in time, and for a deadlock."""
+"""PostgreSQL's codes for a lock timeout and for a deadlock."""
 
 MISSING = ("42P01", "42703")
-"""PostgreSQL's codes for a table, and a column, that is not there."""
+"""PostgreSQL's codes for a missing table and a missing column."""
 
 SQLITE_ERROR, SQLITE_BUSY = 1, 5
-"""SQLite's codes for a statement that it refuses, and for a lock that could not be had in time."""
+"""SQLite's codes for a rejected statement and for a lock timeout."""
 
 OF_OTHER_TABLES = "of_other_tables"
-"""What is noted at an error of SQLite of tables that are not those of this version."""
+"""Attribute set on an SQLite error if the tables are not those of this version."""
 
 ONLY_READS = "only_reads"
-"""The execution option of a connection that writes nothing."""
+"""Execution option of a connection that only reads."""
 
 INSUFFICIENT_RESOURCES = "53"
-"""How PostgreSQL's codes for a full disk, too little memory and their like begin."""
+"""Prefix of PostgreSQL's codes for a full disk, insufficient memory and similar errors."""
 
 TAKE_ROOM = """
 CREATE TEMPORARY TABLE room ON COMMIT DROP AS SELECT repeat('x', 1000) AS filling FROM generate_series(1, 100)
@@ -56,13 +56,13 @@ CREATE TEMPORARY TABLE room ON COMMIT DROP AS SELECT repeat('x', 1000) AS fillin
 
 
 def words_of(error: BaseException) -> str:
-    """Return what an error of the database says, in the database's own words and one line; else what kind it is."""
+    """Return the first line of the database's own error message, or the type of the error if it has none."""
     told = error.orig if isinstance(error, DBAPIError) and error.orig else error
     return first_line(told)[:LONGEST_WORDS]
 
 
 def words_for_the_log(error: BaseException) -> str | None:
-    """Return what the database says of itself: no room, no writes; None: it may quote what people wrote."""
+    """Return the message of an error of the database itself, such as a full disk; None if it may quote user data."""
     cause = error.orig if isinstance(error, DBAPIError) else None
     is_of_itself = str(getattr(cause, "pgcode", None))[:2] in OF_ITSELF or (
         (_sqlite_code(cause) & 0xFF) in SQLITE_KINDS
@@ -71,47 +71,47 @@ def words_for_the_log(error: BaseException) -> str | None:
 
 
 def is_held_by_others(error: BaseException) -> bool:
-    """Return whether a statement failed because another session holds what it needs: it may be repeated."""
+    """Return whether a statement failed because another session holds a lock, so that it may be retried."""
     cause = error.orig if isinstance(error, DBAPIError) else None
     return _sqlite_code(cause) & 0xFF == SQLITE_BUSY or getattr(cause, "pgcode", None) in HELD_BY_OTHERS
 
 
 def is_deadlock(error: BaseException) -> bool:
-    """Return whether PostgreSQL ended a transaction, since it and another waited for each other."""
+    """Return whether PostgreSQL ended a transaction because of a deadlock."""
     return isinstance(error, DBAPIError) and getattr(error.orig, "pgcode", None) == DEADLOCK
 
 
 def is_of_the_statement(error: BaseException) -> bool:
-    """Return whether SQLite refused a statement for what it says, and nothing is the matter with the database."""
+    """Return whether SQLite rejected the statement itself, so that the database has no fault."""
     return isinstance(error, DBAPIError) and _sqlite_code(error.orig) == SQLITE_ERROR
 
 
 def is_of_other_tables(error: BaseException) -> bool:
-    """Return whether a statement failed since the tables are not those of this version.
+    """Return whether a statement failed because the tables are not those of this version.
 
-    PostgreSQL has codes for a table or column that is missing. SQLite has one for any statement that it refuses, so
-    that it was asked for its tables, too.
+    PostgreSQL has codes for missing tables and columns. SQLite has one code for every rejected statement, so
+    `_note_other_tables` has inspected its tables too.
     """
     cause = error.orig if isinstance(error, DBAPIError) else None
     return getattr(cause, OF_OTHER_TABLES, False) or getattr(cause, "pgcode", None) in MISSING
 
 
 def _sqlite_code(cause: BaseException | None) -> int:
-    """Return SQLite's code of an error, 0 if it is not SQLite's: its driver is loaded only if it is used."""
+    """Return the SQLite code of an error, or 0; the driver is not imported, since it is loaded only if it is used."""
     code: int = getattr(cause, "sqlite_errorcode", 0)
     return code
 
 
 TRIED_EVERY_S = 3.0
-"""How often it is tried at most whether an event can be committed."""
+"""Minimum time between two tests of whether an event can be committed."""
 
 READ_ONLY, FORBIDDEN = "25006", "42501"
-"""PostgreSQL's codes for a write if none is allowed, and for what a role may not do."""
+"""PostgreSQL's codes for a write to a read-only database and for a missing privilege."""
 
 SQLITE_KINDS: dict[int, Literal["file", "full", "busy"]] = {
     3: "file", 8: "file", 10: "full", 13: "full", 14: "file", SQLITE_BUSY: "busy",
 }  # fmt: skip
-"""What SQLite's codes tell of a write: no permission, read only, an error of the disk, full, not to be opened, busy."""
+"""SQLite's codes for a failed write: no permission, read only, I/O error, disk full, file cannot be opened, busy."""
 
 WRITE_WITHOUT_CACHE = (
     "PRAGMA busy_timeout = 1000",
@@ -126,11 +126,11 @@ WRITE_WITHOUT_CACHE = (
 
 @dataclass(frozen=True, slots=True)
 class Hindrance:
-    """What keeps an event from being committed.
+    """The reason why no event can be committed.
 
     Attributes:
-        kind: a standby; a server that was set to read only; no room; a file that cannot be written.
-        error: the database's own words.
+        kind: a standby server, a server set to read only, a full disk, or a file that cannot be written.
+        error: the database's error message.
     """
 
     kind: Literal["standby", "read only", "full", "file"]
@@ -139,10 +139,10 @@ class Hindrance:
 
 LONGEST_WORDS = 200
 OF_ITSELF = ("08", "25", "28", "53", "57", "58")
-"""How PostgreSQL's codes begin of what is the matter with the server, and not with what a statement holds."""
+"""Prefixes of PostgreSQL's codes for errors of the server, not of a statement's data."""
 
 OVERFLOW = 4
-"""Connections beyond those that are kept, at most: a server has a hundred for all processes."""
+"""Maximum connections beyond the pool: a server allows a hundred for all processes."""
 
 
 class Database:
@@ -150,8 +150,8 @@ class Database:
 
     Args:
         url: SQLAlchemy URL.
-        pool_size: connections kept open, as many as threads are at the database at once.
-        prepares: whether the same statements are asked over and over, so that PostgreSQL is to plan them once.
+        pool_size: number of pooled connections: as many as threads use the database at once.
+        prepares: whether to prepare hot statements on PostgreSQL, for a process that repeats them constantly.
     """
 
     def __init__(self, url: str, *, pool_size: int = 5, prepares: bool = False) -> None:
@@ -163,7 +163,7 @@ class Database:
 
     @property
     def missing_file(self) -> str | None:
-        """The file of an SQLite database that does not exist; to connect would make it."""
+        """The missing file of an SQLite database, or None; connecting would create it."""
         url = self.engine.url
         if url.get_backend_name() != "sqlite" or url.database in (None, "", ":memory:"):
             return None
@@ -171,21 +171,21 @@ class Database:
 
     @property
     def name(self) -> str:
-        """Which database it is, without account and password."""
+        """Host and name of the database or its file, without account and password."""
         url = self.engine.url
         return f"{url.host}/{url.database}" if url.host else str(url.database)
 
     @contextmanager
     def transaction(self) -> Iterator[Session]:
-        """Open one transaction: committed at the end of the block, rolled back when it raises."""
+        """Open a transaction: it is committed at the end of the block, and rolled back if the block raises."""
         with self._turn(), Session(self.engine, expire_on_commit=False) as session, session.begin():
             yield session
 
     @contextmanager
     def _turn(self) -> Iterator[None]:
-        """Have threads take turns at SQLite: it has one writer, and who waits for it looks again only now and then.
+        """Let one thread at a time use SQLite: it has one writer, and others would poll for its lock at intervals.
 
-        Who waits for too long is told so by SQLite.
+        After a timeout the block still runs, and SQLite reports that it is busy.
         """
         if self._threads is None:
             yield
@@ -198,7 +198,7 @@ class Database:
                 self._threads.release()
 
     def takes_writes(self) -> bool:
-        """Return whether an event can be committed now; tried every few seconds at most, however many ask."""
+        """Return whether an event can be committed now; it is tested every few seconds at most, for all callers."""
         with self._trying:
             if time.monotonic() - self._tried_at > TRIED_EVERY_S:
                 try:
@@ -209,17 +209,17 @@ class Database:
             return self._takes_writes
 
     def hindrance(self) -> Hindrance | None:
-        """Return what keeps an event from being committed now, by writing something that is rolled back; None: nothing.
+        """Return why no event can be committed now, or None if a test write succeeds; it is rolled back.
 
         Raises:
-            SQLAlchemyError: the database cannot be used at all.
+            SQLAlchemyError: if the database cannot be used at all.
         """
         return self._of_sqlite() if self._threads else self._of_postgresql()
 
     def _of_postgresql(self) -> Hindrance | None:
-        """With a full disk a server answers every question still, and a row of ours might find a gap.
+        """Test a write on PostgreSQL, with a temporary table that needs new disk space.
 
-        So a table that ends with its transaction has to be given new space.
+        If the disk is full, a server still answers queries, and a single row might fit into free space in a table.
         """
         with self.engine.connect() as connection:
             try:
@@ -233,7 +233,7 @@ class Database:
                     return Hindrance("standby" if is_standby else "read only", words)
                 if code.startswith(INSUFFICIENT_RESOURCES):
                     return Hindrance("full", words)
-                if code == FORBIDDEN:  # a role that may make no table of its own may append to the journal
+                if code == FORBIDDEN:  # a role without temporary tables may still append to the journal
                     return None
                 raise
             finally:
@@ -241,18 +241,18 @@ class Database:
         return None
 
     def _of_sqlite(self) -> Hindrance | None:
-        """A transaction is written to the disk before its end only if it does not fit into the cache: it has none here.
+        """Test a write on SQLite, with a minimal cache so that data reaches the disk before the transaction ends.
 
-        Another's transaction, which is waited for no longer than a moment, is a sign that it can be written.
+        If another transaction holds the write lock for longer than a moment, the file counts as writable.
         """
-        import sqlite3  # loaded with the first connection
+        import sqlite3  # loaded only if it is used
 
         if (file := self.missing_file) is not None:
             return Hindrance("file", f"{file} does not exist")
         with self._turn():
             pooled = self.engine.raw_connection()
             connection: Any = pooled.driver_connection
-            pooled.detach()  # what is set here is of no use to anyone else
+            pooled.detach()  # its settings must not return to the pool
             try:
                 for statement in WRITE_WITHOUT_CACHE:
                     connection.execute(statement)
@@ -277,7 +277,7 @@ def _engine(url: str, pool_size: int) -> Engine:
             parsed,
             pool_size=pool_size,
             max_overflow=min(pool_size, OVERFLOW),
-            pool_use_lifo=True,  # few are in use at a time, and those are known to work and have read before
+            pool_use_lifo=True,  # few are in use at a time, and those are known to work and have warm caches
             hide_parameters=True,
             connect_args={"connect_timeout": 5, "application_name": "deskbridge", **SILENT},
         )
@@ -289,7 +289,7 @@ def _engine(url: str, pool_size: int) -> Engine:
         parsed,
         pool_size=pool_size,
         max_overflow=pool_size,
-        hide_parameters=True,  # in errors, and so in logs: they hold what people wrote
+        hide_parameters=True,  # in errors, and so in logs: they contain user data
         connect_args={"timeout": BUSY_TIMEOUT_S},
     )
     event.listen(engine, "connect", _prepare_sqlite)
@@ -299,9 +299,9 @@ def _engine(url: str, pool_size: int) -> Engine:
 
 
 def _limit_waits(connection: Any, _record: ConnectionPoolEntry) -> None:
-    """Have PostgreSQL end what a stopped process left open, and refuse who would wait for it forever.
+    """Have PostgreSQL end transactions that a suspended process left open, and limit how long others wait for locks.
 
-    A statement, not a start-up option, which a connection pooler may refuse.
+    This is a statement, because a connection pooler may refuse start-up options.
     """
     with connection.cursor() as cursor:
         cursor.execute(
@@ -317,7 +317,7 @@ def _note_use(_connection: Any, record: ConnectionPoolEntry) -> None:
 
 
 def _ping_after_idling(connection: Any, record: ConnectionPoolEntry, _proxy: Any) -> None:
-    """Replace a connection that broke while no one used it; one in constant use is not asked each time."""
+    """Replace a connection that broke while it was idle; a connection in constant use is not tested each time."""
     if time.monotonic() - record.info.get("used_at", time.monotonic()) < IDLE_S:
         return
     try:
@@ -329,15 +329,15 @@ def _ping_after_idling(connection: Any, record: ConnectionPoolEntry, _proxy: Any
 
 
 def _prepare_sqlite(connection: Any, _record: ConnectionPoolEntry) -> None:
-    """Readers beside one writer; the driver's own BEGIN is switched off in favour of ours."""
+    """Allow readers beside one writer, and replace the driver's own BEGIN by `_begin_immediate`."""
     connection.isolation_level = None
     connection.execute("PRAGMA journal_mode=WAL")
     connection.execute("PRAGMA synchronous=FULL")
 
 
 def _note_other_tables(failed: ExceptionContext) -> None:
-    """Note at a refused statement whether a table or column is missing of those that this process knows."""
-    import sqlite3  # which has been loaded by now
+    """Record on the error of a rejected statement whether a table or column of this version is missing."""
+    import sqlite3  # already loaded
 
     cause = failed.original_exception
     if failed.connection is None or _sqlite_code(cause) != SQLITE_ERROR:
@@ -349,16 +349,16 @@ def _note_other_tables(failed: ExceptionContext) -> None:
             for table in TABLES.tables
             for _, column, *_ in connection.execute(f"PRAGMA table_info({table})")
         }
-    except sqlite3.Error:  # what it says of the statement is what is told
+    except sqlite3.Error:  # the statement's own error is reported
         return
     wanted = {(name, column.name) for name, table in TABLES.tables.items() for column in table.columns}
     setattr(cause, OF_OTHER_TABLES, not wanted <= there)
 
 
 def _begin_immediate(connection: Connection) -> None:
-    """Take the write lock at BEGIN: a transaction that upgrades later would fail at once under load.
+    """Take the write lock at BEGIN: under load, a transaction that upgrades its lock later would fail at once.
 
-    One that only reads, and says so, waits for no one.
+    A transaction with the option ONLY_READS does not wait for writers.
     """
     only_reads = connection.get_execution_options().get(ONLY_READS)
     connection.exec_driver_sql("BEGIN" if only_reads else "BEGIN IMMEDIATE")

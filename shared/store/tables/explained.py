@@ -1,4 +1,4 @@
-"""How a reason is kept: its code and its parameters, each in a column."""
+"""Storage of a reason: its code and its parameters, each in a column."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class Explained:
 
     @property
     def notice(self) -> Notice | None:
-        """The reason; None if there is none."""
+        """The reason, or None."""
         return kept(self.code, self.params)
 
     def has_code(self, code: Code) -> bool:
@@ -44,8 +44,8 @@ def keeping(reason: Notice | None, prefix: str = "") -> dict[str, Any]:
     """Return the values of a reason's two columns.
 
     Args:
-        reason: None: there is none.
-        prefix: of the columns' names.
+        reason: the reason; None clears both columns.
+        prefix: prefix of the columns' names.
     """
     code = None if reason is None else str(reason.code)
     params = None if reason is None else to_json(reason.params)

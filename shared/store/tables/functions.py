@@ -31,7 +31,7 @@ GIVEN, COUNT = "given", "given_count"
 
 
 class size_of(GenericFunction[int]):  # noqa: N801  (a SQL function)
-    """How many bytes a text has; PostgreSQL tells without reading it."""
+    """Size of a text in bytes; PostgreSQL returns it without reading the text."""
 
     type = BigInteger()
     inherit_cache = True
@@ -48,7 +48,7 @@ def _size_sqlite(element: size_of, compiler: SQLCompiler, **kw: Any) -> str:
 
 
 class number_in(GenericFunction[int]):  # noqa: N801  (a SQL function)
-    """A number of a JSON object that is kept as text, by its name."""
+    """A number in a JSON object stored as text, by its name."""
 
     type = BigInteger()
     inherit_cache = True
@@ -67,23 +67,23 @@ def _number_sqlite(element: number_in, compiler: SQLCompiler, **kw: Any) -> str:
 
 
 def unindexed(column: ColumnElement[str] | InstrumentedAttribute[str]) -> ColumnElement[str]:
-    """Return a text column as what no index of it is read for.
+    """Return a text column as an expression for which no index is used.
 
-    PostgreSQL takes what it saw last for how many rows have a value. Where they have become many since, as in an hour
-    without a tracker, it would read all that wait to find a ticket's among them, and for each of its events again.
+    PostgreSQL plans with its last statistics. If a value has become frequent since, such as pending events in an hour
+    without the tracker, it would read all rows with that value to find a ticket's, and again for each event.
 
     Args:
-        column: one by which few rows are left out of what was found by another one.
+        column: a column that excludes few of the rows that another condition finds.
     """
     return column.concat(literal_column("''"))
 
 
 class among(GenericFunction[bool]):  # noqa: N801  (a SQL function)
-    """Whether a column's value is one of those of a parameter, which is a list: its statement stays the same.
+    """Whether a column's value is in a list parameter; the statement's text is the same for any number of values.
 
     Args:
         values: the column.
-        name: the parameter's.
+        name: the parameter's name.
     """
 
     type = Boolean()
@@ -94,7 +94,7 @@ class among(GenericFunction[bool]):  # noqa: N801  (a SQL function)
         super().__init__(values, bindparam(name, type_=kind))
 
     def self_group(self, against: Any = None) -> Self:  # noqa: ARG002
-        """Stand by itself as a condition: SQLite would be asked for `… IN (…) = 1`, for which it uses no index."""
+        """Return this condition unchanged: SQLAlchemy would write `… IN (…) = 1`, for which SQLite uses no index."""
         return self
 
 
@@ -119,13 +119,13 @@ def _among_sqlite(element: among, compiler: SQLCompiler, **kw: Any) -> str:
 
 
 class Rows:
-    """Rows that a statement is given as one JSON parameter: it stays the same, however many they are.
+    """Rows passed to a statement as one JSON parameter, so that its text is the same for any number of rows.
 
-    How many they are is a second parameter. PostgreSQL would take them for a hundred, and read a table of some thousand
-    rows from end to end rather than by an index.
+    Their number is a second parameter. Otherwise PostgreSQL would assume a hundred rows, and scan a table of a few
+    thousand rows instead of using an index.
 
     Args:
-        columns: the type of each of their columns, by name.
+        columns: type of each column, by name.
     """
 
     def __init__(self, columns: Mapping[str, TypeEngine[Any]]) -> None:
@@ -133,15 +133,15 @@ class Rows:
         self._decorated = {name: kind for name, kind in columns.items() if isinstance(kind, TypeDecorator)}
 
     def table(self) -> FromClause:
-        """Return the rows as a table of a statement."""
+        """Return the rows as a table expression."""
         fields = (_field(one).label(one.name) for one in self._columns)
         rows = select(*fields).select_from(_each_row(bindparam(GIVEN, type_=Text), *self._columns))
         count = bindparam(COUNT, type_=Integer)
-        # said twice, since PostgreSQL takes a limit that it does not know yet for a tenth: so for one row, not ten
+        # applied twice: PostgreSQL estimates an unknown limit as a tenth of the rows, and so expects one row, not ten
         return select(rows.limit(count).subquery()).limit(count).subquery(GIVEN)
 
     def parameters(self, session: Session, rows: Iterable[dict[str, Any]]) -> dict[str, str | int]:
-        """Return the parameters with some rows."""
+        """Return the parameters for these rows."""
         dialect, decorated = session.get_bind().dialect, self._decorated.items()
         bound = [
             row | {name: kind.process_bind_param(row[name], dialect) for name, kind in decorated}
@@ -151,13 +151,13 @@ class Rows:
 
 
 class _each_row(FunctionElement[Any]):  # noqa: N801  (a SQL function)
-    """The rows of a JSON parameter; PostgreSQL is told their columns, too."""
+    """The rows of a JSON parameter; PostgreSQL also needs their columns."""
 
     inherit_cache = True
 
 
 class _field(FunctionElement[Any]):  # noqa: N801  (a SQL function)
-    """A field of such a row."""
+    """A field of a row of `_each_row`."""
 
     inherit_cache = True
 
@@ -191,5 +191,5 @@ def _field_sqlite(element: _field, compiler: SQLCompiler, **kw: Any) -> str:
 
 
 def _moment(value: datetime) -> str:
-    """Return a time as SQLite has it, and as PostgreSQL reads it; JSON has none."""
+    """Return a time, which JSON lacks, in a format that SQLite stores and PostgreSQL parses."""
     return value.isoformat(" ", "microseconds")

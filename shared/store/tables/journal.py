@@ -1,4 +1,4 @@
-"""The tables of the journal: events, desired states, and what belongs to one installation."""
+"""The journal's tables: events, desired states, ticket history, and single rows of an installation."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ FIELDS_DUE, FIELDS_KEPT = "fields_due IS NOT NULL", "fields_kept IS NOT NULL"
 
 
 class EventState(StrEnum):
-    """What became of an event."""
+    """The state of an event."""
 
     PENDING = "pending"
     ON_HOLD = "on_hold"
@@ -32,7 +32,7 @@ class EventState(StrEnum):
 
 
 class JournalEvent(Explained, Base):
-    """An event, as accepted; a queue message only names its ticket."""
+    """An accepted event; a queue message only names its ticket."""
 
     __tablename__ = "journal"
     __table_args__ = (
@@ -69,16 +69,16 @@ class JournalEvent(Explained, Base):
 
 
 class TicketState(Base):
-    """A ticket's desired state: its newest snapshot, and whether its status is still to be set on the tracker.
+    """A ticket's desired state: its newest snapshot, and whether its status must still be set on the tracker.
 
     Attributes:
-        given_status_id: what status_map made of the status that was set last; NULL if it is not known.
-        mapped_status, mapped_event_id: of the newest event whose status was in status_map when it came, which is the
-            snapshot's or an earlier one.
-        fields_due: fields that the tracker did not take when the issue was created: to be set, not before `fields_at`.
-        fields_kept: fields that differ on the tracker even after that, since `fields_at`.
-        unlinked_place: where the ticket was (`Place`) when something of it was skipped for lack of a mapping.
-        notes_wait: whether follow-ups or solutions of it were skipped because it had no issue yet.
+        given_status_id: tracker status that was set last; NULL if it is unknown.
+        mapped_status, mapped_event_id: status and id of the newest event whose status was in status_map when it
+            arrived: the snapshot's event or an earlier one.
+        fields_due: fields that the tracker ignored when the issue was created; they are set not before `fields_at`.
+        fields_kept: fields that still differ on the tracker after that, since `fields_at`.
+        unlinked_place: where the ticket was (`Place`) when its events were skipped for lack of a project mapping.
+        notes_wait: whether additions of the ticket were skipped because it had no issue yet.
     """
 
     __tablename__ = "ticket_state"
@@ -122,7 +122,7 @@ class TicketState(Base):
 
 
 class TicketDeletion(Base):
-    """Whether the helpdesk has deleted a ticket, and the place in time of the event that says so."""
+    """Whether the help desk has deleted a ticket, and the place in time of the event that reported it."""
 
     __tablename__ = "ticket_deletion"
 
@@ -154,20 +154,20 @@ class TraceStep(Base):
 
     @property
     def what(self) -> str:
-        """What happened, in English, for people."""
+        """What happened, in English for people."""
         return sentence(self.notice)
 
     @property
     def why(self) -> str:
-        """Why it was done, or what to do about it, in the same way; empty if there is nothing to say."""
+        """Why it happened, or what to do about it, in English for people; empty if there is no explanation."""
         return because(self.notice)
 
 
 class ReconciliationMark(Base):
-    """The single row that says until when the helpdesk was compared with the journal, and what was missing then.
+    """The single row of reconciliation: until when the help desk was compared with the journal, and what was missing.
 
     Attributes:
-        hours_since: a day as YYYY-MM-DD; ticket tasks of an earlier day are left out.
+        hours_since: a day as YYYY-MM-DD; ticket tasks of earlier days are left out.
     """
 
     __tablename__ = "reconciliation_mark"
@@ -180,10 +180,10 @@ class ReconciliationMark(Base):
 
 
 class RecoveryMode(Base):
-    """The single row that says: a backup was restored, so look on the tracker before anything is created.
+    """The single row of recovery mode: a backup was restored, so the tracker is searched before each creation.
 
     Attributes:
-        since: how far back the lookups go; whatever we created that this database lacks is newer.
+        since: how far back the searches go; objects that deskbridge created and this database lacks are newer.
     """
 
     __tablename__ = "recovery"
@@ -194,10 +194,10 @@ class RecoveryMode(Base):
 
 
 class ProducerSign(Base):
-    """A producer's heartbeat, with what it refused since it was started: by reason and address, no bodies.
+    """A producer's heartbeat, with the deliveries refused since its start: by reason and address, without bodies.
 
     Attributes:
-        spools: what its senders keep.
+        spools: its senders' reports on their spools.
     """
 
     __tablename__ = "producer_sign"
@@ -210,7 +210,7 @@ class ProducerSign(Base):
 
 
 class InstallationRecord(Base):
-    """The single row that names the installation, for what is kept outside this database."""
+    """The single row with the installation's id, which marks its data outside this database."""
 
     __tablename__ = "installation"
 

@@ -1,4 +1,4 @@
-"""The tables of the ledger: creations that must have exactly one effect, and what became of them."""
+"""The ledger's tables: creations that must take effect exactly once, and their states."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from shared.store.tables.explained import Explained
 from shared.store.tables.types import Base, Json
 
 GONE: ColumnElement[str] = literal_column("'gone'")
-"""`LedgerState.GONE` as a literal, as in the index of live rows: a generic plan knows no parameter's value."""
+"""`LedgerState.GONE` as a literal, as in the index of live rows: a generic plan cannot use a parameter's value."""
 OPEN_ROWS = "state <> 'linked'"
 
 
 class LedgerState(StrEnum):
-    """Where a creation stands."""
+    """The state of a creation."""
 
     FREE = "free"
     CLAIMED = "claimed"
@@ -30,14 +30,13 @@ class LedgerState(StrEnum):
 
 
 class LedgerRow(Explained, Base):
-    """Columns of a creation that must have exactly one effect; the row is claimed before the call.
+    """Columns of a creation that must take effect exactly once; the row is claimed before the call.
 
     Attributes:
-        kind: what it creates.
-        key: its number in the help desk: of the ticket, the ticket task, the follow-up or the solution; of a document
-            see `document_key`.
-        unclear: how many attempts got no clear answer.
-        earlier: the bodies of these attempts that differ from `body`; any of them may have taken effect.
+        kind: what the row creates.
+        key: help desk id of the ticket, ticket task, follow-up or solution; for a document see `document_key`.
+        unclear: number of attempts without a clear answer.
+        earlier: the bodies of those attempts that differ from `body`; any of them may have taken effect.
     """
 
     __abstract__ = True
@@ -72,10 +71,10 @@ class LedgerRow(Explained, Base):
     @declared_attr.directive
     @classmethod
     def __table_args__(cls) -> tuple[Index, ...]:
-        """Give a tracker id to one live row at most; find open rows without reading the linked ones."""
+        """Allow at most one live row per tracker id; index the open rows without the linked ones."""
         live, still_open = text("state <> 'gone'"), text(OPEN_ROWS)
         table = cls.__tablename__
-        if "__tablename__" not in vars(cls):  # its table is another class's
+        if "__tablename__" not in vars(cls):  # it shares another class's table
             return ()
         return (
             Index(
@@ -111,7 +110,7 @@ class TaskTimeLink(LedgerRow):
 
 
 class NoteLink(LedgerRow):
-    """One note per follow-up or solution, in one table: the tracker numbers the notes of both in one series."""
+    """One note per follow-up or solution, in one table, because the tracker numbers both kinds in one series."""
 
     __tablename__ = "note_link"
     __mapper_args__ = {"polymorphic_on": "of_kind", "polymorphic_abstract": True}  # noqa: RUF012
@@ -137,7 +136,7 @@ class SolutionNote(NoteLink):
 
 
 class DocumentLink(LedgerRow):
-    """One attachment per document of a ticket, whatever it hangs on there; the key holds both numbers."""
+    """One attachment per document of a ticket, whatever item it is attached to; the key contains both ids."""
 
     __tablename__ = "document_link"
     kind = Kind.DOCUMENT
@@ -150,13 +149,13 @@ class DocumentLink(LedgerRow):
 MODELS: dict[Kind, type[LedgerRow]] = {
     one.kind: one for one in (TicketIssueLink, TaskTimeLink, FollowupNote, SolutionNote, DocumentLink)
 }
-"""What the rows of each kind are; several kinds may share a table, and then the ids that the tracker gives."""
+"""The model of each kind; kinds that share a table also share a series of tracker ids."""
 LEDGERS: tuple[type[LedgerRow], ...] = (TicketIssueLink, TaskTimeLink, NoteLink, DocumentLink)
-"""One for each table."""
+"""One model per table."""
 
 
 def own(model: type[LedgerRow]) -> list[ColumnElement[bool]]:
-    """Return what tells the rows of one kind from others in their table."""
+    """Return the conditions that select the rows of one kind within their table."""
     return [NoteLink.of_kind == str(model.kind)] if issubclass(model, NoteLink) else []
 
 
@@ -179,7 +178,7 @@ class Misattributed(Explained, Base):
 
 
 class DryRunObject(Explained, Base):
-    """A test object that a dry run asked the tracker to create, until it is known to be deleted."""
+    """A test object that a dry run requested from the tracker, until it is known to be deleted."""
 
     __tablename__ = "dry_run_object"
     __table_args__ = ({"sqlite_autoincrement": True},)

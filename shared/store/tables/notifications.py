@@ -1,4 +1,4 @@
-"""The tables of notifications: where they go, and what was sent of each cause."""
+"""The tables of notifications: where they are sent, and which messages were sent about each cause."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from shared.store.tables.types import Base, Json
 
 
 class NotificationRecord(Base):
-    """The single row that says where notifications go; the addresses hold secrets and are encrypted.
+    """The single row with the addresses of notifications, which contain secrets and are encrypted.
 
     Attributes:
-        services: the scheme of each address, such as `mailto`: all that is ever shown of it.
-        console_url: where browsers reach the console, as far as it was known when the addresses were stored.
-        looked_at: when a process last checked whether something is to be sent.
-        sent_at: when a service last took a message.
-        failed_at, failure: when and why a service did not take the last message; NULL if all took it.
+        services: the scheme of each address, such as `mailto`, which is the only part ever shown.
+        console_url: where browsers reach the console, if it was known when the addresses were stored.
+        looked_at: when a process last checked whether messages must be sent.
+        sent_at: when a service last accepted a message.
+        failed_at, failure: when and why a service refused the last message; NULL if all accepted it.
     """
 
     __tablename__ = "notification"
@@ -36,19 +36,19 @@ class NotificationRecord(Base):
 
     @property
     def why_failed(self) -> Notice | None:
-        """Why a service did not take the last message; None if all took it."""
+        """Why a service did not accept the last message; None if all accepted it."""
         if not isinstance(self.failure, dict) or "code" not in self.failure:
             return None
         return Notice(str(self.failure["code"]), from_json(self.failure.get("params")))
 
 
 class NotificationCause(Base):
-    """A cause that is there, or of which a message was sent within the hour.
+    """A cause that exists now, or about which a message was sent within the hour.
 
     Attributes:
-        since: since when it is there; NULL: it is gone.
+        since: since when the cause exists; NULL if it no longer does.
         sent_at: when a message about it was last sent.
-        count: how much of it that message reported.
+        count: the count that this message reported.
     """
 
     __tablename__ = "notification_cause"

@@ -1,9 +1,9 @@
 """Hot statements: compiled once by SQLAlchemy, planned once by PostgreSQL, and executed by psycopg2 itself.
 
-Everything else, and all of it on SQLite, goes through SQLAlchemy (decision 25).
-Processor time with this module, and with the same statements through SQLAlchemy, on two shared cores (2026-11-26):
-an event of a backlog takes the worker 2.5 and 2.9 ms, and PostgreSQL 0.6 and 0.9; an event alone takes the worker 11.5
-and 14 ms, and PostgreSQL 4.6 and 9 (medians of five rounds).
+All other statements, and every statement on SQLite, go through SQLAlchemy (decision 25).
+CPU time with this module, compared with the same statements through SQLAlchemy, on two shared cores (2026-11-26):
+an event of a backlog takes 2.5 instead of 2.9 ms in the worker and 0.6 instead of 0.9 ms in PostgreSQL; a single event
+takes 11.5 instead of 14 ms in the worker and 4.6 instead of 9 ms in PostgreSQL (medians of five rounds).
 """
 
 from __future__ import annotations
@@ -29,27 +29,27 @@ from shared.telemetry.logs import get_logger
 log = get_logger("database")
 DIALECT: Dialect = PGDialect_psycopg2()  # type: ignore[no-untyped-call]
 PREPARED, PLANNED_AT, FIRST = "prepared", "planned_at", "first"
-"""Noted with a connection that can prepare: names of statements, since when planned; what goes with the next one."""
+"""Keys in a connection's info: prepared statements, time of their plans, and SQL to send with the next statement."""
 
 PLANNED_FOR_S = 10.0
-"""How long plans are used: a table that was small when they were made may have grown since."""
+"""How long plans are used: a table that was small when they were made may have grown."""
 
 OUT_OF_STEP = ("26000", "42P05", "0A000")
-"""PostgreSQL's codes: no such prepared statement, there is one of this name already, it has other columns now."""
+"""PostgreSQL's codes for an unknown prepared statement, a duplicate name, and a result with other columns."""
 
 
 def execute_prepared(
     session: Session, statement: Any, parameters: Mapping[str, Any] | None = None
 ) -> Sequence[Any]:
-    """Execute a statement of SQLAlchemy Core that is made once; return its rows as named tuples.
+    """Execute a statement of SQLAlchemy Core that is built once; return its rows as named tuples.
 
     Args:
         session: the transaction.
         statement: the same object each time; each of its parameters has a type.
-        parameters: the values that it does not have itself.
+        parameters: the values that are not part of the statement.
 
     Raises:
-        DBAPIError: it failed.
+        DBAPIError: if the statement fails.
     """
     connection = session.connection()
     prepared: set[str] | None = connection.info.get(PREPARED)
@@ -60,11 +60,11 @@ def execute_prepared(
 
 
 def send_with_next(session: Session, statement: str) -> None:
-    """Send a statement whose result no one reads to PostgreSQL together with the next one: it saves a round trip.
+    """Send a statement without results to PostgreSQL together with the next one, which saves a round trip.
 
     Args:
-        session: the transaction; more follows in it.
-        statement: without parameters.
+        session: the transaction, in which another statement must follow.
+        statement: SQL without parameters.
     """
     connection = session.connection()
     if PREPARED in connection.info:
@@ -74,15 +74,15 @@ def send_with_next(session: Session, statement: str) -> None:
 
 
 class PreparedStatements:
-    """Has hot statements prepared on those of an engine's connections that lead straight to PostgreSQL.
+    """Enables prepared statements on those connections of an engine that lead directly to PostgreSQL.
 
-    Behind a pooler nothing is prepared: the next transaction may be another server process's. A pooler shows in that
-    another process answers than was announced when the connection was made. If PostgreSQL does not know a prepared
-    statement all the same, the transaction fails as if its connection had broken, all connections are made again, and
-    nothing is prepared any more. A statement's name follows from its text: no other one is executed in its place.
+    Behind a pooler nothing is prepared, because another server process may run the next transaction. There is a pooler
+    if the process that answers is not the one announced when the connection was made. If PostgreSQL still does not
+    know a prepared statement, the transaction fails as if its connection had broken. Then all connections are replaced
+    and preparing is switched off. A statement's name is a hash of its text, so no other statement can run in its place.
 
     Args:
-        engine: its connections are psycopg2's.
+        engine: an engine with psycopg2 connections.
     """
 
     def __init__(self, engine: Engine) -> None:
@@ -94,7 +94,7 @@ class PreparedStatements:
 
     def _begin(self, connection: extensions.connection, record: ConnectionPoolEntry) -> None:
         with connection.cursor() as cursor:
-            # PostgreSQL would plan again for each list, since it guesses that one has ten values
+            # else PostgreSQL would plan again for each list, since it assumes that a list has ten values
             cursor.execute(
                 "SELECT pg_backend_pid(), set_config('plan_cache_mode', 'force_generic_plan', false)"
             )
@@ -104,8 +104,8 @@ class PreparedStatements:
             record.info.update({PREPARED: set[str](), PLANNED_AT: time.monotonic()})
 
     def _plan_anew(self, connection: extensions.connection, record: ConnectionPoolEntry, _: object) -> None:
-        """Have PostgreSQL forget its plans from time to time; it makes each again when it is wanted."""
-        record.info.pop(FIRST, None)  # of a transaction that ended without another statement
+        """Discard PostgreSQL's plans from time to time; it plans each statement again when it is next used."""
+        record.info.pop(FIRST, None)  # left by a transaction that ended without another statement
         now = time.monotonic()
         if not record.info.get(PREPARED) or now - record.info[PLANNED_AT] < PLANNED_FOR_S:
             return
@@ -118,7 +118,7 @@ class PreparedStatements:
             raise DisconnectionError from error
 
     def _send_first(self, connection: Connection, cursor: extensions.cursor, *_: object) -> None:
-        """Send what was to be sent with the next statement by itself, since that is not a hot one."""
+        """Send the deferred SQL by itself, because the next statement is not a hot one."""
         if first := connection.info.pop(FIRST, ""):
             with cursor.connection.cursor() as another:
                 another.execute(first)
@@ -131,14 +131,14 @@ class PreparedStatements:
 
 
 class HotStatement:
-    """A hot statement as PostgreSQL and psycopg2 take it.
+    """A hot statement in the form for PostgreSQL and psycopg2.
 
     Args:
-        statement: SQLAlchemy's.
+        statement: the SQLAlchemy statement.
 
     Attributes:
-        text: the statement itself, with named parameters.
-        name, prepare, execution: what it is called, prepared by, and executed by on a connection.
+        text: the statement's SQL, with named parameters.
+        name, prepare, execution: its name on a connection, and the SQL that prepares and executes it.
     """
 
     def __init__(self, statement: Any) -> None:
@@ -166,14 +166,14 @@ class HotStatement:
     def execute(
         self, connection: Connection, prepared: set[str], parameters: Mapping[str, Any]
     ) -> Sequence[Any]:
-        """Execute it, prepare it first if it is not among what is `prepared`, and return its rows."""
+        """Execute the statement and return its rows; prepare it first if it is not in `prepared`."""
         first, values = connection.info.pop(FIRST, ""), self._own | self._bound(parameters)
         cursor: Any = connection.connection.cursor()
         for listener in connection.dispatch.before_cursor_execute:
             listener(connection, cursor, self.text, values, None, False)
         try:
             if self.name not in prepared:
-                cursor.execute(first + self.prepare)  # which waits for locks on tables, too
+                cursor.execute(first + self.prepare)  # it waits for table locks, too
                 prepared.add(self.name)
                 first = ""
             cursor.execute(first + self.execution, values)

@@ -1,4 +1,4 @@
-"""Every table of the store, whichever of them a process works with."""
+"""All tables of the store, including those that a process does not use."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which schema this version works with; `producer.admin.migrations` brings a database there."""
+"""The schema revision that this version requires; `producer.admin.migrations` upgrades a database to it."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ from shared.process.settings import Settings
 from shared.store.tables.database import Database
 
 HEAD = "0002"
-"""The newest revision. A process looks at its start, without Alembic."""
+"""The newest revision. Each process compares it with the database at its start, without Alembic."""
 
 
 def require_current(database: Database, *, loaded: bool = True) -> None:
-    """Make sure that the schema is the one this version works with; no SQLite file is made by looking.
+    """Check that the schema is the one that this version requires, without creating a missing SQLite file.
 
     Args:
         database: the database.
-        loaded: whether the environment has any setting.
+        loaded: whether the environment contains any setting.
 
     Raises:
-        SettingsError: `deskbridge migrate` is due, or the database belongs to a newer version.
-        OperationalError: the database cannot be reached.
+        SettingsError: if the database is missing or must be migrated, or if a newer version has migrated it.
+        OperationalError: if the database cannot be reached.
     """
     if (file := database.missing_file) is not None:
         missing = SystemRefusal.DATABASE_MISSING if loaded else SystemRefusal.ENVIRONMENT_NOT_LOADED
@@ -40,16 +40,16 @@ def require_current(database: Database, *, loaded: bool = True) -> None:
 
 
 def is_current(settings: Settings) -> bool:
-    """Make sure at the start of a process that the schema is the one this version works with.
+    """Check at the start of a process that the schema is the one that this version requires.
 
     Args:
-        settings: the process's settings.
+        settings: the process's environment settings.
 
     Returns:
-        False if the database cannot be reached: it may be down for a while, and that is no reason not to start.
+        False if the database cannot be reached, which does not prevent the start since it may be down for a while.
 
     Raises:
-        SettingsError: `deskbridge migrate` is due, or the database belongs to a newer version.
+        SettingsError: if the database is missing or must be migrated, or if a newer version has migrated it.
     """
     database = Database(settings.database_url.get_secret_value())
     try:
@@ -62,7 +62,7 @@ def is_current(settings: Settings) -> bool:
 
 
 def revision_of(connection: Connection) -> str | None:
-    """Return the revision of the schema, None if it has none."""
+    """Return the revision of the schema, or None if it has none."""
     if not inspect(connection).has_table("alembic_version"):
         return None
     found: str | None = connection.scalar(text("SELECT version_num FROM alembic_version"))

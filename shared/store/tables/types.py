@@ -1,4 +1,4 @@
-"""Column types, the base of all tables, and the database's own clock, alike on SQLite and PostgreSQL."""
+"""Column types, the base of all tables, and the database's own clock, for both SQLite and PostgreSQL."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ Key = BigInteger().with_variant(Integer, "sqlite")
 
 
 class UtcDateTime(TypeDecorator[datetime]):
-    """An aware date and time, kept in UTC; SQLite has no zone, so it is added on reading."""
+    """An aware date and time, stored in UTC; SQLite stores no time zone, so it is added on reading."""
 
     impl = DateTime(timezone=True)
     cache_ok = True
@@ -51,18 +51,18 @@ class UtcDateTime(TypeDecorator[datetime]):
 
 
 class Words(TypeDecorator[str]):
-    """Text for people: without U+0000 and lone surrogates, which no database takes."""
+    """Text for people: without U+0000 and lone surrogates, which databases refuse."""
 
     impl = Text
     cache_ok = True
 
     def process_bind_param(self, value: str | None, dialect: Dialect) -> str | None:  # noqa: ARG002
-        """Leave out what cannot be stored: NOT_STORABLE, without the time that a pattern takes for each row."""
+        """Remove the characters of NOT_STORABLE; this is faster than applying its pattern to each row."""
         return None if value is None else value.encode("utf-8", "ignore").decode().replace("\x00", "")
 
 
 class Json(TypeDecorator[Any]):
-    """JSON as ASCII text: also U+0000 and lone surrogates survive, which PostgreSQL's own type refuses."""
+    """JSON as ASCII text, which preserves U+0000 and lone surrogates; PostgreSQL's own type refuses them."""
 
     impl = Text
     cache_ok = True
@@ -82,10 +82,10 @@ class Base(DeclarativeBase):
 
 
 class clock(GenericFunction[datetime]):  # noqa: N801  (a SQL function)
-    """The database's clock now, plus a number of seconds: one clock for all workers.
+    """The database's current time plus a number of seconds: one clock for all workers.
 
     Args:
-        seconds: offset in seconds, may be negative; or a statement's parameter of it.
+        seconds: offset in seconds, may be negative; or a bound parameter for it.
     """
 
     type = UtcDateTime()
@@ -96,9 +96,9 @@ class clock(GenericFunction[datetime]):  # noqa: N801  (a SQL function)
 
 
 def moment(seconds: float | BindParameter[float] = 0) -> ScalarSelect[datetime]:
-    """Return the clock as it is when the statement begins: to compare columns with.
+    """Return the database's time as a subquery, evaluated once per statement, for comparisons with columns.
 
-    PostgreSQL reads `clock_timestamp()` again for each row, so that no index can be used to compare with it.
+    PostgreSQL evaluates `clock_timestamp()` again for each row, so no index can be used for a comparison with it.
 
     Args:
         seconds: offset in seconds, may be negative.
@@ -121,7 +121,7 @@ Insert = Callable[[Any], Any]
 
 
 def insert_for(session: Session) -> Insert:
-    """Return the dialect's own INSERT, which knows ON CONFLICT."""
+    """Return the dialect's own INSERT, which supports ON CONFLICT."""
     return postgresql.insert if is_on_postgresql(session) else sqlite.insert
 
 
@@ -132,14 +132,14 @@ def put_row(
     values: Mapping[str, Any],
     where: ColumnElement[bool] | None = None,
 ) -> bool:
-    """Insert the row of a key, or change it if it is there; return whether anything was written.
+    """Insert or update the row of a key; return whether anything was written.
 
     Args:
         session: the transaction.
-        model: its table.
+        model: the table.
         key: the columns of the primary key.
         values: the other columns.
-        where: a row that is there is changed only if this holds.
+        where: condition under which an existing row is updated.
     """
     inserting = insert_for(session)(model).values(**key, **values)
     putting = inserting.on_conflict_do_update(index_elements=list(key), set_=dict(values), where=where)
@@ -149,14 +149,14 @@ def put_row(
 def delete_oldest(
     session: Session, at: InstrumentedAttribute[Any], days: float, limit: int, *which: ColumnElement[bool]
 ) -> int:
-    """Delete some of the rows that are past their retention; return how many.
+    """Delete the oldest rows that are past their retention; return their number.
 
     Args:
         session: the transaction.
-        at: the column of their times. The oldest come first, by its index: else all rows are read to find some.
-        days: how long they are kept.
-        limit: how many at most.
-        which: conditions on them.
+        at: the time column. Its index gives the oldest rows first, so that not all rows are read.
+        days: the retention in days.
+        limit: maximum number of rows.
+        which: further conditions.
     """
     model = at.class_
     old = select(model.id).where(at < moment(-days * 86400), *which).order_by(at).limit(limit)
@@ -164,5 +164,5 @@ def delete_oldest(
 
 
 def is_on_postgresql(session: Session) -> bool:
-    """Return whether it is PostgreSQL that a session talks to; else it is SQLite."""
+    """Return whether a session uses PostgreSQL; otherwise it uses SQLite."""
     return session.get_bind().dialect.name == "postgresql"
