@@ -1,15 +1,15 @@
-"""Decisions on creations: what each does to ledger row, journal, status and trace. Nothing else carries one out.
+"""Decisions on creations: their effects on ledger row, journal, status and ticket history, applied only here.
 
-What a verdict does to the row and to the ticket's events stands in `shared.store.ledger.transitions`. Besides:
+The effects of a decision on the row and the ticket's events are listed in `shared.store.ledger.transitions`. Besides:
 
-- `link` takes the tracker id from another row that has it (`release`). What was sent to such an issue is put on hold.
-  `Ledger.link_claimed` does the same for rows that are claimed still, if no other row has what they name.
-- `adopt`, `adopt_after_restore`: an issue's status is owed, unless it has it already. After a restore, rows that
-  were on hold because they might have been this one lose it as candidate.
-- `adopt_by_person`: an issue's status is owed; what was sent to the issue that the row had before is put on hold.
-- `create_again`: the tracker deletes an issue's time entries, notes and attachments with it. What was logged on one
-  that is gone is logged again, from its event or once the helpdesk sends it again; the others are sent again from
-  their events.
+- `link` takes the tracker id away from another row that holds it (`release`). If it is an issue's, the other ticket's
+  objects on it are put on hold. `Ledger.link_claimed` links claimed rows directly, if no other row holds the id.
+- `adopt`, `adopt_after_restore`: an issue's status becomes due, unless the issue already has it. After a restore, rows
+  on hold that had this object as a candidate lose it.
+- `adopt_by_person`: an issue's status becomes due; objects on the issue that the row had before are put on hold.
+- `create_again`: the tracker deletes an issue's time entries, notes and attachments with it. Time entries of a deleted
+  issue are logged again, from their events or when the help desk sends the tasks again; notes and attachments are sent
+  again from their events.
 """
 
 from __future__ import annotations
@@ -39,16 +39,16 @@ ENDED_WELL = (EventState.DONE, EventState.SUPERSEDED)
 
 
 class Tell(Protocol):
-    """Notes a step of a ticket's trace."""
+    """Records a step of a ticket's history."""
 
     def __call__(
         self, what: Notice, *, ticket_id: int | None, task_id: int | None, warning: bool = False
     ) -> None:
-        """Note it; it is committed with the transaction."""
+        """Record the step; it is committed with the transaction."""
 
 
 def into_trace(tx: Transaction) -> Tell:
-    """Return what appends steps within a transaction."""
+    """Return a function that appends steps within a transaction."""
 
     def tell(what: Notice, *, ticket_id: int | None, task_id: int | None, warning: bool = False) -> None:  # noqa: ARG001
         tx.trace.append([Step(ticket_id or 0, what, task_id)])
@@ -57,21 +57,21 @@ def into_trace(tx: Transaction) -> Tell:
 
 
 def asked_by(tx: Transaction, row: LedgerRow) -> Event | None:
-    """Return the event that a row was claimed for; None if it is past its retention."""
+    """Return the event that a row was claimed for, or None if it is past its retention or unreadable."""
     found = tx.journal.get(row.event_id) if row.event_id is not None else None
     return snapshot_of(found) if found else None
 
 
 class Found(Protocol):
-    """What a lookup found on the tracker."""
+    """An object that a lookup found on the tracker."""
 
     @property
     def tracker_id(self) -> int:
-        """Its id."""
+        """The object's id."""
 
     @property
     def author_id(self) -> int | None:
-        """Who created it, as far as it says."""
+        """The author's id, if the tracker names one."""
 
     @property
     def status_id(self) -> int | None:
@@ -79,19 +79,19 @@ class Found(Protocol):
 
     @property
     def listed(self) -> Mapping[str, Any]:
-        """It as the tracker lists it; empty: not known."""
+        """The object in the tracker's list; empty if unknown."""
 
 
 @dataclass(frozen=True)
 class Decisions:
-    """Carries decisions out, within one transaction.
+    """Carries out decisions within one transaction.
 
     Attributes:
         tx: the transaction.
         kind: what the rows create.
-        tell: notes what happened.
-        config: the plugin configuration.
-        to_notify: tickets whose waiting work can go on; to be notified after the commit.
+        tell: records steps of the ticket history.
+        config: the Redmine settings.
+        to_notify: tickets that can continue, and must be notified after the commit.
     """
 
     tx: Transaction
@@ -103,7 +103,7 @@ class Decisions:
     def link(
         self, row: LedgerRow, attempt: int, tracker_id: int, author_id: int | None, reason: Notice
     ) -> None:
-        """Link a row to what the tracker's own answer to its attempt names."""
+        """Link a row to the object that the tracker's own answer to its attempt names."""
         happened = (
             LedgerEvent.ANSWER_WHILE_ON_HOLD if row.state == LedgerState.ON_HOLD else LedgerEvent.ANSWER
         )
@@ -112,16 +112,16 @@ class Decisions:
         self._in_journal(happened, row, Reason.ANSWERED_AFTER_ALL())
 
     def late(self, key: int, ticket_id: int, tracker_id: int) -> None:
-        """Hold a row whose superseded attempt created something after all."""
+        """Put a row on hold, because a superseded attempt created an object after all."""
         self.tx.ledger(self.kind).late_answer(key, tracker_id)
         what = What.LATE_AND_TWICE(kind=self.kind, tracker_id=tracker_id)
         self.tell(what, ticket_id=ticket_id, task_id=self._task_id(key), warning=True)
 
     def adopt(self, row: LedgerRow, found: Found) -> None:
-        """Link a row in doubt to what a lookup found; one that is no longer in doubt stays as it is.
+        """Link a row in doubt to the object that a lookup found; a row that is no longer in doubt stays unchanged.
 
         Raises:
-            IntegrityError: another row holds it.
+            IntegrityError: if another row holds the object.
         """
         reason = Reason.FOUND_ON_TRACKER(tracker_id=found.tracker_id)
         ledger = self.tx.ledger(self.kind)
@@ -134,10 +134,10 @@ class Decisions:
             self._in_journal(LedgerEvent.FOUND, row, reason)
 
     def adopt_after_restore(self, claim: Claim, lease: float, found: Found) -> bool:
-        """Link a new or free row to what was created before a backup was restored; False if it is neither.
+        """Link a row to an object created before a backup was restored; return False if it cannot be claimed.
 
         Raises:
-            IntegrityError: another row holds it.
+            IntegrityError: if another row holds the object.
         """
         ledger = self.tx.ledger(self.kind)
         attempt = ledger.claim(claim, lease)
@@ -154,14 +154,14 @@ class Decisions:
         return True
 
     def free(self, row: LedgerRow, breaker: float) -> None:
-        """Let a row in doubt be created again, not before some seconds: the tracker does not have it."""
+        """Free a row in doubt whose object the tracker lacks; it is created again after `breaker` seconds."""
         absent, ledger = LedgerEvent.ABSENT, self.tx.ledger(self.kind)
         if ledger.free(row.key, row.attempt, Reason.ABSENT_ON_TRACKER(because=row.notice), absent):
             self._note(row, What.CREATION_ABSENT(kind=self.kind))
             self._in_journal(absent, row, Reason.WAS_NOT_ITS_OWN(), breaker)
 
     def hold(self, row: LedgerRow, because: Notice, candidates: Collection[int] = ()) -> None:
-        """Give a row in doubt to a person."""
+        """Put a row in doubt on hold for a person's decision."""
         reason = Reason.STAYS_UNDECIDED(before=row.notice, because=because)
         if self.tx.ledger(self.kind).hold(row.key, row.attempt, reason, candidates):
             self._note(row, What.FOR_PERSON_TO_SAY(kind=self.kind, because=because))
@@ -169,7 +169,7 @@ class Decisions:
             self.to_notify.add(row.ticket_id)
 
     def hold_after_restore(self, claim: Claim, lease: float, candidates: Collection[int]) -> bool:
-        """Give a new or free row to a person: the tracker has what is alike in part; False if it is neither."""
+        """Put a row on hold because the tracker has similar objects; return False if it cannot be claimed."""
         ledger = self.tx.ledger(self.kind)
         attempt = ledger.claim(claim, lease)
         if attempt is None:
@@ -181,7 +181,7 @@ class Decisions:
         return True
 
     def let_wait(self, key: int, event_ids: Collection[int], reason: Notice) -> bool:
-        """End events as on hold whose row waits for a person; if it does no more, they stay pending: False."""
+        """Put events on hold if their row waits for a person; otherwise leave them pending and return False."""
         row = self.tx.ledger(self.kind).lock(key)
         waits = row is not None and row.state in FOR_A_PERSON
         if waits:
@@ -189,7 +189,7 @@ class Decisions:
         return waits
 
     def release(self, key: int, tracker_id: int) -> None:
-        """Take a tracker id from another row that has it, for the row whose own answer named it."""
+        """Take a tracker id away from another row that holds it, because the answer to this row's attempt named it."""
         sibling = self.tx.ledger(self.kind).take_from_sibling(key, tracker_id)
         if sibling is None:
             return
@@ -203,14 +203,14 @@ class Decisions:
             )
 
     def gone(self, ticket_id: int, issue_id: int) -> Notice:
-        """Mark a ticket's issue as deleted on the tracker, for a person to decide on; return the reason."""
+        """Mark a ticket's issue as deleted on the tracker, so that a person decides; return the reason."""
         reason = Reason.ISSUE_GONE(issue_id=issue_id)
         self.tx.issues.gone(ticket_id, issue_id, reason)
         self.tell(What.ISSUE_WENT_AWAY(issue_id=issue_id), ticket_id=ticket_id, task_id=None, warning=True)
         return reason
 
     def adopt_by_person(self, row: LedgerRow, tracker_id: int, tracker_project_id: int | None = None) -> None:
-        """Link a row on hold, or gone, to what a person named, in the project if it was seen."""
+        """Link a row that is on hold or gone to the object that a person named; store its project if known."""
         ticket_id, before = row.ticket_id, row.tracker_id
         adopt = Verdict.ADOPT(kind=self.kind, tracker_id=tracker_id)
         self._decide(row, adopt, tracker_id, tracker_project_id)
@@ -225,7 +225,7 @@ class Decisions:
             self.tx.statuses.owe({ticket_id: None}, self.tx.configs.status_map())
 
     def take_back(self, row: LedgerRow, tracker_id: int) -> bool:
-        """Hold a row again that a person had linked to the wrong object; False if it is not linked to that."""
+        """Put a row back on hold that a person linked to the wrong object; return False if it is not linked to it."""
         reason = Reason.ADOPTION_TAKEN_BACK(tracker_id=tracker_id)
         taken_back = self.tx.ledger(self.kind).take_back(row.key, tracker_id, reason)
         if taken_back:
@@ -234,7 +234,7 @@ class Decisions:
         return taken_back
 
     def create_again(self, row: LedgerRow) -> bool:
-        """Free a row on hold, or gone, on a person's decision, to be created again; False if no event asks for it."""
+        """Free a row that is on hold or gone for another creation; return False if no event requires the object."""
         ticket_id, before, was_gone = row.ticket_id, row.tracker_id, row.state == LedgerState.GONE
         asked = self._decide(row, Verdict.CREATE_AGAIN(kind=self.kind), None)
         if self.kind is Kind.TICKET and was_gone and before is not None:
@@ -244,7 +244,7 @@ class Decisions:
     def _decide(
         self, row: LedgerRow, verdict: Notice, tracker_id: int | None, tracker_project_id: int | None = None
     ) -> bool:
-        """Note the verdict; tell whether an event is pending again that asks for a row that is free now."""
+        """Apply a person's decision; return whether an event that requires the freed row is pending again."""
         before, decided = row.notice, Reason.PERSON_DECIDED(verdict=verdict)
         self.tx.ledger(self.kind).resolve(row.key, tracker_id, decided, tracker_project_id)
         happened = LedgerEvent.PERSON_CREATES_AGAIN if tracker_id is None else LedgerEvent.PERSON_ADOPTS
@@ -257,13 +257,13 @@ class Decisions:
         return asked
 
     def _in_journal(self, event: LedgerEvent, row: LedgerRow, reason: Notice, breaker: float = 0) -> bool:
-        """Do to the ticket's events what the table says; tell whether an event that asks for the row is pending again.
+        """Apply a transition to the ticket's events; return whether one that requires the row is pending again.
 
         Args:
-            event: what happened to the row.
-            row: the row, as it was.
+            event: the transition's event.
+            row: the row before the transition.
             reason: why events are pending again.
-            breaker: seconds until what waits for it is due.
+            breaker: delay in seconds of the events that wait for the row.
         """
         journal, key, asked = self.tx.journal, self._key(row.key), False
         for change in TRANSITIONS[event].journal:
@@ -284,7 +284,7 @@ class Decisions:
             self.tx.statuses.owe({ticket_id: tracker_status_id}, self.tx.configs.status_map())
 
     def _narrow(self, tracker_id: int) -> None:
-        """Let what was on hold because it might have been this object go on."""
+        """Remove an object from the candidates of rows put on hold after a restore; free rows without candidates."""
         ledger, reason = self.tx.ledger(self.kind), Reason.ALIKE_ARE_OTHERS()
         for row in ledger.waiting_for_a_person():
             if row.state != LedgerState.ON_HOLD or not row.has_code(Reason.ALIKE_AFTER_RESTORE):
@@ -298,7 +298,7 @@ class Decisions:
                     self.to_notify.add(row.ticket_id)
 
     def _hold_on_issue(self, ticket_id: int, issue_id: int, reason: Notice) -> list[LedgerRow]:
-        """Put on hold what a ticket has on an issue that is not its own any more; return the rows."""
+        """Put on hold the rows of what a ticket has on an issue that is no longer its own; return the rows."""
         held = list[LedgerRow]()
         for ledger in (self.tx.ledger(kind) for kind in ON_ISSUE):
             rows = ledger.of_issue(ticket_id, issue_id, LedgerState.LINKED, LedgerState.ON_HOLD)
@@ -309,7 +309,7 @@ class Decisions:
         return held
 
     def _send_again(self, ticket_id: int, issue_id: int) -> None:
-        """The tracker deletes what is on an issue with it: that is to be sent to the new issue."""
+        """Free the rows of objects that the tracker deleted with an issue, so that they are sent to the new issue."""
         for kind in ON_ISSUE:
             of_kind, ledger = replace(self, kind=kind), self.tx.ledger(kind)
             for row in ledger.of_issue(ticket_id, issue_id, LedgerState.LINKED):
@@ -319,7 +319,7 @@ class Decisions:
                     self._note(row, _again(row, reason, asked=asked))
 
     def _attribute(self, row: LedgerRow, found: Found) -> None:
-        """Note that what was found has another author than was meant; of an addition only the history tells."""
+        """Record the author of an issue or time entry that was found, if unintended; additions are not listed."""
         event = asked_by(self.tx, row)
         if event is None or self.kind not in ATTRIBUTED:
             return
@@ -338,14 +338,14 @@ class Decisions:
         self.tx.misattributed.put(self.kind, row.key, row.ticket_id, found.tracker_id, wrong)
 
     def _ask_again(self, row: LedgerRow, reason: Notice, ended: Collection[EventState] = ENDED_WELL) -> bool:
-        """Make the newest event pending again that asks for what a row stood for; False if none is left.
+        """Reopen the newest event that requires a row's object; return whether there is one and it was reopened.
 
-        What claimed the row may have been superseded since.
+        The event that claimed the row may have been superseded since.
 
         Args:
-            row: a row that is free, or may become so.
-            reason: why.
-            ended: only where it ended so.
+            row: a row that is free, or may become free.
+            reason: why the event is pending again.
+            ended: states from which the event may be reopened.
         """
         asked_by = self.tx.journal.get(row.event_id) if row.event_id is not None else None
         key = self._key(row.key) or (asked_by and asked_by.key)
@@ -361,7 +361,7 @@ class Decisions:
         self.tell(what, ticket_id=row.ticket_id, task_id=task_id)
 
     def _key(self, key: int) -> str | None:
-        """Return the key of the events that ask for a row; None: those of several keys may ask for an issue."""
+        """Return the key of the events that require a row; None for an issue, which events of several keys require."""
         return f"{self.kind}:{key}" if self.kind.is_on_issue else None
 
     def _task_id(self, key: int) -> int | None:

@@ -1,4 +1,4 @@
-"""The unit of work: one database transaction, with the repositories that its process works with."""
+"""The unit of work: one database transaction with the repositories that its process uses."""
 
 from __future__ import annotations
 
@@ -21,21 +21,21 @@ R = TypeVar("R")
 
 
 class Repository(Generic[R]):
-    """A repository of a unit of work, made when it is first used.
+    """A repository of a unit of work, created when it is first used.
 
     Args:
-        make: makes it over a transaction.
+        make: creates the repository for a transaction.
     """
 
     def __init__(self, make: Callable[[Session], R]) -> None:
         self._make = make
 
     def __set_name__(self, owner: type, name: str) -> None:
-        """Note the attribute that it is."""
+        """Store the attribute's name."""
         self._name = name
 
     def __get__(self, unit: UnitOfWork, owner: type) -> R:
-        """Make it, and leave it where Python finds it before it asks here again."""
+        """Create the repository and cache it in the instance, where Python finds it before this descriptor."""
         made = self._make(unit.session)
         unit.__dict__[self._name] = made
         return made
@@ -56,7 +56,7 @@ class UnitOfWork:
         self.session = session
 
     def now(self) -> datetime:
-        """Return the database's clock: the one by which leases and retries are told."""
+        """Return the database's time, on which leases and retries are based."""
         return self.session.execute(select(clock())).scalar_one()
 
 
@@ -65,11 +65,11 @@ T = TypeVar("T", bound=UnitOfWork)
 
 @contextmanager
 def opened(database: Database, unit_of_work: Callable[[Session], T]) -> Iterator[T]:
-    """Open a transaction: committed at the end of the block, rolled back when it raises.
+    """Open a transaction: it is committed at the end of the block, and rolled back if the block raises.
 
     Args:
         database: the database.
-        unit_of_work: makes that of a process.
+        unit_of_work: creates the process's unit of work.
     """
     with database.transaction() as session:
         tx = unit_of_work(session)
@@ -89,5 +89,5 @@ class Store:
         self.database = database
 
     def transaction(self) -> AbstractContextManager[UnitOfWork]:
-        """Open a transaction: committed at the end of the block, rolled back when it raises."""
+        """Open a transaction: it is committed at the end of the block, and rolled back if the block raises."""
         return opened(self.database, UnitOfWork)

@@ -1,4 +1,4 @@
-"""The rows related to tickets' due events, read in one statement: ledger, and the newest event of each ticket task."""
+"""The rows related to tickets' due events, read in one statement: ledger rows, newest task events and deletions."""
 
 from __future__ import annotations
 
@@ -46,25 +46,25 @@ ISSUES, TIMES, NOTES, DOCUMENTS, JOURNAL, DELETIONS = (
 OF_A_ROW = {
     column.name: name for name, column in inspect(TicketIssueLink).columns.items() if name != "ticket_id"
 }
-"""The columns that all kinds of rows have beside their keys, and what a row calls each."""
+"""The columns that all kinds of rows have besides their keys, and the attribute of each."""
 
 NOTHING = 0
-"""In place of none at all: for an empty list PostgreSQL may take an index of some rows only, and read all of that."""
+"""Used in place of an empty list, for which PostgreSQL may choose a partial index and read all of it."""
 
 NEWEST, DELETED = "newest", "deleted"
-"""Parts of the statement's rows; those of the ledger are the names of their kinds."""
+"""Parts of the statement's result; the parts of the ledger are named after their kinds."""
 
 
 @dataclass(frozen=True, slots=True)
 class RelatedRows:
-    """What is related to some tickets' due events.
+    """The rows related to some tickets' due events.
 
     Attributes:
         issues: ticket to the ledger row of its issue.
-        on_issue: ticket to the rows of its time entries, notes and attachments: those asked for, and those of its own
-            that are claimed or in doubt.
-        newest: ticket task to its newest event, whatever became of it, in whichever ticket it came.
-        deleted: those of the tickets that the helpdesk has deleted.
+        on_issue: ticket to the rows of time entries, notes and attachments: those that its due events concern, and its
+            own that are claimed or in doubt.
+        newest: ticket task to its newest event, in any state and on any ticket.
+        deleted: the tickets that the help desk has deleted.
     """
 
     issues: dict[int, TicketIssueLink] = field(default_factory=dict)
@@ -74,11 +74,11 @@ class RelatedRows:
 
 
 def related_rows(session: Session, asked: Mapping[int, Collection[RowId]]) -> RelatedRows:
-    """Read what is related to some tickets.
+    """Read the rows related to the due events of some tickets.
 
     Args:
         session: the transaction.
-        asked: ticket to the time entries, notes and attachments that its due events are about.
+        asked: ticket to the time entries, notes and attachments that its due events concern.
     """
     every = {one for some in asked.values() for one in some}
     task_ids = {key for kind, key in every if kind is Kind.TICKET_TASK} or {NOTHING}
@@ -100,7 +100,7 @@ def related_rows(session: Session, asked: Mapping[int, Collection[RowId]]) -> Re
 
 
 def _add(found: RelatedRows, asked: Mapping[int, Collection[RowId]], row: Any) -> None:
-    """Add a row of the ledger to what was found, for each ticket that it is related to."""
+    """Add a ledger row to the result, for each ticket that it is related to."""
     kind = Kind(row.part)
     values = {name: getattr(row, column) for column, name in OF_A_ROW.items()}
     if kind is Kind.TICKET:
@@ -115,7 +115,7 @@ def _add(found: RelatedRows, asked: Mapping[int, Collection[RowId]], row: Any) -
 
 @cache
 def _related_rows() -> CompoundSelect[Any]:
-    """Return the statement for `ticket_ids`, `task_ids` and their `keys`, and `addition_ids`; made once."""
+    """Return the statement for `ticket_ids`, `task_ids` and their `keys`, and `addition_ids`; it is built once."""
     issues, times = ISSUES.c, TIMES.c
     of_issues = select(
         _part(Kind.TICKET),
@@ -153,7 +153,7 @@ def _related_rows() -> CompoundSelect[Any]:
 def _on_issue(
     table: Table, part: ColumnElement[str], key: ColumnElement[int], asked: str
 ) -> tuple[Select[Any], Select[Any]]:
-    """Return the statements for rows that are asked for, and for a ticket's own that are in flight; some are both."""
+    """Return the statements for the requested rows and for a ticket's own rows in flight; a row may be in both."""
     rows = select(part, table.c.ticket_id, key, *(table.c[one] for one in OF_A_ROW))
     is_in_flight = or_(*(unindexed(table.c.state) == state for state in IN_FLIGHT))
     return rows.where(among(key, asked)), rows.where(among(table.c.ticket_id, "ticket_ids"), is_in_flight)

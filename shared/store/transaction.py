@@ -39,13 +39,13 @@ from shared.store.tables.prepared import send_with_next
 from shared.store.tables.types import is_on_postgresql
 
 DatabaseFailed = DBAPIError
-"""The database refused a statement, or could not be reached: for callers that import no driver."""
+"""The database rejected a statement or could not be reached; for callers that do not import a driver."""
 
 NotUnique = IntegrityError
-"""What was written is taken already by another row."""
+"""The write violates a unique constraint: another row already has the value."""
 
 BRIEFLY_S = 0.5
-"""Less than PostgreSQL's deadlock_timeout: of those who wait in a circle it is hardly ever a person who repeats."""
+"""Shorter than PostgreSQL's deadlock_timeout: in a deadlock a worker gives up first, and hardly ever a person."""
 
 BRIEFLY = f"SELECT set_config('lock_timeout', '{round(BRIEFLY_S * 1000)}', true)"
 IN_MEMORY = f"{BRIEFLY}, set_config('synchronous_commit', 'off', true)"
@@ -53,7 +53,7 @@ BRIEFLY_SETTLED = f"{BRIEFLY}, {SHARE}"
 
 
 class Transaction(UnitOfWork):
-    """Every repository of both sides over one database transaction."""
+    """One database transaction with the repositories of both producer and worker."""
 
     issues = Repository(partial(Ledger, kind=Kind.TICKET))
     times = Repository(partial(Ledger, kind=Kind.TICKET_TASK))
@@ -79,7 +79,7 @@ class Transaction(UnitOfWork):
         return self.times if kind is Kind.TICKET_TASK else self._additions[kind]
 
     def rows_of_ticket(self, ticket_id: int) -> dict[Kind, list[LedgerRow]]:
-        """Return everything that the ledger has of a ticket, by kind, in one statement for each table."""
+        """Return all ledger rows of a ticket, by kind, with one statement per table."""
         rows: dict[Kind, list[LedgerRow]] = {kind: [] for kind in MODELS}
         for model in LEDGERS:
             for row in self.session.scalars(select(model).where(model.ticket_id == ticket_id)):
@@ -87,24 +87,24 @@ class Transaction(UnitOfWork):
         return rows
 
     def count_undecided(self) -> int:
-        """Return how many creations wait for a person's decision."""
+        """Return the number of creations that wait for a person's decision."""
         return self.session.scalar(select(undecided_count())) or 0
 
     def failure_causes(self) -> list[FailureCause]:
-        """Return the causes of the newest failures, the one with the most failures first."""
+        """Return the causes of the newest failures, most frequent first."""
         return failure_causes(self.session)
 
     def related_rows(self, asked: Mapping[int, Collection[RowId]]) -> RelatedRows:
-        """Return what is related to the due events of some tickets: ticket to the rows that they are about."""
+        """Return the rows related to due events; `asked` maps each ticket to the rows that its events concern."""
         return related_rows(self.session, asked)
 
     def wait_briefly(self, *, durable: bool = True, locks_settings: bool = False) -> None:
-        """Wait for what another session holds no longer than BRIEFLY_S; SQLite has one writer, who is done soon.
+        """Wait at most BRIEFLY_S for locks of other sessions; on SQLite the only writer finishes soon anyway.
 
         Args:
-            durable: whether the commit waits for the disk. It need not for what is found again should PostgreSQL's
-                machine die at this moment; whatever commits after it waits for both.
-            locks_settings: whether the settings stay as they are until then (`settle`); it is durable.
+            durable: whether the commit waits for the disk. This is not needed for data that can be derived again if
+                PostgreSQL's machine crashes now; a later durable commit also flushes this one.
+            locks_settings: whether the settings stay locked until the commit (`settle`), which is then durable.
         """
         if locks_settings:
             settle(self.session, BRIEFLY_SETTLED)
@@ -116,5 +116,5 @@ class Store(opening.Store):
     """Opens transactions on a database."""
 
     def transaction(self) -> AbstractContextManager[Transaction]:
-        """Open a transaction: committed at the end of the block, rolled back when it raises."""
+        """Open a transaction: it is committed at the end of the block, and rolled back if the block raises."""
         return opened(self.database, Transaction)

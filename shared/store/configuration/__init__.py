@@ -1,1 +1,1 @@
-"""What creations are built from."""
+"""The data that creations are built from: settings, mappings, people, metadata, templates."""

@@ -1,4 +1,4 @@
-"""Counts the changes of what is sent is built from: configuration, links, people, metadata and templates."""
+"""The settings version: it counts changes of Redmine settings, mappings, people, metadata and templates."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ BASIS = cast(Table, Basis.__table__)
 NOTED = "basis_changes"
 
 CHANGES = select(func.coalesce(func.max(BASIS.c.changes), 0)).scalar_subquery()
-"""Number of committed changes. To read it waits for no open transaction."""
+"""Number of committed changes. Reading it does not wait for open transactions."""
 
 
 def note_change(session: Session) -> None:
-    """Count a change with its transaction: last, so that others who change something wait for its commit only."""
+    """Count a change once per transaction, right before the commit, so that others wait for the row only briefly."""
     if not session.info.get(NOTED):
         session.info[NOTED] = True
         event.listen(session, "before_commit", _count, once=True)

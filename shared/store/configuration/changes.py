@@ -1,4 +1,4 @@
-"""Who changed what: one record for pages, API and command line, written in the change's own transaction."""
+"""The audit log: who changed what by page, API or command line, written in the change's own transaction."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _who: ContextVar[str] = ContextVar("who", default=NOBODY)
 
 @contextmanager
 def acting(who: str) -> Iterator[None]:
-    """Name who is responsible for what is done within the block, by this thread and those it asks."""
+    """Attribute the block's changes to a person, in this thread and in others that run with its context."""
     before = _who.set(who)
     try:
         yield
@@ -31,18 +31,18 @@ def acting(who: str) -> Iterator[None]:
 
 
 def whoever() -> str:
-    """Return who is responsible for what is being done."""
+    """Return the name that changes are attributed to."""
     return _who.get()
 
 
 @dataclass(frozen=True, slots=True)
 class WantedChanges:
-    """Which changes.
+    """A selection of changes.
 
     Attributes:
-        who: part of the name of who made them, in either case; empty: anyone.
-        codes: what was done; empty: anything.
-        since, until: when.
+        who: part of the name of the person who made them, case-insensitive; empty matches everyone.
+        codes: codes of the actions; empty matches all.
+        since, until: period, both ends included.
     """
 
     who: str = ""
@@ -55,18 +55,18 @@ ALL = WantedChanges()
 
 
 class Changes:
-    """Writes and reads the record within one transaction."""
+    """Writes and reads the audit log within one transaction."""
 
     def __init__(self, session: Session) -> None:
         self._session = session
 
     def note(self, what: Notice, *, before: Any = None, after: Any = None) -> int:
-        """Record a change; return its number.
+        """Record a change; return its id.
 
         Args:
-            what: what was done.
-            before: what it was, as plain JSON.
-            after: what it is now.
+            what: the action.
+            before: the old value, as plain JSON.
+            after: the new value.
         """
         row = {"at": clock(), "who": whoever(), **notice_json(what)}
         made = insert(ChangeRecord).values(**row, before=before, after=after).returning(ChangeRecord.id)
@@ -78,7 +78,7 @@ class Changes:
     def find(
         self, *, limit: int, older_than: int | None = None, wanted: WantedChanges = ALL
     ) -> Sequence[ChangeRecord]:
-        """Return changes, newest first."""
+        """Return matching changes, newest first."""
         statement = select(ChangeRecord).order_by(ChangeRecord.id.desc()).limit(limit)
         if older_than is not None:
             statement = statement.where(ChangeRecord.id < older_than)
@@ -94,5 +94,5 @@ class Changes:
         return self._session.scalars(statement).all()
 
     def prune(self, older_than_days: float, limit: int) -> int:
-        """Delete what is past its time; return how many (at most `limit`)."""
+        """Delete changes past their retention; return their number (at most `limit`)."""
         return delete_oldest(self._session, ChangeRecord.at, older_than_days, limit)

@@ -1,4 +1,4 @@
-"""Keeps the plugin configuration record; the API key only ever encrypted (SPEC 2.1, 5.1)."""
+"""Stores the Redmine settings, and the API key in encrypted form only (SPEC 2.1, 5.1)."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from shared.store.tables.types import clock, insert_for, is_on_postgresql
 THE_RECORD = 1
 LOCK = 5_023_704_119
 """Key of PostgreSQL's advisory lock on the settings: shared by decisions that read them, exclusive for a change.
-It is granted in turn. Row locks are not: there, a shared lock overtakes a waiting exclusive one."""
+It is granted in order of request. With row locks, a shared lock would overtake a waiting exclusive one."""
 
 SHARE, HOLD = f"pg_advisory_xact_lock_shared({LOCK})", text(f"SELECT pg_advisory_xact_lock({LOCK})")
 SETTLE = f"SELECT {SHARE}"
@@ -28,11 +28,11 @@ STORED = select(RECORD.c["values"], RECORD.c.api_key_encrypted, CHANGES)
 
 
 def settle(session: Session, with_it: str = SETTLE) -> None:
-    """Have the settings stay as they are until the transaction ends, once those who change them have committed.
+    """Lock the settings against changes until the transaction ends, after changes in progress have committed.
 
     Args:
-        session: the transaction's; SQLite has one writer.
-        with_it: a statement that takes the lock, and does something else with it.
+        session: the transaction; on SQLite there is nothing to lock, since it has one writer.
+        with_it: the statement that takes the lock; it may do more.
     """
     if is_on_postgresql(session) and not session.info.get(SETTLED):
         session.info[SETTLED] = True
@@ -43,8 +43,8 @@ class Configs:
     """Reads and writes the single record within one transaction.
 
     Attributes:
-        basis: how often what is sent is built from had been changed when the record was read, None before; whatever is
-            read later in the transaction may be newer, and is never older.
+        basis: the settings version when the record was read, None before; data read later in the transaction may be
+            newer, but is never older.
     """
 
     def __init__(self, session: Session) -> None:
@@ -52,7 +52,7 @@ class Configs:
         self.basis: int | None = None
 
     def get(self) -> tuple[PluginConfig, str | None]:
-        """Return the configuration and the encrypted API key (None if none is stored)."""
+        """Return the Redmine settings and the encrypted API key (None if none is stored)."""
         found = execute_prepared(self._session, STORED)
         if not found:
             return PluginConfig(), None
@@ -60,17 +60,17 @@ class Configs:
         return PluginConfig.model_validate(_known(values)), api_key
 
     def is_basis(self, basis: int) -> bool:
-        """Return whether nothing was changed since that what is sent is built from."""
+        """Return whether the settings version is still this one."""
         return self.changes() == basis
 
     def changes(self) -> int:
-        """Return how often the basis of what is sent has been changed."""
+        """Return the current settings version."""
         return self._session.scalar(select(CHANGES)) or 0
 
     def status_map(self) -> Mapping[int, int]:
-        """Return status_map, after any change of it that is under way has been committed.
+        """Lock the settings, after changes in progress have committed, and return status_map.
 
-        It stays so until this transaction ends. A later change then sees what was decided by it.
+        It cannot change until this transaction ends. A later change then sees the decisions that were based on it.
         """
         settle(self._session)
         found = execute_prepared(self._session, VALUES)
@@ -80,17 +80,17 @@ class Configs:
         return {int(helpdesk_status): tracker_status for helpdesk_status, tracker_status in stored.items()}
 
     def hold(self) -> None:
-        """Wait for running decisions that read the settings; later ones wait for this transaction.
+        """Lock the settings for a change: wait for running decisions that use them, and block later ones.
 
-        What is read after its commit has all that was decided by the settings of before.
+        Reads after the commit see every decision that was based on the old settings.
         """
         if is_on_postgresql(self._session):
             self._session.execute(HOLD)
 
     def put(self, config: PluginConfig) -> None:
-        """Replace the configuration; the API key stays, and so does what only a newer version knows of.
+        """Replace the Redmine settings; the API key and settings that only a newer version has stay.
 
-        Values that are there already are no change.
+        If the values are the same, this is not a change.
         """
         self.hold()
         stored = self._session.scalar(VALUES) or {}
@@ -99,7 +99,7 @@ class Configs:
             note_change(self._session)
 
     def put_api_key(self, encrypted: str, *, is_another: bool = True) -> None:
-        """Replace the encrypted API key; by the same key, encrypted again, nothing is changed."""
+        """Replace the encrypted API key; if it is the same key encrypted again, this is not a change."""
         self._write({"api_key_encrypted": encrypted})
         if is_another:
             note_change(self._session)
@@ -118,5 +118,5 @@ class Configs:
 
 
 def _known(values: dict[str, Any]) -> dict[str, Any]:
-    """Leave out keys of a newer version, which may run beside this one during an upgrade."""
+    """Leave out settings of a newer version, which may run beside this one during an upgrade."""
     return {name: value for name, value in values.items() if name in PluginConfig.model_fields}

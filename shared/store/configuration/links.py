@@ -1,4 +1,4 @@
-"""Which tracker project a helpdesk project or entity is linked to (SPEC section 1, project resolution rule)."""
+"""Project mappings of help desk projects and entities to tracker projects (SPEC section 1, project resolution rule)."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from shared.store.tables.types import Key, put_row
 
 
 class LinkKind(StrEnum):
-    """What a link starts from."""
+    """The kind of help desk object that is mapped."""
 
     PROJECT = "project"
     ENTITY = "entity"
@@ -39,7 +39,7 @@ class LinkKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Link:
-    """A helpdesk project or entity and its tracker project."""
+    """A project mapping: a help desk project or entity and its tracker project."""
 
     kind: LinkKind
     helpdesk_id: int
@@ -51,7 +51,7 @@ class Link:
 
     @property
     def notice(self) -> Notice:
-        """It as a parameter of a code."""
+        """The mapping as a parameter of a code."""
         return Which.LINK_OF(kind=str(self.kind), id=self.helpdesk_id)
 
 
@@ -75,21 +75,21 @@ RESOLVING = union_all(
 
 
 class Links:
-    """Reads and writes links within one transaction."""
+    """Reads and writes project mappings within one transaction."""
 
     def __init__(self, session: Session) -> None:
         self._session = session
 
     def resolve(self, helpdesk_project_id: int | None, entity_id: int) -> Link | None:
-        """Return what `of` does for a ticket in one project at most."""
+        """Return the mapping, as `of` does, for a ticket in at most one project."""
         return self.of(Place((helpdesk_project_id,) if helpdesk_project_id else (), entity_id))
 
     def of(self, place: Place) -> Link | None:
-        """Apply the project resolution rule: the first linked project, then the EXACT entity, else nothing."""
+        """Apply the project resolution rule: the first mapped project, then the EXACT entity, else None."""
         return self.resolve_all([place])[place]
 
     def resolve_all(self, places: Collection[Place]) -> dict[Place, Link | None]:
-        """Return what `of` does for each of some places."""
+        """Return the mapping of each place, as `of` does."""
         asked = {
             "project_ids": sorted({one for place in places for one in place.project_ids}),
             "entity_ids": [place.entity_id for place in places],
@@ -114,7 +114,7 @@ class Links:
         return _link(kind, row) if row else None
 
     def put(self, link: Link) -> None:
-        """Create or replace a link; one that is there already is no change."""
+        """Create or replace a mapping; if it exists already, this is not a change."""
         model, key = _model(link.kind)
         values = {
             "tracker_project_id": link.tracker_project_id,
@@ -125,13 +125,13 @@ class Links:
             note_change(self._session)
 
     def remove(self, kind: LinkKind, helpdesk_id: int) -> bool:
-        """Delete a link; False if there was none."""
+        """Delete a mapping; return False if there was none."""
         note_change(self._session)
         model, key = _model(kind)
         return self._session.scalar(delete(model).where(key == helpdesk_id).returning(key)) is not None
 
     def all(self) -> Sequence[Link]:
-        """Return every link, projects first."""
+        """Return every mapping, projects first."""
         found: list[Link] = []
         for kind in LinkKind:
             model, key = _model(kind)
@@ -139,7 +139,7 @@ class Links:
         return found
 
     def any(self) -> bool:
-        """Return whether anything is linked."""
+        """Return whether there is any mapping."""
         some = (exists().where(_model(kind)[1].is_not(None)) for kind in LinkKind)
         return bool(self._session.scalar(select(or_(*some))))
 

@@ -1,7 +1,7 @@
-"""Who a helpdesk user is on the tracker (SPEC section 5, rule 4): by override, else by e-mail, else no one.
+"""Matches help desk users with tracker users (SPEC section 5, rule 4): by user mapping, else by e-mail, else no one.
 
-A person who can change an e-mail address, in the helpdesk or on the tracker, could pass for any other. So the first
-match by e-mail is pinned. A later match that differs from it counts as no one until a person decides.
+A person who can change an e-mail address, in the help desk or on the tracker, could impersonate anyone. So the first
+match by e-mail is pinned. A later match that differs from it counts as no match until a person decides.
 """
 
 from __future__ import annotations
@@ -49,12 +49,12 @@ class TrackerPerson:
 
 @dataclass(frozen=True, slots=True)
 class Match:
-    """The tracker user that a helpdesk user was matched with, and why.
+    """The tracker user that a help desk user was matched with, and why.
 
     Attributes:
-        person: None: the API user acts for them.
-        confirmed: by a person: an override, or a match by e-mail that was confirmed.
-        pinned: a match by e-mail that was pinned before.
+        person: the tracker user; None if the API user acts instead.
+        confirmed: whether a person has confirmed the match: a user mapping, or a confirmed match by e-mail.
+        pinned: whether it is a match by e-mail that was pinned before.
     """
 
     person: TrackerPerson | None
@@ -64,24 +64,24 @@ class Match:
 
     @property
     def waits(self) -> bool:
-        """Whether the e-mail matches another person than before: `user map` decides."""
+        """Whether the match by e-mail conflicts with a known match, so that a person must decide with `user map`."""
         return self.why.code in (Matching.EMAIL_CHANGED, Matching.EMAIL_TAKEN)
 
 
 def nobody() -> Match:
-    """Return the match if no helpdesk user was named."""
+    """Return the match if no help desk user was named."""
     return Match(None, Matching.NOBODY_NAMED())
 
 
 def who(user: HelpdeskUser) -> tuple[int, str | None]:
-    """Return what distinguishes a helpdesk user from others, as events name them."""
+    """Return id and e-mail, which identify a help desk user as named in events."""
     return user.id, user.email
 
 
 def mail_key(mail: str | None) -> str | None:
-    """Return an e-mail in the form that is compared; None if it matches no e-mail.
+    """Return an e-mail address in the form used for comparison, or None if it never matches.
 
-    Only printable ASCII matches: other characters have look-alikes, or case folding makes them so.
+    Only printable ASCII can match: other characters have look-alikes, or become alike by case folding.
     """
     address = (mail or "").strip(BLANKS)
     return address.lower() if ADDRESS.fullmatch(address) else None
@@ -92,11 +92,11 @@ def person_of(row: TrackerUser | Row[Any]) -> TrackerPerson:
 
 
 class Known:
-    """What is known of helpdesk users, read in three statements.
+    """The data for matching help desk users, read in three statements.
 
     Args:
         session: the transaction.
-        among: the helpdesk users; None: all.
+        among: the help desk users; None reads the data for all.
     """
 
     def __init__(self, session: Session, among: Collection[HelpdeskUser] | None = None) -> None:
@@ -123,28 +123,28 @@ class Known:
             self._whose[pin.tracker_user_id].append(pin.helpdesk_user_id)
 
     def override(self, helpdesk_user_id: int) -> int | None:
-        """Return the tracker user id of the manual override."""
+        """Return the tracker user id of a user mapping, or None."""
         return self._overrides.get(helpdesk_user_id)
 
     def tracker_user(self, tracker_user_id: int) -> TrackerPerson | None:
-        """Return an active tracker user."""
+        """Return an active tracker user, or None."""
         return self._users.get(tracker_user_id)
 
     def with_mail(self, mail: str) -> Sequence[TrackerPerson]:
-        """Return the tracker users with an address."""
+        """Return the tracker users with an e-mail address, in the form of `mail_key`."""
         return self._by_mail.get(mail, [])
 
     def pin(self, helpdesk_user_id: int) -> Row[Any] | None:
-        """Return the pinned match."""
+        """Return the pinned match of a help desk user, or None."""
         return self._pins.get(helpdesk_user_id)
 
     def whose(self, tracker_user_id: int, helpdesk_user_id: int) -> int | None:
-        """Return another helpdesk user who is this tracker user; None if there is none."""
+        """Return another help desk user that is mapped to or pinned with this tracker user, or None."""
         return next((one for one in self._whose[tracker_user_id] if one != helpdesk_user_id), None)
 
 
 def match_user(user: HelpdeskUser, known: Known, *, administrators: bool) -> Match:
-    """Match a helpdesk user, by what is known; match administrators by e-mail only if `administrators`."""
+    """Match a help desk user with a tracker user; match administrators by e-mail only if `administrators`."""
     tracker_user_id = known.override(user.id)
     if tracker_user_id is not None:
         person = known.tracker_user(tracker_user_id)

@@ -1,4 +1,4 @@
-"""The cache of what the tracker offers, and the record of the runs that filled it (SPEC 2.2 "Metadata cache")."""
+"""The cache of the tracker's metadata, and the record of its synchronisations (SPEC 2.2 "Metadata cache")."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ RUNS_KEPT = 200
 
 
 class MetadataKind(StrEnum):
-    """What an entry of the cache is."""
+    """The kind of a cache entry."""
 
     PROJECT = "project"
     ISSUE_TYPE = "issue_type"
@@ -37,11 +37,11 @@ class MetadataKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One thing that the tracker offers.
+    """One entry of the cache.
 
     Attributes:
-        tracker_project_id: the project that it belongs to (categories).
-        details: what else is known of it, by kind: identifier, parent_id, is_public (projects); active, is_default
+        tracker_project_id: the project that the entry belongs to (categories).
+        details: further data, depending on the kind: identifier, parent_id, is_public (projects); active, is_default
             (priorities, activities); is_closed (statuses); customized_type, field_format, is_required, multiple,
             default_value, possible_values, tracker_ids (custom fields).
     """
@@ -54,7 +54,7 @@ class Entry:
 
     @property
     def key(self) -> tuple[str, int]:
-        """What tells it from every other entry."""
+        """Kind and tracker id, which identify the entry."""
         return self.kind, self.tracker_id
 
     def __str__(self) -> str:
@@ -81,7 +81,7 @@ class Metadata:
     def of_kind(
         self, kind: MetadataKind, *, tracker_project_id: int | None = None, limit: int | None = None
     ) -> Sequence[Entry]:
-        """Return the entries of a kind by name, of one project if one is named."""
+        """Return the entries of a kind, or of a kind and project, ordered by name."""
         statement = select(*COLUMNS).where(MetadataRow.kind == kind)
         if tracker_project_id is not None:
             statement = statement.where(MetadataRow.tracker_project_id == tracker_project_id)
@@ -89,7 +89,7 @@ class Metadata:
         return [_entry(row) for row in self._session.execute(ordered.limit(limit) if limit else ordered)]
 
     def of_kinds(self, *kinds: MetadataKind) -> dict[MetadataKind, list[Entry]]:
-        """Return the entries of several kinds, each by name, as one look at the cache."""
+        """Return the entries of several kinds, each ordered by name, from a single statement."""
         statement = select(*COLUMNS).where(MetadataRow.kind.in_(kinds))
         found: dict[MetadataKind, list[Entry]] = {kind: [] for kind in kinds}
         for row in self._session.execute(statement.order_by(MetadataRow.name, MetadataRow.tracker_id)):
@@ -103,7 +103,7 @@ class Metadata:
         return _entry(row) if row else None
 
     def needed(self) -> tuple[tuple[int, ...], frozenset[int]]:
-        """Return what each pass has to know, in one statement: the tracker's administrators and its statuses."""
+        """Return the ids of the tracker's administrators and statuses, which each ticket sync needs."""
         rows = self._session.execute(NEEDED).all()
         return tuple(one for admin, one in rows if admin), frozenset(
             one for is_admin, one in rows if not is_admin
@@ -112,7 +112,7 @@ class Metadata:
     def search(
         self, kind: MetadataKind, text: str, limit: int, *, tracker_project_id: int | None = None
     ) -> Sequence[Entry]:
-        """Return some entries of a kind whose name, number or identifier has a text in it, by name."""
+        """Return at most `limit` entries whose name contains a text, whose identifier starts with it, or whose id it is."""
         statement = select(*COLUMNS).where(MetadataRow.kind == kind)
         if tracker_project_id is not None:
             statement = statement.where(MetadataRow.tracker_project_id == tracker_project_id)
@@ -149,7 +149,7 @@ class Metadata:
         return names
 
     def counts(self) -> dict[str, int]:
-        """Return how many entries of each kind there are."""
+        """Return the number of entries of each kind."""
         rows = self._session.execute(select(MetadataRow.kind, func.count()).group_by(MetadataRow.kind))
         found: dict[str, int] = dict(rows.all())
         return {str(kind): found.get(kind, 0) for kind in MetadataKind}
@@ -177,7 +177,7 @@ class Metadata:
                 self._session.execute(delete(MetadataRow).where(MetadataRow.kind == kind, chosen))
 
     def forget_tracker(self) -> None:
-        """Empty the cache: it is another tracker now."""
+        """Empty the cache, because deskbridge now uses another tracker."""
         self._session.execute(delete(MetadataRow))
 
     def record_run(
@@ -188,7 +188,7 @@ class Metadata:
         differences: Mapping[str, Any],
         why: Notice | None = None,
     ) -> None:
-        """Record a run that ends now, and forget those long past, but never the last good one."""
+        """Record a run that ends now; delete old runs, but never the last successful one."""
         run = {"started_at": started_at, "ended_at": clock(), "ok": why is None, **keeping(why)}
         statement = insert_for(self._session)(MetadataRun)
         run_id = self._session.scalar(
@@ -201,11 +201,11 @@ class Metadata:
         self._session.execute(delete(MetadataRun).where(past, MetadataRun.id != func.coalesce(good, 0)))
 
     def runs(self, limit: int = 10) -> Sequence[MetadataRun]:
-        """Return the latest runs, newest first."""
+        """Return the newest runs, newest first."""
         return self._session.scalars(select(MetadataRun).order_by(MetadataRun.id.desc()).limit(limit)).all()
 
     def last_good_run(self) -> MetadataRun | None:
-        """Return the run that filled the cache as it is."""
+        """Return the last successful run, or None."""
         good = select(MetadataRun).where(MetadataRun.ok).order_by(MetadataRun.id.desc()).limit(1)
         return self._session.scalar(good)
 

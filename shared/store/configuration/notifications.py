@@ -1,4 +1,4 @@
-"""Where notifications go, and what was sent of each cause."""
+"""The addresses of notifications, and the messages sent about each cause."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ class Notifications:
         self._session = session
 
     def get(self) -> NotificationRecord | None:
-        """Return where notifications go; None: nowhere."""
+        """Return the record with the addresses, or None if no notifications are sent."""
         return self._session.get(NotificationRecord, THE_ROW)
 
     def put(self, urls_encrypted: str, services: Sequence[str], console_url: str | None) -> None:
-        """Replace the addresses; that an earlier one failed does not count any more."""
+        """Replace the addresses and clear the last failure."""
         values = {
             "urls_encrypted": urls_encrypted,
             "services": list(services),
@@ -40,21 +40,21 @@ class Notifications:
         put_row(self._session, NotificationRecord, {"id": THE_ROW}, values)
 
     def put_rotated(self, urls_encrypted: str) -> None:
-        """Replace the addresses by the same ones, encrypted again."""
+        """Store the same addresses, encrypted again."""
         self._session.execute(update(NotificationRecord).values(urls_encrypted=urls_encrypted))
 
     def remove(self) -> bool:
-        """Remove the addresses; return False if there were none."""
+        """Remove the addresses and causes; return False if there were no addresses."""
         self._session.execute(delete(NotificationCause))
         gone = delete(NotificationRecord).returning(NotificationRecord.id)
         return self._session.scalar(gone) is not None
 
     def claim(self, every_s: float, after_failure_s: float) -> bool:
-        """Take the next check for this process; return False if another one has checked, or nothing is to be checked.
+        """Claim the next check for this process; return False if no check is due or there are no addresses.
 
         Args:
-            every_s: how long after the last check the next one is due.
-            after_failure_s: how long after a failed sending.
+            every_s: seconds between two checks.
+            after_failure_s: seconds after a failed message until the next check.
         """
         row = NotificationRecord
         is_due = (
@@ -67,24 +67,24 @@ class Notifications:
         return self._session.scalar(taken) is not None
 
     def causes(self) -> Sequence[NotificationCause]:
-        """Return what is known of each cause."""
+        """Return all stored causes."""
         return self._session.scalars(select(NotificationCause)).all()
 
     def remember(self, rows: Mapping[str, Mapping[str, object]]) -> None:
-        """Replace what is known of the causes.
+        """Replace all stored causes.
 
         Args:
-            rows: the columns of each by its key.
+            rows: columns of each cause, by its key.
         """
         self._session.execute(delete(NotificationCause).where(NotificationCause.key.not_in(list(rows))))
         for key, values in rows.items():
             put_row(self._session, NotificationCause, {"key": key}, dict(values))
 
     def sent(self) -> None:
-        """Note that a message was taken."""
+        """Record that a service accepted a message."""
         self._session.execute(update(NotificationRecord).values(sent_at=clock()))
 
     def failed(self, why: Notice | None) -> None:
-        """Note why a service did not take the last message; None: all of them took it."""
+        """Record why a service did not accept the last message; None means that all accepted it."""
         values = {"failed_at": clock() if why else None, "failure": notice_json(why) if why else None}
         self._session.execute(update(NotificationRecord).values(**values))

@@ -1,4 +1,4 @@
-"""People: overrides, pinned matches, helpdesk users that events name, the cache of tracker users, known memberships."""
+"""People: user mappings, pinned matches, help desk users in events, cached tracker users, known memberships."""
 
 from __future__ import annotations
 
@@ -38,16 +38,16 @@ MEMBERS = select(MEMBER.c.tracker_project_id, MEMBER.c.tracker_user_id).where(
 
 
 class People:
-    """Matches people, and reads and writes what is stored of them, within one transaction."""
+    """Matches people, and reads and writes their stored data, within one transaction."""
 
     def __init__(self, session: Session) -> None:
         self._session = session
 
     def match(self, user: HelpdeskUser | None, *, administrators: bool = True) -> Match:
-        """Match a helpdesk user with a tracker user.
+        """Match a help desk user with a tracker user.
 
         Args:
-            user: the helpdesk user; None: none was named.
+            user: the help desk user; None if none was named.
             administrators: whether the tracker's administrators are matched by e-mail.
         """
         if user is None:
@@ -57,10 +57,10 @@ class People:
     def match_all(
         self, among: Sequence[HelpdeskUser] | None = None, *, administrators: bool = True
     ) -> list[tuple[HelpdeskUser, Match]]:
-        """Match several helpdesk users, each as `match` does, and read each table once.
+        """Match several help desk users, each as `match` does, reading each table once.
 
         Args:
-            among: the helpdesk users; None: all whom events or overrides name.
+            among: the help desk users; None matches all who are named in events or user mappings.
             administrators: as for `match`.
         """
         known = Known(self._session, among)
@@ -68,13 +68,13 @@ class People:
         return [(user, match_user(user, known, administrators=administrators)) for user in users]
 
     def pin(self, user: HelpdeskUser | None, *, administrators: bool = True) -> Match:
-        """Match a helpdesk user as `match` does, and pin the first match by e-mail."""
+        """Match a help desk user as `match` does, and pin the first match by e-mail."""
         return self._pinned(user, self.match(user, administrators=administrators), administrators)
 
     def pin_all(
         self, users: Iterable[HelpdeskUser], *, administrators: bool = True
     ) -> dict[tuple[int, str | None], Match]:
-        """Match and pin some helpdesk users, each as `pin` does; return the match of each."""
+        """Match and pin some help desk users, each as `pin` does; return the matches by user."""
         in_order = sorted(users, key=lambda one: one.id)  # so that two workers never deadlock
         wanted = {who(user): user for user in in_order}
         if not wanted:
@@ -93,7 +93,7 @@ class People:
         return self.match(user, administrators=administrators)  # another worker was faster
 
     def confirm(self, helpdesk_user_id: int, tracker_user_id: int) -> None:
-        """Note that a person has confirmed a match by e-mail."""
+        """Record that a person has confirmed a match by e-mail."""
         self._put_pin(helpdesk_user_id, tracker_user_id)
         self._session.execute(
             update(UserPin)
@@ -103,7 +103,7 @@ class People:
         note_change(self._session)
 
     def remove_pin(self, helpdesk_user_id: int) -> bool:
-        """Delete the pinned match of a helpdesk user; False if there was none."""
+        """Delete the pinned match of a help desk user; return False if there was none."""
         note_change(self._session)
         gone = delete(UserPin).where(UserPin.helpdesk_user_id == helpdesk_user_id)
         return self._session.scalar(gone.returning(UserPin.helpdesk_user_id)) is not None
@@ -118,12 +118,12 @@ class People:
         return self._session.scalar(statement) is not None
 
     def note_seen(self, users: Iterable[HelpdeskUser], noted: dict[int, str | None] | None = None) -> None:
-        """Store the helpdesk users that events name, each with the newest e-mail; mostly nothing is written.
+        """Store help desk users named in events, each with the newest e-mail; usually nothing is written.
 
         Args:
-            users: in the order of their events.
-            noted: e-mails that are known to be stored, by id. What is found stored is added; what is written here is
-                not, since the transaction may fail.
+            users: the users, in the order of their events.
+            noted: e-mails that are known to be stored, by user id. Stored e-mails that are read here are added; those
+                written here are not, since the transaction may fail.
         """
         noted = {} if noted is None else noted
         named: dict[int, str | None] = {}
@@ -151,54 +151,54 @@ class People:
         put_row(self._session, HelpdeskPerson, {"helpdesk_user_id": helpdesk_user_id}, values)
 
     def email_of(self, helpdesk_user_id: int) -> str | None:
-        """Return a helpdesk user's newest e-mail of any event."""
+        """Return the newest e-mail of a help desk user in any event, or None."""
         row = self._session.get(HelpdeskPerson, helpdesk_user_id)
         return row.email if row else None
 
     def seen(self) -> Sequence[HelpdeskUser]:
-        """Return every helpdesk user that events have named, or that an override names."""
+        """Return every help desk user who is named in events or user mappings."""
         rows = self._session.execute(select(HelpdeskPerson.helpdesk_user_id, HelpdeskPerson.email))
         named: dict[int, str | None] = dict(rows.all())
         ids = sorted({*named, *self.overrides()})
         return [HelpdeskUser.model_construct(id=one, email=named.get(one)) for one in ids]
 
     def remove_override(self, helpdesk_user_id: int) -> bool:
-        """Delete a manual override; False if there was none."""
+        """Delete a user mapping; return False if there was none."""
         note_change(self._session)
         gone = delete(UserMap).where(UserMap.helpdesk_user_id == helpdesk_user_id)
         return self._session.scalar(gone.returning(UserMap.helpdesk_user_id)) is not None
 
     def put_override(self, helpdesk_user_id: int, tracker_user_id: int) -> None:
-        """Create or replace a manual override; the same override again is no change."""
+        """Create or replace a user mapping; if it exists already, this is not a change."""
         values, differs = {"tracker_user_id": tracker_user_id}, UserMap.tracker_user_id != tracker_user_id
         if put_row(self._session, UserMap, {"helpdesk_user_id": helpdesk_user_id}, values, differs):
             note_change(self._session)
 
     def overrides(self, helpdesk_user_ids: Collection[int] | None = None) -> dict[int, int]:
-        """Return every override, or those of some: helpdesk user id to tracker user id."""
+        """Return all user mappings, or those of some help desk users: help desk user id to tracker user id."""
         wanted = select(UserMap.helpdesk_user_id, UserMap.tracker_user_id)
         if helpdesk_user_ids is not None:
             wanted = wanted.where(UserMap.helpdesk_user_id.in_(helpdesk_user_ids))
         return dict(self._session.execute(wanted).all())
 
     def pins(self) -> dict[int, int]:
-        """Return every pinned match: helpdesk user id to tracker user id."""
+        """Return all pinned matches: help desk user id to tracker user id."""
         return dict(self._session.execute(select(UserPin.helpdesk_user_id, UserPin.tracker_user_id)).all())
 
     def cached(self) -> Sequence[TrackerPerson]:
-        """Return the cache of tracker users, by login."""
+        """Return the cached tracker users, ordered by login."""
         everybody = select(*TrackerUser.__table__.columns).order_by(TrackerUser.login)
         return [person_of(row) for row in self._session.execute(everybody)]
 
     def logins(self) -> dict[int, str]:
-        """Return the login of every cached tracker user, by id and in order."""
+        """Return the login of every cached tracker user by id, ordered by login."""
         rows = self._session.execute(
             select(TrackerUser.tracker_user_id, TrackerUser.login).order_by(TrackerUser.login)
         )
         return dict(rows.all())
 
     def search(self, text: str, limit: int) -> Sequence[TrackerPerson]:
-        """Return some tracker users whose login, name or address has a text in it, by login."""
+        """Return at most `limit` tracker users whose login, name or e-mail contains a text, ordered by login."""
         statement = select(TrackerUser).order_by(TrackerUser.login).limit(limit)
         if text:
             columns = (TrackerUser.login, TrackerUser.name, TrackerUser.mail)
@@ -215,7 +215,7 @@ class People:
         )
 
     def cached_count(self) -> int:
-        """Return how many tracker users are cached."""
+        """Return the number of cached tracker users."""
         return self._session.scalar(select(func.count()).select_from(TrackerUser)) or 0
 
     def is_cached(self, tracker_user_id: int) -> bool:
@@ -223,7 +223,7 @@ class People:
         return self._session.get(TrackerUser, tracker_user_id) is not None
 
     def replace_cache(self, people: Iterable[TrackerPerson]) -> None:
-        """Make the cache hold exactly these people, writing only differences."""
+        """Replace the cached tracker users, writing only differences."""
         old = {person.tracker_user_id: person for person in self.cached()}
         new = {person.tracker_user_id: person for person in people}
         gone = sorted(set(old) - set(new))
@@ -242,7 +242,7 @@ class People:
             note_change(self._session)
 
     def forget_tracker(self) -> None:
-        """Delete what is known of the tracker's users, since the tracker is another one now."""
+        """Delete cached users, memberships and pinned matches, because deskbridge now uses another tracker."""
         for table in (TrackerUser, MembershipKnown, UserPin):
             self._session.execute(delete(table))
 
@@ -253,7 +253,7 @@ class People:
     def members(
         self, tracker_project_ids: Collection[int], tracker_user_ids: Collection[int]
     ) -> set[tuple[int, int]]:
-        """Return the known memberships of some people in some projects: (tracker project, tracker user)."""
+        """Return the known memberships of some people in some projects, as (tracker project, tracker user)."""
         asked = {"projects": list(tracker_project_ids), "users": list(tracker_user_ids)}
         if not all(asked.values()):
             return set()
@@ -274,7 +274,7 @@ class People:
         )
 
     def forget_member(self, tracker_project_id: int, tracker_user_id: int) -> None:
-        """Delete a membership that is doubtful after a refusal of the tracker."""
+        """Delete a known membership that is doubtful because the tracker refused a request."""
         self._session.execute(
             delete(MembershipKnown).where(
                 MembershipKnown.tracker_project_id == tracker_project_id,

@@ -1,4 +1,4 @@
-"""Keeps payload templates, their versions and their history (SPEC 2.2, 9.1 "Template store")."""
+"""Stores payload templates, their versions and their history (SPEC 2.2, 9.1 "Template store")."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from shared.store.tables.types import clock
 
 
 class Change(StrEnum):
-    """What can be done to a template."""
+    """A change of a template."""
 
     SAVED = "saved"
     ACTIVATED = "activated"
@@ -44,7 +44,7 @@ class ActiveTemplate:
 
     @property
     def named(self) -> dict[str, Any]:
-        """What tells it from others, as parameters of a code."""
+        """The template's identifying data, as parameters of a code."""
         return {
             "id": self.id,
             "name": self.name,
@@ -58,9 +58,9 @@ class SettingsCache:
     """A template with the text of one of its versions.
 
     Attributes:
-        version: the version that the text is of.
+        version: the version of the text.
         body: the text.
-        changed: what was done to the template last.
+        changed: the last change of the template.
     """
 
     template: PayloadTemplate
@@ -88,12 +88,12 @@ class Templates:
     def kept(
         self, *, operation: str | None = None, template_id: int | None = None, version: int | None = None
     ) -> list[SettingsCache]:
-        """Return templates as they stand at one moment, by operation and name.
+        """Return templates with one version's text, read in one statement, ordered by operation and name.
 
         Args:
-            operation: only of this operation.
-            template_id: only this one.
-            version: whose text is wanted; the newest's unless named.
+            operation: return only templates of this operation.
+            template_id: return only this template.
+            version: the version whose text is returned; None returns the newest.
         """
         last = select(func.max(TemplateChange.id)).where(TemplateChange.template_id == PayloadTemplate.id)
         statement = (
@@ -114,7 +114,7 @@ class Templates:
 
         Args:
             template_id: its id.
-            lock: keep others from changing it until the transaction ends.
+            lock: whether to lock the template against changes until the transaction ends.
         """
         statement = select(PayloadTemplate).where(PayloadTemplate.id == template_id)
         return self._session.scalar(statement.with_for_update() if lock else statement)
@@ -136,10 +136,10 @@ class Templates:
         )
 
     def create(self, operation: str, name: str, body: str, who: str) -> PayloadTemplate:
-        """Keep a new template; its first version is 1.
+        """Store a new template; its first version is 1.
 
         Raises:
-            IntegrityError: the operation has a template of this name.
+            IntegrityError: if the operation already has a template of this name.
         """
         made = PayloadTemplate(operation=operation, name=name, version=1, active_version=None)
         self._session.add(made)
@@ -148,16 +148,16 @@ class Templates:
         return made
 
     def add_version(self, template_id: int, based_on: int, body: str, who: str) -> int | None:
-        """Keep a new version.
+        """Store a new version.
 
         Args:
             template_id: the template.
             based_on: the version that was edited.
             body: the new text.
-            who: by whom.
+            who: the person who saves it.
 
         Returns:
-            The new version, or None if another user saved one in the meantime.
+            The new version, or None if another user saved a version in the meantime.
         """
         version: int | None = self._session.scalar(
             update(PayloadTemplate)
@@ -172,10 +172,10 @@ class Templates:
     def activate(
         self, template: PayloadTemplate, version: int, who: str, what: Change = Change.ACTIVATED
     ) -> None:
-        """Activate a version instead of the active one of its operation.
+        """Activate a version in place of the operation's active template.
 
         Raises:
-            IntegrityError: another template of the operation was activated at the same moment.
+            IntegrityError: if another template of the operation was activated at the same moment.
         """
         others = select(PayloadTemplate).where(
             PayloadTemplate.operation == template.operation,
@@ -190,7 +190,7 @@ class Templates:
         self._note(template.id, version, what, who)
 
     def deactivate(self, template: PayloadTemplate, who: str) -> None:
-        """Take a template out of force."""
+        """Deactivate a template."""
         version, template.active_version = template.active_version, None
         self._session.flush()
         note_change(self._session)
@@ -207,7 +207,7 @@ class Templates:
             self._session.execute(delete(table).where(column == template_id))
 
     def history(self, template_id: int) -> Sequence[TemplateChange]:
-        """Return what was done to a template, newest first."""
+        """Return the changes of a template, newest first."""
         mine = select(TemplateChange).where(TemplateChange.template_id == template_id)
         return self._session.scalars(mine.order_by(TemplateChange.id.desc())).all()
 
