@@ -1,1 +1,1 @@
-"""Celery: its application, what is published to it, and what is taken from it."""
+"""Celery: application, message publisher and transport."""

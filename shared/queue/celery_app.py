@@ -1,7 +1,7 @@
-"""Celery's application, as publishers, workers and beat configure it.
+"""The configuration of the Celery application for publishers, workers and beat.
 
-No guarantee rests on it: whatever it loses, the sweep notifies again. An installation has two queues. What a person
-waits for has one of its own, from which workers take first.
+No guarantee depends on Celery: if a message is lost, the sweep notifies again. An installation has two queues. Workers
+read the priority queue first, which has the tickets that people wait for.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ from shared.telemetry.logs import get_logger
 log = get_logger("queue")
 
 BROKER_ERRORS = (OperationalError, ConnectionError, ChannelError, OSError, RedisError)
-"""The errors of a broker that is away, or that refuses: Redis or RabbitMQ."""
+"""Errors if the broker, Redis or RabbitMQ, is down or refuses a command."""
 
 RABBITMQ = ("amqp:", "amqps:", "pyamqp:")
 REPLICATED = {"x-queue-type": "quorum"}
-"""A queue that RabbitMQ keeps on several nodes; Celery looks here, too, how it may limit what it prefetches."""
+"""Declares a queue that RabbitMQ replicates to several nodes; Celery also chooses its prefetch method by this."""
 
 PUBLISH_TIMEOUT_S = 2.0
 CONSUME_TIMEOUT_S, CONNECT_TIMEOUT_S = 10.0, 3.0
@@ -37,12 +37,12 @@ QUEUE = "deskbridge"
 
 
 def queue_of(settings: Settings, installation: str | None, *, has_priority: bool = False) -> Queue:
-    """Return a queue of an installation. Several may share a broker, and none takes another's messages.
+    """Return a queue of an installation. Installations may share a broker, but none reads another's messages.
 
     Args:
-        settings: BROKER_URL, REDIS_URL.
-        installation: its id; None: a queue that no process uses, of a process that has none of its own.
-        has_priority: whether it is the queue of what a person waits for.
+        settings: environment settings with BROKER_URL and REDIS_URL.
+        installation: its id; None returns a queue that no process uses, for a process without queues of its own.
+        has_priority: whether to return the priority queue, for tickets that a person waits for.
     """
     name = QUEUE if installation is None else f"{QUEUE}.{installation}"
     if has_priority:
@@ -55,9 +55,9 @@ def make_celery(settings: Settings, installation: str | None = None, *, publish_
     """Return the Celery application of a process.
 
     Args:
-        settings: the process's settings.
-        installation: whose queues are consumed; None: none are, and what is sent names its queue.
-        publish_only: whether the process only publishes: time-outs are shorter, so a frozen broker delays no request.
+        settings: the process's environment settings.
+        installation: the installation whose queues are consumed; None if none are, and each message names its queue.
+        publish_only: whether the process only publishes, with shorter time-outs so a hanging broker delays no request.
     """
     use_checked_transport()
     _refuse_compression()
@@ -67,7 +67,7 @@ def make_celery(settings: Settings, installation: str | None = None, *, publish_
     app = Celery("deskbridge", broker=named.broker if named else settings.broker, set_as_current=False)
     app.conf.update(
         task_default_queue=normal.name,
-        task_default_exchange="",  # a queue's own name leads to it: no binding that can be lost
+        task_default_exchange="",  # routes by queue name, without a binding that can be lost
         task_default_routing_key=normal.name,
         task_queues=[first, normal],
         task_serializer="json",
@@ -78,26 +78,26 @@ def make_celery(settings: Settings, installation: str | None = None, *, publish_
         task_reject_on_worker_lost=True,
         task_acks_on_failure_or_timeout=False,
         worker_prefetch_multiplier=1,
-        worker_disable_prefetch=not is_rabbitmq,  # it can be had with Redis alone
+        worker_disable_prefetch=not is_rabbitmq,  # only supported with Redis
         worker_cancel_long_running_tasks_on_connection_loss=False,
         worker_soft_shutdown_timeout=20,
         worker_enable_soft_shutdown_on_idle=True,
         worker_hijack_root_logger=False,
         worker_send_task_events=False,
-        worker_enable_remote_control=False,  # or anyone who can write to Redis could end every worker
+        worker_enable_remote_control=False,  # otherwise any client of Redis could stop every worker
         broker_connection_retry_on_startup=True,
-        broker_channel_error_retry=True,  # a Redis that is there may refuse, too: read-only, its disk full
+        broker_channel_error_retry=True,  # Redis may be up but refuse commands: read-only, disk full
         broker_connection_max_retries=None,
         broker_transport_options=_transport_options(settings.broker, publish_only=publish_only),
         task_publish_retry_policy={"max_retries": 1, "interval_start": 0, "interval_max": 0.2},
-        broker_native_delayed_delivery_queue_type="classic",  # Celery makes 28 of them, and nothing of ours is delayed
+        broker_native_delayed_delivery_queue_type="classic",  # Celery declares 28 of these, for delays unused here
         timezone="UTC",
     )
     return app
 
 
 def _refuse_compression() -> None:
-    """Let no message make a worker use more memory than it has itself: a kilobyte can inflate to a gigabyte."""
+    """Refuse compressed messages, because a kilobyte can inflate to a gigabyte of memory."""
     for method in compression.encoders():
         compression.register(compression.get_encoder(method)[0], _refuse, method)
 
@@ -125,35 +125,35 @@ def _transport_options(broker: str, *, publish_only: bool) -> dict[str, object]:
         "global_keyprefix": OURS,
         "priority_steps": [0],  # one list for each queue
         "queue_order_strategy": "priority",  # in the order of task_queues
-        "ack_emulation": False,  # what a killed worker loses, the sweep notifies long before Redis would
+        "ack_emulation": False,  # if a worker is killed, the sweep notifies long before Redis would redeliver
         "socket_keepalive": True,
         "health_check_interval": 15,
     }
 
 
 def waiting(app: Celery) -> int:
-    """Return how many messages wait in the queues of an application.
+    """Return the number of messages in the queues of an application.
 
     Raises:
-        BROKER_ERRORS: the broker cannot be asked.
+        BROKER_ERRORS: if the broker is down or refuses a command.
     """
     with app.connection_for_read() as connection, connection.channel() as channel:
-        # declared as it is and not passively: kombu looks for a passive one under its name without the key prefix
+        # not declared passively, since kombu looks for a passive queue without the key prefix
         counts = [one.bind(channel).queue_declare().message_count for one in app.amqp.queues.values()]
     return sum(map(int, counts))
 
 
 def drop_strange_keys(settings: Settings, installation: str) -> None:
-    """Delete what stands in Redis in the place of a queue and is of another type: no worker could start beside it.
+    """Delete keys in Redis that have a queue's name but another type, since they keep workers from starting.
 
-    Nothing is lost with it: the sweep notifies again.
+    Nothing is lost, because the sweep notifies again.
 
     Args:
-        settings: BROKER_URL, REDIS_URL.
-        installation: whose queues they are.
+        settings: environment settings with BROKER_URL and REDIS_URL.
+        installation: the installation that the queues belong to.
 
     Raises:
-        RedisError: the broker cannot be asked.
+        RedisError: if a call to Redis fails.
     """
     if not settings.broker.startswith("redis"):
         return

@@ -1,4 +1,4 @@
-"""The names of the tasks in Celery's messages, and how many tickets a message names."""
+"""The names of the Celery tasks, and the maximum number of tickets in a message."""
 
 from __future__ import annotations
 
@@ -7,4 +7,4 @@ SWEEP = "deskbridge.sweep"
 MAINTENANCE = "deskbridge.maintenance"
 TASKS = (SYNC_TICKETS, SWEEP, MAINTENANCE)
 MOST_TICKETS = 16
-"""Tickets of one message: a message costs as much as a few of them, and a worker is not to take all that there are."""
+"""Tickets per message: a message costs as much as a few tickets, but one worker must not get all of them."""

@@ -1,6 +1,6 @@
-"""The publisher of queue messages: each names some tickets and says nothing else.
+"""The publisher of queue messages; each only names some tickets.
 
-Losing one loses nothing: the sweep notifies again.
+If a message is lost, no data is: the sweep notifies again.
 """
 
 from __future__ import annotations
@@ -15,18 +15,18 @@ from shared.telemetry.logs import get_logger
 
 log = get_logger("publisher")
 PUBLISH_ERRORS = (*BROKER_ERRORS, AttributeError)
-"""The last one is py-amqp's, of a connection that breaks while a queue is declared."""
+"""py-amqp raises AttributeError if a connection breaks while a queue is declared."""
 
 NOT_SHOWN = {"argsrepr": "", "kwargsrepr": ""}
-"""A message's arguments once more, for people that look at it; a worker reads none of it."""
+"""Leaves out the printable copy of a message's arguments, which workers do not read."""
 
 
 class Publisher:
-    """Notifies tickets. A message that fails is no error: the sweep notifies later.
+    """Notifies workers of tickets. A message that fails is not an error, because the sweep notifies later.
 
     Args:
-        settings: the process's settings.
-        whose: returns the id of the installation whose workers it notifies (`shared.redis.installation`).
+        settings: the process's environment settings.
+        whose: returns the id of the installation whose workers are notified (`shared.redis.installation`).
     """
 
     def __init__(self, settings: Settings, whose: Callable[[], str]) -> None:
@@ -41,13 +41,13 @@ class Publisher:
         if_due: bool = False,
         has_priority: bool = False,
     ) -> bool:
-        """Publish messages that name some tickets each; return False if the broker did not take them all.
+        """Publish messages that each name some tickets; return False if the broker did not accept all of them.
 
         Args:
             ticket_ids: the tickets.
-            traces: by ticket, the traceparent of the message, if a trace is recorded.
-            if_due: whether a worker leaves out the tickets of which no event is due any more.
-            has_priority: whether a person waits for them.
+            traces: traceparent of the message by ticket, if a trace is recorded.
+            if_due: whether a worker skips tickets that no longer have a due event.
+            has_priority: whether a person waits for the tickets.
         """
         ids = list(ticket_ids)
         try:
@@ -62,7 +62,7 @@ class Publisher:
         return True
 
     def is_answering(self) -> bool:
-        """Return whether the broker can be reached."""
+        """Return whether the broker is reachable."""
         try:
             with self._app.connection_for_write() as connection:
                 connection.ensure_connection(
@@ -80,7 +80,7 @@ def arguments(
     if_due: bool = False,
     has_priority: bool = False,
 ) -> dict[str, Any]:
-    """Return the keyword arguments of a message; those of `Publisher.notify`, without what is not set."""
+    """Return the keyword arguments of a message: those of `Publisher.notify` that are set."""
     named: dict[str, Any] = {"ticket_ids": list(ticket_ids)}
     if of_them := {str(one): trace for one in ticket_ids if (trace := (traces or {}).get(one))}:
         named["traces"] = of_them

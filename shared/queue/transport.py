@@ -1,8 +1,8 @@
-"""kombu's Redis transport, reading with care what anyone who can write to Redis may have put into the queue.
+"""kombu's Redis transport with validation, because any client of Redis may have put messages into the queue.
 
-kombu and Celery take a message as it is. An error in it ends the worker, and Celery's own options in it (a time, a
-callback) make the worker keep it or send others. So these channels hand over only what our own messages hold. With
-RabbitMQ a worker reads Celery's messages as they are.
+kombu and Celery trust a message. An error in it ends the worker, and Celery's options in it (a time, a callback) make
+the worker delay it or send other messages. So these channels pass on only the parts that deskbridge's own messages
+have. With RabbitMQ a worker reads Celery's messages unchanged.
 """
 
 from __future__ import annotations
@@ -20,15 +20,15 @@ from shared.telemetry.logs import get_logger
 
 log = get_logger("queue")
 LARGEST_MESSAGE = 64 * 1024
-"""Characters of a message's body; one of ours has some hundreds."""
+"""Maximum characters of a message's body; deskbridge's own have a few hundred."""
 
 LONGEST_NAME = 200
 NOT_READABLE = "Pz8/"
-"""A body that Celery cannot decode: it logs and acknowledges the message."""
+"""A body that Celery cannot decode, so that it logs and acknowledges the message."""
 
 
 def use_checked_transport() -> None:
-    """Have every connection to Redis or its Sentinels use the transports of this module."""
+    """Register this module's transports for all connections to Redis or its Sentinels."""
     TRANSPORT_ALIASES.update(
         redis=f"{__name__}:Transport",
         rediss=f"{__name__}:Transport",
@@ -37,11 +37,11 @@ def use_checked_transport() -> None:
 
 
 class CheckedMessage(virtual.Message):
-    """A message with nothing in it but what ours hold.
+    """A message reduced to the parts that deskbridge's own messages have.
 
     Args:
-        payload: what Redis holds.
-        options: as for any message.
+        payload: the message in Redis.
+        options: the options of `virtual.Message`.
     """
 
     def __init__(self, payload: Any, **options: Any) -> None:
@@ -49,14 +49,14 @@ class CheckedMessage(virtual.Message):
 
 
 class Checks:
-    """What a channel of ours does otherwise than kombu's."""
+    """The differences between deskbridge's channels and kombu's."""
 
     Message = CheckedMessage
     do_restore = False
-    """What a worker leaves it notifies itself, or the sweep does."""
+    """Unprocessed messages are not restored: the worker itself or the sweep notifies again."""
 
     def _brpop_read(self, **options: Any) -> Any:
-        """Read a message; one that is not JSON is dropped."""
+        """Read a message; drop it if it is not JSON."""
         try:
             return super()._brpop_read(**options)  # type: ignore[misc]
         except (ValueError, RecursionError):
@@ -69,7 +69,7 @@ class Channel(Checks, redis.Channel):
 
 
 class SentinelChannel(Checks, redis.SentinelChannel):
-    """A channel to the Redis that Sentinels name."""
+    """A channel to the Redis server that Sentinels name."""
 
 
 class Transport(redis.Transport):
@@ -85,10 +85,10 @@ class SentinelTransport(redis.SentinelTransport):
 
 
 def checked(payload: Any) -> dict[str, Any]:
-    """Return a message built from the parts that ours have; if one of them is wrong, a message that is not readable.
+    """Return a message with only the expected parts; if one of them is invalid, return an unreadable message.
 
     Args:
-        payload: whatever was in the queue.
+        payload: a value from the queue, of any form.
     """
     try:
         headers, properties = payload["headers"], payload["properties"]
@@ -115,7 +115,7 @@ def checked(payload: Any) -> dict[str, Any]:
 
 
 def _body(text: str) -> str:
-    """Return a body with the keyword arguments of another; a task checks those itself."""
+    """Return a body with only the keyword arguments of another; the task checks them itself."""
     if len(text) > LARGEST_MESSAGE:
         raise ValueError("too large")
     _, arguments, _ = json.loads(base64.b64decode(text, validate=True))

@@ -1,1 +1,1 @@
-"""What is kept in Redis: locks, circuit breaker, heartbeats, rate limit, concurrency limit, priorities."""
+"""Shared state in Redis: locks, circuit breaker, heartbeats, rate and concurrency limits, latency, check results."""

@@ -1,6 +1,6 @@
-"""How many calls each worker makes to the tracker at once: what workers publish in Redis, and others read.
+"""The concurrency limit of each worker's calls to the tracker, which workers publish in Redis for other processes.
 
-Anyone may write to Redis: a value that no worker can have written does not count.
+Other clients may write to Redis too: a value that no worker can have written is ignored.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ MOST = 10**6
 
 @dataclass(frozen=True, slots=True)
 class WorkerLimit:
-    """A worker's limit.
+    """A worker's concurrency limit.
 
     Attributes:
         process: the worker.
@@ -35,27 +35,27 @@ class WorkerLimit:
 
 
 def publish(redis: Redis, process: Process, limit: CallLimit) -> None:
-    """Publish a worker's limit, for as long as a worker is silent at most.
+    """Publish a worker's limit; it expires as soon as a worker without a heartbeat no longer counts as alive.
 
     Args:
         redis: connection with its own time-outs.
         process: the worker.
-        limit: how many calls it makes at once.
+        limit: the concurrency limit.
 
     Raises:
-        RedisError: it cannot be published.
+        RedisError: if a call to Redis fails.
     """
     redis.set(_key(redis, process), json.dumps(asdict(limit)), ex=KEPT_S)
 
 
 def published(redis: Redis) -> list[WorkerLimit]:
-    """Return the limits of the workers that are alive.
+    """Return the limits of all live workers.
 
     Args:
         redis: connection with its own time-outs.
 
     Raises:
-        RedisError: it cannot be asked.
+        RedisError: if a call to Redis fails.
     """
     workers = [one.process for one in Heartbeats(redis).seen(WORKER) if one.seconds <= KEPT_S]
     found = [(process, _limit(_stored(redis, process))) for process in workers]

@@ -1,7 +1,7 @@
-"""The one mechanism for outages: paused until T because R; then one worker probes, then all go on.
+"""The circuit breaker, for all outages: open until a time for a reason; then half-open: one worker tests; then closed.
 
-T is told by Redis' own clock: a worker whose clock is off by a minute would stop or wake all others.
-What Redis holds may be anyone's: a pause that no worker can have written is dropped.
+The time is by Redis' own clock: a worker whose clock is off by a minute would stop or resume all others.
+Other clients may write to Redis too: a stored state that no worker can have written is deleted.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ PROBE_LEASE_S = 30
 
 @dataclass(frozen=True, slots=True)
 class Paused:
-    """Why nothing is sent at the moment, and until when (seconds since the epoch, by Redis' clock)."""
+    """Why the circuit breaker is open, until when (seconds since the epoch, Redis' clock), and its back-off."""
 
     reason: Notice
     until: float
@@ -45,12 +45,12 @@ class Paused:
 
 @dataclass(frozen=True, slots=True)
 class Permit:
-    """Whether a worker may go on.
+    """Whether a worker may make calls.
 
     Attributes:
-        blocked_by: the pause that it has to wait for; None: it may go on.
-        probing: it goes on to find out whether the tracker answers again.
-        after: the pause that it probes.
+        blocked_by: the open state that it must wait for; None if it may make calls.
+        probing: whether the breaker is half-open, and the worker tests if the tracker is back.
+        after: the open state that the test follows.
     """
 
     blocked_by: Paused | None
@@ -59,11 +59,11 @@ class Permit:
 
 
 class CircuitBreaker:
-    """Shared by every worker of an installation.
+    """The circuit breaker that all workers of an installation share.
 
     Args:
         redis: connection with its own time-outs.
-        key: where it is kept: the tracker's pause, or another's.
+        key: the tracker's breaker, or another system's.
 
     """
 
@@ -72,7 +72,7 @@ class CircuitBreaker:
 
     @property
     def key(self) -> str:
-        """The key as it stands in Redis; without it there is no pause."""
+        """The full key in Redis; if it does not exist, the breaker is closed."""
         return key_of(self._redis, self._key)
 
     @property
@@ -80,10 +80,10 @@ class CircuitBreaker:
         return f"{self.key}:probe"
 
     def current(self) -> Paused | None:
-        """Return the pause, over or not, until a call succeeded again.
+        """Return the open or half-open state, or None if the breaker is closed.
 
         Raises:
-            RedisError: Redis does not tell.
+            RedisError: if a call to Redis fails.
         """
         try:
             stored = self._redis.getrange(self.key, 0, LARGEST)
@@ -101,11 +101,11 @@ class CircuitBreaker:
         return paused
 
     def left(self, paused: Paused) -> float:
-        """Return how many seconds the pause still has; 0: a process may probe."""
+        """Return the seconds until the breaker is half-open; 0 if it is."""
         return max(0.0, paused.until - now(self._redis))
 
     def enter(self) -> Permit:
-        """Ask to go on: not during a pause; after it, one at a time may probe."""
+        """Return whether this worker may make calls; while the breaker is half-open, one worker at a time may test."""
         paused = self.current()
         if paused is None:
             return Permit(None)
@@ -117,17 +117,17 @@ class CircuitBreaker:
         latest = self.current()
         if latest == paused:
             return Permit(None, probing=True, after=paused)
-        self.give_up_probe()  # while we looked, another probe has failed and a new pause begun, or succeeded
+        self.give_up_probe()  # meanwhile another worker's test has failed or succeeded
         return Permit(latest)
 
     def give_up_probe(self) -> None:
-        """Let another one probe: this one had nothing to ask the tracker."""
+        """Let another worker test, because this one has no call to make."""
         self._redis.delete(self._probe_key)
 
     def begin(self, reason: Notice, seconds: float | None = None) -> Paused:
-        """Pause all calls, after each failed probe twice as long, up to a minute; or for the time the tracker named.
+        """Open the breaker: twice as long after each failed test, up to a minute, or for as long as the tracker asks.
 
-        Those who were under way when it began find out one after the other: that makes it no longer.
+        If it is open already, because calls in progress fail one by one, its back-off restarts but is not doubled.
         """
         before = self.current()
         length = before.length if before else FIRST_PAUSE_S
@@ -141,12 +141,12 @@ class CircuitBreaker:
         return paused
 
     def end(self) -> bool:
-        """End the pause; True if there was one."""
+        """Close the breaker; return False if it was closed."""
         return bool(self._redis.delete(self.key, self._probe_key))
 
 
 def _read(stored: str | bytes) -> Paused | None:
-    """Return a stored pause; None if it has not the form that `begin` gives it."""
+    """Return a stored state, or None if it does not have the form that `begin` writes."""
     try:
         found = json.loads(stored)
         until, length = float(found["until"]), float(found["length"])
@@ -163,7 +163,7 @@ def _read(stored: str | bytes) -> Paused | None:
 
 
 def _short(reason: Notice) -> dict[str, Any]:
-    """Return a reason as plain JSON data; one that is too long only as the beginning of its sentence."""
+    """Return a reason as plain JSON data; if it is too long, only the beginning of its sentence."""
     told = notice_json(reason)
     if len(json.dumps(told)) <= LONGEST_REASON:
         return told

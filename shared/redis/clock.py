@@ -1,4 +1,4 @@
-"""The clock that all processes share: Redis' own. A script reads it inside Redis instead (`rate_limiter.py`)."""
+"""Redis' own clock, which all processes share. The script in `rate_limit.py` reads it inside Redis instead."""
 
 from __future__ import annotations
 

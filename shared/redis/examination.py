@@ -1,6 +1,6 @@
-"""What the doctor found last, kept in Redis for a quarter of an hour: for anyone who shows or counts it.
+"""The doctor's last check results, kept in Redis for a quarter of an hour, for processes that show or count them.
 
-What Redis holds may be anyone's: what no doctor can have written does not count.
+Other clients may write to Redis too: values that no doctor can have written are ignored.
 """
 
 from __future__ import annotations
@@ -19,26 +19,26 @@ KEPT_S = 15 * 60
 
 
 def keep(redis: Redis, found: Sequence[dict[str, Any]]) -> None:
-    """Keep what is not well.
+    """Store the check results that are not OK.
 
     Args:
         redis: connection with its own time-outs.
-        found: each part that is not well, as plain JSON data with its `check` and `status`.
+        found: each result that is not OK, as plain JSON data with its `check` and `status`.
 
     Raises:
-        RedisError: it is not taken.
+        RedisError: if a call to Redis fails.
     """
     redis.set(key_of(redis, KEY), json.dumps(list(found), default=str), ex=KEPT_S)
 
 
 def kept(redis: Redis) -> list[dict[str, Any]] | None:
-    """Return what was not well when the doctor last looked; None: no one looked lately.
+    """Return the results that were not OK in the doctor's last run, or None if there was no recent run.
 
     Args:
         redis: connection with its own time-outs.
 
     Raises:
-        RedisError: it cannot be told.
+        RedisError: if a call to Redis fails.
     """
     try:
         text = redis.get(key_of(redis, KEY))

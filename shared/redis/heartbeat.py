@@ -1,4 +1,4 @@
-"""Signs of life in Redis: which workers, beats and consoles have been at work lately, and of which installations."""
+"""Heartbeats in Redis: which workers, beats and consoles ran lately, and which installations they belong to."""
 
 from __future__ import annotations
 
@@ -30,15 +30,15 @@ KEY = f"{OURS}alive:"
 KEPT_S = 86400 * 7
 MARKED_EVERY_S = 10
 ALIVE_S = 30.0
-"""A process that marked itself within this time runs."""
+"""A process with a heartbeat within this time is running."""
 GONE_S = 90.0
-"""One that did not for so long is gone: a restart takes less."""
+"""A process without a heartbeat for this time has ended: a restart takes less."""
 MOST_READ = 20
 WORKER, BEAT, CONSOLE = "worker", "beat", "console"
 UNABLE = ":unable"
-"""After a kind's key: which of its processes cannot open the stored API key."""
+"""Suffix of a kind's key for its processes that cannot decrypt the stored API key."""
 CLOCK = ":clock"
-"""After a kind's key: how far the clocks of its processes are ahead."""
+"""Suffix of a kind's key for how far the clocks of its processes are ahead."""
 INSTALLATION = re.compile("[0-9a-f]{1,32}")
 
 
@@ -47,8 +47,8 @@ class ProcessSign:
     """The last heartbeat of a process.
 
     Attributes:
-        seconds: how long ago.
-        ahead_s: how far its machine's clock is ahead of the database's; None: it did not say.
+        seconds: age of the heartbeat.
+        ahead_s: how far its machine's clock is ahead of the database's; None if unknown.
     """
 
     process: Process
@@ -57,7 +57,7 @@ class ProcessSign:
 
 
 class Heartbeats:
-    """Leaves and reads heartbeats.
+    """Records and reads heartbeats.
 
     Args:
         redis: connection with its own time-outs.
@@ -70,9 +70,9 @@ class Heartbeats:
         """Record that a process is alive now, by Redis' own clock.
 
         Args:
-            kind: what it is.
-            process: this one by default.
-            ahead_s: how far its machine's clock is ahead of the database's; None: it is not known.
+            kind: worker, beat or console.
+            process: the process; this one by default.
+            ahead_s: how far its machine's clock is ahead of the database's; None if unknown.
         """
         name, at = json.dumps((process or Process.here()).told(), sort_keys=True), now(self._redis)
         seen = {self._key(kind): name}
@@ -89,11 +89,11 @@ class Heartbeats:
             pipe.execute()
 
     def _key(self, kind: str) -> str:
-        """Return where signs of a kind are: a beat serves every installation of its Redis, and belongs to none."""
+        """Return the key of a kind's heartbeats; a beat serves all installations in its Redis and belongs to none."""
         return KEY + kind if kind == BEAT else key_of(self._redis, KEY + kind)
 
     def mark_unable(self, kind: str) -> None:
-        """Record that this process is alive and cannot open the stored API key."""
+        """Record that this process is alive but cannot decrypt the stored API key."""
         name, at = json.dumps(Process.here().told(), sort_keys=True), now(self._redis)
         with self._redis.pipeline(transaction=False) as pipe:
             pipe.zadd(self._key(kind) + UNABLE, {name: at})
@@ -101,7 +101,7 @@ class Heartbeats:
             pipe.execute()
 
     def able(self, kind: str) -> None:
-        """Record that this process can open it again."""
+        """Record that this process can decrypt the stored API key again."""
         mine = Process.here()
         for member, _ in self._latest(self._key(kind) + UNABLE, KEPT_S):
             process = _process(member)
@@ -109,31 +109,31 @@ class Heartbeats:
                 self._redis.zrem(self._key(kind) + UNABLE, member)
 
     def unable(self, kind: str) -> list[ProcessSign]:
-        """Return the processes of a kind that could not open it when they said so last, the latest first."""
+        """Return the processes of a kind that recorded that they cannot decrypt the stored API key, newest first."""
         return self._seen(self._key(kind) + UNABLE)
 
     def keep_marking(self, kind: str, ahead_s: Callable[[], float | None] = lambda: None) -> None:
-        """Leave a heartbeat every few seconds from a thread of its own, for as long as the process lives.
+        """Record a heartbeat every few seconds from a separate thread for as long as the process runs.
 
         Args:
-            kind: what the process is.
-            ahead_s: returns how far the machine's clock is ahead of the database's; None: it is not known.
+            kind: worker, beat or console.
+            ahead_s: returns how far the machine's clock is ahead of the database's; None if unknown.
         """
         process = Process.here()
 
         def mark() -> None:
             while True:
-                with suppress(RedisError):  # it says so itself where that matters
+                with suppress(RedisError):  # the process itself reports it where it matters
                     self.mark(kind, process, ahead_s())
                 time.sleep(MARKED_EVERY_S)
 
         threading.Thread(target=mark, daemon=True, name="heartbeat").start()
 
     def seen(self, kind: str) -> list[ProcessSign]:
-        """Return the processes of a kind that were seen within a week, the latest first, and not all of very many.
+        """Return the processes of a kind with a heartbeat within a week, newest first, at most MOST_READ.
 
         Raises:
-            RedisError: Redis does not tell.
+            RedisError: if a call to Redis fails.
         """
         return self._seen(self._key(kind))
 
@@ -155,7 +155,7 @@ class Heartbeats:
         }
 
     def _latest(self, key: str, within_s: float) -> list[tuple[bytes, float]]:
-        """Return the members of a key that were seen lately, each with how long ago, the latest first."""
+        """Return the members of a key whose time is within `within_s`, each with its age, newest first."""
         at = now(self._redis)
         try:
             found: Any = self._redis.zrevrangebyscore(
@@ -168,19 +168,19 @@ class Heartbeats:
         return [(name, max(0.0, at - score)) for name, score in found]
 
     def installations(self, within_s: float = KEPT_S) -> list[str]:
-        """Return the installations of which a worker or a console was seen lately, the latest first.
+        """Return the installations with a recent heartbeat of a worker or console, newest first.
 
         Args:
-            within_s: how lately, in seconds; a week at most.
+            within_s: maximum age in seconds; a week at most.
         """
         names = [name.decode("ascii", "replace") for name, _ in self._latest(INSTALLATIONS, within_s)]
         return [name for name in names if INSTALLATION.fullmatch(name)]
 
     def mine_and_others(self) -> tuple[str, dict[str, ProcessSign | None]]:
-        """Return which installation this is, and which others use this Redis.
+        """Return the id of this installation, and the other installations that use this Redis.
 
         Returns:
-            Its id, and by the others' ids the worker of each that was seen last; None: none was.
+            This installation's id, and by the others' ids the newest heartbeat of a worker, or None.
         """
         mine = self._redis.whose() if isinstance(self._redis, InstallationRedis) else "-"
         others = [one for one in self.installations() if one != mine]
@@ -188,12 +188,12 @@ class Heartbeats:
         return mine, {one: signs[0] if signs else None for one, signs in seen.items()}
 
     def seconds_since(self, kind: str) -> float | None:
-        """Return how long ago the last heartbeat of a kind was, None if there is none."""
+        """Return the age of the newest heartbeat of a kind, or None if there is none."""
         return next((sign.seconds for sign in self.seen(kind)), None)
 
 
 def _process(name: bytes | str) -> Process | None:
-    """Return the process that a name was made of, None if no process of ours made it."""
+    """Return the process that a stored name describes, or None if it was not written by deskbridge."""
     try:
         return Process.read(json.loads(name))
     except (ValueError, RecursionError):

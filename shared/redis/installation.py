@@ -1,4 +1,4 @@
-"""Which installation a process belongs to: its id is kept in its database."""
+"""The installation that a process belongs to; its id is stored in the database."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from shared.store.tables.database import Database
 
 
 class InstallationUnknown(RedisConnectionError):
-    """The database cannot be asked, so that it is not known whose keys in Redis are meant."""
+    """The database cannot be queried, so the installation and its keys in Redis are unknown."""
 
 
 class Whose:
-    """Returns the installation's id, of which the database is asked once.
+    """Returns the installation's id, which it reads from the database only once.
 
     Args:
-        database: the installation's.
+        database: the installation's database.
     """
 
     def __init__(self, database: Database) -> None:
@@ -30,7 +30,7 @@ class Whose:
         """Return the id.
 
         Raises:
-            InstallationUnknown: the database cannot be asked.
+            InstallationUnknown: if the database does not exist or cannot be queried.
         """
         if self._known is None:
             with self._asking:

@@ -1,4 +1,4 @@
-"""What every key of ours in Redis begins with, and whose it is: several installations may share one Redis database."""
+"""Names of deskbridge's keys in Redis; they contain the installation, since several may share a Redis database."""
 
 from __future__ import annotations
 
@@ -9,28 +9,28 @@ from redis.exceptions import ResponseError
 
 OURS = "deskbridge:"
 INSTALLATIONS = f"{OURS}installations"
-"""Which installations use this Redis database, by when each was seen last; the one key that they share."""
+"""The installations that use this Redis database, by the time of their last heartbeat; the key that they share."""
 
 
 class InstallationRedis(Redis):
-    """A connection that knows whose keys it uses.
+    """A connection that belongs to an installation and uses its keys.
 
     Attributes:
-        whose: returns the installation's id; raises a RedisError if that cannot be known at the moment.
+        whose: returns the installation's id; raises a RedisError if the id is unknown at the moment.
     """
 
     whose: Callable[[], str]
 
 
 def key_of(redis: Redis, key: str) -> str:
-    """Return a key as it stands in Redis: `deskbridge:breaker` of the installation 5ac1 is `deskbridge:5ac1:breaker`.
+    """Return the full key in Redis: `deskbridge:pause` of installation 5ac1 is `deskbridge:5ac1:pause`.
 
     Args:
-        redis: the connection; one that knows no installation uses the key as it is.
-        key: begins with OURS.
+        redis: the connection; without an installation, the key is unchanged.
+        key: the key, which begins with OURS.
 
     Raises:
-        RedisError: whose keys they are cannot be known at the moment.
+        RedisError: if the installation is unknown at the moment.
     """
     if not isinstance(redis, InstallationRedis):
         return key
@@ -38,14 +38,14 @@ def key_of(redis: Redis, key: str) -> str:
 
 
 def key_of_installation(installation: str, key: str) -> str:
-    """Return the key of another installation, in the same way."""
+    """Return the full key of a given installation."""
     return f"{OURS}{installation}:{key.removeprefix(OURS)}"
 
 
 def is_of_another_type(error: ResponseError) -> bool:
-    """Return whether a key holds what no process of ours writes: Redis refuses a command for other reasons, too.
+    """Return whether a command failed because its key has another type, so that deskbridge did not write it.
 
     Args:
-        error: what a command for the key was answered.
+        error: Redis' answer to the command.
     """
     return str(error).startswith("WRONGTYPE")

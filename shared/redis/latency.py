@@ -1,6 +1,6 @@
-"""What calls to the tracker took lately, over all workers: kept in Redis by the minute, by Redis' own clock.
+"""Recent latency of calls to the tracker, over all workers: stored in Redis per minute, by Redis' own clock.
 
-What Redis holds may be anyone's: a minute that no worker can have written does not count.
+Other clients may write to Redis too: values that no worker can have written are ignored.
 """
 
 from __future__ import annotations
@@ -18,19 +18,19 @@ KEY = f"{OURS}latency:"
 MINUTE_S = 60
 KEPT_S = 3 * MINUTE_S
 SLOW_S = 2.0
-"""A call that takes longer is told: it is given up after five seconds."""
+"""Longer call times are reported; a call is abandoned after five seconds."""
 DIGITS = 13
 
 
 def note_calls(redis: Redis, calls: Mapping[str, tuple[int, float]]) -> None:
-    """Count calls that have ended, those without an answer among them.
+    """Count calls that have ended, including calls without an answer.
 
     Args:
         redis: connection with its own time-outs.
-        calls: by operation, how many there were and how many seconds they took in all.
+        calls: number of calls and their total seconds, by operation.
 
     Raises:
-        RedisError: it cannot be told.
+        RedisError: if a call to Redis fails.
     """
     if not calls:
         return
@@ -41,17 +41,17 @@ def note_calls(redis: Redis, calls: Mapping[str, tuple[int, float]]) -> None:
         pipe.hincrby(key, "us", round(seconds * 1e6))
         pipe.expire(key, KEPT_S)
         if any(isinstance(one, ResponseError) for one in pipe.execute(raise_on_error=False)):
-            redis.delete(key)  # someone else's value
+            redis.delete(key)  # another client's value
 
 
 def seconds_per_call(redis: Redis) -> float | None:
-    """Return what a call took on average, within this minute and the last; None: there was none.
+    """Return the average seconds per call in this minute and the last, or None if there were no calls.
 
     Args:
         redis: connection with its own time-outs.
 
     Raises:
-        RedisError: it cannot be asked.
+        RedisError: if a call to Redis fails.
     """
     at = now(redis)
     found = [_counted(redis, _key(redis, moment)) for moment in (at - MINUTE_S, at)]

@@ -1,4 +1,4 @@
-"""Locks in Redis with a token and a lease. They keep work from being done twice; the ledger makes it safe."""
+"""Locks in Redis with a token and a lease. They avoid duplicate work; the ledger prevents duplicate creations."""
 
 from __future__ import annotations
 
@@ -27,22 +27,22 @@ PREFIX = f"{OURS}lock:"
 ONCE = f"{PREFIX}once:"
 WITHOUT_END = -1
 RENEWED_AFTER = 1 / 3
-"""The part of its lease after which a lock is renewed."""
+"""The fraction of its lease after which a lock is renewed."""
 
 AGAIN_S = 1.0
-"""When it is tried again if Redis could not be asked: each lock has two thirds of its lease left."""
+"""Delay before the next try if renewing failed; each lock still has two thirds of its lease then."""
 
 R = TypeVar("R", bound=Redis)
 
 LONGEST_HELD_S = 3600.0
-"""Longer than any work under a lock before its holder checks it again: a holder that has not for so long hangs."""
+"""Longer than any holder works before it checks its lock again: a holder without a check for this time hangs."""
 
 
 def make_redis(settings: Settings, whose: Callable[[], str]) -> InstallationRedis:
-    """Return a connection for locks and the pause, with short time-outs and no retries of its own.
+    """Return a connection for locks and the circuit breaker, with short time-outs and no automatic retries.
 
     Args:
-        settings: REDIS_URL.
+        settings: environment settings with REDIS_URL.
         whose: returns the id of the installation whose keys it uses (`shared.redis.installation`).
     """
     url = settings.redis_url.get_secret_value()
@@ -52,12 +52,12 @@ def make_redis(settings: Settings, whose: Callable[[], str]) -> InstallationRedi
 
 
 def connected(kind: type[R], url: str, **options: Any) -> R:
-    """Return a connection to the Redis of an address, or to whichever server its Sentinels call the master.
+    """Return a connection to the Redis server of a URL, or to the current master of its Sentinels.
 
     Args:
         kind: the connection's class.
-        url: as REDIS_URL has it.
-        options: further ones of redis-py.
+        url: an address in the form of REDIS_URL.
+        options: further options of redis-py.
     """
     patience = {"socket_timeout": 5, "socket_connect_timeout": 3}
     if (found := sentinels(url)) is None:
@@ -70,25 +70,25 @@ def connected(kind: type[R], url: str, **options: Any) -> R:
 
 
 def drop_endless(redis: Redis, key: str) -> None:
-    """Delete a key that has no end: every one of ours has, so it would stand in the way forever."""
+    """Delete a key without expiry: deskbridge's keys all expire, and this one would block them forever."""
     if redis.pttl(key) == WITHOUT_END:
         log.warning("a key in Redis that never ends is none of ours, and dropped", key=key)
         redis.delete(key)
 
 
 def of_ticket(ticket_id: int) -> str:
-    """Return the name of the lock under which a ticket is worked on."""
+    """Return the name of a ticket's lock."""
     return f"ticket:{ticket_id}"
 
 
 class HeldLock:
-    """A lock that is held, as far as is known here.
+    """A lock that this process took and may still hold.
 
     Attributes:
-        name: which it is.
-        token: what only its holder knows.
-        looked_at: when its holder, who is alive then, took it or looked at it last (monotonic seconds).
-        renewed_at: when its lease began last; -inf: it is known to be lost.
+        name: the lock's name.
+        token: random value that only the holder has.
+        looked_at: when the holder last took or checked it, and so was running (monotonic seconds).
+        renewed_at: when its lease last started; -inf if the lock is known to be lost.
     """
 
     def __init__(self, locks: Locks, name: str, token: str, taken_at: float) -> None:
@@ -97,22 +97,22 @@ class HeldLock:
 
     @property
     def is_held(self) -> bool:
-        """Whether it is held still, as far as is known here."""
+        """Whether the lock is still held according to the local clock."""
         return time.monotonic() < self.renewed_at + self._locks.lease
 
     def check(self) -> None:
-        """Check, without a call, that the lock is still held. A check also shows that its holder works.
+        """Check, without a call to Redis, that the lock is still held; this also shows that its holder is running.
 
         Raises:
-            LockBusy: it ran out in the meantime; another process may hold it.
+            LockBusy: if its lease has expired, so that another process may hold it.
         """
         if not self.is_held:
             raise LockBusy(Fault.LOCK_RAN_OUT())
         self.looked_at = time.monotonic()
 
 
-# Takes each key that is free; where the first one is no lock but must not be there, and is, none of them. One that has
-# no end is no one's, since every one of ours has one: it is dropped.
+# Takes each free key. With 'unless', the first key is not a lock: if it exists, no lock is taken. A key without expiry
+# is deleted, since deskbridge's keys all expire.
 TAKE = """
 local taken, unless = {}, ARGV[2] == 'unless' and table.remove(KEYS, 1)
 if unless and redis.call('EXISTS', unless) == 1 then return false end
@@ -127,7 +127,7 @@ end
 return taken
 """
 
-# Starts the leases of the keys again that still hold their tokens.
+# Restarts the leases of those keys that still contain their tokens.
 RENEW = """
 local kept = {}
 for place, key in ipairs(KEYS) do
@@ -137,7 +137,7 @@ end
 return kept
 """
 
-# Deletes the keys that still hold their tokens.
+# Deletes those keys that still contain their tokens.
 RELEASE = """
 local deleted = {}
 for place, key in ipairs(KEYS) do
@@ -153,10 +153,10 @@ class Locks:
 
     Args:
         redis: connection with its own time-outs.
-        lease: seconds until a lock that no one renews ends.
-        keeps: whether those that are held are renewed, by a thread of its own that begins with the first: however long
-            the work under one waits for its turn, its holder need only look (`HeldLock.check`).
-        give_up: called where that thread has failed itself: whatever is held runs out from then on.
+        lease: seconds until a lock expires if it is not renewed.
+        keeps: whether a separate thread, started with the first lock, renews held locks: however long the work waits,
+            its holder need only check the lock (`HeldLock.check`).
+        give_up: called if that thread itself fails, so that all held locks will expire.
     """
 
     def __init__(
@@ -170,7 +170,7 @@ class Locks:
         self._has_keeper = False
 
     def _keep(self) -> None:
-        """Start the leases of all locks that are held again, time and again."""
+        """Renew the leases of all held locks in an endless loop."""
         never, wait_s = threading.Event(), self.lease * RENEWED_AFTER
         try:
             while not never.wait(wait_s):
@@ -178,7 +178,7 @@ class Locks:
                 try:
                     self.renew(held)
                     wait_s = self.lease * RENEWED_AFTER
-                except Exception as error:  # noqa: BLE001 (nothing may end this thread; it is tried again)
+                except Exception as error:  # noqa: BLE001 (nothing may end this thread; it tries again)
                     log.warning("locks could not be renewed", count=len(held), error=type(error).__name__)
                     wait_s = min(AGAIN_S, self.lease * RENEWED_AFTER)
         except BaseException as fault:
@@ -186,7 +186,7 @@ class Locks:
             self._give_up()
 
     def _kept(self) -> list[HeldLock]:
-        """Return what is to be renewed: all that is held, but for what no one can be at work on any more."""
+        """Return the locks to renew: all held locks except those whose holder hangs, which are dropped."""
         begun = time.monotonic() - LONGEST_HELD_S
         with self._change:
             hanging = [one for one in self._held if one.looked_at <= begun]
@@ -205,7 +205,7 @@ class Locks:
             threading.Thread(target=self._keep, daemon=True, name="locks").start()
 
     def once(self, name: str, seconds: float) -> bool:
-        """Return whether no one has asked the same in the last so many seconds."""
+        """Return True once per name and period of `seconds`, over all processes; otherwise False."""
         key = key_of(self._redis, f"{ONCE}{name}")
         if self._redis.set(key, "1", nx=True, px=max(1, round(seconds * 1000))):
             return True
@@ -213,9 +213,9 @@ class Locks:
         return False
 
     def tell(self, name: str, progress: Mapping[str, Any] | None) -> None:
-        """State how far the work under a lock has come, for every process to see; None: it has ended.
+        """Publish the progress of the work under a lock for all processes; None removes it when the work ends.
 
-        It is said in vain if Redis is away, and forgotten with the lease where nothing more is said.
+        Errors of Redis are ignored. The progress expires after a lease unless it is published again.
         """
         with suppress(RedisError):
             key = key_of(self._redis, f"{PREFIX}{name}:progress")
@@ -225,10 +225,10 @@ class Locks:
                 self._redis.set(key, json.dumps(progress), px=self._lease_ms)
 
     def told(self, name: str) -> dict[str, Any] | None:
-        """Return how far the work under a lock has come; None if no one is at it.
+        """Return the published progress of the work under a lock, or None if there is no such work.
 
         Raises:
-            RedisError: Redis is away.
+            RedisError: if a call to Redis fails.
         """
         key = key_of(self._redis, f"{PREFIX}{name}:progress")
         found: Any = self._redis.get(key)
@@ -241,15 +241,15 @@ class Locks:
         return progress if isinstance(progress, dict) else None
 
     def take_all(self, names: Sequence[str]) -> list[HeldLock | LockBusy]:
-        """Take those of some locks that are free, in one round trip; of each other one it is returned that it is busy.
+        """Take those of some locks that are free, in one round trip; return a LockBusy for each of the others.
 
         Raises:
-            RedisError: Redis is away; those that it took all the same are given back, or end with their lease.
+            RedisError: if Redis is down; locks that it still took are released or expire with their lease.
         """
         return self._take_all(names) or []
 
     def take_all_unless(self, key: str, names: Sequence[str]) -> list[HeldLock | LockBusy] | None:
-        """Do the same, unless a key is there: then nothing is taken, and None is returned.
+        """Take locks as `take_all` does; if a key exists, take none and return None.
 
         Raises:
             RedisError: as for `take_all`.
@@ -278,7 +278,7 @@ class Locks:
         return found
 
     def renew(self, held: Sequence[HeldLock]) -> None:
-        """Start the leases of some locks again, in one round trip."""
+        """Restart the leases of some locks in one round trip; locks that were lost are marked."""
         if not held:
             return
         at = time.monotonic()
@@ -287,7 +287,7 @@ class Locks:
             one.renewed_at = at if is_kept else -math.inf
 
     def release_all(self, held: Sequence[HeldLock]) -> None:
-        """Give some locks back in one round trip; those that were lost in the meantime are only reported."""
+        """Release some locks in one round trip; locks that were lost in the meantime are only logged."""
         with self._change:
             self._held.difference_update(held)
         try:
@@ -300,7 +300,7 @@ class Locks:
                 log.warning("lock lost before its release", lock=one.name)
 
     def _give_back(self, held: Sequence[HeldLock]) -> Sequence[int]:
-        """Delete some locks as far as they are ours still; return of each whether it was."""
+        """Delete those locks that this process still holds; return for each whether it was deleted."""
         deleted: Sequence[int] = self._releasing(keys=self._keys(held), args=[one.token for one in held])
         return deleted
 
@@ -309,7 +309,7 @@ class Locks:
         """Hold a lock during the block, without waiting for it.
 
         Raises:
-            LockBusy: another process holds it.
+            LockBusy: if the lock is held already.
         """
         (held,) = self.take_all([name])
         if isinstance(held, LockBusy):

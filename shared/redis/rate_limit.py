@@ -1,4 +1,4 @@
-"""The rate limit towards the tracker, over all workers (setting RATE_LIMIT): one slot after the other in Redis."""
+"""The rate limiter for calls to the tracker, over all workers (setting RATE_LIMIT): successive time slots in Redis."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ KEY = f"{OURS}throttle"
 LONGEST = 60
 FURTHEST_S = 3600
 SAID_FROM_S = 30.0
-"""A wait that is longer is logged, once a minute at most."""
+"""A longer wait is logged, at most once a minute."""
 
-# The time of the next free slot and the seconds between two, by Redis' own clock; returns how long to wait for the slot
-# just taken. One that is no number, or further ahead than this key lives, is no one's.
+# Stores the time of the next free slot, by Redis' own clock, and the seconds between two slots; returns the wait for
+# the slot just taken. A stored time that is not a number, or further ahead than the key's expiry, is ignored.
 NEXT_SLOT = """
 local now = redis.call('TIME')
 local at = tonumber(now[1]) + tonumber(now[2]) / 1000000
@@ -36,11 +36,11 @@ STORED = re.compile(r"(\d{1,12}\.\d{6}) (\d{1,9}\.\d{6})")
 
 @dataclass(frozen=True, slots=True)
 class Turns:
-    """The rate limit that workers have kept within the last hour.
+    """The rate limit that workers applied within the last hour.
 
     Attributes:
         rate: calls per second over all workers.
-        wait_s: how long the next call waits for its turn.
+        wait_s: seconds that the next call waits for its slot.
     """
 
     rate: float
@@ -48,17 +48,17 @@ class Turns:
 
 
 def turns(redis: Redis) -> Turns | None:
-    """Return the rate limit in use; None: no call has waited for a turn within the last hour.
+    """Return the rate limit in use, or None if no call took a slot within the last hour.
 
     Args:
         redis: connection with its own time-outs.
 
     Raises:
-        RedisError: it cannot be asked.
+        RedisError: if a call to Redis fails.
     """
     try:
         stored: bytes | str = redis.getrange(key_of(redis, KEY), 0, LONGEST)
-    except ResponseError:  # it is not even a text
+    except ResponseError:  # the key is not a string
         return None
     found = STORED.fullmatch(stored.decode("utf-8", "replace") if isinstance(stored, bytes) else stored)
     if found is None or not float(found[2]):
@@ -68,13 +68,13 @@ def turns(redis: Redis) -> Turns | None:
 
 
 def forget_turns(redis: Redis) -> None:
-    """Give up the turns that were handed out: a worker that starts may have another limit, or none.
+    """Discard all assigned slots, because a worker that starts may have another limit, or none.
 
     Args:
         redis: connection with its own time-outs.
 
     Raises:
-        RedisError: it cannot be reached; the next turn is as far ahead as before.
+        RedisError: if Redis is down; the next slot is as far ahead as before.
     """
     redis.delete(key_of(redis, KEY))
 
@@ -84,7 +84,7 @@ class RateLimiter:
 
     Args:
         redis: connection with its own time-outs.
-        rate: calls per second; 0: no limit.
+        rate: calls per second; 0 means no limit.
     """
 
     def __init__(self, redis: Redis, rate: float) -> None:
@@ -93,7 +93,7 @@ class RateLimiter:
         self._rate, self._said_at = rate, float("-inf")
 
     def next_turn(self) -> float:
-        """Take the next turn; return the seconds until then, none without Redis."""
+        """Take the next slot and return the seconds until then, or 0 if Redis is down."""
         if not self._interval:
             return 0.0
         try:

@@ -1,1 +1,1 @@
-"""The data that creations are built from: settings, mappings, people, metadata, templates."""
+"""The data that requests are built from."""

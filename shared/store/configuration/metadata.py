@@ -112,7 +112,7 @@ class Metadata:
     def search(
         self, kind: MetadataKind, text: str, limit: int, *, tracker_project_id: int | None = None
     ) -> Sequence[Entry]:
-        """Return at most `limit` entries whose name contains a text, whose identifier starts with it, or whose id it is."""
+        """Return at most `limit` entries that match a text as part of the name, start of the identifier, or id."""
         statement = select(*COLUMNS).where(MetadataRow.kind == kind)
         if tracker_project_id is not None:
             statement = statement.where(MetadataRow.tracker_project_id == tracker_project_id)

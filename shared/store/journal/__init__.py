@@ -1,1 +1,1 @@
-"""The journal: accepted events and their processing until each has ended."""
+"""The journal: every accepted event and its state."""

@@ -1,1 +1,1 @@
-"""Creations on the tracker, each carried out exactly once."""
+"""Creations on the tracker, exactly once."""

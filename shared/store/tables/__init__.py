@@ -1,1 +1,1 @@
-"""Table definitions, and what they need from SQL."""
+"""Table definitions and SQL helpers."""

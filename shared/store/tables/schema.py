@@ -23,7 +23,7 @@ def require_current(database: Database, *, loaded: bool = True) -> None:
         loaded: whether the environment contains any setting.
 
     Raises:
-        SettingsError: if the database is missing or must be migrated, or if a newer version has migrated it.
+        SettingsError: if the database is missing, must be migrated, or belongs to a newer version.
         OperationalError: if the database cannot be reached.
     """
     if (file := database.missing_file) is not None:
@@ -46,10 +46,10 @@ def is_current(settings: Settings) -> bool:
         settings: the process's environment settings.
 
     Returns:
-        False if the database cannot be reached, which does not prevent the start since it may be down for a while.
+        False if the database cannot be reached, which may be temporary and does not prevent the start.
 
     Raises:
-        SettingsError: if the database is missing or must be migrated, or if a newer version has migrated it.
+        SettingsError: if the database is missing, must be migrated, or belongs to a newer version.
     """
     database = Database(settings.database_url.get_secret_value())
     try:
