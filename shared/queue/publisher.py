@@ -1,6 +1,6 @@
 """The publisher of queue messages; each only names some tickets.
 
-If a message is lost, no data is: the sweep notifies again.
+A lost message loses no data: the sweep notifies again.
 """
 
 from __future__ import annotations

@@ -35,7 +35,7 @@ class WorkerLimit:
 
 
 def publish(redis: Redis, process: Process, limit: CallLimit) -> None:
-    """Publish a worker's limit; it expires as soon as a worker without a heartbeat no longer counts as alive.
+    """Publish a worker's limit; it expires when a worker without a heartbeat no longer counts as alive.
 
     Args:
         redis: connection with its own time-outs.

@@ -1,4 +1,4 @@
-"""The circuit breaker, for all outages: open until a time for a reason; then half-open: one worker tests; then closed.
+"""The circuit breaker for all outages: open for a reason until a time; then half-open, one worker tests; then closed.
 
 The time is by Redis' own clock: a worker whose clock is off by a minute would stop or resume all others.
 Other clients may write to Redis too: a stored state that no worker can have written is deleted.

@@ -139,7 +139,7 @@ class Known:
         return self._pins.get(helpdesk_user_id)
 
     def whose(self, tracker_user_id: int, helpdesk_user_id: int) -> int | None:
-        """Return another help desk user that is mapped to or pinned with this tracker user, or None."""
+        """Return another help desk user who is mapped or pinned to this tracker user, or None."""
         return next((one for one in self._whose[tracker_user_id] if one != helpdesk_user_id), None)
 
 

@@ -39,7 +39,7 @@ class Due:
     """A pending event whose time has come.
 
     Attributes:
-        occurred_at: capped again, at five minutes after the event was received; that time itself if it is implausible.
+        occurred_at: capped again, at five minutes after its receipt; the time of receipt if it is implausible.
         payload: None if it is too large, or if `occurred_at` is implausible.
         completion: facts looked up because the event lacks them, as JSON; None if none were looked up yet.
         traceparent: the trace that the event belongs to.

@@ -166,7 +166,7 @@ def _folding(insert: Insert) -> Any:
 def settled_by(settling: float | BindParameter[float]) -> ColumnElement[datetime | None]:
     """Return when the next status may be set: as scheduled, but not later than `settling` seconds from now.
 
-    The tracker may still execute a request that we abandoned, which would overwrite a newer status set before.
+    The tracker may still execute a request that was abandoned, and then overwrite a newer status.
     """
     latest = moment(settling)
     return case((TicketState.status_next_at > latest, latest), else_=TicketState.status_next_at)

@@ -106,7 +106,7 @@ class Journal(JournalQueries, JournalAppender):
         self._change(_pending(event_ids), reason, state=state, next_attempt_at=None, ended_at=clock())
 
     def supersede_older(self, event_id: int, reason: Notice) -> None:
-        """End older pending events of an event's key as superseded, but no deletions."""
+        """End older pending events of an event's key as superseded, except deletions."""
         newer = aliased(JournalEvent)
         of_its_key = JournalEvent.key == select(newer.key).where(newer.id == event_id).scalar_subquery()
         is_older = exists().where(

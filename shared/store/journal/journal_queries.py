@@ -235,7 +235,7 @@ class JournalQueries:
         return self._session.scalars(statement.order_by(JournalEvent.id)).all()
 
     def others_sent(self, ticket_id: int, since: datetime) -> int:
-        """Return how many other tickets the tracker has accepted data of since a given time; at most a hundred."""
+        """Return the number of other tickets whose data the tracker accepted since a given time; at most a hundred."""
         sent = (Reason.TIME_LOGGED, Reason.TIME_LOGGED_AS_ANOTHER, Reason.STATUS_SET, Reason.ISSUE_UPDATED)
         newest = (
             select(JournalEvent.ticket_id)

@@ -190,7 +190,7 @@ class TicketQueries:
         return count or 0, [(ticket_id, event_id, kept(*reason)) for ticket_id, event_id, *reason in found]
 
     def with_fields_kept(self, days: int, limit: int) -> tuple[int, list[int]]:
-        """Return how many tickets' issues were left with differing fields within `days`, and the newest tickets."""
+        """Return how many tickets' issues kept differing fields in the last `days`, and the newest of these tickets."""
         recently = _were_kept(days)
         count = self._session.scalar(select(func.count()).select_from(TicketState).where(*recently))
         newest = select(TicketState.ticket_id).where(*recently).order_by(TicketState.fields_at.desc())
@@ -219,7 +219,7 @@ def not_given() -> Select[Any]:
 
 
 def with_fields_kept(days: int) -> Select[Any]:
-    """Return the statement for the tickets whose issues were left with differing fields within `days`."""
+    """Return the statement for the tickets whose issues kept differing fields in the last `days`."""
     return select(TicketState.ticket_id).where(*_were_kept(days))
 
 
@@ -232,7 +232,7 @@ def _were_kept(days: int) -> tuple[ColumnElement[bool] | TextClause, ...]:
 
 
 def _mapped(status_map: Mapping[int, int]) -> ColumnElement[int | None]:
-    """Return the tracker status of the newest status, or of the newest that was mapped when it arrived."""
+    """Return the tracker status that a map gives for the newest status, or for the newest one mapped on arrival."""
     return func.coalesce(
         case(dict(status_map), value=TicketState.status),
         case(dict(status_map), value=TicketState.mapped_status),

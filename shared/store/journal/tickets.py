@@ -97,7 +97,7 @@ class TicketStates(TicketQueries, TicketFolding):
         return newest
 
     def owe(self, has: Mapping[int, int | None], status_map: Mapping[int, int]) -> None:
-        """Make the statuses of new issues due, unless the newest snapshots' are unmapped or already set on the issues.
+        """Make the statuses of new issues due, unless they are unmapped or the issues already have them.
 
         Args:
             has: ticket to its issue's status.
@@ -155,7 +155,7 @@ class TicketStates(TicketQueries, TicketFolding):
         )
 
     def drop_due(self, reason: Notice) -> list[int]:
-        """Drop every due status of a linked ticket with a reason; return the tickets."""
+        """Drop the due statuses of all linked tickets for this reason; return the tickets."""
         linked = select(TicketIssueLink.ticket_id).where(TicketIssueLink.state == LedgerState.LINKED)
         is_due = and_(TicketState.status_due.is_(True), TicketState.ticket_id.in_(linked))
         dropped = (

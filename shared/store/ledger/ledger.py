@@ -1,4 +1,4 @@
-"""The ledger: one row per ticket, ticket task, follow-up, solution or document; each is created exactly once.
+"""The ledger: one row per ticket, ticket task, follow-up, solution or document; each takes effect exactly once.
 
 Every change is one compare-and-set statement. An attempt's changes carry its number as a fencing token,
 so a worker that was suspended and resumes with an older number cannot change the row.
@@ -137,7 +137,7 @@ class Ledger(LedgerQueries):
     def free(
         self, key: int, attempt: int, reason: Notice, event: LedgerEvent = LedgerEvent.NOT_CREATED
     ) -> bool:
-        """Free a row whose request was refused or never sent, or whose object does not exist; its attempt stays."""
+        """Free a row whose request was refused or never sent, or whose object is absent; its attempt number stays."""
         return self._move((event,), self._attempt(key, attempt), settle_after=None, **keeping(reason))
 
     def doubt(self, key: int, attempt: int, settling: float, reason: Notice) -> bool:

@@ -135,7 +135,7 @@ class LedgerQueries:
         return self._session.scalars(oldest_first).all()
 
     def unsettleable_like(self, fingerprint: str, moment: datetime) -> Sequence[LedgerRow]:
-        """Return the rows with this fingerprint that are claimed or in doubt and could not be resolved yet at a time.
+        """Return the claimed rows with this fingerprint, and those in doubt that could not be resolved at a given time.
 
         Args:
             fingerprint: the hash that they share.

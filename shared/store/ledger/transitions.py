@@ -31,7 +31,7 @@ NEW_OR_FREE = (NO_ROW, FREE)
 
 
 class LedgerEvent(StrEnum):
-    """An event in a row's life that may change its state."""
+    """An event that may change a row's state."""
 
     CLAIM = "claim"
     ANSWER_IN_TIME = "answer in time"

@@ -1,4 +1,4 @@
-"""The database, of one of two kinds: SQLite on a single machine, PostgreSQL in production."""
+"""The database: SQLite on a single machine, PostgreSQL in production."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from shared.store.tables.registry import TABLES
 BUSY_TIMEOUT_S = 30
 IDLE_S = 5.0
 IDLE_IN_TRANSACTION_S = 10.0
-"""After how long PostgreSQL ends an idle transaction: its process was suspended and holds locks."""
+"""After how long PostgreSQL ends an idle transaction, whose process was suspended and still holds locks."""
 
 LOCK_WAIT_S = 15.0
 """How long a statement waits for a lock: longer than a suspended process can hold it."""
@@ -82,7 +82,7 @@ def is_deadlock(error: BaseException) -> bool:
 
 
 def is_of_the_statement(error: BaseException) -> bool:
-    """Return whether SQLite rejected the statement itself, so that the database has no fault."""
+    """Return whether SQLite rejected the statement itself, and not because of a fault of the database."""
     return isinstance(error, DBAPIError) and _sqlite_code(error.orig) == SQLITE_ERROR
 
 
