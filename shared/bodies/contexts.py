@@ -152,7 +152,7 @@ def trial_context(
     event_id: int | None = None,
     given: Mapping[str, Any] | None = None,
 ) -> Context:
-    """Return the context of a dry run: as for a preview, but the sample has ids of this installation.
+    """Return the context of a dry run: as for a preview, but the sample uses data of this installation.
 
     Raises:
         NotFound: if there is no such event.

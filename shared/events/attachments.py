@@ -18,7 +18,7 @@ ANY_TYPE = "application/octet-stream"
 SHOWN_INLINE = (".bmp", ".gif", ".jpg", ".jpe", ".jpeg", ".png")
 """File extensions of attachments that the tracker can show within a text."""
 _NOT_IN_A_NAME = re.compile(r"[/?%*:|\"'<>\x00-\x1f\x7f]+")
-"""Characters that the tracker also replaces."""
+"""Characters that the tracker replaces in file names, too."""
 _PICTURE = re.compile(r"(<a\b[^<>]*+>\s{0,20})?<img\b([^<>]*+)>(\s{0,20}</a>)?", re.IGNORECASE)
 _SOURCE = re.compile(r"\bsrc\s{0,5}=\s{0,5}[\"']([^\"'<>]{0,2000})[\"']", re.IGNORECASE)
 _NUMBER = re.compile(r"[?&;]docid=(\d{1,9})(?!\d)")
@@ -31,7 +31,7 @@ def attachment_name(document: Document) -> str:
     """Return the file name that a document has on the tracker.
 
     It depends on the document alone, so that the attachment can be found without the ledger. The name of a picture
-    contains its number, because the tracker finds a text's pictures by name, and shows the newest of several.
+    contains its number, because the tracker finds a text's pictures by name, and of several it shows the newest.
     """
     given = (document.name or "").replace("\\", "/").rpartition("/")[2]
     name = PurePath(" ".join(_NOT_IN_A_NAME.sub("_", plain_text(given, "plain")).split()) or "document")

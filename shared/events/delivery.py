@@ -41,7 +41,7 @@ class Delivery:
 
     @property
     def identity(self) -> tuple[str, str]:
-        """Delivery id and digest: a redelivery has the same."""
+        """Delivery id and digest, which are the same in a redelivery."""
         return self.delivery_id, self.digest
 
     @property

@@ -48,7 +48,7 @@ Fact = Literal[
     "followup.user.email",
     "solution.user.email",
 ]
-"""Facts that the help desk's own webhooks leave out of an event."""
+"""Facts that a help desk's own webhooks leave out of an event."""
 OTHER_PROJECTS: Fact = "ticket.other_project_ids"
 """Looked up together with `ticket.project_id`."""
 EMAIL_OF_USER: tuple[Fact, ...] = tuple(one for one in get_args(Fact) if one.endswith(".user.email"))

@@ -18,7 +18,7 @@ from shared.notices.reasons import Reason
 
 
 def closed_gate(event: Event, config: PluginConfig) -> Notice | None:
-    """Return why an event of a ticket task logs no time, or None if it is Done with an actiontime above 0."""
+    """Return why an event of a ticket task logs no time, or None if it does (Done, actiontime above 0)."""
     task = event.task
     if task is not None and task.copy_of is not None:
         return Reason.COPY_OF_ANOTHER(original=task.copy_of)

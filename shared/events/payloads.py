@@ -116,7 +116,7 @@ def not_taken(body: Body, issue: Mapping[str, Any]) -> list[str]:
 
     Args:
         body: the request.
-        issue: the issue as the tracker returns it; fields that it does not return count as taken.
+        issue: the issue as returned; without `description` or `priority` it is partial, and its fields count as taken.
     """
     sent = body["issue"]
     found = []

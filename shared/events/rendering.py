@@ -101,7 +101,7 @@ def from_html(text: str, base: str | None = None) -> str:
 
 
 def _without(text: str, name: str) -> str:
-    """Remove elements up to the last closing tag; a search for missing closing tags would take quadratic time."""
+    """Remove closed elements; the search stops at the last closing tag, otherwise it would take quadratic time."""
     last = text.lower().rfind(f"</{name}")
     if last < 0:
         return text
@@ -150,7 +150,7 @@ def _prepare(tree: Any, base: str | None) -> None:
 
 
 def _show_image(image: Any, base: str | None) -> None:
-    """Show a pasted picture as its URL, because its alternative text is only the key of its file."""
+    """Show a pasted picture as its URL, because its alternative text is missing or only the key of its file."""
     source, alt = image.get("src", ""), image.get("alt", "").strip()
     if not _FILE_KEY.fullmatch(alt) and (alt or not _STORED_FILE.search(source)):
         return

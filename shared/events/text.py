@@ -19,7 +19,7 @@ _ESCAPED = re.compile(
 
 
 _MEANT = {code: bytes([code]).decode("cp1252", "ignore") for code in range(0x80, 0xA0)}
-"""C1 control characters to the characters of Windows-1252, since no one means the control character."""
+"""Maps C1 control characters to the characters of Windows-1252, since no one means the control character."""
 _REORDERING = re.compile("[\u202a-\u202e\u2066-\u2069]")
 """Characters that reorder the displayed text and can, for example, disguise a file extension."""
 _SHOWS_NOTHING = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0")
@@ -61,7 +61,7 @@ def one_line(rich: str | None, limit: int) -> str:
 
 
 def cut(text: str, limit: int, mark: str = "…") -> str:
-    """Shorten a text, such as a comment, and end it with a mark.
+    """Shorten a text that is too long, such as a comment, and end it with a mark.
 
     Args:
         text: plain text.

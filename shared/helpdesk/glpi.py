@@ -54,8 +54,8 @@ class GlpiAccess:
 
     Attributes:
         url: GLPI's own URL, such as https://glpi.example.org.
-        client_id, client_secret: of an OAuth client with the grant `password` and the scope `api`.
-        user, password: of a user who may read tickets, ticket tasks and users of every entity.
+        client_id, client_secret: credentials of an OAuth client with the grant `password` and the scope `api`.
+        user, password: credentials of a user who may read tickets, ticket tasks and users of every entity.
         outbound: the trusted certificate authorities and the proxy.
         cache_s: seconds for which an answer about a person or a ticket is cached.
     """

@@ -51,9 +51,9 @@ def explain(
         operation: the operation of the payload.
         payload: the request body, without a dry run's mark.
         known: the cache, of the payload's project.
-        status: the answer's HTTP status. A success returns what the tracker ignores, or what it never received
-            because a dry run replaces it. A 422 without an explanation returns guesses, with codes `maybe_…`.
-        said: whether the tracker itself gave a reason; if so, only guesses that were checked are returned.
+        status: the answer's HTTP status. For a success: what the tracker ignores, or never received because a dry run
+            replaces it. For a 422 without an explanation: guesses, whose codes begin with `maybe_`.
+        said: whether the tracker itself gave a reason; if so, guesses are returned only if they were checked.
     """
     found = hints(operation, payload, known)
     if status < 300:

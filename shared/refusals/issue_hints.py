@@ -1,4 +1,4 @@
-"""Hints about issues: their creation, and the update of their status."""
+"""Hints about issues: their creation, updates of their status, and notes."""
 
 from __future__ import annotations
 

@@ -42,8 +42,8 @@ class Answer:
 
     Attributes:
         status: HTTP status.
-        data: the decoded JSON, None for an empty body.
-        at: the tracker's own clock (Date header), None if it sent none.
+        data: the decoded JSON, or None for an empty body.
+        at: the tracker's own clock (Date header), or None if it sent none.
     """
 
     status: int
@@ -76,7 +76,7 @@ class RawAnswer:
     Attributes:
         status: HTTP status.
         body: the whole body, undecodable bytes replaced.
-        at: the tracker's own clock (Date header), None if it sent none.
+        at: the tracker's own clock (Date header), or None if it sent none.
         is_trackers: False if it cannot come from the tracker's API, or is a 429 of uncertain origin.
     """
 
@@ -108,7 +108,7 @@ def read_answer(
     impersonating: bool,
     base_url: str = "",
 ) -> Answer:
-    """Return the tracker's answer, or raise the error that it means.
+    """Return the tracker's answer, or raise the error that it stands for.
 
     Args:
         method: HTTP method of the call.

@@ -86,13 +86,13 @@ class CallRecord:
 
     @property
     def is_unclear(self) -> bool:
-        """Whether it was sent and its outcome is unknown; a 4xx is a clear answer."""
+        """Whether it was sent and its outcome is unknown; a 4xx always counts as clear."""
         is_unknown = self.error is not None and self.error.code == Fault.OUTCOME_UNKNOWN
         return is_unknown and (self.status is None or not 400 <= self.status < 500)
 
     @property
     def is_clear(self) -> bool:
-        """Whether an answer states its outcome."""
+        """Whether an answer states the outcome of the call."""
         return self.status is not None and not self.is_unclear
 
 

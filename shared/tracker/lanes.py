@@ -15,7 +15,7 @@ LANES = 8
 """As many as a Redmine process has threads by default; more calls would only queue there."""
 LONG_ANSWERS = 2
 """Fewer for long answers, because a tracker process produces them one after the other: with eight at once, each takes
-eight times as long and exceeds a call's time limit, and all of them together take as long as before."""
+eight times as long and exceeds a call's time limit, and all of them together are no faster."""
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")

@@ -63,7 +63,7 @@ class NotAllowed(Exception):
 
 
 class SendGuard:
-    """Decides right before a request is sent whether it may be, and records whether any of it may have been sent.
+    """Checks right before a request is sent whether that is allowed, and records whether a byte may have been sent.
 
     Args:
         before_send: any exception that it raises stops the call.

@@ -1,4 +1,4 @@
-"""Replaces invisible characters, and those that reorder the displayed text, by visible marks."""
+"""Replaces invisible characters, and those that reorder the displayed text, with visible marks."""
 
 from __future__ import annotations
 
