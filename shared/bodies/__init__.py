@@ -1,1 +1,1 @@
-"""Which body is sent: the active template's, else the 1.x body (SPEC section 9)."""
+"""Chooses the body to send: the active template's, otherwise the 1.x body (SPEC section 9)."""

@@ -1,4 +1,4 @@
-"""What templates are rendered from: one builder for the worker and for previews (SPEC 9.1 "Contexts")."""
+"""Builds the contexts of templates, for the worker and for previews alike (SPEC 9.1 "Contexts")."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ from shared.templating.render import Engine
 
 
 class NoContext(BridgeError):
-    """A template of this operation cannot be rendered from what was named; the text says why."""
+    """A template of this operation cannot be rendered from the given source; the text states why."""
 
 
 def operation_of(name: str) -> Operation:
     """Return an operation by its name.
 
     Raises:
-        NotFound: naming the operations there are.
+        NotFound: if there is no such operation; names the existing ones.
     """
     try:
         return Operation(name)
@@ -44,15 +44,15 @@ def operation_of(name: str) -> Operation:
 
 
 def custom_fields_of(tx: Transaction) -> tuple[CustomField, ...]:
-    """Return every custom field that the metadata cache knows."""
+    """Return every custom field in the metadata cache."""
     return tuple(map(_custom_field, tx.metadata.of_kind(MetadataKind.CUSTOM_FIELD)))
 
 
 def engine_for(operation: Operation, tx: Transaction | None = None) -> Engine:
-    """Return what renders an operation's templates, with the variables that there are now.
+    """Return the engine for an operation's templates, with the current variables.
 
     Args:
-        operation: what the templates are for.
+        operation: the operation of the templates.
         tx: an open transaction, needed only for an operation that starts from a form.
     """
     custom_fields = custom_fields_of(tx) if tx is not None and operation.from_form else ()
@@ -61,19 +61,19 @@ def engine_for(operation: Operation, tx: Transaction | None = None) -> Engine:
 
 @dataclass(frozen=True, slots=True)
 class RenderInput:
-    """What an operation on a ticket is about.
+    """The data of an operation on a ticket.
 
     Attributes:
         ticket: the newest snapshot.
-        task: the ticket task, where there is one.
-        occurred_at: when it happened, by the helpdesk's clock.
-        event_name: what started it.
-        link: what the project rule resolved.
+        task: the ticket task, if there is one.
+        occurred_at: when it happened, by the help desk's clock.
+        event_name: the name of the event that started it.
+        link: the project mapping that applies.
         project_id: the tracker project.
-        issue_id: the ticket's issue, None while it is being created.
-        person: on whose behalf, None for the administrator.
-        status: the helpdesk status that is mapped; None: the snapshot's.
-        note: the follow-up or solution, where there is one.
+        issue_id: the ticket's issue, or None while it is being created.
+        person: the person on whose behalf it is done, or None for the API user.
+        status: the help desk status to map; None: the snapshot's.
+        note: the follow-up or solution, if there is one.
     """
 
     ticket: Ticket
@@ -89,7 +89,7 @@ class RenderInput:
 
 
 def project_name(tx: Transaction, project_id: int) -> str | None:
-    """Return what a tracker project is called; None if the metadata cache does not know it."""
+    """Return the name of a tracker project, or None if it is not in the metadata cache."""
     project = tx.metadata.get(MetadataKind.PROJECT, project_id)
     return project.name if project else None
 
@@ -98,9 +98,9 @@ def ticket_context(name: str | None, config: PluginConfig, about: RenderInput) -
     """Return the context of an operation on a ticket.
 
     Args:
-        name: what the tracker project is called (`project_name`).
-        config: the plugin configuration.
-        about: what it is about.
+        name: the name of the tracker project (`project_name`).
+        config: the Redmine settings.
+        about: the data of the operation.
     """
     link, person = about.link, about.person
     return from_ticket(
@@ -127,11 +127,11 @@ def preview_context(
     event_id: int | None = None,
     given: Mapping[str, Any] | None = None,
 ) -> Context:
-    """Return the context of a preview: of a stored event, as given, or else the sample.
+    """Return the context of a preview: the given one, that of a stored event, or the sample.
 
     Raises:
-        NotFound: there is no such event.
-        NoContext: the operation cannot be rendered from that event.
+        NotFound: if there is no such event.
+        NoContext: if the operation cannot be rendered from that event.
     """
     if given is not None:
         return dict(given)
@@ -152,11 +152,11 @@ def trial_context(
     event_id: int | None = None,
     given: Mapping[str, Any] | None = None,
 ) -> Context:
-    """Return the context of a dry run: as for a preview, but a sample names what this installation has.
+    """Return the context of a dry run: as for a preview, but the sample uses data of this installation.
 
     Raises:
-        NotFound: there is no such event.
-        NoContext: the operation cannot be rendered from that event, or nothing is linked yet.
+        NotFound: if there is no such event.
+        NoContext: if the operation cannot be rendered from that event, or no project mapping exists yet.
     """
     if given is not None or event_id is not None:
         return preview_context(tx, operation, event_id=event_id, given=given)

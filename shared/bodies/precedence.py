@@ -1,4 +1,4 @@
-"""Which body is sent (SPEC section 9): the active template's; the 1.x body if it fails or if there is none."""
+"""Chooses the body to send (SPEC section 9): the active template's, or the 1.x body if it fails or there is none."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ class RenderedBody:
     """The body to send, and where it came from.
 
     Attributes:
-        template: the template that was rendered; None: it is the 1.x body.
-        warnings: what the rendering warns of.
-        fault: why a template was not used.
+        template: the template that was rendered, or None for the 1.x body.
+        warnings: the warnings of the rendering.
+        fault: why the active template was not used, or None.
     """
 
     body: Body
@@ -35,12 +35,12 @@ def choose(
     context: Callable[[], Context],
     plain: Callable[[], Body],
 ) -> RenderedBody:
-    """Return the body of an operation. A template never stops what is to be sent; who sends it tells of a fault.
+    """Return the body of an operation. A faulty template never prevents sending; the caller reports the fault.
 
     Args:
-        template: the active one, None if there is none.
-        engine: returns what renders it.
-        context: returns what it is rendered from.
+        template: the active template, or None.
+        engine: returns the engine that renders it.
+        context: returns the data that it is rendered from.
         plain: returns the 1.x body.
     """
     if template is None:

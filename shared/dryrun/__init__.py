@@ -1,1 +1,1 @@
-"""What was made on the tracker for a try: recorded before it is asked for, deleted by its mark."""
+"""Objects that dry runs create on the tracker: recorded before they are created, deleted by their marks."""

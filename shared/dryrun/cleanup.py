@@ -1,4 +1,4 @@
-"""The sweep's part of dry runs: deletes what one of them left on the tracker (SPEC 4.3)."""
+"""The sweep's part of dry runs: deletes objects that they left on the tracker (SPEC 4.3)."""
 
 from __future__ import annotations
 
@@ -21,15 +21,15 @@ AT_ONCE = 3
 
 
 def clean_up(store: Store, connect: Connect, *, settling: float = SETTLING_S) -> int:
-    """Delete a few of the things that dry runs have left; whatever fails is logged and tried again later.
+    """Delete a few of the objects that dry runs left; failures are logged and retried later.
 
     Args:
-        store: where the list is.
-        connect: returns the configuration and the tracker.
-        settling: seconds after a lost answer before anything is concluded from it.
+        store: the database with their rows.
+        connect: returns the Redmine settings and the tracker.
+        settling: seconds to wait after a lost answer before its outcome is final.
 
     Returns:
-        How many are known to be gone now.
+        The number of objects that are known to be gone.
     """
     gone = 0
     for _ in range(AT_ONCE):
@@ -55,10 +55,10 @@ def clean_up(store: Store, connect: Connect, *, settling: float = SETTLING_S) ->
 
 
 def _settle(bench: Bench, row: DryRunObject, window: SendWindow) -> bool:
-    """Delete what still carries a row's mark; return whether nothing does any more.
+    """Delete the object that carries a row's mark; return whether it is known to be gone.
 
     Raises:
-        BridgeError: the tracker did not say, or did not do it.
+        BridgeError: if the tracker gave no clear answer, or did not delete it.
     """
     tracker_id = look_up(bench.client, row)
     fresh = SendWindow(FRESH_S)
@@ -68,7 +68,7 @@ def _settle(bench: Bench, row: DryRunObject, window: SendWindow) -> bool:
         bench.put_off(row, LONGEST_DELAY_S, Reason.IN_USE(because=use))
         return False
     try:
-        # a project that is closed is in no list, but its identifier is no one else's
+        # a closed project is not in the list, but its identifier is unique
         bench.delete(row, tracker_id or 0, window, fresh)
     except TrackerRejected as refusal:
         if refusal.status != 404:
@@ -79,7 +79,7 @@ def _settle(bench: Bench, row: DryRunObject, window: SendWindow) -> bool:
 
 
 def _absent(bench: Bench, row: DryRunObject) -> bool:
-    """Forget what is not there, once its creation must have taken effect if it ever does."""
+    """Forget a row without an object, once its creation can no longer take effect; return whether it was forgotten."""
     with bench.store.transaction() as tx:
         settled = tx.now() >= row.begun_at + timedelta(seconds=settled_after(bench.settling))
         if settled or row.tracker_id is not None:

@@ -1,6 +1,6 @@
-"""Asks the tracker whether something that a dry run made is there: by its mark, never by its id alone.
+"""Looks up objects of dry runs on the tracker: by their marks, never by the id alone.
 
-A tracker over SQLite gives the id of a deleted last issue or project to the next one.
+A tracker on SQLite gives the id of the last issue or project, once it is deleted, to the next one.
 """
 
 from __future__ import annotations
@@ -21,15 +21,15 @@ from shared.tracker.lists import Listed, TrackerLists
 from shared.values.ids import id_in
 
 CLOCKS_APART = timedelta(days=1)
-"""How far the tracker's clock may be from the database's."""
+"""How far the tracker's clock may differ from the database's."""
 ISSUES = ObjectKind.ISSUE.path
 
 
 def look_up(client: TrackerClient, row: DryRunObject) -> int | None:
-    """Return the tracker's id of what a row stands for, None if nothing carries its mark.
+    """Return the tracker's id of a row's object, or None if nothing carries its mark.
 
     Raises:
-        TrackerError: the tracker did not say it clearly, or the key is refused (lists would answer as for anyone).
+        TrackerError: if the answer is not clear, or the key is refused (lists then answer as for anonymous users).
     """
     if row.kind == ObjectKind.PROJECT:
         project = find_project(client, row.mark)
@@ -45,14 +45,14 @@ def look_up(client: TrackerClient, row: DryRunObject) -> int | None:
 
 
 def in_use(client: TrackerClient, row: DryRunObject, tracker_id: int) -> Notice | None:
-    """Tell what people have put below something that was left, and that its deletion would take along.
+    """Return what people have added below a leftover object and its deletion would delete, too, or None.
 
     Raises:
         TrackerError: as `look_up`.
     """
 
     def below(rows: list[Listed], _: Answer | None = None) -> bool:
-        # a tracker that does not know the filter gives any issues
+        # a tracker that does not support the filter returns any issues
         return any(id_in(one.get("parent")) == tracker_id for one in rows)
 
     if row.kind == ObjectKind.PROJECT:
@@ -72,7 +72,7 @@ def _known_issue(client: TrackerClient, row: DryRunObject, tracker_id: int) -> i
     params: dict[str, str | int] = {"issue_id": tracker_id, "status_id": "*"}
     found = TrackerLists(client).find(ISSUES, "issues", tracker_id, params)
     if found is None:
-        # it may only be hidden: the issues of an archived project are in no list, and asking for them is refused
+        # it may only be hidden: the issues of an archived project are in no list, and reading them is refused
         _issues_of_project(client, row, _one_page)
     return tracker_id if found is not None and carries(found, row.mark) else None
 
@@ -80,10 +80,10 @@ def _known_issue(client: TrackerClient, row: DryRunObject, tracker_id: int) -> i
 def _issues_of_project(
     client: TrackerClient, row: DryRunObject, enough: Callable[[list[Listed], Answer], bool]
 ) -> list[Listed]:
-    """Read a project's issues, newest first; none if the project is gone and they with it.
+    """Read a project's issues, newest first; none if the project no longer exists.
 
     Raises:
-        TrackerRejected: 403, the project is archived.
+        TrackerRejected: if the project is archived (403).
         TrackerError: as `TrackerLists.search`.
     """
     params: dict[str, str | int] = {
@@ -102,19 +102,19 @@ def _issues_in(client: TrackerClient, tracker_project_id: int) -> Notice | None:
     try:
         rows = TrackerLists(client).search(ISSUES, "issues", params, enough=_one_page)
     except TrackerRejected as refusal:
-        if refusal.status in (403, 404):  # without the module of issues it has none to list
+        if refusal.status in (403, 404):  # without the issue module it has no list
             return None
         raise
     return Reason.ISSUES_WITHIN() if rows else None
 
 
 def _one_page(_rows: list[Listed], _answer: Answer) -> bool:
-    """Tell that the first page of a list is enough."""
+    """Stop after the first page of a list."""
     return True
 
 
 def _id_of(rows: list[dict[str, Any]]) -> int | None:
-    """Return the oldest: a later one is someone's copy, marks and all."""
+    """Return the id of the oldest issue, because a later one is someone's copy, including the mark."""
     return min((one["id"] for one in rows if isinstance(one.get("id"), int)), default=None)
 
 

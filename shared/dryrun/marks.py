@@ -1,4 +1,4 @@
-"""The marks by which what a dry run made is told from everything else; no two are ever the same."""
+"""The marks that distinguish the objects of dry runs from everything else; every mark is unique."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from shared.events.text import cut
 
 
 class ObjectKind(StrEnum):
-    """What is made and deleted: the two kinds that take everything in them along."""
+    """The kinds of objects that are created and deleted; deleting one also deletes everything in it."""
 
     ISSUE = "issue"
     PROJECT = "project"
 
     @property
     def path(self) -> str:
-        """Where one is created."""
+        """The path for creating one."""
         return f"/{self}s.json"
 
 
@@ -30,12 +30,12 @@ def new_mark(kind: ObjectKind) -> str:
 
 
 def marked(kind: ObjectKind, payload: dict[str, Any], mark: str) -> dict[str, Any]:
-    """Return a payload that carries a mark; nothing else of it is changed.
+    """Return a copy of a payload that carries a mark and is otherwise unchanged.
 
     Args:
-        kind: what it creates.
-        payload: with the kind as its top key.
-        mark: appended to the subject, or put in the identifier's place and appended to the name.
+        kind: the kind of object that it creates.
+        payload: the request body, with the kind as its top-level key.
+        mark: appended to an issue's subject, or to a project's name; also replaces a project's identifier.
     """
     made = deepcopy(payload)
     fields = made[kind]
@@ -48,7 +48,7 @@ def marked(kind: ObjectKind, payload: dict[str, Any], mark: str) -> dict[str, An
 
 
 def _with(text: Any, mark: str, longest: int) -> str:
-    """Return a text with a mark behind it; an empty one stays empty, so that the tracker refuses it."""
+    """Return a text with a mark appended; an empty text stays empty, so that the tracker refuses it."""
     given = "" if text is None else str(text)
     if not given.strip():
         return given

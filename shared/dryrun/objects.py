@@ -1,8 +1,8 @@
-"""Things that are made on the tracker only for a try: recorded before they are asked for, deleted afterwards.
+"""Objects that dry runs create on the tracker: recorded before they are created, deleted afterwards.
 
-Nothing is ever deleted that was not made here. The first deletion trusts the id that the tracker has just given;
-every later one looks the mark up first, and not before an earlier deletion without an answer must have taken
-effect. A row is forgotten only when it is known that nothing carries its mark.
+Only objects created here are ever deleted. The first deletion trusts the id that the tracker has just returned. Every
+later one looks up the mark first, and only when an earlier deletion without an answer must have taken effect. A row is
+forgotten only when it is known that nothing carries its mark.
 """
 
 from __future__ import annotations
@@ -34,26 +34,26 @@ from shared.values.ids import is_id
 
 log = get_logger("dryrun")
 SEND_S = 20.0
-"""In this time the creation is sent, or never."""
+"""The creation is sent within this time, or never."""
 OWN_S = 60.0
-"""Time in which the creator of an object deletes it; after that the sweep does."""
+"""Time in which the creator of an object deletes it; afterwards the sweep does."""
 FRESH_S = 15.0
-"""For so long it is trusted that an id is still what the tracker has just said that it is."""
+"""How long an id that the tracker has just returned is trusted to mean the same object."""
 FIRST_DELAY_S = 30.0
 LONGEST_DELAY_S = 3600.0
 
 
 @dataclass
 class Thing:
-    """One thing that was asked for.
+    """One object whose creation was requested.
 
     Attributes:
-        row: its entry in our own list.
-        window: in which its creator may work on it.
-        fresh: in which its id is trusted.
-        answer: what the tracker said to its creation; None if no answer came.
-        failure: why none came.
-        tracker_id: the tracker's id; None if it is not known, or if nothing was made.
+        row: its row in our own table.
+        window: the time in which its creator may work on it.
+        fresh: the time in which its id is trusted.
+        answer: the tracker's answer to its creation, or None if no answer came.
+        failure: why no answer came, or None.
+        tracker_id: the tracker's id, or None if it is not known or nothing was created.
         refused: whether the tracker refused it, so that there is nothing to delete.
     """
 
@@ -68,11 +68,11 @@ class Thing:
 
 @dataclass
 class Bench:
-    """Makes things on one tracker, and deletes them.
+    """Creates objects on one tracker, and deletes them.
 
     Attributes:
-        settling: seconds after a lost answer before anything is concluded from it.
-        things: everything that was asked for.
+        settling: seconds to wait after a lost answer before its outcome is final.
+        things: all objects whose creation was requested.
     """
 
     store: Store
@@ -83,16 +83,16 @@ class Bench:
     def make(
         self, kind: ObjectKind, mark: str, body: dict[str, Any], tracker_project_id: int | None
     ) -> Thing:
-        """Ask for something.
+        """Create an object.
 
         Args:
             kind: issue or project.
-            mark: what the body carries.
+            mark: the mark that the body carries.
             body: the request body.
-            tracker_project_id: where an issue will be.
+            tracker_project_id: the project of an issue.
 
         Raises:
-            TrackerUnreachable, LeaseOver: nothing was sent.
+            TrackerUnreachable, LeaseOver: if nothing was sent.
         """
         window, sending = SendWindow(OWN_S), SendWindow(SEND_S)
         with self.store.transaction() as tx:
@@ -111,7 +111,7 @@ class Bench:
         return thing
 
     def _read(self, thing: Thing, kind: ObjectKind) -> None:
-        """Find out what became of a creation: the answer's id, a refusal, or else what carries the mark."""
+        """Record the result of a creation: the answer's id, a refusal, or else the object that carries the mark."""
         answer = thing.answer
         if answer is not None and 300 <= answer.status < 500 and answer.is_trackers:
             thing.refused = True
@@ -127,7 +127,7 @@ class Bench:
             thing.row.tracker_id = thing.tracker_id
 
     def remove(self, thing: Thing) -> None:
-        """Delete something that was made a moment ago; what cannot be deleted stays in the list for the sweep."""
+        """Delete an object that was just created; if that fails, leave its row for the sweep."""
         if thing.refused:
             return
         if thing.tracker_id is None:
@@ -140,29 +140,29 @@ class Bench:
             self._after_failure(thing.row, failure)
 
     def delete(self, row: DryRunObject, tracker_id: int, *windows: SendWindow) -> None:
-        """Delete something and forget it.
+        """Delete an object, and forget its row.
 
         Args:
-            row: its entry in our own list, owned by the caller.
-            tracker_id: an id that the tracker has just given, or that carries the mark.
-            windows: the times in which the caller owns it, and in which the id is trusted.
+            row: its row in our own table, owned by the caller.
+            tracker_id: an id that the tracker has just returned, or whose object carries the mark.
+            windows: the times in which the caller owns the row, and in which the id is trusted.
 
         Raises:
-            LeaseOver: one of them is over; nothing was sent.
-            TrackerError: it was not deleted, or that is not known.
+            LeaseOver: if one of them is over; nothing was sent.
+            TrackerError: if it was not deleted, or the outcome is unknown.
         """
 
         def in_time() -> None:
             for window in windows:
                 window.check()
 
-        # an identifier is given only once, so for a project it is safer than its id
+        # an identifier is used only once, so for a project it is safer than the id
         name = row.mark if row.kind == ObjectKind.PROJECT else tracker_id
         self.client.call("DELETE", f"/{row.kind}s/{name}.json", before_send=in_time)
         self._forget(row)
 
     def put_off(self, row: DryRunObject, seconds: float, reason: Notice) -> None:
-        """Leave something to a later sweep, and say so."""
+        """Leave an object to a later sweep, and log it."""
         log.warning(
             "a dry run left something on the tracker; it is tried again",
             kind=row.kind, tracker_id=row.tracker_id, mark=row.mark, seconds=round(seconds), **reason_fields(reason),
@@ -171,7 +171,7 @@ class Bench:
             tx.dry_runs.put_off(row.id, row.attempts, seconds, reason)
 
     def _after_failure(self, row: DryRunObject, failure: BridgeError) -> None:
-        """A deletion that is not known to have worked may have: if nothing carries the mark any more, it has."""
+        """Forget the row if the deletion worked after all, so that nothing carries the mark; otherwise put it off."""
         try:
             if isinstance(failure, (OutcomeUnknown, TrackerRejected)) and look_up(self.client, row) is None:
                 self._forget(row)
@@ -186,7 +186,7 @@ class Bench:
 
 
 def lease(settling: float) -> float:
-    """Return for how many seconds a row is owned: its last call may begin at the end of OWN_S, and then take effect."""
+    """Return for how many seconds a row is owned: its last call may start at the end of OWN_S and take effect later."""
     return OWN_S + TIMEOUT_S + settling
 
 
@@ -196,13 +196,13 @@ def settled_after(settling: float) -> float:
 
 
 def delay(attempts: int, settling: float) -> float:
-    """Return the seconds until a deletion is tried again: never before an earlier one must have taken effect."""
+    """Return the seconds until a deletion is retried, which is never before an earlier one must have taken effect."""
     doubling = FIRST_DELAY_S * 2.0 ** min(attempts, 20)
     return float(max(TIMEOUT_S + settling, min(LONGEST_DELAY_S, doubling)))
 
 
 def id_in(answer: RawAnswer | None, name: str) -> int | None:
-    """Return the id of the object in an answer, None if it names none."""
+    """Return the id of the object in an answer, or None."""
     if answer is None or not 200 <= answer.status < 300:
         return None
     found = json_in(answer)
@@ -212,7 +212,7 @@ def id_in(answer: RawAnswer | None, name: str) -> int | None:
 
 
 def json_in(answer: RawAnswer) -> Any:
-    """Return an answer's JSON, None if it is none."""
+    """Return an answer's JSON, or None if the body is not JSON."""
     try:
         return json.loads(answer.body)
     except (ValueError, RecursionError):

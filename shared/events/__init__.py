@@ -1,1 +1,1 @@
-"""What an event becomes, without anything stored."""
+"""Events, and the request bodies made from them, without any storage."""

@@ -1,4 +1,4 @@
-"""Documents as attachments: how the tracker calls them, and how a text shows those that are pictures. Pure."""
+"""Documents as attachments: their file names on the tracker, and pictures within a text. Pure."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from shared.events.text import cut, plain_text
 LONGEST_NAME = 200
 ANY_TYPE = "application/octet-stream"
 SHOWN_INLINE = (".bmp", ".gif", ".jpg", ".jpe", ".jpeg", ".png")
-"""Endings of the attachments that the tracker shows within a text."""
+"""File extensions of attachments that the tracker can show within a text."""
 _NOT_IN_A_NAME = re.compile(r"[/?%*:|\"'<>\x00-\x1f\x7f]+")
-"""The tracker replaces the same."""
+"""Characters that the tracker replaces in file names, too."""
 _PICTURE = re.compile(r"(<a\b[^<>]*+>\s{0,20})?<img\b([^<>]*+)>(\s{0,20}</a>)?", re.IGNORECASE)
 _SOURCE = re.compile(r"\bsrc\s{0,5}=\s{0,5}[\"']([^\"'<>]{0,2000})[\"']", re.IGNORECASE)
 _NUMBER = re.compile(r"[?&;]docid=(\d{1,9})(?!\d)")
@@ -30,8 +30,8 @@ _BEGIN, _END = "\ue000", "\ue001"
 def attachment_name(document: Document) -> str:
     """Return the file name that a document has on the tracker.
 
-    It follows from the document alone, so that the attachment is found again without the ledger. A picture has its
-    number in it: the tracker finds pictures of a text by their names, and of several of one name it shows the newest.
+    It depends on the document alone, so that the attachment can be found without the ledger. The name of a picture
+    contains its number, because the tracker finds a text's pictures by name, and of several it shows the newest.
     """
     given = (document.name or "").replace("\\", "/").rpartition("/")[2]
     name = PurePath(" ".join(_NOT_IN_A_NAME.sub("_", plain_text(given, "plain")).split()) or "document")
@@ -44,11 +44,11 @@ def attachment_name(document: Document) -> str:
 
 
 def attachment_body(document: Document, size: int | None) -> dict[str, Any]:
-    """Return what is stored of the request that attaches a document, without its token.
+    """Return the request that attaches a document, as it is stored: without the upload token.
 
     Args:
         document: the document.
-        size: its bytes; None: not known.
+        size: its size in bytes, or None if unknown.
     """
     upload = {
         "filename": attachment_name(document),
@@ -63,7 +63,7 @@ def shown_documents(rich: str | None) -> set[int]:
 
 
 def _number(picture: re.Match[str]) -> int | None:
-    """Return the number of the document that a picture shows; None: it shows none."""
+    """Return the number of the document that a picture shows, or None."""
     source = _SOURCE.search(picture[2])
     found = _NUMBER.search(source[1]) if source and _STORED in source[1] else None
     return int(found[1]) if found else None
@@ -77,15 +77,15 @@ def text_with_pictures(
     names: Mapping[int, str],
     begin: str = "",
 ) -> str:
-    """Turn rich text into the tracker's markup, with its pictures where they stand.
+    """Turn rich text into the tracker's markup, with its pictures in place.
 
     Args:
         rich: as for `plain_text`.
         content_format: as for `plain_text`.
         base: as for `plain_text`.
         formatting: the tracker's own text formatting.
-        names: number of a document to its attachment's file name; pictures of others are shown by their address.
-        begin: plain text that comes first, unless there is no other.
+        names: document number to attachment file name; pictures of other documents are shown as URLs.
+        begin: plain text to put first, unless the text is empty.
     """
     marked = set[str]()
 
@@ -95,15 +95,15 @@ def text_with_pictures(
             return picture[0]
         marked.add(str(number))
         link, end = picture[1] or "", picture[3] or ""
-        is_linked = bool(end) and _STORED in link  # to its own file
+        is_linked = bool(end) and _STORED in link  # to the picture's own file
         return f"{'' if is_linked else link}{_BEGIN}{number}{_END}{'' if is_linked else end}"
 
     shows = formatting != "plain" and _BEGIN not in (rich or "")
     said = plain_text(_PICTURE.sub(mark, rich or "") if shows else rich, content_format, base)
     text = begin + said if said else ""
-    # the text itself may hold what looks like a mark of another number
+    # the text itself may contain something that looks like a mark with another number
     parts = re.split(f"{_BEGIN}({'|'.join(marked)}){_END}", text) if marked else [text]
-    # blanks beside a picture would make what stands there look like code
+    # blanks next to a picture would turn the text there into code
     parts[:-1:2] = [before.rstrip() for before in parts[:-1:2]]
     parts[2::2] = [after.lstrip(_BLANKS) for after in parts[2::2]]
     written = [

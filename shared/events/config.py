@@ -1,4 +1,4 @@
-"""The plugin configuration: one record that an administrator edits (SPEC 2.1)."""
+"""The Redmine settings: one record that an administrator edits (SPEC 2.1)."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ from shared.notices.refusals import Refusal
 from shared.values.validation import Id, Unfit, model_faults, parts_of
 
 SENT = "send"
-"""Of `private_tasks`: the text of private ticket tasks is stored and sent."""
+"""Value of `private_tasks`: the text of private ticket tasks is stored and sent."""
 ALL = "all"
-"""Of `sync_followups`: private follow-ups are stored and sent too."""
+"""Value of `sync_followups`: private follow-ups are stored and sent too."""
 FILE_TYPE = re.compile(r"\.[a-z0-9]{1,20}|[a-z0-9.+-]+/(?:\*|[a-z0-9.+-]+)")
 MEGABYTE = 1024 * 1024
 ALSO_IN_GLPI = N_("Also switch this on in GLPI: on the plugin's page, or with webhooks.")
@@ -34,28 +34,28 @@ HELPDESK_STATUSES = {
     5: N_("Solved"),
     6: N_("Closed"),
 }
-"""GLPI's statuses of tickets."""
+"""GLPI's ticket statuses."""
 
 Page = Literal["redmine", "defaults", "status-map", "behaviour"]
 """The pages of the settings, in the order of their tabs."""
 Kind = Literal["issue_type", "status", "priority", "activity", "role", "user"]
-"""What a setting can hold ids of: users, and kinds of the metadata cache."""
+"""Kinds of ids that a setting can contain: users, and kinds of the metadata cache."""
 
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """What everything else has to know of a field of `PluginConfig` beside its type, default and description.
+    """Display and checks of a field of `PluginConfig`, besides its type, default and description.
 
     Attributes:
-        page: which page of the settings has it.
+        page: the settings page that contains it.
         label: its name on that page.
-        hint: what the page says about it.
-        kind: what the ids that it holds are of.
-        confirmed: whether only ids are taken that Redmine has.
-        empty: what the page shows if it has no value, or if there is nothing to choose from.
+        hint: the hint on that page.
+        kind: the kind of the ids that it contains.
+        confirmed: whether only ids that exist in Redmine are accepted.
+        empty: the text on the page if it has no value, or if there is nothing to choose from.
         choices: the values to choose from, with their names.
-        explained: the values with what the page says about each.
-        keys: the numbers of GLPI that it maps, with their names.
+        explained: values with their explanations on the page.
+        keys: the GLPI numbers that it maps, with their names.
         row: the name of the field for one of these numbers.
     """
 
@@ -72,7 +72,7 @@ class Setting:
 
 
 class PrivateTexts(IntFlag):
-    """Whose private texts may be stored."""
+    """Kinds of private texts: those of ticket tasks, those of follow-ups."""
 
     NONE = 0
     TASKS = 1
@@ -80,7 +80,7 @@ class PrivateTexts(IntFlag):
 
 
 class PluginConfig(BaseModel):
-    """What an administrator sets, in the order of the settings' pages; the API key is kept apart and no part of it."""
+    """The Redmine settings, in the order of the settings pages; the API key is stored separately."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", hide_input_in_errors=True)
 
@@ -413,7 +413,7 @@ class PluginConfig(BaseModel):
 
     @property
     def document_most(self) -> int:
-        """The bytes of the largest document that is sent."""
+        """The size limit of documents, in bytes."""
         return self.document_max_mb * MEGABYTE
 
     @field_validator("document_refused_types")
@@ -429,7 +429,7 @@ class PluginConfig(BaseModel):
     def _address(cls, value: str | None) -> str | None:
         if value is None:
             return None
-        if not value.strip().isprintable():  # urlsplit leaves some out without a word
+        if not value.strip().isprintable():  # urlsplit silently drops some characters
             raise Unfit(Invalid.ADDRESS_NOT_PRINTABLE())
         parts = parts_of(value.strip())
         if parts is None or parts.scheme not in ("http", "https") or not parts.hostname:
@@ -439,17 +439,17 @@ class PluginConfig(BaseModel):
         return value.strip().rstrip("/")
 
     def ids(self, name: str) -> list[int]:
-        """Return the ids of Redmine that a setting holds, each once."""
+        """Return the Redmine ids in a setting, sorted and without duplicates."""
         value = getattr(self, name)
         if isinstance(value, Mapping):
             value = value.values()
         return sorted({value} if isinstance(value, int) else set(value or ()))
 
     def changed(self, assignments: Mapping[str, str]) -> PluginConfig:
-        """Return a copy with values as a person typed them (JSON, or plain text; an empty one is the default).
+        """Return a copy with values that a person typed (JSON or plain text; an empty text restores the default).
 
         Raises:
-            SettingsError: naming each key that does not exist or value that does not fit.
+            SettingsError: if a key is unknown or a value is not valid; names each of them.
         """
         unknown = sorted(set(assignments) - set(type(self).model_fields))
         if unknown:
@@ -467,7 +467,7 @@ SETTINGS: Mapping[str, Setting] = {
     for one in given.metadata
     if isinstance(one, Setting)
 }
-"""The settings that the settings' pages have, by their names; trial mode has a form of its own."""
+"""The settings on the settings pages, by name; trial mode has a form of its own."""
 
 
 def _typed(name: str, text: str) -> Any:

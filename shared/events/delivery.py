@@ -27,10 +27,10 @@ class Delivery:
     Attributes:
         delivery_id: the sender's id of this delivery; the same id with the same body changes nothing.
         event: the validated event.
-        payload: the event as sent (extra keys included, but those of a document), as ASCII JSON.
-        digest: SHA-256 of the payload with its keys in order, to tell a redelivery from another event. No private
-            text is in it: a redelivery is one, whether the text was kept or not.
-        traceparent: of the trace that it came with (W3C Trace Context), None if there is none.
+        payload: the event as sent, as ASCII JSON; extra keys are included, except those of a document.
+        digest: SHA-256 of the payload with sorted keys, to distinguish a redelivery from another event. It excludes
+            private texts, so that a redelivery is recognised whether or not the text was stored.
+        traceparent: the trace that the event came with (W3C Trace Context), or None.
     """
 
     delivery_id: str
@@ -41,16 +41,16 @@ class Delivery:
 
     @property
     def identity(self) -> tuple[str, str]:
-        """What makes a redelivery: the same delivery id with the same body."""
+        """Delivery id and digest, which are the same in a redelivery."""
         return self.delivery_id, self.digest
 
     @property
     def has_private_text(self) -> bool:
-        """Whether it holds the text of a private ticket task or follow-up."""
+        """Whether it contains the text of a private ticket task or follow-up."""
         return _private_text(self.event) != PrivateTexts.NONE
 
     def with_texts(self, kept: PrivateTexts) -> Delivery:
-        """Return the same with those private texts only that may be kept; others as if they had not been sent."""
+        """Return the delivery without private texts that may not be stored, as if they had not been sent."""
         private = _private_text(self.event)
         if private == PrivateTexts.NONE or kept & private:
             return self
@@ -59,7 +59,7 @@ class Delivery:
 
 
 def parse_delivery(data: object, delivery_id: str, *, clean: bool = False, flat: bool = False) -> Delivery:
-    """Validate one event and keep it as it was sent.
+    """Validate one event, and return it as it was sent.
 
     Args:
         data: the decoded JSON of the event.
@@ -71,7 +71,7 @@ def parse_delivery(data: object, delivery_id: str, *, clean: bool = False, flat:
         The delivery, ready for the journal.
 
     Raises:
-        InvalidEvent: naming every fault by its path.
+        InvalidEvent: if the event or the delivery id is not valid; names every fault by its path.
     """
     event = parse(data, clean=clean, flat=flat)
     if not DELIVERY_ID.fullmatch(delivery_id):
@@ -87,7 +87,7 @@ def parse_delivery(data: object, delivery_id: str, *, clean: bool = False, flat:
 
 
 def _private_text(event: Event | Deletion) -> PrivateTexts:
-    """Return which private text an event holds."""
+    """Return the kind of private text that an event contains."""
     task, followup = event.task, event.followup if isinstance(event, Event) else None
     if isinstance(task, TicketTask) and task.public.content != task.content:
         return PrivateTexts.TASKS

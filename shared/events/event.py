@@ -1,4 +1,4 @@
-"""An event of the helpdesk (SPEC section 6): with a snapshot of its ticket, or of a deletion."""
+"""Events of the help desk (SPEC section 6): events with a snapshot of the ticket, and deletions."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ DELETIONS: tuple[str, ...] = get_args(DeletionName)
 ADDITION_EVENTS: tuple[EventName, ...] = ("followup.added", "solution.added", "document.added")
 TICKET_DELETED: DeletionName = "ticket.deleted"
 PART_OF = {"ticket_task": "task", "followup": "followup", "solution": "solution", "document": "document"}
-"""By the first word of an event's name, the part that the event is about; what else is there is ignored."""
+"""First word of an event's name to the part that the event is about; its other parts are ignored."""
 Fact = Literal[
     "ticket.project_id",
     "ticket.other_project_ids",
@@ -48,11 +48,11 @@ Fact = Literal[
     "followup.user.email",
     "solution.user.email",
 ]
-"""What a helpdesk's own webhooks leave out of an event."""
+"""Facts that a help desk's own webhooks leave out of an event."""
 OTHER_PROJECTS: Fact = "ticket.other_project_ids"
-"""Asked for together with `ticket.project_id`."""
+"""Looked up together with `ticket.project_id`."""
 EMAIL_OF_USER: tuple[Fact, ...] = tuple(one for one in get_args(Fact) if one.endswith(".user.email"))
-"""Of whoever logged the task or wrote the note that an event is about (`Event.user`)."""
+"""E-mail address of the person who logged the task or wrote the note that an event is about (`Event.user`)."""
 
 
 def _a_name(value: object) -> object:
@@ -62,7 +62,7 @@ def _a_name(value: object) -> object:
 
 
 def known_facts(value: object) -> list[str]:
-    """Return the facts of a list that we know; a sender's own key of this name is an extra key like others."""
+    """Return the known facts of a list; ignore the rest, since a sender may use this key for data of its own."""
     return [one for one in value if one in get_args(Fact)] if isinstance(value, list) else []
 
 
@@ -105,7 +105,7 @@ class Event(TextHolder):
 
     @property
     def key(self) -> str:
-        """The event's key: its kind and number, such as `ticket:<id>`; of a document see `addition_key`."""
+        """The event's key: its kind and number, such as `ticket:<id>`; for a document see `addition_key`."""
         return f"{self.addition_kind}:{self.addition_key}" if self.addition else _key(self)
 
     @property
@@ -115,32 +115,32 @@ class Event(TextHolder):
 
     @property
     def addition(self) -> Note | Document | None:
-        """What is to be added to the issue, and the event is about: a follow-up, a solution or a document."""
+        """The follow-up, solution or document that the event adds to the issue, or None."""
         return self.note or self.document
 
     @property
     def addition_kind(self) -> Kind:
-        """Which of them it is, if it is about one."""
+        """The kind of the addition; valid only if the event has one."""
         if self.document:
             return Kind.DOCUMENT
         return Kind.FOLLOWUP if self.followup else Kind.SOLUTION
 
     @property
     def addition_key(self) -> int:
-        """Its number, if it is about one; of a document it holds that of the ticket too."""
+        """The addition's number, or 0 if there is none; for a document it also contains the ticket's number."""
         if self.document:
             return document_key(self.ticket.id, self.document.id)
         return self.note.id if self.note else 0
 
     @property
     def user(self) -> HelpdeskUser | None:
-        """Who logged the task, wrote the follow-up or solution, or added the document."""
+        """The person who logged the task, wrote the note or added the document, or None."""
         part = self.task or self.addition
         return part.user if part else None
 
     @property
     def is_update(self) -> bool:
-        """Whether it is about the ticket itself."""
+        """Whether the event is about the ticket itself."""
         return self.task is None and self.addition is None
 
 
@@ -161,12 +161,12 @@ class Deletion(Shape):
 
     @property
     def key(self) -> str:
-        """The key of what was deleted."""
+        """The key of the deleted or restored ticket or ticket task."""
         return _key(self)
 
     @property
     def is_deleted(self) -> bool:
-        """Whether it is deleted now, and not restored."""
+        """Whether the event reports a deletion; False if a ticket was restored."""
         return self.event != "ticket.restored"
 
 

@@ -1,18 +1,18 @@
-"""Text for a field that the tracker renders as markup: it must be read there as it was written.
+"""Text for a field that the tracker renders as markup: people must see it there as it was written.
 
-Prose goes as it is. If the tracker's formatter might change anything, the whole text goes into one fence. The rules
-are wider than the tracker's own: a fence too many is a nuisance, a changed text is a fault. A link, a macro, a picture
-or a mention of a person counts as a change; a mention would also send that person a mail.
+Prose is sent unchanged. If the tracker's formatter might change anything, the whole text is put into one fence. The
+rules are wider than the tracker's own: a needless fence is a nuisance, a changed text is a fault. A link, a macro, a
+picture or a mention of a person counts as a change; a mention would also send that person a mail.
 """
 
 import re
 from typing import Literal
 
 Formatting = Literal["plain", "textile", "markdown", "common_mark"]
-"""How the tracker renders descriptions; `plain`: nothing is done about it."""
+"""The tracker's markup language; `plain`: texts are sent unchanged."""
 
 _JOINER = "\u2060"
-"""Shows nothing and breaks no line; parts what the tracker would take for markup even inside a fence."""
+"""An invisible character that does not break lines; splits markup that works even inside a fence."""
 
 _CHANGED_EVERYWHERE = re.compile(
     r"""
@@ -47,7 +47,7 @@ _CHANGED_BY_MARKDOWN = re.compile(
     re.VERBOSE | re.MULTILINE,
 )
 _SPANS = ("??", "*", "_", "-", "+", "^", "~", "%")
-"""What Textile puts around words: it opens after a blank or a bracket, and closes before one or before punctuation."""
+"""Textile's span marks: they open after a blank or bracket, and close before a blank, bracket or punctuation."""
 _OPENING = {mark: re.compile(rf"(?:^|[\s(>])[-*_+^~%?]*?{re.escape(mark)}(?=\S)") for mark in _SPANS}
 _CLOSING = {mark: re.compile(rf"(?<=\S){re.escape(mark)}(?![^\W_])") for mark in _SPANS}
 _TABLE_OF_TEXTILE = re.compile(r"^[(\[{<>=^~-]", re.MULTILINE)
@@ -63,12 +63,12 @@ def formatted(text: str, formatting: Formatting) -> str:
     r"""Write plain text so that the tracker's formatter shows it unchanged.
 
     Args:
-        text: plain text, its lines ending in ``\\n``.
+        text: plain text with ``\\n`` line ends.
         formatting: the tracker's own text formatting.
 
     Returns:
-        The text itself, or the text in a fence. For CommonMark lines of prose end in two blanks, so that they stay
-        lines also if the tracker joins lines.
+        The text itself, or the text in a fence. For CommonMark, lines of prose end in two blanks, so that they stay
+        separate even if the tracker joins lines.
     """
     if formatting == "plain" or not text:
         return text
@@ -78,7 +78,7 @@ def formatted(text: str, formatting: Formatting) -> str:
 
 
 def is_changed(text: str, formatting: Formatting) -> bool:
-    """Return whether a formatter might show anything of a text other than it is written."""
+    """Return whether a formatter might show any part of a text differently from how it is written."""
     if formatting == "plain":
         return False
     if _CHANGED_EVERYWHERE.search(text):
@@ -87,7 +87,7 @@ def is_changed(text: str, formatting: Formatting) -> bool:
         return _CHANGED_BY_MARKDOWN.search(text) is not None
     if _CHANGED_BY_TEXTILE.search(text) or ("|" in text and _TABLE_OF_TEXTILE.search(text)):
         return True
-    as_seen = text.replace("&", "x%x%").replace("\n", "<br />")  # by the time that Textile looks for spans
+    as_seen = text.replace("&", "x%x%").replace("\n", "<br />")  # the text in which Textile looks for spans
     return any(_has_span(as_seen, mark) for mark in _SPANS)
 
 
@@ -105,7 +105,7 @@ def _in_pre(text: str) -> str:
 def _in_tildes(text: str, formatting: Formatting) -> str:
     fence = "~" * max(3, 1 + max(map(len, _TILDES.findall(text)), default=0))
     if _FENCES_OF_MARKDOWN.search(text):
-        # The tracker looks for people to mail by a rule of its own, that takes any of these for the fence's end.
+        # The tracker looks for mentions by a separate rule, which treats any of these as the end of the fence.
         text = _MENTION.sub(_parted, text)
         if formatting == "markdown":  # and so does this formatter, however long the fence is
             text = _ENDS_FENCE_OF_MARKDOWN.sub(_parted, text)

@@ -1,7 +1,7 @@
-"""The gate of SPEC section 3: a ticket task logs time only while it is Done and has time.
+"""The filter of SPEC section 3: a ticket task logs time only while it is Done and has time.
 
-A copy logs none, since its time belongs to the original; a private one none if the settings say so. Follow-ups,
-solutions and documents are sent if the settings say so.
+A copy logs no time, since its time belongs to the original. The settings decide whether private ticket tasks log time,
+and whether follow-ups, solutions and documents are sent.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from shared.notices.reasons import Reason
 
 
 def closed_gate(event: Event, config: PluginConfig) -> Notice | None:
-    """Return why an event of a ticket task logs no time, or None if it does: Done, actiontime above 0."""
+    """Return why an event of a ticket task logs no time, or None if it does (Done, actiontime above 0)."""
     task = event.task
     if task is not None and task.copy_of is not None:
         return Reason.COPY_OF_ANOTHER(original=task.copy_of)
@@ -59,17 +59,17 @@ def _closed_to_document(document: Document, config: PluginConfig) -> Notice | No
 
 
 def _refused_type(document: Document, refused: Collection[str]) -> str | None:
-    """Return which of the refused types a document has: by its attachment's ending, or by its MIME type."""
+    """Return the refused type that matches a document's MIME type or its attachment's extension, or None."""
     mime, ending = (document.mime_type or "").lower(), PurePath(attachment_name(document)).suffix.lower()
     has = {mime, f"{mime.partition('/')[0]}/*", ending}
     return next((one for one in refused if one in has), None)
 
 
 def closed(event: Event, config: PluginConfig) -> Notice | None:
-    """Return why an event creates nothing, or None if it does: that of a ticket task, or of an addition."""
+    """Return why an event of a ticket task or an addition creates nothing, or None if it creates something."""
     return closed_gate(event, config) if event.addition is None else closed_to_addition(event, config)
 
 
 def shown(task: TicketTask, config: PluginConfig) -> TicketTask:
-    """Return a ticket task as it is sent: a private one without its text, unless the settings send that too."""
+    """Return a ticket task as it is sent: without its text if it is private, unless the settings allow it."""
     return task if config.sends_private_text else task.public

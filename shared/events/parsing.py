@@ -22,29 +22,29 @@ HANDED_DOWN = {f"{holder}.{name}" for holder in HOLDERS for name in TextHolder.m
 
 
 def may_have_surrogates(source: str) -> bool:
-    """Return whether a JSON text may hold lone surrogates; if not, its decoded data need not be searched for them."""
+    """Return whether a JSON text may contain lone surrogates; if not, the decoded data need not be searched."""
     return ESCAPED_SURROGATE.search(source) is not None
 
 
 def may_be_deep(source: str) -> bool:
-    """Return whether a JSON text may be nested too deep: it has more brackets than the levels that are accepted."""
+    """Return whether a JSON text may be nested too deeply, because it has more brackets than accepted levels."""
     return source.count("{") + source.count("[") > DEEPEST
 
 
 def parse(data: object, *, clean: bool = False, flat: bool = False, stored: bool = False) -> Event | Deletion:
-    """Validate one event as JSON data, with a snapshot or of a deletion.
+    """Validate the JSON data of one event, with a snapshot or of a deletion.
 
     Args:
         data: the decoded JSON.
-        clean: whether it is known to have no lone surrogates (`may_have_surrogates`).
-        flat: whether it is known not to be nested too deep (`may_be_deep`).
-        stored: whether it was accepted before; then a day that cannot be read is None.
+        clean: whether it is known to contain no lone surrogates (`may_have_surrogates`).
+        flat: whether it is known not to be nested too deeply (`may_be_deep`).
+        stored: whether it was accepted before; if so, an unreadable day becomes None.
 
     Returns:
-        The event; parts that an event of its name is not about are dropped.
+        The event, without parts that an event of its name is not about.
 
     Raises:
-        InvalidEvent: naming every fault by its path.
+        InvalidEvent: if it is not valid; names every fault by its path.
     """
     if not isinstance(data, dict):
         raise InvalidEvent([("(event)", Invalid.JSON_OBJECT_EXPECTED())])
@@ -69,7 +69,7 @@ def parse(data: object, *, clean: bool = False, flat: bool = False, stored: bool
 
 
 def without_content(data: Any) -> Any:
-    """Return a valid event of a document as it is kept: only what describes it, and of a private one no name."""
+    """Return the data of a document event as it is stored: known fields only, and no name if it is private."""
     kept = {name: value for name, value in data["document"].items() if name in Document.model_fields}
     return {**data, "document": {**kept, "name": None} if kept.get("is_private") else kept}
 
@@ -78,7 +78,7 @@ def parse_event(data: object, *, clean: bool = False, flat: bool = False) -> Eve
     """Validate one event that has a snapshot (`parse`).
 
     Raises:
-        InvalidEvent: it is not valid, or it is of a deletion.
+        InvalidEvent: if it is not valid, or is a deletion.
     """
     event = parse(data, clean=clean, flat=flat)
     if isinstance(event, Deletion):
@@ -87,7 +87,7 @@ def parse_event(data: object, *, clean: bool = False, flat: bool = False) -> Eve
 
 
 def _is_deeper(value: dict[str, Any], levels: int) -> bool:
-    """Return whether a value is nested deeper than some levels; look no deeper."""
+    """Return whether a value is nested deeper than the given levels, without looking any deeper."""
     level: list[Any] = [value]
     for _ in range(levels):
         if not level:
@@ -98,19 +98,19 @@ def _is_deeper(value: dict[str, Any], levels: int) -> bool:
 
 
 def _handed_down(data: dict[str, Any]) -> dict[str, Any]:
-    """Copy into ticket and task what the event says of all its texts: snapshots are kept without their event."""
+    """Copy text format and URL of the event into its parts, because snapshots are stored without their event."""
     said = {name: data.get(name) for name in TextHolder.model_fields}
     parts = {name: data[name] | said for name in HOLDERS if isinstance(data.get(name), dict)}
     return data | parts
 
 
 def _part(data: dict[str, Any]) -> str | None:
-    """Return the part that an event is about, by its name; None: it is about the ticket alone."""
+    """Return the part that an event is about, by its name, or None if it is about the ticket alone."""
     return PART_OF.get(str(data.get("event")).partition(".")[0])
 
 
 def _missing(data: dict[str, Any], part: str | None) -> list[tuple[str, Notice]]:
-    """Return the fault of an event that lacks the part it is about."""
+    """Return a fault if an event lacks the part that it is about."""
     if part is None or data.get(part) is not None:
         return []
     is_task = part == "task"
@@ -118,9 +118,9 @@ def _missing(data: dict[str, Any], part: str | None) -> list[tuple[str, Notice]]
 
 
 def _without_surrogates(value: Any, mark: str = "") -> Any:
-    """Leave out lone surrogates, which are accepted; U+0000 is left out when text is made plain.
+    """Remove lone surrogates, which are accepted; U+0000 is removed later, when a text is made plain.
 
-    In an e-mail address a mark replaces them: the address must not become another person's.
+    In an e-mail address a mark replaces them, so that it does not become another person's address.
     """
     if isinstance(value, str):
         return LONE_SURROGATE.sub(mark, value)

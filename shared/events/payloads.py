@@ -1,7 +1,7 @@
 """The 1.x request bodies (SPEC 2.3 and 2.4). Pure: no clock, no database, no network.
 
-An active template takes the place of these per operation (SPEC section 9); without one, and whenever one fails,
-these are what is sent.
+An active template replaces the body of its operation (SPEC section 9). These bodies are sent if there is no
+template, or if it fails.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ LONGEST_IDENTIFIER = 100
 IDENTIFIER = re.compile(r"(?![0-9]+\Z)[a-z0-9_-]+")
 """A tracker project's identifier, as the tracker accepts it."""
 RESERVED = ("new",)
-"""Identifiers that the tracker keeps for itself."""
+"""Identifiers that the tracker reserves."""
 
 Body = dict[str, Any]
 NO_NAMES: Mapping[int, str] = {}
@@ -42,11 +42,11 @@ def issue_body(
 
     Args:
         ticket: the ticket's newest snapshot.
-        project_id: tracker project that the project rule resolved.
-        category_id: default category of the link that resolved.
-        config: the plugin configuration.
-        status: the helpdesk status that it begins with; None: the snapshot's.
-        names: number of a document to the file name of its attachment: pictures that the text shows.
+        project_id: the tracker project that the project mapping selects.
+        category_id: default category of that mapping.
+        config: the Redmine settings.
+        status: the help desk status of the new issue; None: the snapshot's.
+        names: document number to attachment file name, for pictures that the text shows.
     """
     description = text_with_pictures(
         ticket.content, ticket.content_format, ticket.helpdesk_url, config.text_formatting or "plain", names
@@ -69,10 +69,10 @@ def time_entry_body(ticket_id: int, task: TicketTask, issue_id: int, config: Plu
     """Return the body that logs a ticket task's time.
 
     Args:
-        ticket_id: helpdesk ticket, named by the fallback comment.
-        task: the ticket task; its actiontime in seconds. If it is private, its text is left out.
+        ticket_id: the help desk ticket, for the fallback comment.
+        task: the ticket task; its text is left out if it is private, unless the settings allow it.
         issue_id: tracker issue linked to the ticket.
-        config: the plugin configuration.
+        config: the Redmine settings.
     """
     said = plain_text(shown(task, config).content, task.content_format, task.helpdesk_url)
     comment = said or f"Work on helpdesk ticket #{ticket_id}"
@@ -94,9 +94,9 @@ def note_body(
 
     Args:
         note: the follow-up or solution.
-        config: the plugin configuration.
-        names: number of a document to the file name of its attachment: pictures that the text shows.
-        is_authors: whether the note will have its author's name on the tracker; otherwise the text begins with it.
+        config: the Redmine settings.
+        names: document number to attachment file name, for pictures that the text shows.
+        is_authors: whether the tracker will show the author of the note; if not, the text starts with the name.
     """
     name = one_line(note.user.name or "", LONGEST_NAME) if note.user and not is_authors else ""
     notes = text_with_pictures(
@@ -112,11 +112,11 @@ def note_body(
 
 
 def not_taken(body: Body, issue: Mapping[str, Any]) -> list[str]:
-    """Return the fields of a request that an issue has otherwise, of those that the tracker may leave out or replace.
+    """Return the fields of a request that the tracker dropped or replaced, among those for which it may do that.
 
     Args:
         body: the request.
-        issue: the issue as the tracker shows it; what it does not show is taken to be as it was sent.
+        issue: the issue as returned; without `description` or `priority` it is partial, and its fields count as taken.
     """
     sent = body["issue"]
     found = []
@@ -132,7 +132,7 @@ def not_taken(body: Body, issue: Mapping[str, Any]) -> list[str]:
 
 
 def watchers_of(body: Body) -> frozenset[int]:
-    """Return who is to watch a new issue."""
+    """Return the ids of a new issue's watchers."""
     sent = body["issue"].get("watcher_user_ids")
     named = [read_id(str(one).strip()) for one in sent] if isinstance(sent, (list, tuple)) else []
     return frozenset(one for one in named if one is not None)
@@ -149,7 +149,7 @@ def membership_body(tracker_user_id: int, role_id: int) -> Body:
 
 
 def roles_beyond(body: Body, config: PluginConfig) -> list[Any]:
-    """Return the roles in a template's membership body that no template may give."""
+    """Return the roles in a template's membership body that templates may not assign."""
     allowed = {config.default_role_id, *config.template_role_ids}
     return [
         role

@@ -1,4 +1,4 @@
-"""Where a ticket is in the helpdesk: its projects and its entity."""
+"""A ticket's place in the help desk: its projects and its entity."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from typing import Any, NamedTuple
 
 
 class Place(NamedTuple):
-    """Where a ticket is in the helpdesk; it decides the tracker project.
+    """A ticket's projects and entity in the help desk, which select the tracker project.
 
     Attributes:
-        project_ids: the first that is mapped decides.
-        entity_id: decides if none is mapped.
+        project_ids: the help desk projects; the first mapped one selects the tracker project.
+        entity_id: selects the tracker project if no help desk project is mapped.
     """
 
     project_ids: tuple[int, ...]
@@ -22,6 +22,6 @@ class Place(NamedTuple):
 
 
 def place_of(snapshot: Mapping[str, Any]) -> Place:
-    """Return the place that a ticket's snapshot names."""
+    """Return the place in a ticket's snapshot."""
     projects = (snapshot.get("project_id"), *(snapshot.get("other_project_ids") or ()))
     return Place(tuple(dict.fromkeys(one for one in projects if one)), snapshot.get("entity_id") or 0)

@@ -1,6 +1,6 @@
-"""HTML to plain text (SPEC 2.4): inscriptis renders, inside a budget; what it refuses goes through a tag stripper.
+"""HTML to plain text (SPEC 2.4): inscriptis renders within a budget; a tag stripper handles what it refuses.
 
-`shared.events.text` decides what is HTML at all, and tidies what comes back.
+`shared.events.text` decides whether a text is HTML, and tidies the result.
 """
 
 import re
@@ -17,7 +17,7 @@ from inscriptis.model.config import ParserConfig
 from inscriptis.model.html_element import HtmlElement
 from inscriptis.model.tag import CustomHtmlTagHandlerMapping
 
-# Input never holds these once cleaned, so they can stand for something on the way through the parser.
+# Cleaned input never contains these characters, so they can serve as markers inside the parser.
 _LINK, _ADDRESS, _LINK_END, _LESS, _AMP, _LITERAL_AMP, _END = "\x01\x02\x03\x04\x05\x06\x07"
 
 # The renderer copies the current line for each tag: its work grows with tags times characters.
@@ -49,12 +49,12 @@ MARKUP = re.compile(
     rf"|<(?:{_DESCRIBED_HINT})(?:{_ATTRIBUTE})++\s*+/?>",
     re.IGNORECASE,
 )
-"""What tells HTML where nothing else does."""
+"""Tags that identify HTML even if the event does not state the format."""
 _TAG_START = rf"/?(?:{_NAMES})(?=[\s/>])"
-# "a<b and c>d" is no bold text: an attribute of these has a value.
+# "a<b and c>d" is not bold text: an attribute of these one-letter tags must have a value.
 _STRAY = re.compile(rf"<(?:(?![/a-z])|(?!{_TAG_START})|(?=[abiqsu]\s++[^\s<>=/][^<>=]*+>))", re.IGNORECASE)
 TAG = re.compile(rf"<(/?)({_NAMES})(?=[\s/>])[^<>]*+>", re.IGNORECASE)
-"""Any tag of HTML."""
+"""Any HTML tag."""
 _DROPPED = re.compile(
     r"<!--.*?(?:-->|\Z)|<(script|style)\b[^<>]*+>.*?(?:</\1[^<>]*+>|\Z)|<(?:!doctype|!\[|\?xml)[^<>]*+>",
     re.IGNORECASE | re.DOTALL,
@@ -80,16 +80,16 @@ _NUMBER = re.compile(r"-?[0-9]{1,9}")
 
 
 def from_html(text: str, base: str | None = None) -> str:
-    """Render HTML as plain text, untidied.
+    """Render HTML as plain text that is not yet tidied.
 
     Args:
         text: HTML without control characters.
-        base: the address to which relative addresses belong.
+        base: the URL that resolves relative URLs.
     """
     for name in _UNSHOWN:
         text = _without(text, name)
     text = _ESCAPED_CONDITION.sub("", _DROPPED.sub("", text))
-    # A "<" that opens no tag is the writer's own; the parser would swallow what follows it.
+    # A "<" that opens no tag is part of the text; the parser would swallow the text after it.
     html = _STRAY.sub(_LESS, _INLINE_DATA.sub("data:", text))
     # References are decoded once, at the end: the renderer would decode some of them twice.
     html = html.replace("&", _AMP)
@@ -101,7 +101,7 @@ def from_html(text: str, base: str | None = None) -> str:
 
 
 def _without(text: str, name: str) -> str:
-    """Leave elements out, as far as they are closed: only so does looking for their ends take no square of time."""
+    """Remove closed elements; the search stops at the last closing tag, otherwise it would take quadratic time."""
     last = text.lower().rfind(f"</{name}")
     if last < 0:
         return text
@@ -113,7 +113,7 @@ def _without(text: str, name: str) -> str:
 def _render(html: str, base: str | None) -> str | None:
     try:
         tree = document_fromstring(html + _END)
-        # Beyond a depth of some 250 elements the parser stops without a word, short of the mark at the end.
+        # Beyond a depth of about 250 elements the parser stops silently, before it reaches the end marker.
         if not any(_END in text for text in tree.itertext()):
             return None
         _prepare(tree, base)
@@ -124,7 +124,7 @@ def _render(html: str, base: str | None) -> str | None:
 
 
 def _prepare(tree: Any, base: str | None) -> None:
-    """Change the tree to what is to be read of it: nothing hidden, whole addresses, pictures by their address."""
+    """Prepare the tree for rendering: remove hidden text, make URLs absolute, show pasted pictures as URLs."""
     unseen: dict[Any, bool] = {}
     elements = [one for one in tree.iter() if isinstance(one.tag, str)]
     for element in elements:
@@ -150,13 +150,13 @@ def _prepare(tree: Any, base: str | None) -> None:
 
 
 def _show_image(image: Any, base: str | None) -> None:
-    """Show a picture that was pasted into the text by its address: its own text is the key of its file."""
+    """Show a pasted picture as its URL, because its alternative text is missing or only the key of its file."""
     source, alt = image.get("src", ""), image.get("alt", "").strip()
     if not _FILE_KEY.fullmatch(alt) and (alt or not _STORED_FILE.search(source)):
         return
     address = (_absolute(_address(source), base) or "").replace(
         "&", "&amp;amp;"
-    )  # it is decoded twice from here
+    )  # decoded twice from here on
     image.tag, image.text = _PASTED, f"[image: {address}]" if address else "[image]"
     link = image.getparent()
     if link is not None and link.tag == "a" and "".join(link.itertext()).strip() == image.text:
@@ -164,7 +164,7 @@ def _show_image(image: Any, base: str | None) -> None:
 
 
 def _absolute(address: str, base: str | None) -> str | None:
-    """Return the whole of an address; None if it is not known, or is that of no page."""
+    """Return the absolute URL, or None if it is unknown or does not lead to a page."""
     if _SCHEME.match(address):
         return None if address.lower().startswith("data:") else address
     if not base or not address or address.startswith("#"):
@@ -212,7 +212,7 @@ def _with_address(match: re.Match[str]) -> str:
 
 
 def _names(label: str, address: str) -> bool:
-    """Return whether the text of a link ends in its address, apart from the scheme and a last slash."""
+    """Return whether a link's text ends in its address, ignoring the scheme and a trailing slash."""
     last_word = label.split()[-1:]
     return [_bare(word) for word in last_word] == [_bare(address)]
 
@@ -229,9 +229,9 @@ def _decoded(text: str) -> str:
 
 
 def _config() -> Any:
-    # The body's element is where inscriptis begins, and keeps what is written: no other rendering may have it.
+    # Inscriptis starts at the body element and writes the text into it, so each rendering needs its own copy.
     config = ParserConfig(css=_CSS | {"body": copy(_CSS["body"])}, custom_html_tag_handler_mapping=_HANDLERS)
-    # Of style attributes only what decides on reading: a margin or padding could ask for gigabytes of blanks.
+    # Only styles that matter for reading are applied: a margin or padding could request gigabytes of blanks.
     config.attribute_handler.attribute_mapping = {"style": _apply_style}
     return config
 
@@ -311,7 +311,7 @@ def _end_table(state: Any) -> None:
 
 
 def _is_row(cells: list[str]) -> bool:
-    """Mails use tables for their layout: one cell, or long ones side by side, read better one below the other."""
+    """Return whether a row has several cells, none of them long; other rows are layout, as in mails."""
     return sum(map(bool, cells)) > 1 and not _is_long(cells)
 
 
@@ -326,7 +326,7 @@ def _row_text(cells: list[str], has_columns: bool) -> str:
 
 
 def _inheriting(element: Any) -> Any:
-    """Say nothing of white space, so that what stands around it decides; preformatted text says it."""
+    """Return a copy that inherits its white space from its parent, unless it is preformatted."""
     element = copy(element)
     if element.whitespace is WhiteSpace.normal:
         element.whitespace = None

@@ -1,4 +1,4 @@
-"""What an event says of a ticket and a ticket task (SPEC section 6), and how each field is validated."""
+"""Snapshots of a ticket and its parts in an event (SPEC section 6), with the validation of each field."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from shared.values.validation import Id, Unfit, is_in_milliseconds, is_in_second
 
 LARGEST_DOCUMENT = 10**9 - 1
 LARGEST_TICKET = LARGEST // 10**9 - 1
-"""Of one that has documents: their keys hold both numbers."""
+"""The largest number of a ticket with documents, because their keys contain both numbers."""
 ContentFormat = Literal["html", "plain"]
-"""What the texts of an event are; None: each text is guessed."""
+"""The format of an event's texts; None: guessed for each text."""
 Integer = Annotated[int, Field(ge=-LARGEST, le=LARGEST)]
 RFC3339 = re.compile(r"(19[7-9]\d|2\d{3})-\d\d-\d\d[Tt ]\d\d:\d\d")
 DAY = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}(?:[Tt ].+)?")
 MOST_PROJECTS = 100
 STORED = {"stored": True}
-"""The context of a validation whose payload was accepted before."""
+"""The validation context of a payload that was accepted before."""
 
 
 class Shape(BaseModel):
@@ -33,9 +33,9 @@ class Shape(BaseModel):
 
 
 def web_address(value: object) -> object:
-    """Refuse a text that is no http or https address."""
+    """Reject a text that is not an http or https URL."""
     if not isinstance(value, str):
-        return value  # the type says what is wrong
+        return value  # the type check reports the fault
     parts = parts_of(value)
     if (
         not value.isprintable()
@@ -48,7 +48,7 @@ def web_address(value: object) -> object:
 
 
 class TextHolder(Shape):
-    """Base of what holds rich text: how to read it, as the event says for all of its texts."""
+    """Base of parts with rich text, with the text format and URL that the event states for all of its texts."""
 
     content_format: ContentFormat | None = Field(
         default=None, description="As of the event; what stands here is ignored"
@@ -74,7 +74,7 @@ class Named(Shape):
 
 
 def only_text(value: object) -> object:
-    """Refuse a time that is not written as RFC 3339; say so if it is a Unix time."""
+    """Reject a time that is not written as RFC 3339; the fault states whether it is a Unix time."""
     if isinstance(value, str) and RFC3339.match(value):
         return value
     digits = str(value) if isinstance(value, (int, str)) else ""
@@ -140,14 +140,14 @@ class Ticket(TextHolder):
 
     @property
     def place(self) -> Place:
-        """Where the ticket is."""
+        """The ticket's projects and entity in the help desk."""
         return place_of(
             {name: getattr(self, name) for name in ("project_id", "other_project_ids", "entity_id")}
         )
 
 
 def day_of(text: str) -> str | None:
-    """Return the calendar day of a date, or of a date and time, as written; None if it is neither."""
+    """Return the calendar day of a date, or of a date and time, as written, or None if it is neither."""
     try:
         datetime.fromisoformat(text.upper())
     except ValueError:
@@ -156,7 +156,7 @@ def day_of(text: str) -> str | None:
 
 
 def _only_day(value: object, info: ValidationInfo) -> object:
-    """Return the day; in an event that was accepted before days were checked, an unreadable day is None."""
+    """Return the day; reject an unreadable one, or return None for it if the event was accepted before."""
     if not isinstance(value, str):
         return value
     day = day_of(value)
@@ -202,7 +202,7 @@ class TicketTask(TextHolder):
 
     @property
     def public(self) -> TicketTask:
-        """The same without its text if that is private."""
+        """The ticket task, without its text if it is private."""
         return self.model_copy(update={"content": None}) if self.is_private else self
 
 
@@ -253,10 +253,10 @@ class Document(Shape):
 
 
 def document_key(ticket_id: int, document_id: int) -> int:
-    """Return the key of a document of a ticket: one number, since a document may hang on several tickets."""
+    """Return one number for a document and its ticket, since a document can belong to several tickets."""
     return ticket_id * (LARGEST_DOCUMENT + 1) + document_id
 
 
 def document_in(key: int) -> int:
-    """Return the document's number that a key holds."""
+    """Return the document number in a key."""
     return key % (LARGEST_DOCUMENT + 1)

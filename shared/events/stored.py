@@ -1,4 +1,4 @@
-"""An event as the journal keeps it."""
+"""Events as the journal stores them."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ def stored(payload: str, completion: str | None = None) -> Event | Deletion:
     """Return the event of a payload that was validated when it was appended to the journal.
 
     Args:
-        payload: as the journal keeps it.
-        completion: what was found out since of what is `incomplete`, as JSON: fact to value; None: nothing yet.
+        payload: as the journal stores it.
+        completion: facts of `incomplete` that were looked up later, as JSON: fact to value; None: none yet.
 
     Raises:
-        InvalidEvent: it was not validated.
+        InvalidEvent: if the payload is not valid.
     """
     data = stored_data(payload, completion)
     if completion:
@@ -30,10 +30,10 @@ def stored(payload: str, completion: str | None = None) -> Event | Deletion:
 
 
 def stored_data(payload: str, completion: str | None = None) -> Any:
-    """Return the JSON data of a payload, completed with what was found out since (see `stored`).
+    """Return the JSON data of a payload, completed with facts that were looked up later (see `stored`).
 
     Raises:
-        InvalidEvent: it is not JSON.
+        InvalidEvent: if the payload or the completion is not JSON.
     """
     try:
         data, facts = json.loads(payload), json.loads(completion) if completion else None
@@ -54,7 +54,7 @@ def stored_data(payload: str, completion: str | None = None) -> Any:
 
 
 def entity_name(payload: str) -> str | None:
-    """Return the name of the ticket's entity (`ticket.entity_name`); None if the event has none."""
+    """Return the name of the ticket's entity (`ticket.entity_name`), or None if the event has none."""
     try:
         name = json.loads(payload)["ticket"]["entity_name"]
     except (ValueError, LookupError, TypeError, RecursionError):

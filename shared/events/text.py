@@ -1,8 +1,8 @@
 """Rich text to plain text, and the small conversions of SPEC 2.4.
 
-An event says whether its texts are HTML or plain. If it does not, a text is HTML, HTML escaped once more, or plain: it
-counts as HTML only if it holds a tag that people do not type by accident: a closing tag, or a tag with well-formed
-attributes. Rendering is inscriptis' work, inside a budget; what it refuses goes through a plain tag stripper.
+An event may state whether its texts are HTML or plain. If not, a text is HTML, HTML escaped once more, or plain. It
+counts as HTML only if it contains a tag that people do not type by accident: a closing tag, one such as ``<p>``, or one
+with well-formed attributes. Inscriptis renders HTML within a budget; a plain tag stripper handles what it refuses.
 """
 
 import re
@@ -19,39 +19,39 @@ _ESCAPED = re.compile(
 
 
 _MEANT = {code: bytes([code]).decode("cp1252", "ignore") for code in range(0x80, 0xA0)}
-"""Control characters that Windows-1252 has other characters for: no one means the control character."""
+"""Maps C1 control characters to the characters of Windows-1252, since no one means the control character."""
 _REORDERING = re.compile("[\u202a-\u202e\u2066-\u2069]")
-"""What shows a text in another order than it is written, such as a file's name with another ending."""
+"""Characters that reorder the displayed text and can, for example, disguise a file extension."""
 _SHOWS_NOTHING = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0")
 
 
 def plain_text(rich: str | None, content_format: str | None = None, base: str | None = None) -> str:
     r"""Turn rich text into what a person would read (SPEC 2.4).
 
-    Block elements become lines, lists ``* item`` or ``1. item``, links ``text (address)`` where the two
+    Block elements become lines, lists ``* item`` or ``1. item``, links ``text (address)`` if the two
     differ, table rows ``a | b``, images their alternative text, pasted ones ``[image: address]``. Text without markup
-    keeps its characters and line breaks; only the escapes of ``& < > " '`` and the hard blank are undone.
+    keeps its characters and line breaks; only escapes of ``& < > " '`` and non-breaking spaces are decoded.
 
     Args:
         rich: HTML, HTML escaped once more, plain text, or None.
-        content_format: ``html`` or ``plain``; None: it is not known.
-        base: the address to which relative addresses of the text belong.
+        content_format: ``html`` or ``plain``, or None if unknown.
+        base: the URL that resolves relative URLs of the text.
 
     Returns:
         Plain text: lines end in ``\\n`` and have no trailing blanks, never two empty lines in a row, no outer
-        blanks, no control characters but tab and line feed, no surrogates, nothing that reorders it. Empty if it would
-        show nothing. Never raises.
+        blanks, no control characters except tab and line feed, no surrogates, no reordering characters. Empty if
+        nothing would be visible. Never raises.
     """
     text = _tidy(_read(_clean(rich or ""), content_format, base))
     return text if any(map(_shows, text)) else ""
 
 
 def one_line(rich: str | None, limit: int) -> str:
-    """Turn rich text into one line, for a subject (SPEC 2.4: truncated, nothing marks the cut).
+    """Turn rich text into one line for a subject (SPEC 2.4: truncated without a mark).
 
     Args:
         rich: as for `plain_text`.
-        limit: most characters (code points) to return.
+        limit: maximum number of characters (code points) to return.
 
     Returns:
         The text with every run of white space as one blank, at most `limit` characters, without outer blanks.
@@ -61,15 +61,15 @@ def one_line(rich: str | None, limit: int) -> str:
 
 
 def cut(text: str, limit: int, mark: str = "…") -> str:
-    """Cut a text, such as a comment, and mark the cut with ``…`` as its last character.
+    """Shorten a text that is too long, such as a comment, and end it with a mark.
 
     Args:
         text: plain text.
-        limit: most characters (code points) to return, the mark included.
-        mark: what stands for the part that was cut off.
+        limit: maximum number of characters (code points) to return, including the mark.
+        mark: replaces the part that was cut off.
 
     Returns:
-        The text itself if it is short enough.
+        The text itself if it is short enough; an empty text if not even the mark fits.
     """
     if len(text) <= limit:
         return text
@@ -83,10 +83,10 @@ def hours(seconds: int) -> float:
 
 
 def normalised(text: str) -> str:
-    r"""Give a text the form in which the tracker stores it, to compare the two.
+    r"""Return a text in the form in which the tracker stores it, for comparisons.
 
     Args:
-        text: a text we sent or the tracker returned.
+        text: a text that we sent or the tracker returned.
 
     Returns:
         The text with line ends as ``\\n`` and without outer blanks; blanks at the ends of inner lines stay.
@@ -102,7 +102,7 @@ def _read(text: str, content_format: str | None, base: str | None) -> str:
     unescaped = _unescape_once(text)
     if MARKUP.search(unescaped):
         return from_html(unescaped, base)
-    # A helpdesk shows old texts without a tag line by line, though its texts are HTML.
+    # A help desk shows old texts without tags line by line, even though its texts are HTML.
     return unescape(text) if content_format == "html" else unescaped
 
 
@@ -131,7 +131,7 @@ def _tidy(text: str) -> str:
 
 
 def _boundary(text: str, limit: int) -> int:
-    """Find where to cut: at `limit`, or a little before it where the cut would split a composed character."""
+    """Return where to cut: at `limit`, or a little earlier if the cut would split a composed character."""
     end = limit = max(limit, 0)
     if len(text) <= limit:
         return limit

@@ -1,1 +1,1 @@
-"""What is asked of the helpdesk: the facts that its events lack, and what has changed there."""
+"""Queries to the help desk: the facts that its events lack, and its changes."""

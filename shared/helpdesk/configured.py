@@ -1,4 +1,4 @@
-"""The helpdesk's API as the settings name it."""
+"""The client of the help desk's API, from the environment settings."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from shared.process.settings import Settings
 
 
 def configured_lookup(settings: Settings) -> HelpdeskLookup | None:
-    """Return what asks the helpdesk, None if the settings name none."""
+    """Return the client of the help desk's API, or None if the settings name no API."""
     if settings.glpi_api_url is None:
         return None
     from shared.helpdesk.glpi import GlpiAccess, GlpiLookup

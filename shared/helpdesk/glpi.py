@@ -1,6 +1,6 @@
-"""GLPI's API v2 (high-level API): OAuth2 with the password grant, lists by pages.
+"""GLPI's API v2 (high-level API): OAuth2 with the password grant, paged lists.
 
-A client-credentials token is issued by GLPI, but every read with it is answered 401: it belongs to no user.
+GLPI issues client-credentials tokens, but answers 401 to every read with one, because it belongs to no user.
 """
 
 from __future__ import annotations
@@ -35,29 +35,29 @@ from shared.values.ids import is_id
 CALL_S = 5.0
 DOWNLOAD_S = 60.0
 AWAY = (401, 429)
-"""Answers that are about no document."""
+"""Status codes that are not about the requested document."""
 LARGEST_ANSWER = 16 * 1024 * 1024
 PAGE_SIZE = 100
 TICKETS = "/v2/Assistance/Ticket"
 RENEW_BEFORE_S = 60.0
 LONGEST_LIFE_S = 86400.0
-"""So long a token is used at most, whatever GLPI says."""
+"""The longest time that a token is used, whatever lifetime GLPI reports."""
 LONGEST_NAME = 100
 ODD = (ArithmeticError, AttributeError, InvalidEvent, LookupError, TypeError, ValueError)
-"""What reading raises where an answer is not what it should be."""
+"""The exceptions that reading a malformed answer can raise."""
 T = TypeVar("T")
 
 
 @dataclass(frozen=True)
 class GlpiAccess:
-    """Where GLPI is and who asks.
+    """URL and credentials for GLPI's API.
 
     Attributes:
-        url: GLPI's own address, such as https://glpi.example.org.
-        client_id, client_secret: of an OAuth client with the grant `password` and the scope `api`.
-        user, password: of a user who may read tickets, ticket tasks and users of every entity.
-        outbound: which authorities are trusted, and by which proxy it is called.
-        cache_s: seconds for which an answer about a person or a ticket is used again.
+        url: GLPI's own URL, such as https://glpi.example.org.
+        client_id, client_secret: credentials of an OAuth client with the grant `password` and the scope `api`.
+        user, password: credentials of a user who may read tickets, ticket tasks and users of every entity.
+        outbound: the trusted certificate authorities and the proxy.
+        cache_s: seconds for which an answer about a person or a ticket is cached.
     """
 
     url: str
@@ -70,11 +70,11 @@ class GlpiAccess:
 
 
 class GlpiLookup:
-    """Asks a GLPI 11 (see `shared.helpdesk.lookup.HelpdeskLookup`); safe to share between threads.
+    """Queries a GLPI 11 (see `shared.helpdesk.lookup.HelpdeskLookup`); safe to share between threads.
 
     Args:
-        access: where it is and who asks.
-        clock: a clock that only goes forward, in seconds.
+        access: URL and credentials.
+        clock: a monotonic clock, in seconds.
     """
 
     def __init__(self, access: GlpiAccess, clock: Callable[[], float] = time.monotonic) -> None:
@@ -85,7 +85,7 @@ class GlpiLookup:
         self._known: dict[tuple[str, int], tuple[float, Any]] = {}
 
     def now(self) -> datetime:
-        """Return GLPI's clock, to find out whether it can be asked."""
+        """Return GLPI's current time, to find out whether its API works."""
         told = self._get("/v2/Session", missing={}).get("current_time")
         try:
             return datetime.fromisoformat(str(told)).astimezone(UTC)
@@ -95,7 +95,7 @@ class GlpiLookup:
             ) from None
 
     def email_of(self, helpdesk_user_id: int) -> str | None:
-        """Return a user's default e-mail address, None if there is none or no such user."""
+        """Return a user's default e-mail address, or None if there is no address or no such user."""
 
         def ask() -> str | None:
             path = f"/v2/Administration/User/{helpdesk_user_id}"
@@ -109,7 +109,7 @@ class GlpiLookup:
         return email
 
     def technician_of(self, ticket_id: int) -> int | None:
-        """Return the id of the user to whom a ticket is assigned first, None if there is none."""
+        """Return the id of the first user to whom a ticket is assigned, or None."""
 
         def ask() -> int | None:
             path = f"{TICKETS}/{ticket_id}"
@@ -121,7 +121,7 @@ class GlpiLookup:
         return technician
 
     def changed_since(self, moment: datetime) -> Iterator[Changed]:
-        """Yield every ticket that has changed since, each with its ticket tasks."""
+        """Yield every ticket that has changed since a moment, each followed by its ticket tasks."""
         for row in self._changed_tickets(f"{moment.astimezone(UTC):%Y-%m-%dT%H:%M:%S}"):
             with _reading(TICKETS):
                 ticket = self._ticket(row)
@@ -163,10 +163,10 @@ class GlpiLookup:
         return Download.TOO_LARGE if content is None else Download.WHOLE
 
     def _unless_away(self, problem: Notice) -> DocumentRefused:
-        """Return that a document is the cause of a problem, since GLPI answers other calls.
+        """Return the error that the document causes a problem, after checking that GLPI answers other calls.
 
         Raises:
-            HelpdeskUnreachable: it does not.
+            HelpdeskUnreachable: if it does not.
         """
         self.now()
         return DocumentRefused(problem)
@@ -198,7 +198,7 @@ class GlpiLookup:
         }
 
     def _changed_tickets(self, since: str) -> Iterator[dict[str, Any]]:
-        """Page by id and not by position: tickets go on changing while they are read."""
+        """Yield the changed tickets, paged by id and not by position, because tickets change while they are read."""
         last = 0
         while True:
             wanted = {
@@ -227,7 +227,7 @@ class GlpiLookup:
         return answer
 
     def _get(self, path: str, params: Mapping[str, str] | None = None, *, missing: Any) -> Any:
-        """Read; what is not there is `missing`."""
+        """Read a path; return `missing` if it does not exist."""
         status, answer = self._signed_in(
             lambda headers: self._call("GET", path, headers=headers, params=params)
         )
@@ -246,7 +246,7 @@ class GlpiLookup:
         return answer
 
     def _signed_in(self, ask: Callable[[dict[str, str]], tuple[int, T]]) -> tuple[int, T]:
-        """Ask with the headers of a GET; a token that GLPI no longer takes is renewed once."""
+        """Call `ask` with the headers of a GET; if GLPI no longer accepts the token, renew it and repeat once."""
         for renewed in (False, True):
             # GLPI answers 400 to a GET that has a Content-Type and no body
             headers = {
@@ -297,7 +297,7 @@ class GlpiLookup:
         self._token_ends = self._clock() + max(0.0, seconds - RENEW_BEFORE_S)
 
     def _call(self, method: str, path: str, **options: Any) -> tuple[int, Any]:
-        """Make one call, bounded in time and size as a whole; return its status and its JSON, None if it is none."""
+        """Make one call, limited in time and size; return its status and its JSON, or None if it is not JSON."""
         status, content = self._exchange(method, path, CALL_S, LARGEST_ANSWER, **options)
         if content is None:
             raise HelpdeskUnreachable(HelpdeskFault.HELPDESK_TOO_SLOW(method=method, path=path))
@@ -323,10 +323,10 @@ class GlpiLookup:
 
 @contextmanager
 def _reading(path: str) -> Iterator[None]:
-    """Read an answer that may be anything: what is not as it should be is an answer that cannot be used.
+    """Turn the exceptions that reading a malformed answer raises into one error.
 
     Raises:
-        HelpdeskUnreachable: it is not.
+        HelpdeskUnreachable: if the answer is malformed.
     """
     try:
         yield
@@ -350,10 +350,10 @@ def _technician(ticket: Mapping[str, Any]) -> int | None:
 def _changed(
     base: str, name: str, ticket: dict[str, Any], task: dict[str, Any] | None, row: Mapping[str, Any]
 ) -> Changed:
-    """Return an event that is valid.
+    """Return a change with a valid event.
 
     Raises:
-        InvalidEvent, ValueError: the answer makes none.
+        InvalidEvent, ValueError: if the answer does not yield a valid event.
     """
     changed_at = datetime.fromisoformat(row["date_mod"])
     event = {

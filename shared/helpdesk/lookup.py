@@ -1,4 +1,4 @@
-"""The port to a helpdesk that can be asked, and the one for a helpdesk that cannot."""
+"""The port to a help desk that has an API, and its errors."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from shared.notices.refusals import Refusal
 
 
 class HelpdeskUnreachable(BridgeError):
-    """The helpdesk gave no usable answer; it may give one later.
+    """The help desk gave no usable answer; it may give one later.
 
     Args:
-        problem: what was the matter with the call.
+        problem: the problem with the call.
     """
 
     def __init__(self, problem: Notice) -> None:
@@ -26,19 +26,19 @@ class HelpdeskUnreachable(BridgeError):
 
 
 class HelpdeskRefused(HelpdeskUnreachable):
-    """The helpdesk refuses the credentials, or a right is missing: a person must set it up."""
+    """The help desk refuses the credentials, or a permission is missing: a person must fix it."""
 
 
 class DocumentRefused(HelpdeskUnreachable):
-    """The helpdesk answers, and does not give this document."""
+    """The help desk answers, but does not deliver this document."""
 
 
 @dataclass(frozen=True, slots=True)
 class Changed:
-    """A ticket, or one of its ticket tasks, as the helpdesk has it now.
+    """A ticket, or one of its ticket tasks, in its current state in the help desk.
 
     Attributes:
-        event: an event, complete as far as the helpdesk can tell.
+        event: an event, as complete as the help desk's API allows.
         changed_at: when it was last changed there.
     """
 
@@ -47,7 +47,7 @@ class Changed:
 
 
 class Download(Enum):
-    """What came of asking for a document."""
+    """The result of downloading a document."""
 
     WHOLE = auto()
     TOO_LARGE = auto()
@@ -55,34 +55,34 @@ class Download(Enum):
 
 
 class HelpdeskLookup(Protocol):
-    """A helpdesk that can be asked."""
+    """A help desk that has an API."""
 
     def now(self) -> datetime:
-        """Return the helpdesk's clock, to find out whether it can be asked.
+        """Return the help desk's current time, to find out whether its API works.
 
         Raises:
-            HelpdeskUnreachable: it could not be asked.
+            HelpdeskUnreachable: if it gave no usable answer.
         """
 
     def email_of(self, helpdesk_user_id: int) -> str | None:
-        """Return a user's default e-mail address, None if there is none or no such user.
+        """Return a user's default e-mail address, or None if there is no address or no such user.
 
         Raises:
-            HelpdeskUnreachable: it could not be asked.
+            HelpdeskUnreachable: if it gave no usable answer.
         """
 
     def technician_of(self, ticket_id: int) -> int | None:
-        """Return the id of the user to whom a ticket is assigned first, None if there is none.
+        """Return the id of the first user to whom a ticket is assigned, or None.
 
         Raises:
-            HelpdeskUnreachable: it could not be asked.
+            HelpdeskUnreachable: if it gave no usable answer.
         """
 
     def changed_since(self, moment: datetime) -> Iterator[Changed]:
-        """Yield every ticket that has changed since, each with its ticket tasks.
+        """Yield every ticket that has changed since a moment, each followed by its ticket tasks.
 
         Raises:
-            HelpdeskUnreachable: it could not be asked; what was yielded before is valid.
+            HelpdeskUnreachable: if it gave no usable answer; changes yielded before are valid.
         """
 
     def document(self, document_id: int, into: BinaryIO, most: int) -> Download:
@@ -90,10 +90,10 @@ class HelpdeskLookup(Protocol):
 
         Args:
             document_id: the document.
-            into: the file; what it holds afterwards counts only if the content is whole.
-            most: bytes that are taken.
+            into: the file; its content is valid only if `Download.WHOLE` is returned.
+            most: the maximum number of bytes.
 
         Raises:
-            DocumentRefused: others may be given.
-            HelpdeskUnreachable: it could not be asked.
+            DocumentRefused: if only this document is not delivered; others may be.
+            HelpdeskUnreachable: if it gave no usable answer.
         """

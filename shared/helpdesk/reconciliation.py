@@ -1,4 +1,4 @@
-"""Feeds to the journal what the helpdesk has and the journal never saw: lost webhooks, and everything of before."""
+"""Adds events to the journal that the help desk has but the journal never received: lost webhooks, older changes."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ from shared.store.tables.ledger import LedgerState
 from shared.store.transaction import Store, Transaction
 
 OVERLAP = timedelta(days=1)
-"""Read again before the mark: clocks differ, GLPI's filter knows no time zone, and long transactions commit late."""
+"""How far to read back before the mark: clocks differ, GLPI's filter has no time zone, transactions commit late."""
 ON_ITS_WAY = timedelta(minutes=15)
-"""What changed a moment ago may still be on its way: GLPI's cron sends once a minute, the plugin tries again later."""
+"""The event of a recent change may still arrive: GLPI's cron sends once a minute, and the plugin retries later."""
 AT_ONCE = 200
 Item = TypeVar("Item")
 
 
 @dataclass(frozen=True, slots=True)
 class HoursOf:
-    """Time that would be logged: in which tracker project, as whom."""
+    """The tracker project and person for which time would be logged."""
 
     tracker_project_id: int
     person: str
@@ -37,19 +37,19 @@ class HoursOf:
 
 @dataclass
 class Reconciled:
-    """What a run found, or would do.
+    """The result of a run, or of a dry run.
 
     Attributes:
         since: how far back it looked.
-        seen: tickets and Done ticket tasks that the helpdesk named.
-        missing_statuses: tickets whose newest status the journal never saw.
-        missing_tasks: Done ticket tasks that the journal never saw.
-        missed: of all that is missing, what has changed since the last run, and not just now: it should have come in.
-        unlinked_tasks: of these, those whose ticket leads to no tracker project: they send nothing.
-        left_out: Done ticket tasks of before the date from which hours are wanted.
-        issues: issues that come to be, by tracker project.
-        seconds: time that is logged, by tracker project and person.
-        tickets: those that have something new, to be notified.
+        seen: the number of tickets and ticket tasks that the help desk returned.
+        missing_statuses: tickets whose newest status the journal never received.
+        missing_tasks: Done ticket tasks that the journal never received.
+        missed: missing events of changes since the last run, except recent ones; they should have arrived.
+        unlinked_tasks: missing ticket tasks whose ticket has no project mapping; nothing is sent for them.
+        left_out: Done ticket tasks from before the first day for which hours are wanted.
+        issues: the number of issues that will be created, by tracker project.
+        seconds: the time that will be logged, by tracker project and person.
+        tickets: tickets with missing events, which must be notified.
     """
 
     since: datetime
@@ -65,7 +65,7 @@ class Reconciled:
 
     @property
     def missing(self) -> int:
-        """How many events are missing."""
+        """The number of missing events."""
         return self.missing_statuses + self.missing_tasks
 
 
@@ -77,20 +77,20 @@ def reconcile(
     hours_since: date | None = None,
     dry_run: bool = False,
 ) -> Reconciled:
-    """Compare the helpdesk with the journal, and append what is missing in the order of its dates.
+    """Compare the help desk with the journal, and append the missing events in the order of their dates.
 
     Args:
-        store: the journal, and what was done.
-        lookup: the helpdesk.
+        store: the database with the journal and the record of runs.
+        lookup: the help desk.
         since: how far to look back; None: to the last run, with an overlap.
-        hours_since: ticket tasks of an earlier day are left out, now and in every later run; None: as the last run did.
-        dry_run: change nothing.
+        hours_since: leave out ticket tasks of earlier days, now and in every later run; None: as in the last run.
+        dry_run: whether to change nothing.
 
     Returns:
-        What was missing. A dry run's counts are those of the run after it, as long as nothing changes in between.
+        The result. A dry run has the same counts as the run after it, if nothing changes in between.
 
     Raises:
-        HelpdeskUnreachable: it could not be read to the end; what was found so far is kept, the mark is not moved.
+        HelpdeskUnreachable: if it could not be read to the end; nothing is appended, and the mark is not moved.
     """
     with store.transaction() as tx:
         began, last = tx.now(), tx.reconciliation.get()
@@ -149,7 +149,7 @@ def _missing(
 
 
 def _is_status_missing(state: Desired | None, event: Event) -> bool:
-    """Return whether a ticket that is known has got a status that no one told of; others wait for their first task."""
+    """Return whether a known ticket has a new status without an event; unknown tickets wait for their first task."""
     return state is not None and state.occurred_at < event.occurred_at and state.status != event.ticket.status
 
 
@@ -164,7 +164,7 @@ def _count(tx: Transaction, missing: Iterable[Changed], found: Reconciled) -> No
             continue
         row = tx.issues.get(ticket.id)
         place = ticket.place
-        if state and not place.project_ids:  # the helpdesk's API does not tell them
+        if state and not place.project_ids:  # the help desk's API does not return them
             place = place._replace(project_ids=place_of(state.snapshot).project_ids)
         link = tx.links.of(place)
         if link is None:

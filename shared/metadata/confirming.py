@@ -1,4 +1,4 @@
-"""Confirms ids against the cache of the tracker's metadata; an unknown one is refused with the choices there are."""
+"""Confirms ids against the cache of the tracker's metadata; rejects an unknown one and names the choices."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ MOST_NAMED = 10
 CONFIRMED: Mapping[str, Kind] = {
     name: one.kind for name, one in SETTINGS.items() if one.kind and one.confirmed
 }
-"""The settings that take only ids that Redmine has, and what the ids are of."""
+"""The settings that accept only ids that exist in Redmine, with the kind of their ids."""
 OF_A_CHECK_OF_ITS_OWN = ("status_map",)
-"""Settings at whose ids the doctor looks together with something else."""
+"""Settings whose ids the doctor checks together with something else."""
 
 
 def confirm(tx: Transaction, kind: MetadataKind, tracker_id: int) -> bool:
     """Confirm an id.
 
     Returns:
-        False if the cache knows nothing of this kind and confirms nothing.
+        False if the cache contains nothing of this kind and cannot confirm anything.
 
     Raises:
-        NotFound: naming the choices, of which the id is none.
+        NotFound: if the id is not one of the choices, which it names.
     """
     entry = tx.metadata.get(kind, tracker_id)
     if entry is not None and entry.details.get("active", True):
@@ -45,13 +45,13 @@ def confirm(tx: Transaction, kind: MetadataKind, tracker_id: int) -> bool:
 
 
 def confirm_link(tx: Transaction, link: Link) -> bool:
-    """Confirm that a link leads to an active tracker project, and its category to one of that project (SPEC 7).
+    """Confirm that a project mapping names an active tracker project and a category of that project (SPEC 7).
 
     Returns:
-        False if the cache is empty and confirms nothing.
+        False if the cache is empty and cannot confirm anything.
 
     Raises:
-        NotFound: naming the choices.
+        NotFound: if it does not; names the choices.
     """
     if not confirm(tx, MetadataKind.PROJECT, link.tracker_project_id):
         return False
@@ -67,13 +67,13 @@ def confirm_link(tx: Transaction, link: Link) -> bool:
 
 
 def confirm_people(tx: Transaction, tracker_user_ids: Collection[int]) -> bool:
-    """Check tracker user ids against the cache.
+    """Confirm tracker user ids.
 
     Returns:
-        False if the cache is empty and confirms nothing.
+        False if the cache is empty and cannot confirm anything.
 
     Raises:
-        NotFound: naming the ids that a filled cache does not hold, and some that it does.
+        NotFound: if the cache lacks some of the ids; names them, and some that it contains.
     """
     if not tx.people.cached_count():
         return False
@@ -85,13 +85,13 @@ def confirm_people(tx: Transaction, tracker_user_ids: Collection[int]) -> bool:
 
 
 def confirm_setting(tx: Transaction, config: PluginConfig, name: str) -> bool:
-    """Confirm the ids that a setting holds.
+    """Confirm the ids in a setting.
 
     Returns:
-        False if the cache knows nothing of their kind and confirms nothing.
+        False if the cache contains nothing of their kind and cannot confirm anything.
 
     Raises:
-        NotFound: naming the choices.
+        NotFound: if an id is not one of the choices, which it names.
     """
     kind, ids = CONFIRMED[name], config.ids(name)
     if kind == "user":
@@ -100,11 +100,11 @@ def confirm_setting(tx: Transaction, config: PluginConfig, name: str) -> bool:
 
 
 def unusable_defaults(tx: Transaction, config: PluginConfig) -> dict[str, Notice]:
-    """Return why the ids of a setting cannot be chosen any more, by its name; nothing if the cache is empty.
+    """Return the settings whose ids can no longer be used, with the reasons; empty if the cache is empty.
 
     Args:
         tx: the transaction.
-        config: the plugin config.
+        config: the Redmine settings.
     """
     held = {
         name: ids for name in CONFIRMED if name not in OF_A_CHECK_OF_ITS_OWN and (ids := config.ids(name))
@@ -121,7 +121,7 @@ def unusable_defaults(tx: Transaction, config: PluginConfig) -> dict[str, Notice
 
 
 def fault_of(check: Callable[..., object], *arguments: object) -> Notice | None:
-    """Return why a check refuses, None if it does not."""
+    """Return why a check fails, or None if it passes."""
     try:
         check(*arguments)
     except NotFound as unknown:
@@ -130,11 +130,11 @@ def fault_of(check: Callable[..., object], *arguments: object) -> Notice | None:
 
 
 def some_of(choices: Sequence[object], most: int = MOST_NAMED) -> dict[str, Any]:
-    """Return the parameters `choices`, the first of them, and `more`, how many others there are."""
+    """Return the notice parameters `choices` (the first of them) and `more` (the number of the others)."""
     return {"choices": [str(one) for one in choices[:most]], "more": max(0, len(choices) - most) or None}
 
 
 def _is_of_a_project(tx: Transaction, activity_id: int) -> bool:
-    """Return whether a tracker project has an activity of its own with this id (if that was read)."""
+    """Return whether a tracker project has its own activity with this id (if project activities were read)."""
     projects = tx.metadata.of_kind(MetadataKind.PROJECT)
     return any(activity_id in one.details.get("activity_ids", ()) for one in projects)

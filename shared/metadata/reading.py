@@ -1,4 +1,4 @@
-"""Reads everything that the tracker offers, with exactly the calls of SPEC 4.2, several at a time."""
+"""Reads all metadata of the tracker with exactly the calls of SPEC 4.2, several at a time."""
 
 from __future__ import annotations
 
@@ -20,20 +20,20 @@ from shared.tracker.lists import Listed, PagedList, TrackerLists, rows_of, settl
 from shared.tracker.projects import PROJECTS
 
 MOST_REPEATS = 5
-"""A thousand calls would hardly ever all succeed."""
+"""Calls with a lost answer that are repeated, because a thousand calls would hardly ever all succeed."""
 
 Progress = Callable[[str, int, int], None]
 
 
 @dataclass
 class Found:
-    """What has been read so far."""
+    """The metadata that has been read so far."""
 
     people: dict[int, TrackerPerson] = field(default_factory=dict)
     entries: dict[tuple[str, int], Entry] = field(default_factory=dict)
 
     def add(self, entry: Entry | None) -> None:
-        """Keep an entry."""
+        """Add an entry; ignore None."""
         if entry is not None:
             self.entries[entry.key] = entry
 
@@ -42,24 +42,24 @@ class Found:
 
 
 def read_everything(client: TrackerClient, progress: Progress, *, project_activities: bool = False) -> Found:
-    """Read all metadata; again where a list changed while it was read.
+    """Read all metadata; start again if a list changed while it was read.
 
     Args:
         client: the tracker.
-        progress: told after each call what is read, how many rows so far, how many there are; may raise to stop.
-        project_activities: also read which activities each project has of its own.
+        progress: receives after each call the list, its rows so far and their total; may raise to stop.
+        project_activities: whether to read each project's own activities, too.
 
     Raises:
-        TrackerError: something could not be read.
+        TrackerError: if something could not be read.
     """
     return settled(lambda: _Reading(client, progress, project_activities=project_activities).run())
 
 
 def read_kinds(lists: TrackerLists, kinds: Collection[MetadataKind]) -> dict[tuple[str, int], Entry]:
-    """Read everything of some kinds that the tracker lists as a whole: not projects, nor their categories.
+    """Read all entries of kinds whose lists are not paged; projects and their categories are not among them.
 
     Raises:
-        TrackerError: it could not be read, or the key is refused.
+        TrackerError: if they could not be read, or the key is refused.
     """
     lists.ask_whether_open()
     answers = [(one, lists.get(one.path)) for one in LISTINGS if one.kind in kinds]
@@ -75,7 +75,7 @@ def read_categories(lists: TrackerLists, tracker_project_id: int) -> list[Entry]
     """Read a project's categories; none if it has no issue module, or has just been closed or deleted.
 
     Raises:
-        TrackerError: they could not be read.
+        TrackerError: if they could not be read.
     """
     path = f"/projects/{tracker_project_id}/issue_categories.json"
     try:
@@ -92,17 +92,17 @@ def read_people(lists: TrackerLists) -> list[TrackerPerson]:
     """Read the tracker's active users.
 
     Raises:
-        TrackerError: they could not be read, or the key is refused.
+        TrackerError: if they could not be read, or the key is refused.
     """
     people = (metadata_rows.person(row, USERS) for row in lists.whole(USERS, "users"))
     return [one for one in people if one is not None]
 
 
 def find_project(client: TrackerClient, identifier: str) -> Entry | None:
-    """Look an active project up in the tracker's list.
+    """Return the active project with an identifier from the tracker's list, or None.
 
     Raises:
-        TrackerError: the list could not be read.
+        TrackerError: if the list could not be read.
     """
     rows = TrackerLists(client, repeats=MOST_REPEATS).whole(PROJECTS, "projects")
     same = (one for one in (metadata_rows.project(row, PROJECTS) for row in rows) if one is not None)
@@ -111,7 +111,7 @@ def find_project(client: TrackerClient, identifier: str) -> Entry | None:
 
 
 class _Reading:
-    """One reading of everything."""
+    """One pass over all metadata."""
 
     def __init__(
         self, client: TrackerClient, progress: Progress, *, project_activities: bool = False
@@ -125,7 +125,7 @@ class _Reading:
         self._projects = PagedList(PROJECTS, "projects", more)
 
     def run(self) -> Found:
-        """Read everything, /users.json first and last: lists answer 200 also to an invalid key."""
+        """Read everything, /users.json first and last, because other lists answer 200 even to an invalid key."""
         first = self._lists.get(USERS, self._users.page(0))
         self._keep(self._users, self._users.take(first))
         if not self.found.people:
@@ -176,5 +176,5 @@ class _Reading:
 
 
 def _kept(users: Answer) -> list[TrackerPerson | None]:
-    """Return what is kept of a page of users: one who has signed in in the meantime is no change."""
+    """Return the stored part of a page of users, so that a sign-in in the meantime does not count as a change."""
     return [metadata_rows.person(row, USERS) for row in rows_of(users, "users", USERS)]

@@ -1,4 +1,4 @@
-"""The tracker's rows as entries of the cache: pure, and strict about what every row must have."""
+"""Converts the tracker's rows to entries of the cache: pure, and strict about required fields."""
 
 from __future__ import annotations
 
@@ -20,20 +20,20 @@ log = get_logger("metadata")
 LONGEST_NAME = 1000
 ACTIVE = 1
 FIELD_KINDS = ("project", "issue", "time_entry")
-"""The kinds of custom fields that are kept (SPEC 4.2; 1.x kept those of projects only)."""
+"""The kinds of custom fields that are stored (SPEC 4.2; 1.x stored only those of projects)."""
 
 Row = Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
 class Listing:
-    """A list that the tracker gives as a whole (SPEC 4.2).
+    """A list of the tracker that is not paged (SPEC 4.2).
 
     Attributes:
-        kind: what it lists.
-        path: where it is.
-        name: the list's name in the answer.
-        entry: makes an entry of a row; None for one that is not kept.
+        kind: the kind of its entries.
+        path: its path.
+        name: its name in the answer.
+        entry: converts a row to an entry; returns None for a row that is not stored.
     """
 
     kind: MetadataKind
@@ -43,26 +43,26 @@ class Listing:
 
 
 def person(row: Row, path: str) -> TrackerPerson | None:
-    """Return an active tracker user; None for one who cannot be acted for, since no header can have the login.
+    """Return an active tracker user, or None if the login does not fit into a header for impersonation.
 
     Raises:
-        OutcomeUnknown: the row has no id or login.
+        OutcomeUnknown: if the row has no id or login.
     """
     login, mail = row.get("login"), row.get("mail")
     if not is_id(row.get("id")) or not isinstance(login, str) or not clean(login):
         raise OutcomeUnknown("GET", path, detail=Detail.USER_WITHOUT_ID())
-    if not is_header(login):  # and not cleaned either: that may be someone else's
+    if not is_header(login):  # not cleaned either: the result may be someone else's login
         log.warning(
             "a tracker user with an unusable login is left out", tracker_user_id=row["id"], login=login
         )
         return None
     name = " ".join(part for part in (row.get("firstname"), row.get("lastname")) if isinstance(part, str))
-    mail = clean(mail, "\ufffd") or None if isinstance(mail, str) else None  # never shortened to another's
+    mail = clean(mail, "\ufffd") or None if isinstance(mail, str) else None  # never cut to someone else's
     return TrackerPerson(row["id"], login, clean(name).strip(), mail, admin=row.get("admin") is True)
 
 
 def project(row: Row, path: str) -> Entry | None:
-    """Return an active project; None for a closed or archived one, in which nothing can be created (SPEC 7)."""
+    """Return an active project, or None for a closed or archived one, in which nothing can be created (SPEC 7)."""
     if row.get("status", ACTIVE) != ACTIVE:
         return None
     identifier, activities = row.get("identifier"), row.get("time_entry_activities")
@@ -124,7 +124,7 @@ def _custom_field(row: Row, path: str) -> Entry | None:
 
 
 def _possible_values(values: Any) -> list[dict[str, str]]:
-    """Return value and label of each choice; some trackers name the value only."""
+    """Return value and label of each choice; some trackers return only the value."""
     found = []
     for one in _list(values):
         value = one.get("value") if isinstance(one, dict) else one

@@ -1,4 +1,4 @@
-"""Keeps the cache of the tracker's metadata: all or nothing, one run at a time (SPEC 1.3, 4.2, section 7)."""
+"""Synchronises the cache of the tracker's metadata: all or nothing, one run at a time (SPEC 1.3, 4.2, section 7)."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ log = get_logger("metadata")
 LOCK = "metadata"
 MOST_NAMED = 50
 AGAIN_S = 300.0
-"""So long after a failure nothing is due again."""
+"""Seconds after a failure in which no run is due."""
 PARTS = {
     "projects": MetadataKind.PROJECT,
     "issue_types": MetadataKind.ISSUE_TYPE,
@@ -47,7 +47,7 @@ PARTS = {
     "categories": MetadataKind.CATEGORY,
     "custom_fields": MetadataKind.CUSTOM_FIELD,
 }
-"""The parts of the cache as results and the API name them, beside `users`."""
+"""The names of the cache's parts in results and in the API, besides `users`."""
 
 One = TypeVar("One")
 Entries = Mapping[tuple[str, int], Entry]
@@ -59,8 +59,8 @@ class Differences:
     """How a part of the cache changed.
 
     Attributes:
-        total: how many there are now.
-        added, changed, removed: names, in order.
+        total: the current number of entries.
+        added, changed, removed: names, sorted.
     """
 
     total: int
@@ -69,7 +69,7 @@ class Differences:
     removed: list[str]
 
     def shortened(self) -> dict[str, Any]:
-        """Return it with at most some names, and how many there are of each, for the record of runs."""
+        """Return the number and the first names of each kind of change, for the record of runs."""
         names = {word: getattr(self, word) for word in ("added", "changed", "removed")}
         return {
             word: {"count": len(found), "names": found[:MOST_NAMED]} for word, found in names.items() if found
@@ -78,12 +78,12 @@ class Differences:
 
 @dataclass(frozen=True, slots=True)
 class MetadataResult:
-    """What a synchronisation brought; false where it failed and the cache is as it was (SPEC section 7).
+    """The result of a synchronisation; false if it failed and the cache is unchanged (SPEC section 7).
 
     Attributes:
         parts: part of the cache (`users` and the names of PARTS) to its differences.
-        why: why it failed.
-        busy: it failed because another run was under way.
+        why: why it failed, or None.
+        busy: whether it failed because another run was in progress.
     """
 
     parts: dict[str, Differences] = field(default_factory=dict)
@@ -95,7 +95,7 @@ class MetadataResult:
 
     @property
     def error(self) -> str | None:
-        """Why it failed, for people."""
+        """Why it failed, as a sentence, or None."""
         return None if self.why is None else sentence(self.why)
 
     @property
@@ -108,9 +108,9 @@ class MetadataResult:
 
 
 def is_due(store: Store, interval: float) -> bool:
-    """Return whether the last successful run is older than the interval (s), and the last failure not quite new.
+    """Return whether the last successful run is older than the interval (s) and the last failure is not recent.
 
-    Without a tracker that is set up nothing is ever due.
+    If no tracker is configured, no run is ever due.
     """
     with store.transaction() as tx:
         config, key = tx.configs.get()
@@ -126,7 +126,7 @@ def is_due(store: Store, interval: float) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class UnderWay:
-    """How far a synchronisation has come, in the words of `Progress`; total 0: nothing is read yet."""
+    """The progress of a synchronisation, with the values of `Progress`; total 0: nothing has been read yet."""
 
     what: str = ""
     so_far: int = 0
@@ -134,10 +134,10 @@ class UnderWay:
 
 
 def under_way(locks: Locks) -> UnderWay | None:
-    """Return how far a synchronisation has come, whichever process carries it out; None if there is none.
+    """Return the progress of the current synchronisation, whichever process runs it, or None if there is none.
 
     Raises:
-        RedisError: Redis is away.
+        RedisError: if Redis is down.
     """
     told = locks.told(LOCK)
     if told is None:
@@ -156,17 +156,17 @@ def synchronise(
     *,
     older_than: float | None = None,
 ) -> MetadataResult:
-    """Replace the cache by what the tracker has now, unless another run is under way; record the run.
+    """Replace the cache with the tracker's current metadata, unless another run is in progress; record the run.
 
     Args:
-        store: where the cache is.
-        locks: one run at a time, over every process.
-        connect: returns the configuration and the tracker.
-        progress: as `sync_metadata`.
-        older_than: only if it is due at this interval (s), as the one who holds the lock sees it.
+        store: the database with the cache.
+        locks: ensure one run at a time over all processes.
+        connect: returns the Redmine settings and the tracker.
+        progress: as for `sync_metadata`.
+        older_than: run only if it is due at this interval (s); checked while the lock is held.
 
     Returns:
-        What it brought; false where it failed: the cache is as it was, and the failure is logged and recorded.
+        The result, without parts if no run was due. If it is false, the cache is unchanged.
     """
     with store.transaction() as tx:
         started_at = tx.now()
@@ -191,7 +191,7 @@ def synchronise(
                     started_at=started_at,
                     project_activities=config.project_activities,
                 )
-            except BridgeError as error:  # also a lock that was lost under way
+            except BridgeError as error:  # also if the lock was lost during the run
                 log.warning("metadata not synchronised; the old cache stays", **reason_fields(error.notice))
                 with store.transaction() as tx:
                     tx.metadata.record_run(started_at, counts={}, differences={}, why=error.notice)
@@ -213,17 +213,17 @@ def sync_metadata(
     started_at: datetime | None = None,
     project_activities: bool = False,
 ) -> MetadataResult:
-    """Replace the cache by what the tracker has now, and record the run; the caller ensures that it is the only one.
+    """Replace the cache with the tracker's current metadata, and record the run; the caller prevents concurrent runs.
 
     Args:
-        store: where the cache is.
+        store: the database with the cache.
         client: the tracker.
-        progress: told after each call: what is read, how many so far, how many there are.
+        progress: receives after each call the list, its rows so far and their total.
         started_at: when the run started, by the database's clock.
-        project_activities: also read which activities each project has of its own.
+        project_activities: whether to read each project's own activities, too.
 
     Raises:
-        TrackerError: the tracker could not be read as a whole; the cache is as it was.
+        TrackerError: if the tracker could not be read completely; the cache is unchanged.
     """
     found = read_everything(client, progress or (lambda *_: None), project_activities=project_activities)
     with store.transaction() as tx:
@@ -237,15 +237,15 @@ def sync_metadata(
 
 
 def refresh(store: Store, lists: TrackerLists, *kinds: MetadataKind) -> None:
-    """Read some kinds afresh between two synchronisations: an id is met that the cache does not hold, or a refusal.
+    """Read some kinds again between two synchronisations, because of an id that is not in the cache or a refusal.
 
     Args:
-        store: where the cache is.
-        lists: the tracker's.
-        kinds: those that the tracker lists as a whole: not projects, nor their categories.
+        store: the database with the cache.
+        lists: the tracker's lists.
+        kinds: kinds whose lists are not paged; projects and their categories are not among them.
 
     Raises:
-        TrackerError: it could not be read; the cache is as it was.
+        TrackerError: if they could not be read; the cache is unchanged.
     """
     now = read_kinds(lists, kinds)
     with store.transaction() as tx:
@@ -253,10 +253,10 @@ def refresh(store: Store, lists: TrackerLists, *kinds: MetadataKind) -> None:
 
 
 def refresh_categories(store: Store, lists: TrackerLists, tracker_project_id: int) -> list[Entry]:
-    """Read a project's issue categories afresh; return them.
+    """Read a project's issue categories again, and return them.
 
     Raises:
-        TrackerError: they could not be read; the cache is as it was.
+        TrackerError: if they could not be read; the cache is unchanged.
     """
     now = {one.key: one for one in read_categories(lists, tracker_project_id)}
     with store.transaction() as tx:
@@ -266,18 +266,18 @@ def refresh_categories(store: Store, lists: TrackerLists, tracker_project_id: in
 
 
 def keep_kinds(tx: Transaction, kinds: Iterable[MetadataKind], now: Entries) -> None:
-    """Replace some kinds in the cache by what was read."""
+    """Replace some kinds in the cache with the entries that were read."""
     _write(tx, {one.key: one for kind in kinds for one in tx.metadata.of_kind(kind)}, now)
 
 
 def refresh_people(store: Store, lists: TrackerLists) -> dict[int, TrackerPerson]:
-    """Read the tracker's users again between two synchronisations, because of a user that the cache does not know.
+    """Read the tracker's users again between two synchronisations, because of a user who is not in the cache.
 
     Returns:
-        Them, by id; anyone who is locked or deleted is none of them.
+        The active users by id, without locked and deleted ones.
 
     Raises:
-        TrackerError: they could not be read; the cache is as it was.
+        TrackerError: if they could not be read; the cache is unchanged.
     """
     people = read_people(lists)
     with store.transaction() as tx:

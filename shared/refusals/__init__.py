@@ -1,1 +1,1 @@
-"""Why the tracker refuses a request, told from its payload against the metadata cache."""
+"""Explains why the tracker refuses a request, by checking its payload against the metadata cache."""

@@ -17,7 +17,7 @@ BOOLEANS = ("0", "1", 0, 1, True, False)
 
 
 def rule_for(top_key: str) -> Rule:
-    """Return the rule about the custom fields of what a top key names."""
+    """Return the rule for the custom fields of the object that a top-level key names."""
 
     def rule(fields: Fields, known: Known) -> Iterator[Explanation]:
         own = fields_of(known, top_key, whole(fields.get("tracker_id")))
@@ -43,7 +43,7 @@ def fields_of(known: Known, customized_type: str, issue_type_id: int | None) -> 
     Args:
         known: the cache.
         customized_type: issue, time_entry or project.
-        issue_type_id: of an issue; None if the tracker chooses it: every field of issues counts.
+        issue_type_id: the type of an issue; None if the tracker chooses it, so that every field of issues counts.
     """
 
     def applies(field: Entry) -> bool:
@@ -57,12 +57,12 @@ def fields_of(known: Known, customized_type: str, issue_type_id: int | None) -> 
 
 
 def is_missing(field: Entry) -> bool:
-    """Return whether the tracker refuses an object that does not mention the field."""
+    """Return whether the tracker refuses an object without this field."""
     return bool(field.details["is_required"]) and field.details["default_value"] is None
 
 
 def given_values(fields: Fields) -> dict[int, Any]:
-    """Return the custom fields of a payload, id to value, in either form that the tracker takes."""
+    """Return the custom fields of a payload, id to value, from both forms that the tracker accepts."""
     found: dict[int, Any] = {}
     listed = fields.get("custom_fields")
     for one in listed if isinstance(listed, list) else ():
@@ -85,7 +85,7 @@ def _names_without_id(fields: Fields) -> list[str]:
 
 
 def place(top_key: str, field_id: int | str) -> str:
-    """Return where in a payload a custom field stands."""
+    """Return the path of a custom field in a payload."""
     shape = "custom_field_values.{}" if top_key == "project" else "custom_fields[{}]"
     return f"{top_key}.{shape.format(field_id)}"
 

@@ -1,4 +1,4 @@
-"""What a refusal means, from the payload and the cache alone: the tracker's own texts are in anyone's language."""
+"""Explains a refusal from the payload and the cache alone, because the tracker's own messages are localised."""
 
 from __future__ import annotations
 
@@ -29,10 +29,10 @@ REFERENCES = ("tracker_id", "status_id", "priority_id", "category_id", "assigned
 
 
 def hints(operation: Operation, payload: dict[str, Any], known: Known) -> list[Explanation]:
-    """Return what in a payload the tracker refuses, or silently ignores, as far as the cache can tell.
+    """Return the parts of a payload that the tracker refuses or silently ignores, as far as the cache shows.
 
     Args:
-        operation: what the payload is for.
+        operation: the operation of the payload.
         payload: the request body.
         known: the cache, of the payload's project.
     """
@@ -45,15 +45,15 @@ def hints(operation: Operation, payload: dict[str, Any], known: Known) -> list[E
 def explain(
     operation: Operation, payload: dict[str, Any], known: Known, status: int, *, said: bool = False
 ) -> list[Explanation]:
-    """Return what explains an answer.
+    """Return the explanations of an answer.
 
     Args:
-        operation: what the payload is for.
+        operation: the operation of the payload.
         payload: the request body, without a dry run's mark.
         known: the cache, of the payload's project.
-        status: the answer's HTTP status. For a success: what the tracker ignores, or was not asked because a dry
-            run replaces it. For a 422 that nothing explains: guesses, codes that begin with `maybe_`.
-        said: whether the tracker itself said why; beside that, a guess stands only if it was checked.
+        status: the answer's HTTP status. For a success: what the tracker ignores, or never received because a dry run
+            replaces it. For a 422 without an explanation: guesses, whose codes begin with `maybe_`.
+        said: whether the tracker itself gave a reason; if so, guesses are returned only if they were checked.
     """
     found = hints(operation, payload, known)
     if status < 300:
@@ -68,12 +68,12 @@ def explain(
 
 
 def ignored(operation: Operation, payload: dict[str, Any], answer: Any) -> list[Explanation]:
-    """Return what the tracker made otherwise than asked, told by the object in its answer.
+    """Return the fields of the object in an answer that differ from the request.
 
     Args:
-        operation: what the payload is for.
+        operation: the operation of the payload.
         payload: the request body.
-        answer: the answer's JSON; anything that is no such object tells nothing.
+        answer: the answer's JSON; the result is empty if it does not contain the object.
     """
     top = operation.top_key
     sent, made = payload.get(top), answer.get(top) if isinstance(answer, dict) else None

@@ -1,4 +1,4 @@
-"""Hints about issues: their creation, and the update of their status."""
+"""Hints about issues: their creation, updates of their status, and notes."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def project_now(_fields: Fields, known: Known) -> Iterator[Explanation]:
 
 
 def subject(fields: Fields, _known: Known) -> Iterator[Explanation]:
-    """A subject is needed, of at most 255 characters."""
+    """An issue needs a subject of at most 255 characters."""
     text = fields.get("subject")
     if blank(text):
         yield Explanation("issue.subject", Hint.SUBJECT_EMPTY())
@@ -71,7 +71,7 @@ def priority(fields: Fields, known: Known) -> Iterator[Explanation]:
 
 
 def category(fields: Fields, known: Known) -> Iterator[Explanation]:
-    """A category belongs to one project."""
+    """A category must belong to the issue's project."""
     now = known.project_now
     categories = now.categories if now else None
     if blank(fields.get("category_id")) or (
@@ -87,7 +87,7 @@ def category(fields: Fields, known: Known) -> Iterator[Explanation]:
 
 
 def category_assignee(fields: Fields, known: Known) -> Iterator[Explanation]:
-    """A category gives its issues to someone, who must be active."""
+    """The default assignee of a category must be active."""
     entry = known.categories.get(whole(fields.get("category_id")) or 0)
     assignee_id = entry.details.get("assigned_to_id") if entry else None
     is_given = not blank(fields.get("assigned_to_id"))
@@ -103,7 +103,7 @@ def category_assignee(fields: Fields, known: Known) -> Iterator[Explanation]:
 
 
 def issue_type(fields: Fields, known: Known) -> Iterator[Explanation]:
-    """An unknown issue type is ignored: the project's first one is taken."""
+    """The tracker ignores an unknown issue type, and uses the project's first one."""
     if unknown(fields, "tracker_id", known.issue_types):
         choices = choices_of(known.issue_types.values())
         why = Hint.UNKNOWN_ISSUE_TYPE(issue_type_id=fields["tracker_id"], **choices)
@@ -111,20 +111,20 @@ def issue_type(fields: Fields, known: Known) -> Iterator[Explanation]:
 
 
 def status(fields: Fields, known: Known) -> Iterator[Explanation]:
-    """An unknown status is ignored, on creation and afterwards."""
+    """The tracker ignores an unknown status, on creation and on updates."""
     if unknown(fields, "status_id", known.statuses):
         why = Hint.UNKNOWN_STATUS(status_id=fields["status_id"], **choices_of(known.statuses.values()))
         yield Explanation("issue.status_id", why)
 
 
 def some_status(fields: Fields, _known: Known) -> Iterator[Explanation]:
-    """An update without a status changes none."""
+    """An update without a status does not change the status."""
     if blank(fields.get("status_id")):
         yield Explanation("issue.status_id", Hint.NO_STATUS_GIVEN())
 
 
 def watchers(fields: Fields, known: Known) -> Iterator[Explanation]:
-    """Watchers must be active users; for one who does not exist the tracker answers 404."""
+    """Watchers must be active users; the tracker answers 404 to one that does not exist."""
     given = fields.get("watcher_user_ids")
     ids = given if isinstance(given, list) else []
     strange = [one for one in ids if known.users and whole(one) not in known.users]
@@ -134,14 +134,14 @@ def watchers(fields: Fields, known: Known) -> Iterator[Explanation]:
 
 
 def assignee(fields: Fields, known: Known) -> Iterator[Explanation]:
-    """An assignee must be a member; whether a user is one is not in the cache, whether they exist is."""
+    """An assignee must be a member; the cache only shows whether the user exists."""
     value = fields.get("assigned_to_id")
     if not blank(value) and known.users and whole(value) not in known.users:
         yield Explanation("issue.assigned_to_id", Hint.UNKNOWN_ASSIGNEE(user_id=value))
 
 
 def days(fields: Fields, _known: Known) -> Iterator[Explanation]:
-    """Days are days, and the due one is not before the first."""
+    """Dates must be valid, and the due date must not be before the start date."""
     for name in ("start_date", "due_date"):
         if not blank(fields.get(name)) and not is_date(fields[name]):
             yield Explanation(f"issue.{name}", Hint.NOT_A_DATE())
@@ -151,7 +151,7 @@ def days(fields: Fields, _known: Known) -> Iterator[Explanation]:
 
 
 def amounts(fields: Fields, _known: Known) -> Iterator[Explanation]:
-    """Estimated hours are not negative, and percents are between 0 and 100."""
+    """Estimated hours must not be negative, and percent done must be between 0 and 100."""
     estimated, done = number(fields.get("estimated_hours")), number(fields.get("done_ratio"))
     if estimated is not None and estimated < 0:
         yield Explanation("issue.estimated_hours", Hint.NEGATIVE_ESTIMATE())
@@ -167,7 +167,7 @@ UPDATE: tuple[Rule, ...] = (*NOTE, some_status)
 
 
 def guesses(fields: Fields, known: Known) -> Iterator[Explanation]:
-    """What may be wrong with a new issue that the cache cannot tell."""
+    """Possible faults of a new issue that the cache cannot show."""
     if not blank(fields.get("watcher_user_ids")):
         yield Explanation("issue.watcher_user_ids", Hint.MAYBE_WATCHER_LOCKED(), checked=False)
     if not blank(fields.get("assigned_to_id")):

@@ -1,4 +1,4 @@
-"""What the rules of hints share: reading a payload's values, and asking the cache about an id."""
+"""Helpers of the hints' rules: they read values of a payload, and look up ids in the cache."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ DAY = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 
 
 def whole(value: Any) -> int | None:
-    """Return an id, also one written as text; None for anything else."""
+    """Return an integer, also if it is written as text, or None for anything else."""
     if isinstance(value, int) and not isinstance(value, bool):
         return value
     return read_id(value.strip()) if isinstance(value, str) else None
 
 
 def number(value: Any) -> float | None:
-    """Return a number, also one written as text; None for anything else."""
+    """Return a number, also if it is written as text, or None for anything else."""
     if isinstance(value, bool) or not isinstance(value, (int, float, str)):
         return None
     try:
@@ -40,7 +40,7 @@ def blank(value: Any) -> bool:
 
 
 def is_date(value: Any) -> bool:
-    """Return whether a value is a day as the tracker takes it."""
+    """Return whether the tracker accepts a value as a day."""
     if not isinstance(value, str) or not DAY.fullmatch(value.strip()):
         return False
     try:
@@ -50,15 +50,15 @@ def is_date(value: Any) -> bool:
 
 
 def unknown(fields: Fields, name: str, choices: Entries) -> bool:
-    """Return whether a field is sent and is none of the choices; an empty cache denies nothing."""
+    """Return whether a field is sent and is not one of the choices; always False if the cache is empty."""
     return bool(choices) and not blank(fields.get(name)) and whole(fields[name]) not in choices
 
 
 def choices_of(entries: Iterable[Entry]) -> dict[str, Any]:
-    """Return the parameters `choices`, the first ten, and `more`, how many others there are."""
+    """Return the notice parameters `choices` (the first ten) and `more` (the number of the others)."""
     return some_of([str(one) for one in sorted(entries, key=lambda one: one.tracker_id)])
 
 
 def names_of(named: Mapping[int, str]) -> dict[str, Any]:
-    """Return the parameters `choices` and `more` for ids with names."""
+    """Return the notice parameters `choices` and `more` for ids with names."""
     return some_of([f"{one} ({named[one]})" for one in sorted(named)])

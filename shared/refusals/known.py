@@ -1,4 +1,4 @@
-"""What the metadata cache knows of the tracker, as far as a payload can be judged by it."""
+"""The part of the metadata cache against which payloads are checked."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ class Explanation:
     """One explanation of a refusal.
 
     Attributes:
-        field: where in the payload, such as `issue.category_id`; empty: the payload as a whole.
-        why: what is wrong and what would be right.
-        checked: whether it was looked at; else it is one of several things that would explain the refusal.
+        field: the path in the payload, such as `issue.category_id`; empty for the payload as a whole.
+        why: what is wrong, and what would be right.
+        checked: whether it was verified; otherwise it is one of several possible reasons.
     """
 
     field: str
@@ -33,12 +33,12 @@ class Explanation:
 
     @property
     def record(self) -> str:
-        """The knowledge record about it."""
+        """The knowledge article about it."""
         return article(self.why.code)
 
     @property
     def notice(self) -> Notice:
-        """What it says, with its place and record."""
+        """The explanation as a notice, with its path and article."""
         return Detail.EXPLAINED_BY(field=self.field or None, problem=self.why, record=self.record)
 
     def __str__(self) -> str:
@@ -47,18 +47,18 @@ class Explanation:
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """The cache, for one project. A part that is empty confirms and denies nothing.
+    """The cache, for one project. An empty part neither confirms nor denies anything.
 
     Attributes:
         tracker_project_id: the project that the payload is for; None for a new one.
         projects: the active ones; closed and archived ones are not in the cache.
-        issue_types, statuses, priorities, activities, roles: all of the tracker.
-        categories: of the project.
-        custom_fields: of issues, time entries and projects.
+        issue_types, statuses, priorities, activities, roles: all that the tracker has.
+        categories: those of the project.
+        custom_fields: those of issues, time entries and projects.
         users: active users, id to login.
-        project_now: the project as it was read a moment ago; None: it was not.
-        is_issue_closed: whether the issue of a time entry was closed a moment ago; None: it was not looked.
-        today: the day in UTC.
+        project_now: the project's current state, or None if it was not read.
+        is_issue_closed: whether the issue of a time entry is closed, or None if it was not read.
+        today: the current day in UTC.
     """
 
     tracker_project_id: int | None = None
@@ -77,7 +77,7 @@ class Known:
 
 
 def known_of(tx: Transaction, tracker_project_id: int | None) -> Known:
-    """Return what the cache knows.
+    """Return the cache for a payload.
 
     Args:
         tx: an open transaction.

@@ -22,11 +22,11 @@ from shared.tracker.projects import Standing
 
 MOST_HOURS = 999
 HOURS_OF_A_DAY = 24
-HALF_A_MINUTE = 30 / 3600  # from here on no supported version rounds to 0; 5.0 takes 18 s
+HALF_A_MINUTE = 30 / 3600  # no supported version rounds this to 0; 5.0 accepts 18 s
 
 
 def activity(fields: Fields, known: Known) -> Iterator[Explanation]:
-    """An activity must be enabled in the project, which may have one of its own in its place."""
+    """An activity must be enabled in the project, which may replace it with one of its own."""
     value, usable = fields.get("activity_id"), _usable_activities(known)
     now = known.project_now
     if now is not None and now.activities is not None and not blank(value):
@@ -53,7 +53,7 @@ def activity(fields: Fields, known: Known) -> Iterator[Explanation]:
 
 
 def _enabled_ids(known: Known) -> set[int]:
-    """Return the activities that work: the project's if they were read, else the tracker's that are not off."""
+    """Return the usable activities: the project's if they were read, otherwise the active ones of the tracker."""
     project = known.projects.get(known.tracker_project_id or 0)
     own = project.details.get("activity_ids") if project else None
     return set(own) if own is not None else set(_usable_activities(known))
@@ -67,7 +67,7 @@ def _usable_activities(known: Known) -> Entries:
 
 
 def comment(fields: Fields, _known: Known) -> Iterator[Explanation]:
-    """A comment has at most 1024 characters."""
+    """A comment must have at most 1024 characters."""
     length = len(str(fields.get("comments") or ""))
     if length > LONGEST_COMMENT:
         why = Hint.COMMENT_TOO_LONG(length=length, most=LONGEST_COMMENT)
@@ -75,7 +75,7 @@ def comment(fields: Fields, _known: Known) -> Iterator[Explanation]:
 
 
 def hours(fields: Fields, _known: Known) -> Iterator[Explanation]:
-    """Hours are a number that is not negative, and not more than a day takes."""
+    """Hours must be given, and must be between 0 and `MOST_HOURS`."""
     value = fields.get("hours")
     spent = number(value)
     if blank(value):
@@ -85,7 +85,7 @@ def hours(fields: Fields, _known: Known) -> Iterator[Explanation]:
 
 
 def day(fields: Fields, _known: Known) -> Iterator[Explanation]:
-    """The day of the work is a day."""
+    """The day of the work must be a valid date."""
     if "spent_on" in fields and not is_date(fields["spent_on"]):
         yield Explanation("time_entry.spent_on", Hint.NOT_A_DATE())
 
@@ -98,7 +98,7 @@ CLOSED_TO_TIME = {
 
 
 def time_project(_fields: Fields, known: Known) -> Iterator[Explanation]:
-    """Time is logged in active projects only."""
+    """Time can be logged only in an active project with time tracking."""
     project_id, now = known.tracker_project_id, known.project_now
     if now is not None:
         if now.standing is not Standing.ACTIVE:
@@ -110,7 +110,7 @@ def time_project(_fields: Fields, known: Known) -> Iterator[Explanation]:
 
 
 def time_guesses(fields: Fields, known: Known) -> Iterator[Explanation]:
-    """What may be wrong with a time entry that the cache cannot tell."""
+    """Possible faults of a time entry that the cache cannot show."""
     spent, project = number(fields.get("hours")), known.projects.get(known.tracker_project_id or 0)
     if blank(fields.get("comments")):
         yield Explanation("time_entry.comments", Hint.MAYBE_COMMENT_REQUIRED())
@@ -130,7 +130,7 @@ def time_guesses(fields: Fields, known: Known) -> Iterator[Explanation]:
 
 
 def name(fields: Fields, _known: Known) -> Iterator[Explanation]:
-    """A project needs a name, of at most 255 characters."""
+    """A project needs a name of at most 255 characters."""
     text = fields.get("name")
     if blank(text):
         yield Explanation("project.name", Hint.PROJECT_NAME_EMPTY())
@@ -139,7 +139,7 @@ def name(fields: Fields, _known: Known) -> Iterator[Explanation]:
 
 
 def identifier(fields: Fields, known: Known) -> Iterator[Explanation]:
-    """An identifier has its letters, its length, and one project."""
+    """An identifier must have valid characters and length, and must not be taken."""
     text = str(fields.get("identifier") or "")
     taken = next((one for one in known.projects.values() if one.details.get("identifier") == text), None)
     if not text.strip():
@@ -161,14 +161,14 @@ def parent(fields: Fields, known: Known) -> Iterator[Explanation]:
 
 
 def project_guesses(fields: Fields, _known: Known) -> Iterator[Explanation]:
-    """What may be wrong with a new project that the cache cannot tell."""
+    """Possible faults of a new project that the cache cannot show."""
     if not blank(fields.get("parent_id")):
         yield Explanation("project.parent_id", Hint.MAYBE_PARENT_PROJECT_CLOSED(), checked=False)
     yield Explanation("project.identifier", Hint.MAYBE_IDENTIFIER_OF_ARCHIVED(), checked=False)
 
 
 def roles(fields: Fields, known: Known) -> Iterator[Explanation]:
-    """At least one role must exist and be no built-in one."""
+    """At least one role must exist and must not be built-in."""
     given = fields.get("role_ids")
     ids = {whole(one) for one in given} if isinstance(given, list) else set()
     if known.roles and not ids & known.roles.keys():
@@ -176,7 +176,7 @@ def roles(fields: Fields, known: Known) -> Iterator[Explanation]:
 
 
 def member(fields: Fields, known: Known) -> Iterator[Explanation]:
-    """Who is to be a member must exist."""
+    """The new member must exist."""
     value = fields.get("user_id")
     if blank(value):
         yield Explanation("membership.user_id", Hint.NO_MEMBER_GIVEN())
@@ -185,7 +185,7 @@ def member(fields: Fields, known: Known) -> Iterator[Explanation]:
 
 
 def member_guesses(_fields: Fields, _known: Known) -> Iterator[Explanation]:
-    """What may be wrong with a membership that the cache cannot tell."""
+    """Possible faults of a membership that the cache cannot show."""
     yield Explanation("membership.user_id", Hint.MAYBE_ALREADY_MEMBER(), checked=False)
 
 

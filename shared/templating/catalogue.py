@@ -1,7 +1,7 @@
-"""What templates can read (SPEC 9.1 "Contexts"): types with descriptions and samples, and the variables made of them.
+"""The data that templates can read (SPEC 9.1 "Contexts"): types with descriptions and samples, and their variables.
 
-A context is plain JSON data, with every variable of the catalogue in it, and never a secret. A variable is added in
-one place: as a field of one of these types.
+A context is plain JSON data with every variable of the catalogue, and never contains a secret. To add a variable, add
+a field to one of these types.
 """
 
 from __future__ import annotations
@@ -32,13 +32,13 @@ def _about(description: str, sample: object) -> Any:
 
 
 class Part(BaseModel):
-    """Base of a context's parts: read from our own objects, extra attributes left out."""
+    """Base of a context's parts: filled from our own objects, whose extra attributes are ignored."""
 
     model_config = ConfigDict(frozen=True, extra="ignore", from_attributes=True)
 
 
 class HelpdeskPerson(Part):
-    """A person as the helpdesk knows them."""
+    """A person in the help desk."""
 
     id: Annotated[int, _about("Id of the GLPI user", 7)]
     email: Annotated[str | None, _about("E-mail address", "alice@example.org")] = None
@@ -46,7 +46,7 @@ class HelpdeskPerson(Part):
 
 
 class NamedPart(Part):
-    """Something else of the helpdesk."""
+    """Another object of the help desk: a category, group or location."""
 
     id: Annotated[int, _about("Its id in GLPI", 12)]
     name: Annotated[str | None, _about("What it is called", "Printers")] = None
@@ -139,7 +139,7 @@ class NotePart(Part):
 
 
 class ProjectPart(Part):
-    """Where the link of the project or entity leads."""
+    """The tracker project that the project mapping selects."""
 
     tracker_project_id: Annotated[int, _about("Mapped Redmine project", 11)]
     default_category_id: Annotated[int | None, _about("Default category of the link", 5)] = None
@@ -153,27 +153,27 @@ class IssuePart(Part):
 
 
 class StatusPart(Part):
-    """What status_map makes of the ticket's status."""
+    """The tracker status to which status_map maps the ticket's status."""
 
     mapped_id: Annotated[int | None, _about("Redmine status for the ticket's status", 4)] = None
 
 
 class PersonPart(Part):
-    """On whose behalf the tracker is called."""
+    """The person on whose behalf the tracker is called."""
 
     tracker_user_id: Annotated[int | None, _about("Redmine user", 21)] = None
     login: Annotated[str | None, _about("Redmine login", "alice")] = None
 
 
 class EventPart(Part):
-    """What started this."""
+    """The event that started the operation."""
 
     name: Annotated[str | None, _about("Name of the event", "ticket_task.added")] = None
     occurred_at: Annotated[str, _about("Time by GLPI's clock, in UTC", "2026-11-21T09:30:00Z")]
 
 
 class ConfigPart(Part):
-    """What the administrator configured; the API key is no part of it."""
+    """The Redmine settings that templates can read; the API key is not among them."""
 
     default_tracker_id: Annotated[int | None, _about("Issue type of new issues", 3)] = None
     default_priority_id: Annotated[int | None, _about("Priority of new issues", 2)] = None
@@ -208,7 +208,7 @@ class FormPart(Part):
 
 
 class TicketContext(BaseModel):
-    """What every operation but project.create can read."""
+    """The context of every operation except project.create."""
 
     event: EventPart
     ticket: TicketPart
@@ -226,7 +226,7 @@ class TicketContext(BaseModel):
 
 
 class FormContext(BaseModel):
-    """What project.create can read."""
+    """The context of project.create."""
 
     form: FormPart
     config: ConfigPart
@@ -258,17 +258,17 @@ def from_ticket(
     Args:
         ticket: the ticket's newest snapshot.
         task: the ticket task, if the operation is about one.
-        config: the plugin configuration.
-        occurred_at: when it happened, by the helpdesk's clock.
-        tracker_project_id: the project that the project rule resolved, or that the issue was created in.
-        default_category_id: of the link that resolved.
-        project_name: as the metadata cache has it.
+        config: the Redmine settings.
+        occurred_at: when it happened, by the help desk's clock.
+        tracker_project_id: the project that the project mapping selects, or in which the issue was created.
+        default_category_id: default category of that mapping.
+        project_name: its name in the metadata cache.
         issue_id: the ticket's issue; None while it is being created.
-        tracker_user_id: the matched tracker user of the helpdesk's person.
+        tracker_user_id: the tracker user that matches the help desk's person.
         login: the same person's login on the tracker.
         event_name: such as `ticket_task.added`.
-        status: the helpdesk status that is mapped; None: the snapshot's.
-        note: the follow-up or solution, where the operation is about one.
+        status: the help desk status to map; None: the snapshot's.
+        note: the follow-up or solution, if the operation is about one.
     """
     context = TicketContext(
         event=EventPart(
@@ -295,11 +295,11 @@ def from_form(form: FormPart, config: PluginConfig) -> Context:
 
 
 def sample(operation: Operation, custom_fields: tuple[CustomField, ...] = ()) -> Context:
-    """Return a context for previews, made of each variable's sample value.
+    """Return a context for previews, with the sample value of each variable.
 
     Args:
-        operation: what the template is for.
-        custom_fields: the tracker's; those of a new project get a value in the form.
+        operation: the operation of the template.
+        custom_fields: the tracker's; those of projects get a value in the form if the operation creates one.
     """
     context = _sample_of(context_type(operation))
     if operation.from_form:
@@ -310,7 +310,7 @@ def sample(operation: Operation, custom_fields: tuple[CustomField, ...] = ()) ->
 
 
 def part_of(annotation: Any) -> type[BaseModel] | None:
-    """Return the part that a field holds, also if it may be null; None for a plain value."""
+    """Return the part type in a field's annotation, also if it may be null, or None for a plain value."""
     options = getattr(annotation, "__args__", (annotation,))
     return next((one for one in options if isinstance(one, type) and issubclass(one, BaseModel)), None)
 
@@ -328,7 +328,7 @@ def _copied(value: Any) -> Any:
 
 
 def config_part(config: PluginConfig) -> ConfigPart:
-    """Return what templates may read of the plugin configuration."""
+    """Return the Redmine settings that templates may read."""
     dumped = config.model_dump(mode="json", include=set(ConfigPart.model_fields))
     return ConfigPart.model_validate(dumped)
 
@@ -352,7 +352,7 @@ class Variable:
     Attributes:
         path: as it is written in a tag.
         type: text, integer, boolean, list, map or object.
-        description: what it holds.
+        description: its meaning.
         sample: a value for previews.
         optional: whether it may be null.
     """
@@ -366,7 +366,7 @@ class Variable:
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """What a path leads to: its kind, the parts of an object, what lists and maps hold."""
+    """The shape of a path's value: its kind, the parts of an object, the items of lists and maps."""
 
     kind: ValueType
     parts: Mapping[str, Shape] = field(default_factory=dict)
@@ -381,10 +381,10 @@ class Catalogue:
     """The variables of one operation.
 
     Attributes:
-        operation: what the templates are for.
-        variables: in the order in which people are shown them.
+        operation: the operation of the templates.
+        variables: the variables, in the order in which people see them.
         root: the same as a tree.
-        version: changes whenever the variables do; compiled templates are kept per version.
+        version: changes whenever the variables do; compiled templates are cached per version.
     """
 
     operation: Operation
@@ -393,10 +393,10 @@ class Catalogue:
     version: str
 
     def shape_of(self, segments: tuple[str, ...]) -> Shape:
-        """Return what a path leads to.
+        """Return the shape of a path's value.
 
         Raises:
-            UnlocatedError: there is no such variable; the text names the nearest one.
+            UnlocatedError: if there is no such variable; the notice names the nearest one.
         """
         shape, known = self.root, ""
         for segment in segments:
@@ -410,10 +410,10 @@ class Catalogue:
 
 
 def step(shape: Shape, segment: str, known: str, hint: Callable[[], str | None] = lambda: None) -> Shape:
-    """Return what one more segment of a path leads to.
+    """Return the shape to which one more segment of a path leads.
 
     Raises:
-        UnlocatedError: nothing.
+        UnlocatedError: if there is none.
     """
     if shape.kind == "object" and segment in shape.parts:
         return shape.parts[segment]
@@ -430,10 +430,10 @@ def catalogue_for(operation: Operation | str, custom_fields: tuple[CustomField, 
 
     Args:
         operation: one of OPERATIONS.
-        custom_fields: the tracker's, from the metadata cache; a new project's form fills those of projects.
+        custom_fields: the tracker's, from the metadata cache; a new project's form has those of projects.
 
     Raises:
-        ValueError: there is no such operation.
+        ValueError: if there is no such operation.
     """
     operation = Operation(operation)
     variables: list[Variable] = []

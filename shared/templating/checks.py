@@ -1,4 +1,4 @@
-"""A rendered payload against its operation: what is filled in, and what is refused."""
+"""Checks a rendered payload against its operation: fills in missing fields, and rejects values that cannot be sent."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ CUSTOM_FIELDS = (
     Field("custom_fields", "list", "By id and value"),
     Field("custom_field_values", "map", "By id"),
 )
-"""Both forms that the tracker takes of any object; one of another type ends in an error of its own (500)."""
+"""Both forms of custom fields that the tracker accepts for any object; it answers 500 to a value of another type."""
 FOR_A_PERSON = (Operation.TIME_ENTRY_CREATE, Operation.MEMBERSHIP_CREATE)
 
 
@@ -47,7 +47,7 @@ def check_shape(operation: Operation, source: Source, document: Node) -> None:
     """Check, before anything is rendered, that the body is an object with the operation's top key.
 
     Raises:
-        TemplateError: it is something else.
+        TemplateError: if it is something else.
     """
     wanted = TemplateProblem.TOP_KEY_MISSING(name=operation.top_key)
     if not isinstance(document, Object) or operation.top_key not in document.members:
@@ -58,10 +58,10 @@ def check_shape(operation: Operation, source: Source, document: Node) -> None:
 
 
 def check_constants(operation: Operation, source: Source, document: Node) -> None:
-    """Check the values that are the same in every rendering, so that saving a template tells of them.
+    """Check the values that are the same in every rendering, so that faults are reported on saving the template.
 
     Raises:
-        TemplateError: the tracker would refuse one, or take it for something else.
+        TemplateError: if the tracker would refuse or misinterpret one.
     """
     inner = document.members[operation.top_key] if isinstance(document, Object) else document
     checks = Checks(operation, source, document, {})
@@ -74,13 +74,13 @@ def check_constants(operation: Operation, source: Source, document: Node) -> Non
 
 
 class Checks:
-    """Completes one payload; afterwards, `filled_in` and `warnings` say what was done.
+    """Completes one payload; afterwards, `filled_in` and `warnings` show what was done.
 
     Args:
-        operation: what the payload is for.
+        operation: the operation of the payload.
         source: the template.
-        document: its JSON, for the places of errors.
-        context: what it was rendered from.
+        document: its JSON, for the positions of errors.
+        context: the data that it was rendered from.
     """
 
     def __init__(
@@ -91,10 +91,10 @@ class Checks:
         self.warnings: list[Notice] = []
 
     def complete(self, payload: Json) -> dict[str, Any]:
-        """Return the payload with what it must have, and with the types that the tracker takes.
+        """Return the payload with its required fields, and with the types that the tracker accepts.
 
         Raises:
-            TemplateError: a field's value cannot be sent, or it names another issue or person than it is for.
+            TemplateError: if a value cannot be sent, or names another issue, person or project than the context.
         """
         top = self._operation.top_key
         body = payload.get(top) if isinstance(payload, dict) else None
@@ -109,7 +109,7 @@ class Checks:
             if field.required and is_empty(body.get(field.name)):
                 self._fill_in(field, body)
         self._compare(body)
-        return {top: body}  # the tracker reads what stands beside it: another's key, time spent on an update
+        return {top: body}  # the tracker would read other top-level keys, too: an API key, time spent
 
     def _fill_in(self, field: Field, body: dict[str, Any]) -> None:
         value = _KNOWN[field.name](self._known) if field.filled_in else None
@@ -135,10 +135,10 @@ class Checks:
             self.warnings.append(TemplateWarning.PROJECT_NOT_LINKED())
 
     def typed(self, field: Field, value: Json) -> Json:
-        """Return a field's value as the tracker takes it.
+        """Return a field's value in the type that the tracker accepts.
 
         Raises:
-            TemplateError: it does not take it.
+            TemplateError: if the value does not fit the field.
         """
         kind = field.type
         if kind in ("integer", "number"):
@@ -205,7 +205,7 @@ class Checks:
 
 
 def _is_date(value: Json) -> bool:
-    """Return whether a value is a day as the tracker takes it; an empty text takes a date away."""
+    """Return whether the tracker accepts a value as a day; an empty text removes a date."""
     if value == "":
         return True
     try:

@@ -20,22 +20,22 @@ class ExpressionCheck:
     """Checks expressions against the catalogue and the filters, before any rendering.
 
     Args:
-        source: the template, for the places of errors.
-        catalogue: the variables that there are.
+        source: the template, for the positions of errors.
+        catalogue: the available variables.
     """
 
     def __init__(self, source: Source, catalogue: Catalogue) -> None:
         self._source, self._catalogue = source, catalogue
 
     def check(self, expression: Expression, items: tuple[Shape, ...]) -> Shape:
-        """Check an expression, and return what it leads to, as far as is known before rendering.
+        """Check an expression, and return the shape of its value, or `ANY` if it is unknown before rendering.
 
         Args:
             expression: as parsed.
-            items: what `this` is, in each #each around it.
+            items: the shape of `this` in each enclosing #each.
 
         Raises:
-            TemplateError: an unknown variable or filter, or arguments that cannot fit.
+            TemplateError: if a variable or filter is unknown, or if arguments cannot fit.
         """
         if isinstance(expression, Path):
             return self._path(expression, items)
@@ -94,13 +94,13 @@ class Evaluation:
     """Computes the values of checked expressions in one rendering; nothing in it is shared between threads.
 
     Args:
-        source: the template, for the places of errors.
-        context: the data; only read.
-        clock: seconds of computing by this thread.
+        source: the template, for the positions of errors.
+        context: the data, which is only read.
+        clock: returns the CPU seconds of this thread.
 
     Attributes:
-        items: what `this` is, in each #each around the expression.
-        absent: the variable that the last expression named and that has no value.
+        items: the value of `this` in each enclosing #each.
+        absent: the last variable that is not in the data, or None.
     """
 
     def __init__(self, source: Source, context: Mapping[str, Any], clock: Clock) -> None:
@@ -113,7 +113,7 @@ class Evaluation:
         """Return the value of an expression.
 
         Raises:
-            TemplateError: a value does not fit, or the time is up.
+            TemplateError: if a value does not fit, or if the time is up.
         """
         if isinstance(expression, Literal):
             return expression.value
@@ -123,7 +123,7 @@ class Evaluation:
         """Check that there is time left.
 
         Raises:
-            TemplateError: the time is up.
+            TemplateError: if the time is up.
         """
         if self._clock() > self._deadline:
             raise self._source.error(TemplateProblem.RENDERING_TOO_SLOW(seconds=SECONDS), at)

@@ -1,6 +1,6 @@
-"""Filters and conditions. All of them are pure, and none makes a text longer than the output may be.
+"""Filters and conditions. All of them are pure, and none makes a text longer than the limit of the output.
 
-A filter is added in one place: as an entry of FILTERS.
+To add a filter, add an entry to FILTERS.
 """
 
 from __future__ import annotations
@@ -42,10 +42,10 @@ class Parameter:
     """An argument after the value itself.
 
     Attributes:
-        name: as the documentation calls it.
-        convert: turns a value into what the function takes, or raises UnlocatedError.
+        name: its name in the documentation.
+        convert: converts a value to the type that the function accepts, or raises UnlocatedError.
         required: whether it must be given.
-        repeated: whether any number of them may follow.
+        repeated: whether it may be given any number of times.
     """
 
     name: str
@@ -60,11 +60,11 @@ class Function:
 
     Attributes:
         name: as it is written in a tag.
-        apply: the work: takes the value, then the arguments, converted.
+        apply: the implementation, called with the value and the converted arguments.
         parameters: the arguments, in order.
-        takes_null: whether it is asked about null too; the others let null pass.
+        takes_null: whether it is called for null, too; otherwise the result for null is null.
         summary: what it does, for the documentation and the console.
-        example: how it is written.
+        example: a tag that uses it.
     """
 
     name: str
@@ -75,14 +75,14 @@ class Function:
     takes_null: bool = False
 
     def parameter(self, index: int) -> Parameter:
-        """Return the parameter of an argument's place; the last one may be repeated."""
+        """Return the parameter at an index; the last one may be repeated."""
         return self.parameters[min(index, len(self.parameters) - 1)]
 
     def check_count(self, given: int) -> None:
-        """Check how many arguments there are.
+        """Check the number of arguments.
 
         Raises:
-            UnlocatedError: too few or too many.
+            UnlocatedError: if there are too few or too many.
         """
         least = sum(parameter.required for parameter in self.parameters)
         endless = any(parameter.repeated for parameter in self.parameters)
@@ -167,10 +167,10 @@ LETTERS: dict[str, Callable[[datetime], str]] = {
 
 
 def date_format(value: Json) -> str:
-    """Return a format, if every letter of it is known.
+    """Return a date format, if every letter in it is known.
 
     Raises:
-        UnlocatedError: it is no text, has no letter at all, or one that is not known.
+        UnlocatedError: if it is not a text, is too long, or has no letters or an unknown one.
     """
     letters = _LETTER.findall(value) if isinstance(value, str) else []
     if not letters or len(value) > 200 or any(letter not in LETTERS for letter in letters):
@@ -186,26 +186,26 @@ def timezone(value: Json) -> ZoneInfo:
     """Return a time zone by its name.
 
     Raises:
-        UnlocatedError: there is no such zone.
+        UnlocatedError: if there is no such zone.
     """
     if isinstance(value, str) and _ZONE.fullmatch(value):
         try:
             return ZoneInfo(value)
         except (ZoneInfoNotFoundError, ValueError, OSError):
-            pass  # the same answer as for a name that is none
+            pass  # the same error as for a malformed name
     raise UnlocatedError(TemplateProblem.TIME_ZONE_UNKNOWN())
 
 
 def format_date(value: Json, layout: str = "%Y-%m-%d", zone: ZoneInfo | None = None) -> str:
-    """Write a date, or a date and time, in another form.
+    """Format a date, or a date and time.
 
     Args:
-        value: ISO 8601 or RFC 3339 text; a text without offset is taken as it stands.
-        layout: see LETTERS.
-        zone: a date and time with an offset is converted to it; None: to UTC.
+        value: ISO 8601 or RFC 3339 text; without an offset it is not converted.
+        layout: a format with the letters of LETTERS.
+        zone: the time zone to which a value with an offset is converted; None: UTC.
 
     Raises:
-        UnlocatedError: the value is not a date.
+        UnlocatedError: if the value is not a date, or is out of range.
     """
     moment = _parsed(value)
     try:
@@ -221,7 +221,7 @@ def _parsed(value: Json) -> datetime:
         try:
             return datetime.fromisoformat(value.strip())
         except ValueError:
-            pass  # the same answer as for what is no text
+            pass  # the same error as for a value that is not a text
     raise UnlocatedError(TemplateProblem.DATE_IS_NEEDED())
 
 
@@ -322,7 +322,7 @@ def _bool(value: Json) -> bool:
 
 
 def _slug(value: Json) -> str:
-    # Normalising takes the square of a run of combining marks: a title of 1 MiB of them would take minutes.
+    # Normalising takes quadratic time for a run of combining marks: a title of 1 MiB of them would take minutes.
     start = as_text(value)[: 10 * LONGEST_IDENTIFIER]
     ascii_text = unicodedata.normalize("NFKD", start).encode("ascii", "ignore").decode().lower()
     return re.sub(r"[^a-z0-9]+", "-", ascii_text).strip("-")[:LONGEST_IDENTIFIER].rstrip("-")
@@ -357,7 +357,7 @@ def _suffix(value: Json, added: str) -> str:
 
 
 def _items(value: Json) -> Any:
-    """Return a list, or a text: what both have in common is that they have a length and parts."""
+    """Return a list as it is, or a text; both have a length and can be sliced."""
     return value if isinstance(value, list) else as_text(value)
 
 

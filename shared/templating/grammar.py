@@ -1,4 +1,4 @@
-r"""The language inside text values: parses tags into nodes, and says where what is wrong.
+r"""The language inside text values: parses tags into nodes, and reports the position of every fault.
 
 text   = { characters | "\\{{" | tag }
 tag    = "{{" expression "}}" | "{{{" expression "}}}" | "{{!" comment "}}"
@@ -61,7 +61,7 @@ class Output:
 
 @dataclass(frozen=True, slots=True)
 class If:
-    """`{{#if …}}`, and `{{#unless …}}` with its branches exchanged."""
+    """`{{#if …}}`, and `{{#unless …}}` with its branches swapped."""
 
     condition: Expression
     then: tuple[Part, ...]
@@ -118,7 +118,7 @@ class Token:
 
 
 class Tokens:
-    """Reads the tokens of one text value, one after the other; `tag_at` is where the present tag opened.
+    """Reads the tokens of one text value, one after the other; `tag_at` is the offset of the current tag.
 
     Args:
         source: the whole template.
@@ -129,11 +129,11 @@ class Tokens:
         self._source, self.leaf, self.position, self.tag_at = source, leaf, 0, leaf.at
 
     def place(self) -> int:
-        """Return where the next character was typed, as an offset in the source."""
+        """Return the offset of the next character in the source."""
         return self.leaf.offsets[self.position]
 
     def error(self, problem: Notice, at: int | None = None) -> TemplateError:
-        """Return an error at an offset of the source, or where the reading stands."""
+        """Return an error at an offset of the source, or at the current position."""
         return self._source.error(problem, self.place() if at is None else at)
 
     def next(self, triple: bool) -> Token:
@@ -143,7 +143,7 @@ class Tokens:
             triple: whether the tag was opened with three braces.
 
         Raises:
-            TemplateError: there is none, or it is not part of the language.
+            TemplateError: if there is none, or if it is not part of the language.
         """
         text = self.leaf.text
         found = _TOKEN.match(text, self.position)
@@ -204,15 +204,15 @@ def parse(source: Source, leaf: Text, count: TagCount) -> tuple[Part, ...]:
     """Parse one text value.
 
     Args:
-        source: the whole template, for the places of errors.
+        source: the whole template, for the positions of errors.
         leaf: the text value.
         count: the tags so far, over the whole template.
 
     Returns:
-        Literal texts, outputs and blocks, in order; comments are gone.
+        Literal texts, outputs and blocks, in order, without comments.
 
     Raises:
-        TemplateError: with line and column of what is wrong.
+        TemplateError: if the text is faulty; with line and column.
     """
     return _Parser(source, leaf, count).whole()
 
@@ -230,7 +230,7 @@ class _Parser:
     def _parts(
         self, depth: int, block: tuple[str, int] | None, after_else: bool
     ) -> tuple[tuple[Part, ...], str]:
-        """Read until the end of the text, or until {{else}} or {{/…}} of the block; tell which of these it was."""
+        """Read to the end of the text or to the block's {{else}} or {{/…}}; return the parts and which end it was."""
         parts: list[Part] = []
         while True:
             literal = self._literal_text()
@@ -264,7 +264,7 @@ class _Parser:
                 parts.append(self._output(at))
 
     def _literal_text(self) -> str:
-        r"""Take the characters before the next tag; `\{{` is a literal `{{`, `\\{{` a backslash before a tag."""
+        r"""Read the characters before the next tag; `\{{` is a literal `{{`, `\\{{` a backslash before a tag."""
         taken: list[str] = []
         while True:
             start = self._tokens.position

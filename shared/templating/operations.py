@@ -1,4 +1,4 @@
-"""The operations that accept templates, and the fields that each of them takes."""
+"""The operations that accept templates, and the fields that each of them accepts."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Operation(StrEnum):
 
     @property
     def top_key(self) -> str:
-        """The one key of the request body (SPEC 4.2)."""
+        """The only top-level key of the request body (SPEC 4.2)."""
         return "issue" if self in UPDATES else self.value.partition(".")[0]
 
     @property
@@ -33,23 +33,23 @@ class Operation(StrEnum):
 
 
 UPDATES = (Operation.ISSUE_UPDATE_STATUS, Operation.NOTE_CREATE)
-"""Updates of an issue that there is; they take none of its custom fields."""
+"""Updates of an existing issue; they accept no custom fields."""
 OPERATIONS: tuple[Operation, ...] = tuple(Operation)
 
 
 @dataclass(frozen=True, slots=True)
 class CustomField:
-    """A custom field of the tracker, as the metadata cache knows it.
+    """A custom field of the tracker, as the metadata cache stores it.
 
     Attributes:
         id: the tracker's id of the field.
         name: its name, for people.
-        customized_type: what it belongs to.
+        customized_type: the type of object that it belongs to.
         field_format: the tracker's type: string, text, int, float, bool, date, list, user, version, …
         required: whether a creation without it is refused (SPEC section 7).
-        possible_values: what a list field accepts.
-        multiple: whether it takes a list of values.
-        default_value: the tracker's own default, None if it has none.
+        possible_values: the values that a list field accepts.
+        multiple: whether it accepts a list of values.
+        default_value: the tracker's own default, or None.
     """
 
     id: int
@@ -76,12 +76,12 @@ class Field:
 
     Attributes:
         name: its key below the operation's top key; `custom_fields[7]` is the entry with id 7 of that list.
-        type: what the tracker takes.
-        description: what it means.
+        type: the type that the tracker accepts.
+        description: its meaning.
         required: whether the tracker refuses the call without it.
-        filled_in: whether a template may leave it out: it is known, and filled in.
-        longest: most characters of a text.
-        possible_values: what it accepts, if that is a closed list.
+        filled_in: whether its value is filled in if a template leaves it out.
+        longest: maximum number of characters of a text.
+        possible_values: the values that it accepts, if they are a closed list.
         least, most: the range of a number.
     """
 
@@ -164,14 +164,14 @@ _TYPES: dict[str, FieldType] = {
 
 
 def fields_for(operation: Operation | str, custom_fields: tuple[CustomField, ...] = ()) -> tuple[Field, ...]:
-    """Return all fields that an operation's payload may hold.
+    """Return all fields that an operation's payload may contain.
 
     Args:
         operation: one of OPERATIONS.
         custom_fields: the tracker's, from the metadata cache; those of other objects are left out.
 
     Raises:
-        ValueError: there is no such operation.
+        ValueError: if there is no such operation.
     """
     operation = Operation(operation)
     container = "custom_field_values.{}" if operation.from_form else "custom_fields[{}]"

@@ -1,7 +1,7 @@
-"""Reads a template's body as strict JSON and keeps the place of everything in it.
+"""Reads a template's body as strict JSON and keeps the position of everything in it.
 
-Python's own decoder takes NaN and duplicate keys and forgets the place of each character of a text; a person who
-fixes a template needs to know it.
+Python's own decoder accepts NaN and duplicate keys and loses the position of each character of a text, which a
+person needs to fix a template.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _LINE_END = re.compile(r"\r\n|\n|\r")
 
 
 class Source:
-    """The text, and its lines.
+    """A template's text, and its lines.
 
     Args:
         text: the template's body.
@@ -38,17 +38,17 @@ class Source:
         return line, offset - self._starts[line - 1] + 1
 
     def error(self, problem: Notice, offset: int) -> TemplateError:
-        """Return the error that says what is wrong at an offset."""
+        """Return the error for a problem at an offset."""
         return TemplateError(problem, *self.place(offset))
 
 
 @dataclass(frozen=True, slots=True)
 class Text:
-    """A text value: its decoded characters, and where each of them was typed.
+    """A text value: its decoded characters, and their positions in the source.
 
     Attributes:
-        text: decoded.
-        offsets: for each decoded character its offset in the source; one more for the closing quote.
+        text: the decoded text.
+        offsets: the offset of each decoded character in the source, then that of the closing quote.
         at: offset of the opening quote.
     """
 
@@ -97,10 +97,10 @@ def read(body: str) -> tuple[Source, Node]:
     """Read a template's body.
 
     Returns:
-        The source, for errors found later, and the JSON with every place.
+        The source, for errors found later, and the JSON with all positions.
 
     Raises:
-        TemplateError: it is too large, or not strict JSON.
+        TemplateError: if it is too large, or not strict JSON.
     """
     if not isinstance(body, str):
         raise TemplateError(TemplateProblem.TEMPLATE_NO_TEXT(), 1, 1)

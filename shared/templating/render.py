@@ -1,6 +1,6 @@
-"""Renders payload templates (SPEC 9.1 "Renderer"). Whatever goes wrong is a TemplateError: 1.x can take over.
+"""Renders payload templates (SPEC 9.1 "Renderer"). Every failure is a TemplateError, so that the 1.x body can be sent.
 
-A template is read, parsed and checked once (`compile_template`) and kept. A rendering walks its syntax tree.
+A template is read, parsed and checked once (`compile_template`) and cached. A rendering walks its syntax tree.
 """
 
 from __future__ import annotations
@@ -31,13 +31,13 @@ _compiling = threading.Lock()
 
 @dataclass(frozen=True, slots=True)
 class Rendering:
-    """What a template gave.
+    """The result of rendering a template.
 
     Attributes:
         payload: the request body, ready to be sent.
-        warnings: what a person should know.
-        filled_in: fields that the template left out and that were known, such as `time_entry.hours`.
-        pruned: what was left out because it is null, such as `issue.category_id`.
+        warnings: warnings for people.
+        filled_in: fields that the template left out and that were filled in, such as `time_entry.hours`.
+        pruned: fields that were left out because they are null, such as `issue.category_id`.
     """
 
     payload: dict[str, Any]
@@ -51,9 +51,9 @@ class Template:
     """A template that was read, parsed and checked.
 
     Attributes:
-        source: the text, for the places of errors.
-        document: its JSON, for the places of fields.
-        tree: the JSON as plain data, with TaggedText if there are tags.
+        source: the text, for the positions of errors.
+        document: its JSON, for the positions of fields.
+        tree: the JSON as plain data, with a TaggedText for each text with tags.
     """
 
     source: Source
@@ -63,18 +63,18 @@ class Template:
 
 @dataclass(frozen=True, slots=True)
 class TaggedText:
-    """A text value with tags in it."""
+    """A text value that contains tags."""
 
     parts: tuple[Part, ...]
 
 
 class Engine:
-    """Renders the templates of one operation; cheap to make, and safe in any number of threads.
+    """Renders the templates of one operation; cheap to create, and thread-safe.
 
     Args:
         catalogue: the operation, and the variables that its templates may name.
-        clock: seconds of computing by the thread that asks; on any other clock, a busy machine would now and
-            then end a good template.
+        clock: returns the CPU seconds of the calling thread; with a wall clock, a busy machine would sometimes
+            abort a good template.
     """
 
     def __init__(self, catalogue: Catalogue, clock: Clock = time.thread_time) -> None:
@@ -85,10 +85,10 @@ class Engine:
 
         Args:
             body: the template as the person typed it.
-            context: plain data, as `shared.templating.catalogue` makes it; it is only read.
+            context: plain data, as `shared.templating.catalogue` builds it; it is only read.
 
         Raises:
-            TemplateError: the template is faulty, does not fit the data, or asks for too much. Nothing else is
+            TemplateError: if the template is faulty, does not fit the data, or exceeds a limit. Nothing else is
                 raised, and no text of the context is quoted.
         """
         with _only_template_errors(TemplateProblem.NOT_RENDERED_AT_ALL):
@@ -106,7 +106,7 @@ class Engine:
         """Compile a template, without data.
 
         Raises:
-            TemplateError: it is faulty; with line and column of the first fault.
+            TemplateError: if it is faulty; with line and column of the first fault.
         """
         with _only_template_errors(TemplateProblem.NOT_COMPILED_AT_ALL):
             self._compiled(body)
@@ -127,7 +127,7 @@ class Engine:
         return template
 
     def _compile(self, body: str) -> Template | TemplateError:
-        """Return the template, or what is wrong: a faulty template is not read again for every event."""
+        """Return the template or its error; both are cached, so a faulty template is not read again for every event."""
         try:
             source, document = read(body)
             check_shape(self._catalogue.operation, source, document)
@@ -135,14 +135,14 @@ class Engine:
             check_constants(self._catalogue.operation, source, document)
             return template
         except TemplateError as error:
-            return TemplateError(error.problem, error.line, error.column)  # without frames that it would keep
+            return TemplateError(error.problem, error.line, error.column)  # without the traceback's frames
 
 
 def compile_template(source: Source, document: Node, catalogue: Catalogue) -> Template:
     """Parse and check the tags of a template.
 
     Raises:
-        TemplateError: with line and column of what is wrong.
+        TemplateError: if a tag is faulty; with line and column.
     """
     return Template(source, document, _Compiler(source, catalogue).tree(document))
 
@@ -187,7 +187,7 @@ class _Compiler:
 
 
 class _Walk:
-    """Walks the tree of one template, and gathers warnings and the size of the result."""
+    """Walks the tree of one template, and collects warnings and the size of the result."""
 
     def __init__(self, source: Source, evaluation: Evaluation) -> None:
         self._source, self._evaluation = source, evaluation
@@ -202,7 +202,7 @@ class _Walk:
         return self._tagged(tree.parts) if isinstance(tree, TaggedText) else tree
 
     def _tagged(self, parts: tuple[Part, ...]) -> Json:
-        """Return the value of a text: a tag that is all of it keeps its type, in a branch of an #if too."""
+        """Return the value of a text; if one tag is the whole text (also in an #if branch), it keeps its type."""
         whole = len(parts) == 1 and isinstance(parts[0], (Output, If))
         while len(parts) == 1 and isinstance(parts[0], If):
             parts = self._branch(parts[0])

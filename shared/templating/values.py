@@ -1,4 +1,4 @@
-"""Plain JSON data inside a template: limits, conversions, and the pruning of nulls. Nothing else gets in."""
+"""Plain JSON data, the only data that templates use: limits, conversions, and the pruning of nulls."""
 
 from __future__ import annotations
 
@@ -19,23 +19,23 @@ JSON_DEPTH = 20
 TAGS = 100
 FILTERS_PER_TAG = 6
 DEPTH = 4
-"""Blocks inside blocks, and parentheses inside parentheses."""
+"""The maximum nesting of blocks, and of parentheses."""
 ITEMS_PER_EACH = 200
 OUTPUT_BYTES = 1024 * 1024
 SECONDS = 0.5
 
 
 Json = Any
-"""None, bool, int, float, str, list and dict with text keys, as `json.loads` gives them."""
+"""None, bool, int, float, str, list and dict with text keys, as `json.loads` returns them."""
 
 NUMBER = re.compile(r"[+-]?[0-9]{1,40}(?:\.[0-9]{1,40})?")
 
 
 class UnlocatedError(Exception):
-    """Something in a template does not work; the caller, who knows the place, raises a TemplateError for it.
+    """A fault in a template, without its position; the caller knows the position and raises a TemplateError.
 
     Args:
-        notice: what does not; it never quotes a value, which may be a ticket's.
+        notice: the fault; it never quotes a value, which may be a ticket's.
     """
 
     def __init__(self, notice: Notice) -> None:
@@ -47,7 +47,7 @@ def plain(value: object, depth: int = 0) -> Json:
     """Return a copy of a value of the context, if it is plain JSON data.
 
     Raises:
-        UnlocatedError: it is something else, or larger or deeper than JSON data of the helpdesk can be.
+        UnlocatedError: if it is something else, or larger or deeper than JSON data of the help desk can be.
     """
     kind = type(value)
     if value is None or kind is bool:
@@ -68,10 +68,10 @@ def plain(value: object, depth: int = 0) -> Json:
 
 
 def number(value: Any) -> Json:
-    """Return a number, if JSON and the tracker can hold it.
+    """Return a number, if JSON and the tracker can represent it.
 
     Raises:
-        UnlocatedError: it is infinite, not a number, or beyond 64 bits.
+        UnlocatedError: if it is infinite, NaN, or beyond 64 bits.
     """
     if isinstance(value, float) and not math.isfinite(value):
         raise UnlocatedError(TemplateProblem.NUMBER_NOT_FINITE())
@@ -81,10 +81,10 @@ def number(value: Any) -> Json:
 
 
 def follow(value: Json, segments: tuple[str, ...]) -> tuple[bool, Json]:
-    """Follow a path: keys of objects and indices of lists, and nothing else.
+    """Follow a path, which consists of keys of objects and indices of lists only.
 
     Returns:
-        Whether there is such a key (an object that is null has nothing to miss), and the value.
+        Whether the path exists (a path through a null always does), and the value.
     """
     for segment in segments:
         if type(value) is dict:
@@ -111,12 +111,12 @@ _JSON_TYPES: dict[type, JsonType] = {
 
 
 def is_empty(value: Json) -> bool:
-    """Return whether there is nothing in it: null, or an empty text, list or object. 0 and false are something."""
+    """Return whether a value is null, or an empty text, list or object; 0 and false are not empty."""
     return value is None or value == "" or value == [] or value == {}
 
 
 def to_text(value: Json) -> str:
-    """Return a value as it stands inside a text: null as nothing, lists with commas, objects as JSON."""
+    """Return a value as it appears inside a text: null as an empty text, lists with commas, objects as JSON."""
     if isinstance(value, str):
         return value
     if value is None:
@@ -139,7 +139,7 @@ def as_text(value: Json) -> str:
     """Return a text, or a number or boolean as text.
 
     Raises:
-        UnlocatedError: it is a list, an object or null.
+        UnlocatedError: if it is a list, an object or null.
     """
     if isinstance(value, (list, dict)) or value is None:
         raise UnlocatedError(TemplateProblem.TEXT_IS_NEEDED(got=kind_of(value)))
@@ -147,10 +147,10 @@ def as_text(value: Json) -> str:
 
 
 def as_number(value: Json) -> int | float:
-    """Return a number, also one written as text.
+    """Return a number, also if it is written as text.
 
     Raises:
-        UnlocatedError: it is neither.
+        UnlocatedError: if it is neither.
     """
     if isinstance(value, bool) or not isinstance(value, (int, float, str)):
         raise UnlocatedError(TemplateProblem.NUMBER_IS_NEEDED(got=kind_of(value)))
@@ -164,17 +164,17 @@ def as_number(value: Json) -> int | float:
 
 
 def as_integer(value: Json) -> int:
-    """Return an integer, also one written as text; what stands behind the point is dropped.
+    """Return a number as an integer, also if it is written as text; decimals are dropped.
 
     Raises:
-        UnlocatedError: it is no number, or beyond 64 bits.
+        UnlocatedError: if it is not a number, or beyond 64 bits.
     """
     parsed: int = number(int(as_number(value)))
     return parsed
 
 
 def as_decimal(value: Json) -> Decimal:
-    """Return a number as people write it: 1.005 is 1.005."""
+    """Return a number as the decimal that people write: 1.005 is exactly 1.005."""
     return Decimal(repr(as_number(value)))
 
 
@@ -184,12 +184,12 @@ def as_any(value: Json) -> Json:
 
 
 def kind_of(value: Json) -> Notice:
-    """Return what a value is, as JSON has it."""
+    """Return the JSON type of a value, as a notice."""
     return _JSON_TYPES.get(type(value), JsonType.JSON_NULL)()
 
 
 def size(value: Json) -> int:
-    """Return roughly how many bytes of JSON a value makes."""
+    """Return the approximate size of a value as JSON, in bytes."""
     if isinstance(value, str):
         return len(value) if value.isascii() else len(value.encode("utf-8", "surrogatepass"))
     if isinstance(value, list):
@@ -200,12 +200,12 @@ def size(value: Json) -> int:
 
 
 def pruned(value: Json, name: str, report: Callable[[str], None]) -> Json:
-    """Return a value without the nulls in it (SPEC 9.1), and its texts without what no tracker takes.
+    """Return a value without its nulls (SPEC 9.1), and its texts without characters that no tracker accepts.
 
     Args:
         value: not null itself.
         name: its path in the payload, such as `issue.custom_fields`.
-        report: told the path of each member or item that is left out.
+        report: receives the path of each member or item that is left out.
     """
     if isinstance(value, str):
         return NOT_TEMPLATE_TEXT.sub("", value)

@@ -1,4 +1,4 @@
-"""Turns an answer of the tracker into data or into one error of the tree (SPEC section 7)."""
+"""Turns an answer of the tracker into data or into one of our errors (SPEC section 7)."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ MOST_MESSAGES = 20
 LONGEST_WAIT_S = 3600.0
 NOT_FOUND = 404
 AN_ADDRESS = re.compile(r"https?://[A-Za-z0-9.:\[\]-]{1,255}(/[A-Za-z0-9._~/-]{0,500})?")
-"""What can be typed into a shell as it is."""
+"""A URL that needs no quotes in a shell."""
 QUOTA_EXCEEDED = "https://iana.org/assignments/http-problem-types#quota-exceeded"
-"""The problem type (RFC 9457) of a limiter that let a request go no further (draft-ietf-httpapi-ratelimit-headers)."""
+"""The problem type (RFC 9457) of a rate limiter that stopped a request (draft-ietf-httpapi-ratelimit-headers)."""
 Headers = Mapping[str, str]
 
 
@@ -42,8 +42,8 @@ class Answer:
 
     Attributes:
         status: HTTP status.
-        data: the decoded JSON, None for an empty body.
-        at: the tracker's own clock (Date header), None if it sent none.
+        data: the decoded JSON, or None for an empty body.
+        at: the tracker's own clock (Date header), or None if it sent none.
     """
 
     status: int
@@ -54,7 +54,7 @@ class Answer:
         """Return the named object of the answer.
 
         Raises:
-            KeyError: the answer has none.
+            KeyError: if the answer has none.
         """
         found = self.data[name] if isinstance(self.data, dict) else None
         if not isinstance(found, dict):
@@ -63,7 +63,7 @@ class Answer:
 
     @property
     def login(self) -> str | None:
-        """Whose key it is, if the answer is to `MYSELF`; None if it does not tell."""
+        """The login of the key's owner in an answer to `MYSELF`, or None."""
         user = self.data.get("user") if isinstance(self.data, dict) else None
         login = user.get("login") if isinstance(user, dict) else None
         return clean(str(login)) if login else None
@@ -71,13 +71,13 @@ class Answer:
 
 @dataclass(frozen=True, slots=True)
 class RawAnswer:
-    """An answer as it came, whatever it says (SPEC 4.3: the error is the information being sought).
+    """An answer as it was received, even an error (SPEC 4.3: the error is the information being sought).
 
     Attributes:
         status: HTTP status.
         body: the whole body, undecodable bytes replaced.
-        at: the tracker's own clock (Date header), None if it sent none.
-        is_trackers: whether it is known to be the tracker's own, or a limiter's that kept the call from it.
+        at: the tracker's own clock (Date header), or None if it sent none.
+        is_trackers: False if it cannot come from the tracker's API, or is a 429 of uncertain origin.
     """
 
     status: int
@@ -87,11 +87,11 @@ class RawAnswer:
 
 
 def raw_answer(status: int, headers: Headers, body: bytes) -> RawAnswer:
-    """Return an answer with nothing of it interpreted.
+    """Return an answer without interpreting it.
 
     Args:
         status: HTTP status.
-        headers: the answer's headers, each name as `Content-Type`.
+        headers: the answer's headers, each name written like `Content-Type`.
         body: the whole body.
     """
     own = not is_foreign(status, headers, body) and (status != 429 or is_limiters(status, body))
@@ -108,19 +108,19 @@ def read_answer(
     impersonating: bool,
     base_url: str = "",
 ) -> Answer:
-    """Return what the tracker answered, or raise what it means.
+    """Return the tracker's answer, or raise the error that it stands for.
 
     Args:
         method: HTTP method of the call.
         path: path below base_url.
         status: HTTP status.
-        headers: the answer's headers, each name as `Content-Type`.
+        headers: the answer's headers, each name written like `Content-Type`.
         body: the whole body.
         impersonating: whether the call was made on behalf of a person.
-        base_url: where it was sent.
+        base_url: the base URL of the call.
 
     Raises:
-        TrackerError: of the class that shared/errors.py names for it.
+        TrackerError: if the answer is an error; shared/errors.py names the class.
     """
     try:
         if 200 <= status < 300:
@@ -139,7 +139,7 @@ def _error(
         limited = is_limiters(status, body)
         return TrackerBusy(method, path, status=status, retry_after=retry_after, limited=limited)
     if status == 401 or (status == 403 and path == "/users.json"):
-        known = Detail.KEY_IS_UNKNOWN() if status == 401 else None  # what 403 means takes another question
+        known = Detail.KEY_IS_UNKNOWN() if status == 401 else None  # a 403 needs another call to explain it
         return TrackerClosed(method, path, status=status, detail=known)
     if status >= 500 or status < 300:
         return OutcomeUnknown(method, path, status=status)
@@ -153,10 +153,10 @@ def _error(
 
 
 def is_foreign(status: int, headers: Headers, body: bytes) -> bool:
-    """Return whether an answer is none that the tracker's API gives, such as a maintenance page.
+    """Return whether an answer cannot come from the tracker's API, such as a maintenance page.
 
-    Its own refusals have an empty body or `{"errors": […]}` or `{"status": …}`, its empty 404 says that it is JSON,
-    and it never answers 3xx or 405. A 5xx is not a clear answer, no matter what sent it.
+    The API's refusals have an empty body, `{"errors": […]}` or `{"status": …}`. Its empty 404 has a JSON content type,
+    and it never answers 3xx or 405. A 5xx is not a clear answer, no matter who sent it.
     """
     if status >= 500 or status in (401, 429):
         return False
@@ -171,12 +171,12 @@ def is_foreign(status: int, headers: Headers, body: bytes) -> bool:
 
 
 def redirected(base_url: str, path: str, location: str | None) -> Notice:
-    """Return what a redirect says of the tracker's address: that it is another one, or only that calls are turned away.
+    """Return what a redirect means: the tracker has a new address, or calls are only redirected elsewhere.
 
     Args:
-        base_url: where the call was sent.
-        path: of the call, below base_url.
-        location: the answer's header.
+        base_url: the base URL of the call.
+        path: its path below base_url.
+        location: the answer's Location header.
     """
     try:
         wanted = urlsplit(urljoin(base_url + path, location or ""))
@@ -193,7 +193,7 @@ def redirected(base_url: str, path: str, location: str | None) -> Notice:
 
 
 def why_foreign(error: TrackerError) -> Notice:
-    """Return in words what an answer is that the tracker's API never gives."""
+    """Return a description of an answer that cannot come from the tracker's API."""
     detail = error.notice.params.get("detail")
     if isinstance(detail, Notice) and detail.code != Detail.NOT_JSON:
         return detail
@@ -201,9 +201,9 @@ def why_foreign(error: TrackerError) -> Notice:
 
 
 def refused_on_the_way(status: int | None) -> Notice:
-    """Return what a foreign answer to a text means if the tracker itself answers other calls.
+    """Return what a foreign answer to a call with a body means if the tracker itself answers other calls.
 
-    Only a redirect says that base_url is wrong.
+    Only a redirect means that base_url is wrong.
     """
     if status is not None and 300 <= status < 400:
         return Detail.NOT_THE_TRACKERS()
@@ -211,15 +211,15 @@ def refused_on_the_way(status: int | None) -> Notice:
 
 
 def is_limiters(status: int, body: bytes) -> bool:
-    """Return whether an answer is certain to come from a limiter in front of the tracker, which has not seen the call.
+    """Return whether an answer certainly comes from a rate limiter that kept the call from the tracker.
 
-    Only a problem document of the type that means just this is such a proof (decision 15).
+    Only a problem document of the type `QUOTA_EXCEEDED` proves that (decision 15).
     """
     return status == 429 and _object(body).get("type") == QUOTA_EXCEEDED
 
 
 def messages(body: bytes) -> list[str]:
-    """Return the tracker's own messages out of `{"errors": [...]}`; localised, so only for people."""
+    """Return the tracker's own messages from `{"errors": [...]}`; they are localised, so only for people."""
     found = _object(body).get("errors")
     if not isinstance(found, list):
         return []
@@ -227,11 +227,11 @@ def messages(body: bytes) -> list[str]:
 
 
 def clean(text: str, mark: str = "") -> str:
-    """Return text of the tracker without characters that a database or a terminal stumbles over.
+    """Return a text from the tracker without characters that harm a database or a terminal.
 
     Args:
-        text: what the tracker said.
-        mark: what stands in their place.
+        text: the text.
+        mark: replaces each of these characters.
     """
     return NOT_FOR_A_TERMINAL.sub(mark, text)
 
@@ -254,7 +254,7 @@ def _is_json(body: bytes) -> bool:
 
 
 def _object(body: bytes) -> dict[str, Any]:
-    """Return the object that a body is, an empty one if it is none."""
+    """Return the JSON object in a body, or an empty one if the body is something else."""
     try:
         found = json.loads(body)
     except (ValueError, RecursionError):
@@ -271,7 +271,7 @@ def _date(value: str | None) -> datetime | None:
 
 
 def _seconds(value: str | None, answered: datetime | None) -> float | None:
-    """Read Retry-After: seconds, or a date, which is by the clock that dated the answer."""
+    """Return the seconds of Retry-After; a date is compared with the Date of the answer."""
     if value is None:
         return None
     text = value.strip()

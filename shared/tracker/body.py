@@ -1,4 +1,4 @@
-"""The body of an answer: as a whole, never larger than is read, and of a form that everyone reads alike."""
+"""Reads the body of an answer: completely, within a size limit, and only if its framing is unambiguous."""
 
 from __future__ import annotations
 
@@ -8,29 +8,29 @@ from http import HTTPStatus
 from aiohttp import ClientResponse, HttpVersion10, HttpVersion11
 
 LARGEST_ANSWER = 16 * 1024 * 1024
-"""Bytes, as they come and decompressed."""
+"""Limit in bytes, both as received and decompressed."""
 VERSIONS = (HttpVersion10, HttpVersion11)
 GZIP = 16 + zlib.MAX_WBITS
 
 
 class AnswerCut(Exception):
-    """The compressed body is not whole."""
+    """The compressed body is incomplete."""
 
 
 class AnswerTooLarge(Exception):
-    """There is more of it than is read."""
+    """The body is larger than the limit."""
 
 
 class AnswerUnreadable(Exception):
-    """It is no answer of HTTP/1.1, or could be read in two ways."""
+    """The answer is not a final one of HTTP/1.0 or 1.1, or its framing is ambiguous."""
 
 
 async def whole_body(response: ClientResponse) -> bytes:
-    """Read the body of an answer; aiohttp itself would take a compressed one that was cut.
+    """Read the body of an answer; aiohttp itself would accept a truncated compressed one.
 
     Raises:
-        AnswerUnreadable, AnswerTooLarge, AnswerCut, zlib.error: it is none that is taken.
-        ClientError: the connection ended before it did.
+        AnswerUnreadable, AnswerTooLarge, AnswerCut, zlib.error: if the answer is not acceptable.
+        ClientError: if the connection ends before the body.
     """
     codings = response.headers.getall("Transfer-Encoding", ())
     is_read = response.version in VERSIONS and all(one.lower() == "chunked" for one in codings)

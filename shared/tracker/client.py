@@ -1,6 +1,6 @@
-"""The tracker's HTTP side: five seconds for each call, no retries of its own, and an error that says what was sent.
+"""The HTTP client of the tracker: five seconds per call, no retries, and errors that state whether anything was sent.
 
-A request is sent by a coroutine (`send`). Threads use `call` and `raw`, which have it sent on a loop of their own.
+The coroutine `send` sends a request. Threads use `call` and `raw`, which send it on a separate event loop.
 """
 
 from __future__ import annotations
@@ -59,22 +59,22 @@ RateLimiter = Callable[[], float]
 
 TIMEOUT_S = 5.0
 LONGEST_S = 600.0
-"""So long a thread waits for its call, which may ask twice more and wait for a turn each time."""
+"""How long a thread waits for its call, which may include further calls that each wait for the rate limiter."""
 ONE_WORD = re.compile(r"[!-~]+")
 PROXY_PORT = 3128
 IN_A_PATH = "/%!$&'()*+,;=:@~"
 LONGEST_LOGIN = 255
 USERS = "/users.json"
-"""What anyone else's key, and anything else than the tracker, does not answer as it should."""
+"""Only the tracker answers it correctly, and only to an administrator's key."""
 MYSELF = "/users/current.json"
-"""What every key is answered as long as the REST API is on."""
+"""The tracker answers it to every key, as long as the REST API is on."""
 OVERLOADED = ("429", "502", "503", "504")
-"""Answers of a tracker, or of a proxy in front of it, that has too many calls."""
+"""Status codes of an overloaded tracker, or of an overloaded proxy in front of it."""
 
 
 @dataclass(frozen=True, slots=True)
 class CallRecord:
-    """An outbound call as the trace keeps it; never with the key."""
+    """An outbound call as the ticket history stores it; never contains the key."""
 
     method: str
     path: str
@@ -86,13 +86,13 @@ class CallRecord:
 
     @property
     def is_unclear(self) -> bool:
-        """Whether it was sent and no answer says what the tracker made of it; a 4xx is the tracker's own answer."""
+        """Whether it was sent and its outcome is unknown; a 4xx always counts as clear."""
         is_unknown = self.error is not None and self.error.code == Fault.OUTCOME_UNKNOWN
         return is_unknown and (self.status is None or not 400 <= self.status < 500)
 
     @property
     def is_clear(self) -> bool:
-        """Whether an answer says what the tracker made of it."""
+        """Whether an answer states the outcome of the call."""
         return self.status is not None and not self.is_unclear
 
 
@@ -105,12 +105,12 @@ class Request:
         path: path below base_url.
         body: sent as JSON with POST and PUT.
         params: query parameters.
-        login: tracker login of the person on whose behalf it is made; None: the administrator.
-        before_send: called right before the request leaves, the connection made; what it raises stops the call.
-        observe: is given the call once it has ended; what it raises is raised in place of the call's own error.
-        expected: refusals that are as normal as success, by status: no warnings, nor told as errors.
-        has_turn: whether the rate limit was waited for already (`TrackerClient.take_turn`).
-        upload: the body in place of JSON; such a call may take `UPLOAD_S`.
+        login: tracker login of the person on whose behalf it is made; None: the API user.
+        before_send: called once connected, right before the request is sent; its exception stops the call.
+        observe: receives the call once it has ended; its exception replaces the call's own error.
+        expected: status codes of expected refusals, which are neither logged as warnings nor recorded as errors.
+        has_turn: whether the caller has already waited for the rate limiter (`TrackerClient.take_turn`).
+        upload: a file as the body, instead of JSON; such a call may take `UPLOAD_S`.
     """
 
     method: str
@@ -126,21 +126,21 @@ class Request:
 
     @property
     def has_body(self) -> bool:
-        """Whether it has a body."""
+        """Whether the request has a body."""
         return self.body is not None or self.upload is not None
 
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """Where the tracker is and how it is spoken to.
+    """The tracker's URL, and how to connect to it.
 
     Attributes:
-        base_url: its address without a trailing slash.
+        base_url: its URL without a trailing slash.
         api_key: an administrator's key.
         header_prefix: header dialect: X-<prefix>-API-Key, X-<prefix>-Switch-User.
         verify_tls: whether its certificate is checked.
-        allow_link_local: whether it may be at a link-local or cloud-metadata address.
-        outbound: which authorities are trusted, and by which proxy it is called.
+        allow_link_local: whether it may have a link-local or cloud-metadata address.
+        outbound: the trusted certificate authorities and the proxy.
     """
 
     base_url: str
@@ -156,9 +156,9 @@ class TrackerClient:
 
     Args:
         target: the tracker.
-        rate_limiter: takes the turn of a call, and returns the seconds until then; None: there is no limit.
+        rate_limiter: reserves a slot for a call, and returns the seconds until then; None: there is no limit.
         timeout: seconds for a whole call (SPEC section 8: 5).
-        meter: told what each call took.
+        meter: receives the duration of each call.
     """
 
     def __init__(
@@ -195,7 +195,7 @@ class TrackerClient:
         """Make one call from a thread; the arguments are those of `Request`.
 
         Raises:
-            RuntimeError: this thread runs an event loop.
+            RuntimeError: if this thread runs an event loop.
             TrackerError: as `send`.
         """
         return self.send_from_thread(
@@ -205,7 +205,7 @@ class TrackerClient:
     def raw(
         self, method: str, path: str, *, body: Any = None, before_send: Callable[[], None] | None = None
     ) -> RawAnswer:
-        """Make one call as the administrator and return its answer unchanged (SPEC 4.3 "raw request facility").
+        """Make one call as the API user, and return its answer unchanged (SPEC 4.3 "raw request facility").
 
         Args:
             method: GET, POST, PUT or DELETE.
@@ -217,9 +217,9 @@ class TrackerClient:
             The answer, whatever its status.
 
         Raises:
-            RuntimeError: this thread runs an event loop.
-            TrackerUnreachable: nothing was sent.
-            OutcomeUnknown: sent, and no whole answer came.
+            RuntimeError: if this thread runs an event loop.
+            TrackerUnreachable: if nothing was sent.
+            OutcomeUnknown: if it was sent, but no complete answer came.
         """
         self.take_turn()
         request = Request(method, path, body, before_send=before_send)
@@ -228,10 +228,10 @@ class TrackerClient:
         return raw_answer(*answer)
 
     def send_from_thread(self, request: Request) -> Answer:
-        """Send a request from a thread; its `before_send` and `observe` are called in another one.
+        """Send a request from a thread; its `before_send` and `observe` are called in another thread.
 
         Raises:
-            RuntimeError: this thread runs an event loop.
+            RuntimeError: if this thread runs an event loop.
             TrackerError: as `send`.
         """
         if not request.has_turn:
@@ -239,16 +239,16 @@ class TrackerClient:
         return self._from_thread(replace(request, has_turn=True), self.send)
 
     async def send(self, request: Request) -> Answer:
-        """Send a request; return its answer, with any status 2xx.
+        """Send a request, and return its answer, whose status is 2xx.
 
         Raises:
-            TrackerError: of the class that says whether it was sent and may be repeated.
+            TrackerError: if the call fails; the class states whether it was sent and may be repeated.
         """
         method, path = request.method, request.path
         if request.login is not None and not is_header(request.login):
             raise ImpersonationRefused(
                 method, path, detail=Detail.LOGIN_NO_HEADER()
-            )  # this person's fault, no outage
+            )  # a fault of this person's login, not an outage
         if not request.has_turn:
             await self._wait_for_turn()
         try:
@@ -267,17 +267,17 @@ class TrackerClient:
 
     @property
     def is_limited(self) -> bool:
-        """Whether there is a rate limit to wait for."""
+        """Whether there is a rate limit."""
         return self._rate_limiter is not None
 
     def take_turn(self) -> None:
-        """Wait for the rate limit, for a call that comes later: a claim's lease does not wait for it."""
+        """Wait for the rate limiter ahead of a call, so that the wait does not use up a claim's lease."""
         if self._rate_limiter:
             wait_alive(self._rate_limiter())
             alive()
 
     async def _wait_for_turn(self) -> None:
-        """Do the same without holding up the loop."""
+        """Wait for the rate limiter without blocking the loop."""
         if self._rate_limiter:
             await asyncio.sleep(await asyncio.to_thread(self._rate_limiter))
 
@@ -305,7 +305,7 @@ class TrackerClient:
                 impersonating=request.login is not None,
                 base_url=self.target.base_url,
             )
-        except (LockBusy, Outdated):  # `before_send` has stopped it: there was no call
+        except (LockBusy, Outdated):  # `before_send` stopped it: no call was made
             observe = None
             raise
         except BridgeError as failure:
@@ -323,7 +323,7 @@ class TrackerClient:
     async def _told_apart(
         self, closed: TrackerClosed, observe: Callable[[CallRecord], None] | None
     ) -> TrackerError:
-        """Return a refusal of the list of users with its cause: no administrator's key, or no REST API at all."""
+        """Return the error for a 403 of /users.json with its cause: not an administrator's key, or no REST API."""
         if closed.foreign:
             return TrackerAway(closed.method, closed.path, status=closed.status, detail=why_foreign(closed))
         try:
@@ -342,10 +342,10 @@ class TrackerClient:
     async def _ask_whether_there(
         self, failure: TrackerError, observe: Callable[[CallRecord], None] | None
     ) -> None:
-        """Ask once for something that only the tracker's API answers as it should: the list of users.
+        """Check that the tracker's API is there, by one call that only the API answers correctly: the list of users.
 
         Raises:
-            TrackerAway: it is not there.
+            TrackerAway: if it is not there.
         """
         why = why_foreign(failure)
         if failure.path != USERS:
@@ -426,18 +426,18 @@ class TrackerClient:
 
     @cached_property
     def _origin(self) -> str:
-        """The server as a request names it; a name that cannot be written in one is an error of each call."""
+        """The server as requests name it; computed late, so that an invalid name fails the call, not the client."""
         return str(URL(self._server))
 
     async def _failure(self, guard: SendGuard, method: str, path: str, error: Exception) -> TrackerError:
-        """Return the error of a call that got no answer; the library's class says less than what was sent."""
-        while isinstance(error.__cause__, Exception):  # the library wraps what the system says
+        """Return the error of a call without an answer; it depends on what was sent, not on aiohttp's exception."""
+        while isinstance(error.__cause__, Exception):  # aiohttp wraps the system's error
             error = error.__cause__
         if isinstance(error, ForbiddenAddress):
             return TrackerUnreachable(method, path, detail=Detail.ADDRESS_FORBIDDEN(address=error.reason))
         name = type(error).__name__
         if not guard.sent:
-            # in a thread: it may look at the server's certificate
+            # in a thread, because it may look at the server's certificate
             why = await asyncio.to_thread(why_unreachable, error, self.target.base_url, self.target.outbound)
             return TrackerUnreachable(method, path, detail=why or Detail.NO_CONNECTION(error=name))
         return OutcomeUnknown(
@@ -451,7 +451,7 @@ class TrackerClient:
             "User-Agent": "deskbridge",
             f"X-{self.target.header_prefix}-API-Key": self.target.api_key.get_secret_value(),
         }
-        if not self._is_https:  # the proxy reads each request
+        if not self._is_https:  # without TLS the proxy reads the headers of each request
             headers |= self._for_proxy
         if isinstance(content, Upload):
             headers |= {"Content-Type": "application/octet-stream", "Content-Length": str(content.size)}
@@ -463,7 +463,7 @@ class TrackerClient:
 
 
 def _proxy(outbound: Outbound, host: str) -> tuple[str | None, dict[str, str]]:
-    """Return the address of the proxy by which a host is called, and what it is reported us."""
+    """Return the URL of the proxy for a host, and the headers that authenticate us to the proxy."""
     proxy = outbound.proxy_for(host)
     if proxy is None:
         return None, {}
@@ -474,7 +474,7 @@ def _proxy(outbound: Outbound, host: str) -> tuple[str | None, dict[str, str]]:
 
 
 def _told(failure: BridgeError) -> Notice:
-    """Return what a call's record says of its failure: a refusal that is none of the tracker's is called none."""
+    """Return the error for a call's record; a refusal that is not the tracker's own is recorded as `TRACKER_AWAY`."""
     if not isinstance(failure, TrackerError) or not failure.foreign or isinstance(failure, OutcomeUnknown):
         return failure.notice
     about = {"method": failure.method, "path": failure.path, "status": failure.status}
@@ -491,5 +491,5 @@ def _tell_refusal(request: Request, status: int) -> None:
 
 
 def is_header(login: str) -> bool:
-    """Return whether a login can be sent as a header: one line, without blanks around it, of no great length."""
+    """Return whether a login can be sent as a header: one line, without outer blanks, not too long."""
     return 0 < len(login) <= LONGEST_LOGIN and login == login.strip(" ") and not NOT_IN_A_HEADER.search(login)

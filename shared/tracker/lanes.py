@@ -1,4 +1,4 @@
-"""Several reads at once, never more than a few: the tracker serves people, too."""
+"""Runs a few reads concurrently; not many, because the tracker serves people, too."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from typing import TypeVar
 from shared.process.alive import sign_here, watched
 
 LANES = 8
-"""As many as the threads of one Redmine process by default; more would only queue there."""
+"""As many as a Redmine process has threads by default; more calls would only queue there."""
 LONG_ANSWERS = 2
-"""A tracker's process makes them one after the other: of eight that are asked for at once each takes eight times as
-long, past the time that a call has, and all of them together no less."""
+"""Fewer for long answers, because a tracker process produces them one after the other: with eight at once, each takes
+eight times as long and exceeds a call's time limit, and all of them together are no faster."""
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -29,17 +29,17 @@ def in_lanes(
     lanes: int = LANES,
     until: float = math.inf,
 ) -> None:
-    """Read every item, some at the same time, as far as there is time; the first failure stops all.
+    """Read all items, a few concurrently, until the time is up; the first failure stops all.
 
     Args:
         read: reads one item; called in several threads.
-        items: what is to be read.
-        done: is handed each result, one at a time and in no order; may raise to stop.
-        lanes: how many at the same time.
-        until: none is begun from this moment on, in seconds as `time.monotonic` has it.
+        items: the items to read.
+        done: receives each result, one at a time, in any order; may raise to stop.
+        lanes: the maximum number of concurrent reads.
+        until: no read starts after this time (seconds of `time.monotonic`).
 
     Raises:
-        TrackerError: the first failure.
+        TrackerError: if a read fails; the first failure.
     """
     todo, turn, stopped = iter(items), threading.Lock(), threading.Event()
     sign = sign_here()

@@ -1,8 +1,8 @@
-"""Reads the tracker's lists so that what is in none of their pages is not on the tracker.
+"""Reads the tracker's lists so reliably that an item which is in none of the pages is not on the tracker.
 
-Two things make a list lie. With a refused key, or its REST API off, a tracker answers lists as for anyone, 200: so
-/users.json, which it then refuses, is asked for before and after. And a list that changes while its pages are read may
-hide a row between two of them: so the pages are checked against one another.
+Two things make a list unreliable. If the key is refused or the REST API is off, the tracker answers lists with 200, as
+for anonymous users; so /users.json, which it refuses then, is read before and after. And if a list changes while its
+pages are read, a row may be missed between two of them; so the pages are checked against one another.
 """
 
 from __future__ import annotations
@@ -30,17 +30,17 @@ Result = TypeVar("Result")
 
 
 class ListChanged(OutcomeUnknown):
-    """A paged list changed while it was read: a row may be missing or there twice, so it is read again."""
+    """A paged list changed while it was read: a row may be missing or duplicated, so it must be read again."""
 
 
 class PagedList:
-    """A list whose pages are checked against one another, in whatever order they come.
+    """A list whose pages are checked against one another, in any order.
 
     Args:
-        path: where it is.
+        path: its path.
         name: its name in the answer.
-        params: query parameters beside those of the page.
-        may_grow: new rows are no obstacle, since they only push those that are looked for further on.
+        params: query parameters, besides those of the page.
+        may_grow: whether new rows are allowed, because they only move the wanted rows to later pages.
     """
 
     def __init__(self, path: str, name: str, params: Params | None = None, *, may_grow: bool = False) -> None:
@@ -55,11 +55,11 @@ class PagedList:
         return {**self._params, "limit": PAGE_SIZE, "offset": offset}
 
     def take(self, answer: Answer) -> list[Listed]:
-        """Return a page's rows.
+        """Check a page, and return its rows.
 
         Raises:
-            ListChanged: it does not fit the pages before.
-            OutcomeUnknown: it is no page of this list.
+            ListChanged: if it does not fit the earlier pages.
+            OutcomeUnknown: if it is not a page of this list.
         """
         rows = rows_of(answer, self.name, self.path)
         total = answer.data.get("total_count")
@@ -73,10 +73,10 @@ class PagedList:
         return rows
 
     def check(self) -> None:
-        """Make sure that every row was read, and, unless it may grow, exactly once.
+        """Verify that every row was read, and exactly once unless the list may grow.
 
         Raises:
-            ListChanged: a row is missing, or came twice.
+            ListChanged: if a row is missing or duplicated.
         """
         if self._taken < self.total or (len(self.ids) != self.total and not self._may_grow):
             raise self.changed()
@@ -90,14 +90,14 @@ class PageSearch:
     """Reads a list page by page, from its start to its end, or until the caller has found enough.
 
     Args:
-        path: where it is.
+        path: its path.
         name: its name in the answer.
-        params: query parameters; new rows must come where they only push older ones further on.
-        most_pages: how many pages are read at most.
+        params: query parameters, with an order in which new rows only move older ones to later pages.
+        most_pages: the maximum number of pages to read.
 
     Attributes:
         found: the rows of all pages so far.
-        is_over: whether no page is left to read; may be set.
+        is_over: whether no page is left to read; the caller sets it to stop early.
     """
 
     def __init__(self, path: str, name: str, params: Params, most_pages: int = MOST_PAGES) -> None:
@@ -110,7 +110,7 @@ class PageSearch:
         """Return the query parameters of the next page.
 
         Raises:
-            OutcomeUnknown: the list is too long.
+            OutcomeUnknown: if the list is too long.
         """
         if self._number == self._most_pages:
             raise OutcomeUnknown(
@@ -123,8 +123,8 @@ class PageSearch:
         """Return the rows of a page.
 
         Raises:
-            ListChanged: the list became shorter.
-            OutcomeUnknown: it is no page of this list.
+            ListChanged: if the list became shorter.
+            OutcomeUnknown: if it is not a page of this list.
         """
         rows = self._pages.take(answer)
         self.found += rows
@@ -139,8 +139,8 @@ class TrackerLists:
 
     Args:
         client: the tracker.
-        observe: is reported each call.
-        repeats: how many lost answers are asked for once more, over all its reads.
+        observe: receives each call.
+        repeats: how many calls with a lost answer are repeated, over all reads together.
     """
 
     def __init__(
@@ -155,7 +155,7 @@ class TrackerLists:
         self._is_asked_around = False
 
     def get(self, path: str, params: Params | None = None) -> Answer:
-        """Read once, and once more if the answer was lost, as long as repeats are left.
+        """Read a path, and once more if the answer was lost and repeats are left.
 
         Raises:
             TrackerError: as `TrackerClient.call`.
@@ -169,10 +169,10 @@ class TrackerLists:
         return self._call(path, params)
 
     def ask_whether_open(self) -> None:
-        """Make sure that the tracker accepts the key; within `open_throughout` that is done around everything.
+        """Verify that the tracker accepts the key; within `open_throughout`, which does that itself, do nothing.
 
         Raises:
-            TrackerClosed: the key or the REST API is off.
+            TrackerClosed: if the key is refused or the REST API is off.
             TrackerError: as `TrackerClient.call`.
         """
         if not self._is_asked_around:
@@ -180,9 +180,9 @@ class TrackerLists:
 
     @contextmanager
     def open_throughout(self) -> Iterator[None]:
-        """Ask whether the tracker is open before and after several lists, in place of around each.
+        """Verify that the tracker accepts the key before and after several lists, instead of around each.
 
-        What was read is to be believed only once the block has ended.
+        The lists are reliable only after the block has ended without an error.
 
         Raises:
             TrackerError: as `ask_whether_open`.
@@ -196,10 +196,10 @@ class TrackerLists:
         self.ask_whether_open()
 
     def whole(self, path: str, name: str, params: Params | None = None) -> list[Listed]:
-        """Read every row of a list, each exactly once; again where it changed in the meantime.
+        """Read every row of a list exactly once; read the list again if it changes in the meantime.
 
         Raises:
-            ListChanged: it never stands still.
+            ListChanged: if the list keeps changing.
             TrackerError: as `TrackerClient.call`.
         """
 
@@ -225,15 +225,15 @@ class TrackerLists:
         """Read a list page by page until a page is enough, or to its end.
 
         Args:
-            path: where it is.
+            path: its path.
             name: its name in the answer.
-            params: query parameters; new rows must come where they only push older ones further on.
-            enough: is handed each page's rows and its answer; True: what is looked for is in no later page.
-            most_pages: give up after so many.
+            params: query parameters, with an order in which new rows only move older ones to later pages.
+            enough: receives each page's rows and answer; returns True if no later page can contain the wanted row.
+            most_pages: the maximum number of pages to read.
 
         Raises:
-            ListChanged: it became shorter.
-            OutcomeUnknown: it is too long.
+            ListChanged: if the list became shorter.
+            OutcomeUnknown: if the list is too long.
             TrackerError: as `TrackerClient.call`.
         """
         self.ask_whether_open()
@@ -246,7 +246,7 @@ class TrackerLists:
         return search.found
 
     def find(self, path: str, name: str, tracker_id: int, params: Params) -> Listed | None:
-        """Return the row of an id, None if the list does not have it.
+        """Return the row of an id, or None if the list does not contain it.
 
         Raises:
             TrackerError: as `search`.
@@ -265,15 +265,15 @@ class TrackerLists:
         *,
         begun: Sequence[PagedList] = (),
     ) -> None:
-        """Read whole lists: their first pages, then all others, a few at a time.
+        """Read whole lists: their first pages, then all others, a few concurrently.
 
         Args:
-            lists: read from the start.
-            taken: is handed each page's rows, one page at a time and in no order; may raise to stop.
-            begun: lists whose first page has been taken.
+            lists: lists to read from the start.
+            taken: receives each page's rows, one page at a time, in any order; may raise to stop.
+            begun: lists whose first page has already been read.
 
         Raises:
-            ListChanged: the pages do not fit together.
+            ListChanged: if the pages do not fit together.
             TrackerError: as `TrackerClient.call`.
         """
         for one in lists:
@@ -298,10 +298,10 @@ class TrackerLists:
 
 
 def settled(read: Callable[[], Result]) -> Result:
-    """Read, and again where a list changed in the meantime, a few times at most.
+    """Call `read`, and again if a list changed in the meantime, a few times at most.
 
     Raises:
-        ListChanged: it never stands still.
+        ListChanged: if the list keeps changing.
         TrackerError: as `read`.
     """
     for _ in range(1, MOST_READINGS):
@@ -313,10 +313,10 @@ def settled(read: Callable[[], Result]) -> Result:
 
 
 def rows_of(answer: Answer, name: str, path: str) -> list[Listed]:
-    """Return the rows of a list answer.
+    """Return the rows of a list in an answer.
 
     Raises:
-        OutcomeUnknown: it has no such list.
+        OutcomeUnknown: if the answer has no such list.
     """
     rows = answer.data.get(name) if isinstance(answer.data, dict) else None
     if not isinstance(rows, list) or not all(map(_is_row, rows)):
@@ -325,19 +325,19 @@ def rows_of(answer: Answer, name: str, path: str) -> list[Listed]:
 
 
 def listed_with_issue(answer: Answer, name: str) -> list[Listed] | None:
-    """Return a list that came with an issue, such as its journals; None: the answer has none."""
+    """Return a list that came with an issue, such as its journals, or None if the answer has none."""
     issue = answer.data.get("issue") if isinstance(answer.data, dict) else None
     rows = issue.get(name) if isinstance(issue, dict) else None
     return [one for one in rows if isinstance(one, dict)] if isinstance(rows, list) else None
 
 
 def additions_in(rows: Sequence[Listed], kind: Kind) -> list[Listed]:
-    """Return the notes, or the attachments, among the rows that came with an issue: other journals are changes."""
+    """Return the notes or attachments among the rows that came with an issue; skip journals without notes."""
     return [one for one in rows if kind is Kind.DOCUMENT or one.get("notes")]
 
 
 def project_of(issue: Listed) -> int | None:
-    """Return the tracker project of an issue's row, as far as it names one."""
+    """Return the id of the tracker project in an issue's row, or None."""
     return id_in(issue.get("project"))
 
 

@@ -1,4 +1,4 @@
-"""What the calls of a process to the tracker take."""
+"""Counts and times the calls of a process to the tracker."""
 
 from __future__ import annotations
 
@@ -6,20 +6,20 @@ import threading
 from typing import Protocol
 
 LOST = "lost"
-"""In place of the operation, where a call got no answer."""
+"""Replaces the operation if a call got no answer."""
 
 
 class OnCall(Protocol):
-    """Gets each call that has ended."""
+    """Receives each call that has ended."""
 
     def __call__(self, operation: str, seconds: float, *, failed: bool) -> None: ...
 
 
 class Meter:
-    """Counts calls; for all threads of a process.
+    """Counts calls; safe to share between all threads of a process.
 
     Args:
-        on_call: gets each of them, too.
+        on_call: also receives each call.
     """
 
     def __init__(self, on_call: OnCall | None = None) -> None:
@@ -31,9 +31,9 @@ class Meter:
         """Count a call that has ended.
 
         Args:
-            operation: what it did, of a closed set (`shared.telemetry.metrics.operation`), or `LOST`.
-            seconds: what it took.
-            failed: whether it got no answer, or was refused because of load.
+            operation: its operation, from a closed set (`shared.telemetry.metrics.operation`), or `LOST`.
+            seconds: its duration.
+            failed: whether it got no answer, or was refused because of overload.
         """
         with self._change:
             count, before = self._calls.get(operation, (0, 0.0))
@@ -42,7 +42,7 @@ class Meter:
             self._on_call(operation, seconds, failed=failed)
 
     def read(self) -> dict[str, tuple[int, float]]:
-        """Return what has come since it was read last: by operation how many calls, and their seconds in all."""
+        """Return the number and total seconds of the calls since the last read, by operation."""
         with self._change:
             found, self._calls = self._calls, {}
             return found

@@ -1,4 +1,4 @@
-"""The event loop on which threads have coroutines run: one thread for a whole process."""
+"""An event loop on which threads run coroutines; it has one thread per process."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ PATIENCE_S = 5.0
 
 
 class Portal:
-    """Runs coroutines for other threads; its own thread begins with the first of them."""
+    """Runs coroutines for other threads; its own thread starts with the first coroutine."""
 
     def __init__(self) -> None:
         self._change = threading.Lock()
@@ -26,13 +26,13 @@ class Portal:
         """Run a coroutine to its end, and return its result.
 
         Args:
-            make: makes the coroutine.
-            seconds: how long it is waited for; then it is cancelled.
+            make: creates the coroutine.
+            seconds: the time limit, after which it is cancelled.
 
         Raises:
-            RuntimeError: this thread runs an event loop, which would stand still in the meantime.
-            TimeoutError: the time is over.
-            BaseException: what the coroutine raises.
+            RuntimeError: if this thread runs an event loop, which the call would block.
+            TimeoutError: if the time is over.
+            BaseException: if the coroutine raises it.
         """
         if _is_on_a_loop():
             raise RuntimeError("a synchronous call to the tracker in a coroutine: await `acall`")
@@ -43,7 +43,7 @@ class Portal:
             future.cancel()
 
     def close(self) -> None:
-        """Close the sessions and end the thread; the next call begins another one."""
+        """Close the sessions and end the thread; the next call starts another one."""
         with self._change:
             loop, thread = self._loop, self._thread
             self._loop = self._thread = None

@@ -1,4 +1,4 @@
-"""How tracker projects stand now: a project's own page tells archived and deleted apart, the list has neither."""
+"""The current state of tracker projects: a project's own page distinguishes archived and deleted, the list does not."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ MODULES, ACTIVITIES, CATEGORIES = "enabled_modules", "time_entry_activities", "i
 ISSUE_TYPES = "trackers"
 INCLUDE = (MODULES, ACTIVITIES, CATEGORIES)
 NEEDED_MODULES = ("issue_tracking", "time_tracking")
-"""Without them no issue is created in a project, or no time is logged."""
+"""Modules without which a project takes no issues or no time entries."""
 PROJECTS = "/projects.json"
 ACTIVE, CLOSED, ARCHIVED = 1, 5, 9
 
@@ -24,7 +24,7 @@ Get = Callable[[str, Mapping[str, str | int]], Answer]
 
 
 class Standing(StrEnum):
-    """Whether anything can be created in a tracker project."""
+    """The state of a tracker project; only an active one takes new issues and time entries."""
 
     ACTIVE = "active"
     CLOSED = "closed"
@@ -34,13 +34,13 @@ class Standing(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class ProjectNow:
-    """A tracker project as it is now; what the answer left out is None.
+    """A tracker project as it is now; attributes that the answer left out are None.
 
     Attributes:
-        modules: names of the enabled ones.
-        activities: id to name of those that can be used in it.
+        modules: names of the enabled modules.
+        activities: id to name of the usable activities.
         categories: id to name.
-        issue_types: id to name of those that are switched on.
+        issue_types: id to name of the enabled issue types.
     """
 
     id: int
@@ -53,7 +53,7 @@ class ProjectNow:
 
     @property
     def named(self) -> dict[str, Any]:
-        """Its id and name, as parameters of a code."""
+        """Its id and name, as parameters of a notice."""
         return {"project_id": self.id, "project_name": self.name}
 
     def __str__(self) -> str:
@@ -61,15 +61,15 @@ class ProjectNow:
 
 
 def listed_now(get: Get, ids: Sequence[int], include: Sequence[str]) -> dict[int, ProjectNow]:
-    """Read in one call how several projects stand; archived and deleted ones are not in the answer.
+    """Read the state of several projects in one call; the result lacks archived and deleted ones.
 
     Args:
-        get: as `project_now`.
-        ids: the projects, no more than a page has.
-        include: of INCLUDE or ISSUE_TYPES, what is wanted of each.
+        get: as for `project_now`.
+        ids: the projects, at most as many as fit on a page.
+        include: the parts of each project to read, from INCLUDE or ISSUE_TYPES.
 
     Raises:
-        TrackerError: they could not be read.
+        TrackerError: if they could not be read.
     """
     wanted: dict[str, str | int] = {
         "id": "|".join(map(str, ids)),
@@ -82,14 +82,14 @@ def listed_now(get: Get, ids: Sequence[int], include: Sequence[str]) -> dict[int
 
 
 def project_now(get: Get, project_id: int) -> ProjectNow:
-    """Read how a project stands.
+    """Read the state of a project.
 
     Args:
         get: reads a path with query parameters as the API user, who can read every project that is not archived.
         project_id: the project.
 
     Raises:
-        TrackerError: it could not be read.
+        TrackerError: if it could not be read.
     """
     path = f"/projects/{project_id}.json"
     try:
@@ -105,7 +105,7 @@ def project_now(get: Get, project_id: int) -> ProjectNow:
 
 
 def _read_row(project_id: int, row: Mapping[str, Any]) -> ProjectNow:
-    """Return a project from its row, as its own page or a list with the same includes gives it."""
+    """Return a project from its row, which comes from its own page or from a list with the same includes."""
     name, modules = row.get("name"), row.get("enabled_modules")
     names = (
         frozenset(_text(one.get("name")) for one in modules if isinstance(one, dict))

@@ -1,4 +1,4 @@
-"""The rights of the tracker that deskbridge needs, as its API and its administrators call them."""
+"""The tracker permissions that deskbridge needs, with their names in the API and for administrators."""
 
 from __future__ import annotations
 
@@ -10,4 +10,4 @@ RIGHT_TO = {
     ADD_NOTES: "Add notes",
     SET_PRIVATE: "Set notes as private",
 }
-"""Names of rights, as the tracker's administrators see them."""
+"""Names of permissions as the tracker's administrators see them."""

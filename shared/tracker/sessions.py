@@ -1,6 +1,6 @@
-"""The aiohttp sessions of an event loop, and what aiohttp is kept from: one session for each way to the tracker.
+"""The aiohttp sessions of an event loop, one for each way to connect to the tracker, with guards around aiohttp.
 
-What the guards rely on was read in aiohttp 3.14 and is held by tests (decision 26).
+The guards rely on internals of aiohttp 3.14; tests verify them (decision 26).
 """
 
 from __future__ import annotations
@@ -36,14 +36,14 @@ from shared.process.outbound import Outbound
 from shared.values.addresses import why_forbidden
 
 IDLE_S = 1.0
-"""No call trusts a connection that was idle for longer: the tracker may just be closing it."""
+"""No call uses a connection that was idle for longer, because the tracker may be closing it."""
 LOOKUPS = 4
-"""So many names are looked up at once: the system's resolver has time-outs of its own, longer than a call's."""
+"""Concurrent name lookups; they are limited because the system resolver's time-outs are longer than a call's."""
 NUMERIC = socket.AI_NUMERICHOST | socket.AI_NUMERICSERV
 
 
 class ForbiddenAddress(OSError):
-    """The tracker may not be at this address.
+    """The tracker may not have this address.
 
     Args:
         reason: why not.
@@ -55,24 +55,24 @@ class ForbiddenAddress(OSError):
 
 
 class ConnectionBroken(Exception):
-    """The connection failed; aiohttp repeats a call after its own errors of that, and not after this one."""
+    """The connection failed. Aiohttp repeats a call after its own connection errors, but not after this one."""
 
 
 class NotAllowed(Exception):
-    """The request may not leave any more; `SendGuard.refusal` says why."""
+    """The request may no longer be sent; `SendGuard.refusal` has the reason."""
 
 
 class SendGuard:
-    """Decides right before a request leaves whether it may, and knows whether a byte of it may have left.
+    """Checks right before a request is sent whether that is allowed, and records whether a byte may have been sent.
 
     Args:
-        before_send: whatever it raises stops the call.
-        seconds: the time for the whole call.
-        has_body: whether the request has one, with which its head leaves.
+        before_send: any exception that it raises stops the call.
+        seconds: the time limit of the whole call.
+        has_body: whether the request has a body; if so, its headers are sent together with it.
 
     Attributes:
-        sent: whether a byte of the request may have left.
-        refusal: what `before_send` has raised.
+        sent: whether a byte of the request may have been sent.
+        refusal: the exception that `before_send` raised.
     """
 
     def __init__(self, before_send: Callable[[], None] | None, seconds: float, *, has_body: bool) -> None:
@@ -89,15 +89,15 @@ class SendGuard:
         return time.monotonic() >= self._until
 
     def uses(self, connection: Connection) -> None:
-        """Note the connection by which the request leaves."""
+        """Record the connection that sends the request."""
         self._transport = connection.transport
 
     def allow(self) -> None:
-        """Ask whether the request may leave, and note that it does.
+        """Check whether the request may be sent, and record that it is.
 
         Raises:
-            NotAllowed: it may not.
-            TimeoutError: the call's time is over.
+            NotAllowed: if `before_send` raised an exception.
+            TimeoutError: if the call's time is over.
         """
         if self.sent:  # a further piece of its body
             return
@@ -112,20 +112,20 @@ class SendGuard:
         self.sent = True
 
     def abort(self) -> None:
-        """Have nothing more leave: a transport that is only closed still sends what it holds."""
+        """Stop sending at once; a transport that is only closed still sends its buffer."""
         if self._transport is not None:
             self._transport.abort()
 
 
 GUARD: ContextVar[SendGuard] = ContextVar("GUARD")
-"""That of the call which is being made; aiohttp hands nothing of ours to its connector."""
+"""The guard of the current call; a context variable, because aiohttp passes nothing of ours to its connector."""
 
 
 class Resolver(AbstractResolver):
-    """Looks names up in threads that end with the process, and refuses a name that leads to a forbidden address.
+    """Resolves names in daemon threads, and rejects a name that has a forbidden address.
 
     Args:
-        check: raises an error for an address that may not be connected to.
+        check: raises an exception for a forbidden address.
     """
 
     def __init__(self, check: Callable[[str], None]) -> None:
@@ -138,7 +138,7 @@ class Resolver(AbstractResolver):
         """Return all addresses of a name.
 
         Raises:
-            OSError: it has none, or one of them is forbidden.
+            OSError: if it has none, or one of them is forbidden.
         """
         found = []
         for kind, _, proto, _, address in await self._look_up(host, port, family):
@@ -157,7 +157,7 @@ class Resolver(AbstractResolver):
         return found
 
     async def close(self) -> None:
-        """There is nothing to close."""
+        """Do nothing, since there is nothing to close."""
 
     async def _look_up(self, host: str, port: int, family: int) -> list[Any]:
         await self._free.acquire()
@@ -187,7 +187,7 @@ class Resolver(AbstractResolver):
 
 
 class Connector(TCPConnector):
-    """Keeps connections for `IDLE_S`, and closes one on which the server has sent something unasked."""
+    """Closes an idle connection on which the server has sent unsolicited data, instead of reusing it."""
 
     async def connect(self, *arguments: Any, **options: Any) -> Connection:
         """Return a connection for a request."""
@@ -196,16 +196,16 @@ class Connector(TCPConnector):
             if connection.protocol is not None and not connection.protocol.should_close:
                 GUARD.get().uses(connection)
                 return connection
-            connection.close()  # what was said would be taken for the answer
+            connection.close()  # the data would be treated as the answer
 
 
 def session_for(outbound: Outbound, *, verify_tls: bool, allow_link_local: bool) -> ClientSession:
-    """Return the session of the running loop for one way to the tracker.
+    """Return the running loop's session for one way to connect to the tracker.
 
     Args:
-        outbound: which authorities are trusted, and by which proxy the tracker is called.
-        verify_tls: whether its certificate is checked.
-        allow_link_local: whether it may be at a link-local or cloud-metadata address.
+        outbound: the trusted certificate authorities and the proxy.
+        verify_tls: whether the tracker's certificate is checked.
+        allow_link_local: whether the tracker may have a link-local or cloud-metadata address.
     """
     sessions = _SESSIONS.setdefault(asyncio.get_running_loop(), {})
     key = (outbound, verify_tls, allow_link_local)
@@ -218,7 +218,7 @@ async def close_sessions() -> None:
     """Close the sessions of the running loop, which is about to end."""
     for session in _SESSIONS.pop(asyncio.get_running_loop(), {}).values():
         await session.close()
-    await asyncio.sleep(0)  # in which the transports end
+    await asyncio.sleep(0)  # lets the transports close
 
 
 _SESSIONS: WeakKeyDictionary[asyncio.AbstractEventLoop, dict[Any, ClientSession]] = WeakKeyDictionary()
@@ -258,18 +258,18 @@ def _session(outbound: Outbound, *, verify_tls: bool, allow_link_local: bool) ->
 
 
 async def _before_headers(*_: object) -> None:
-    """Ask whether a request without a body may leave: its head is written right after this."""
+    """Check whether a request without a body may be sent; its headers are written right after this."""
     if not (guard := GUARD.get()).has_body:
         guard.allow()
 
 
 async def _before_chunk(*_: object) -> None:
-    """Ask whether a request with a body may leave: its head waits for the first piece of the body."""
+    """Check whether a request with a body may be sent; its headers wait for the first piece of the body."""
     GUARD.get().allow()
 
 
 async def _never_repeated(request: ClientRequest, handler: ClientHandlerType) -> ClientResponse:
-    """Keep aiohttp from repeating a call of its own accord."""
+    """Prevent aiohttp from repeating a call."""
     try:
         return await handler(request)
     except (ClientOSError, ServerDisconnectedError) as error:

@@ -8,7 +8,7 @@ from typing import BinaryIO
 
 UPLOADS = "/uploads.json"
 UPLOAD_S = 60.0
-"""For a call that uploads a file."""
+"""Time limit of a call that uploads a file."""
 PIECE = 64 * 1024
 
 
@@ -18,14 +18,14 @@ class Upload:
 
     Attributes:
         file: the file.
-        size: its bytes.
+        size: its size in bytes.
     """
 
     file: BinaryIO
     size: int
 
     async def pieces(self) -> AsyncIterator[bytes]:
-        """Yield its content."""
+        """Yield the file's content in pieces."""
         self.file.seek(0)
         while piece := self.file.read(PIECE):
             yield piece

@@ -1,1 +1,1 @@
-"""What a single value from outside may be."""
+"""Rules for single values from outside."""

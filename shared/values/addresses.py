@@ -1,4 +1,4 @@
-"""Addresses at which no tracker is, but at which a cloud gives its secrets to anyone who asks from inside."""
+"""Addresses that no tracker has, but at which a cloud returns its secrets to any caller from inside."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ NAT64 = ip_network("64:ff9b::/96")
 
 
 def why_forbidden(host: str) -> Notice | None:
-    """State why a host is none that a tracker may have; None if nothing speaks against it. Asks no name server.
+    """Return why a host is forbidden for a tracker, or None if it is allowed. Makes no DNS lookup.
 
     Args:
         host: a name, or an address in any of its notations.
@@ -44,7 +44,7 @@ def why_forbidden(host: str) -> Notice | None:
 
 
 def _addresses(name: str) -> list[IPv4Address | IPv6Address]:
-    """Return what a notation stands for, with the IPv4 address that an IPv6 one carries; nothing for a name."""
+    """Return the address that a notation stands for, and IPv4 addresses embedded in it; nothing for a name."""
     try:
         found = socket.getaddrinfo(name, None, type=socket.SOCK_STREAM, flags=socket.AI_NUMERICHOST)
         address = ip_address(str(found[0][4][0]).split("%")[0])

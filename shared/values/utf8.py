@@ -1,4 +1,4 @@
-"""JSON as it leaves: in UTF-8, not in escapes that take three times the bytes of Cyrillic and twice those of CJK."""
+"""Outgoing JSON in UTF-8: escapes would take three times the bytes for Cyrillic and twice the bytes for CJK."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ AS_IT_IS = json.JSONEncoder(ensure_ascii=False)
 def json_bytes(value: Any) -> bytes:
     """Return a value as JSON in UTF-8.
 
-    UTF-8 has no lone surrogates. A value that holds one is returned in ASCII, with escapes: the receiver judges it.
+    UTF-8 has no lone surrogates. A value that contains one is returned in ASCII with escapes; the receiver decides.
     """
     try:
         return AS_IT_IS.encode(value).encode()

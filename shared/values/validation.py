@@ -1,4 +1,4 @@
-"""What every validated input has in common: the type of ids, and what a fault says: plainly, what was expected."""
+"""The common parts of input validation: the types of ids, and faults that state plainly what was expected."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from shared.values.ids import LARGEST
 
 Id = Annotated[int, Field(ge=1, le=LARGEST)]
 StrictId = Annotated[int, Field(ge=1, le=LARGEST, strict=True)]
-"""An id that JSON gives as a number, not as a text."""
+"""An id that must be a number in JSON, not a text."""
 OF_A_KEY = "[key]"
 CHOICE = re.compile(r"'([^']*)'")
 CODES: Mapping[str, tuple[Invalid, Mapping[str, str]]] = {
@@ -53,11 +53,11 @@ CODES: Mapping[str, tuple[Invalid, Mapping[str, str]]] = {
     **dict.fromkeys(("ip_v4_network", "ip_v6_network"), (Invalid.NETWORK_EXPECTED, {})),
     **dict.fromkeys(("value_error", "assertion_error"), (Invalid.VALUE_REFUSED, {})),
 }
-"""What a kind of fault is here, and as which parameter what pydantic tells of it is kept."""
+"""Pydantic's error types to our codes, with the names of our parameters and of pydantic's context values."""
 
 
 class Unfit(ValueError):
-    """What a validator of ours raises.
+    """The error that our validators raise.
 
     Args:
         notice: what is wrong with the value.
@@ -69,17 +69,17 @@ class Unfit(ValueError):
 
 
 def model_faults(error: ValidationError) -> Faults:
-    """Return (path, what was expected) for each fault; never the value, which may be a secret."""
+    """Return path and expectation of each fault, but never the value, which may be a secret."""
     return [(path_of(fault["loc"]), expected(fault)) for fault in error.errors(include_url=False)]
 
 
 def path_of(location: tuple[int | str, ...]) -> str:
-    """Return where a fault is: `ticket.id`, `tags.0`."""
+    """Return the path of a fault, such as `ticket.id` or `tags.0`."""
     return ".".join(str(part) for part in location if part != OF_A_KEY)
 
 
 def expected(fault: Mapping[str, Any]) -> Notice:
-    """Return what was expected, of a fault as pydantic describes it."""
+    """Return what was expected, from pydantic's description of a fault."""
     kind, told = fault["type"], fault.get("ctx", {})
     if isinstance(told.get("error"), Unfit):
         problem: Notice = told["error"].notice
@@ -92,19 +92,19 @@ def expected(fault: Mapping[str, Any]) -> Notice:
 
 
 def is_in_seconds(digits: str) -> bool:
-    """Return whether a number counts the seconds since 1970, of a moment from 2001 to 2286."""
+    """Return whether a number looks like a Unix time in seconds, from 2001 to 2286."""
     return re.fullmatch(r"[0-9]{10}", digits) is not None
 
 
 def is_in_milliseconds(digits: str) -> bool:
-    """Return whether a number counts the milliseconds since 1970, of a moment from 2001 to 2286."""
+    """Return whether a number looks like a Unix time in milliseconds, from 2001 to 2286."""
     return re.fullmatch(r"[0-9]{13}", digits) is not None
 
 
 def parts_of(address: str) -> SplitResult | None:
-    """Return the parts of an address; None if it has none that can be read, of which its port may be one.
+    """Return the parts of a URL, or None if it or its port cannot be parsed.
 
-    What `urlsplit` and its port say of it quotes pieces of it, which may be a password's.
+    The errors of `urlsplit` and `port` are not passed on: they quote parts of the URL, such as a password.
     """
     try:
         parts = urlsplit(address)

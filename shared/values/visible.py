@@ -1,4 +1,4 @@
-"""Characters that no one sees, or that change the order in which others are seen, as marks that everyone sees."""
+"""Replaces invisible characters, and those that reorder the displayed text, with visible marks."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ INVISIBLE = re.compile(
     "[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u2028-\u202e\u2060-\u206f\u3164\ufeff"
     "\uffa0\ufff0-\ufffb\U00013430-\U0001343f\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff]"
 )
-"""Controls of direction, zero-width characters, fillers, tags; not what chooses how an emoji looks."""
+"""Direction controls, zero-width characters, fillers and tags, but not the variation selectors of emojis."""
 
 
 def visible(text: str) -> str:
-    """Return a text from outside as a person may be shown it: what is invisible or turns it round, as `<U+202E>`."""
+    """Return a text from outside for display: invisible and reordering characters become marks such as `<U+202E>`."""
     return INVISIBLE.sub(lambda found: f"<U+{ord(found[0]):04X}>", text)
