@@ -1,4 +1,4 @@
-"""What someone may do: one scale, on which more covers less."""
+"""Rights on one scale, on which a higher right covers the lower ones."""
 
 from __future__ import annotations
 
