@@ -60,7 +60,7 @@ class Kind(StrEnum):
 
     @property
     def is_on_issue(self) -> bool:
-        """Whether it belongs to an issue, and is deleted with it."""
+        """Whether it belongs to an issue, and is gone if the issue is gone."""
         return self is not Kind.TICKET
 
     @property

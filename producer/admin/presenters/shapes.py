@@ -21,7 +21,7 @@ Shape = dict[str, Any]
 
 
 class Answer(BaseModel):
-    """Base of the answers. A member that is not described is an error."""
+    """Base of the answers. An unknown member is an error."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -179,7 +179,7 @@ class OnHoldAbout(OnHold):
 
 
 class Link(Answer):
-    """Which tracker project a helpdesk project or entity belongs to."""
+    """The mapping of a help desk project or entity to a tracker project."""
 
     kind: Literal["project", "entity"]
     id: int

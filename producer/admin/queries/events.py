@@ -39,7 +39,7 @@ COLUMNS = (
 
 
 class EventFilter(BaseModel):
-    """Which events a person asks for: command, API and page fill in the same one."""
+    """A person's filter for events, the same for the command line, the API and the pages."""
 
     model_config = ConfigDict(frozen=True)
 

@@ -13,7 +13,7 @@ from shared.store.tables.types import clock, moment
 
 LONGEST_NAME = 100
 SEEN_EVERY_S = 60
-"""The last use of a session or token is recorded at most this often."""
+"""Least seconds between two records of the last use of a session or token."""
 
 
 class Accounts:

@@ -64,7 +64,7 @@ class Subject(NamedTuple):
 
 
 class KnownPerson(NamedTuple):
-    """A helpdesk user, as far as events and the tracker's metadata know them."""
+    """A help desk user, with the data in events and in the tracker's metadata."""
 
     helpdesk_user_id: int
     email: str

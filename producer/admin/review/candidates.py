@@ -21,7 +21,7 @@ MARGIN = timedelta(minutes=10)
 """An object that was created within this time before or after the send is a candidate."""
 
 TOLERANCE = timedelta(minutes=1)
-"""An object that is earlier by no more than this, by the tracker's clock, does not count as older than the send."""
+"""An object counts as older than the send only if it is earlier by more than this, by the tracker's clock."""
 
 COMPARED = {
     Kind.TICKET: "subject",

@@ -161,7 +161,7 @@ def _verdict(kind: Kind, adopt: int | None) -> Notice:
 
 
 def _waiting(tx: Transaction, kind: Kind, key: int) -> LedgerRow:
-    """Return a row that waits for a person, locked."""
+    """Lock and return a row that waits for a person."""
     row = tx.ledger(kind).lock(key)
     if row is None or row.state not in FOR_A_PERSON:
         named = {"kind": str(kind), "id": key}
