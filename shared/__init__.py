@@ -1,1 +1,1 @@
-"""What every process has."""
+"""Code that all processes share."""

@@ -1,18 +1,19 @@
-"""The error tree. Each class says what happened, whether anything was sent, and whether it may be repeated.
+"""The error tree. Each class states what happened, whether anything was sent, and whether to try again.
 
     BridgeError
-    ├ SettingsError · InvalidEvent · BadSignature · NotFound · LeaseOver · NotYet
+    ├ SettingsError · InvalidEvent · BadSignature · NotFound · LeaseOver · Outdated · NotYet
     ├ LockBusy ─ NotBegun
     ├ TemplateError (problem, line, column)
-    └ TrackerError (method, path, status, body)
-      ├ TrackerUnreachable    never sent: connection refused, DNS, connect time-out
-      ├ TrackerBusy           429, or 503 with Retry-After
-      ├ TrackerAway           something that is not the tracker's API answers in its place
-      ├ TrackerFailing        several tickets in a row got no clear answer
-      ├ OutcomeUnknown        sent, and no clear answer
-      ├ TrackerClosed         401, or 403 on /users.json: the key or the REST API is off
+    └ TrackerError (method, path, status, errors)
+      ├ TrackerOutage
+      │ ├ TrackerUnreachable  never sent: connection refused, DNS, connect time-out
+      │ ├ TrackerBusy         429, or 503 with Retry-After
+      │ ├ TrackerAway         something other than the tracker's API answers in its place
+      │ ├ TrackerFailing      several tickets in a row got no clear answer
+      │ └ TrackerClosed       401, or 403 on /users.json: the key is refused or the REST API is off
+      ├ OutcomeUnknown        sent, but no clear answer
       ├ ImpersonationRefused  403, 404, 412, 422 while impersonating
-      └ TrackerRejected       any other 3xx or 4xx as the administrator; 422 of a person who may create it
+      └ TrackerRejected       any other 3xx or 4xx as the API user; 422 of a person who may create it
 
 "Nothing to send" is a result (`worker.ticket.results`), never an error.
 """
@@ -29,7 +30,7 @@ from shared.notices.render import sentence
 
 
 class BridgeError(Exception):
-    """Base of everything deskbridge raises on purpose; its text is fit to be shown to a person.
+    """Base of every error that deskbridge raises on purpose; its text can be shown to people.
 
     Args:
         notice: what happened.
@@ -41,7 +42,7 @@ class BridgeError(Exception):
 
     @property
     def faults(self) -> Faults:
-        """What is wrong with which field, if it is about fields."""
+        """Each faulty field with its fault; empty if the error is not about fields."""
         return faults_in(self.notice)
 
     def __str__(self) -> str:
@@ -53,7 +54,7 @@ class SettingsError(BridgeError):
 
     @property
     def problems(self) -> Faults:
-        """Each faulty field with what is wrong with it; the error itself if it names no field."""
+        """Each faulty field with its fault; if it names no field, the error itself under an empty name."""
         return self.faults or [("", self.notice)]
 
 
@@ -69,18 +70,18 @@ class InvalidEvent(BridgeError):
 
 
 class BadSignature(BridgeError):
-    """An inbound request is unsigned, signed with another secret, or its time-stamp is out of the window."""
+    """An inbound request is unsigned, signed with another secret, or its timestamp is outside the allowed window."""
 
 
 class NotFound(BridgeError):
-    """What a person named (an event, a row on hold, a link) does not exist."""
+    """The named object (an event, a row on hold, a link) does not exist."""
 
 
 class TemplateError(BridgeError):
     """A payload template is faulty, or could not be rendered: the 1.x body is sent instead (SPEC section 7).
 
     Args:
-        problem: what is wrong and what was expected; never holds text of a ticket.
+        problem: the fault and what was expected; never contains text of a ticket.
         line: line in the template as the person typed it, from 1.
         column: character in that line, from 1.
     """
@@ -91,28 +92,28 @@ class TemplateError(BridgeError):
 
     @property
     def message(self) -> str:
-        """What is wrong, as a sentence without its place."""
+        """The fault as a sentence, without line and column."""
         return sentence(self.problem)
 
 
 class LockBusy(BridgeError):
-    """Another worker holds the lock; not a fault: the holder looks again after its release."""
+    """Another worker holds the lock. This is no fault: the holder checks for new events after it releases the lock."""
 
 
 class NotBegun(LockBusy):
-    """What was to begin may not any more: the process is to end, or a pause has begun. Nothing was sent."""
+    """The step may not start: the process is stopping, or the circuit breaker has opened. Nothing was sent."""
 
 
 class LeaseOver(BridgeError):
-    """A claim's lease ran out before a send; nothing was sent by this call."""
+    """A claim's lease ran out before the send; this call sent nothing."""
 
 
 class Outdated(BridgeError):
-    """What was to be sent was built from settings that were changed in the meantime; nothing was sent."""
+    """The request was built from settings that have changed since; nothing was sent."""
 
 
 class NotYet(BridgeError):
-    """Nothing was done, and whether it may be done is not known yet: it is tried again later, as an attempt."""
+    """Something needed is not available or not known yet: nothing was created, and an attempt is used up."""
 
 
 class TrackerError(BridgeError):
@@ -123,10 +124,10 @@ class TrackerError(BridgeError):
         path: path below base_url, without the query.
         status: HTTP status, None if there was no answer.
         errors: the tracker's own messages (localised: for people only, never to be matched on).
-        detail: what was the matter, if the status does not tell.
+        detail: the cause, if the status does not tell it.
 
     Attributes:
-        foreign: whether the answer is none that the tracker's API gives, so that another process may have given it.
+        foreign: whether the tracker's API never gives such an answer, so that another process may have given it.
     """
 
     code: Code = Fault.TRACKER_FAILED
@@ -148,22 +149,22 @@ class TrackerError(BridgeError):
 
 
 class TrackerOutage(TrackerError):
-    """Everything waits, and what asked is asked again.
+    """An outage of the tracker: everything waits, and the call is repeated later.
 
     Attributes:
-        is_adding: whether the call was a PUT that adds something each time.
+        is_adding: whether the call was a PUT that adds something each time it is sent.
     """
 
     is_adding = False
 
     @property
     def may_have_acted(self) -> bool:
-        """Whether what was asked for may be there all the same, and would be there twice if it were asked for again."""
+        """Whether the tracker may have created the object all the same, so that a repeated call would duplicate it."""
         return False
 
 
 def creates(method: str, path: str) -> bool:
-    """Return whether a POST makes another object each time: a membership asked for twice is one, and an upload none."""
+    """Return whether each such call creates another object; a repeated membership or an upload does not."""
     return method == "POST" and not path.endswith(("/memberships.json", "/uploads.json"))
 
 
@@ -174,10 +175,10 @@ class TrackerUnreachable(TrackerOutage):
 
 
 class TrackerBusy(TrackerOutage):
-    """The tracker, or what stands in front of it, asks to be called later (429, or 503 with Retry-After).
+    """The tracker, or a proxy in front of it, asks for a later call (429, or 503 with Retry-After).
 
     Args:
-        retry_after: seconds to wait, None if none were named.
+        retry_after: seconds to wait, None if the answer names none.
         limited: whether the answer proves that a limiter kept the call from the tracker.
     """
 
@@ -191,18 +192,18 @@ class TrackerBusy(TrackerOutage):
 
     @property
     def may_have_acted(self) -> bool:
-        """The answer is unclear: a proxy may send it after the tracker has acted."""
+        """Whether the object may exist: a proxy can send such an answer after the tracker has acted."""
         return (self.is_adding or creates(self.method, self.path)) and not self.limited
 
 
 class TrackerAway(TrackerOutage):
-    """A maintenance page or the like answers in the tracker's place; everything waits until its API is back."""
+    """Something else, such as a maintenance page, answers; everything waits until the tracker's API is back."""
 
     code = Fault.TRACKER_AWAY
 
     @property
     def may_have_acted(self) -> bool:
-        """What answers in its place does not say what became of the call."""
+        """Whether the object may exist: an answer in the tracker's place does not tell."""
         return self.is_adding or creates(self.method, self.path)
 
 
@@ -213,7 +214,7 @@ class TrackerFailing(TrackerOutage):
 
     @property
     def may_have_acted(self) -> bool:
-        """No answer says what became of the call."""
+        """Whether the object may exist: no answer tells what became of the call."""
         return self.is_adding or creates(self.method, self.path)
 
 
@@ -230,20 +231,20 @@ class OutcomeUnknown(TrackerError):
 
 
 class ImpersonationRefused(TrackerError):
-    """Refused while acting as a person; the administrator may still be allowed (SPEC section 7).
+    """Refused while acting as a person; the API user may still be allowed (SPEC section 7).
 
-    What a 422 is about, the person's rights or the content, `worker.ticket.rights` finds out.
+    `worker.ticket.rights` finds out whether a 422 is about the person's rights or the content.
     """
 
     code = Fault.IMPERSONATION_REFUSED
 
 
 class TrackerRejected(TrackerError):
-    """Refused for good, to the administrator or for its content; a person fixes the cause and replays."""
+    """Refused permanently, to the API user or because of the content; a person fixes the cause and replays."""
 
     code = Fault.TRACKER_REJECTED
 
 
 def first_line(error: BaseException) -> str:
-    """Return the first line of what someone else's error says; where it says nothing, what it is."""
+    """Return the first line of an error's message; if it is empty, the name of the error's type."""
     return next(iter(str(error).strip().splitlines()), type(error).__name__)

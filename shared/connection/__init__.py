@@ -1,1 +1,1 @@
-"""How the configured tracker is reached."""
+"""Connection to the configured tracker."""

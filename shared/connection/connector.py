@@ -1,4 +1,4 @@
-"""The configured tracker, ready to be called."""
+"""A client for the configured tracker."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ class Connector:
 
     Args:
         store: where the configuration is.
-        vault: opens the API key.
-        rate_limiter: takes the turn of each call to the tracker; None: there is no limit.
+        vault: decrypts the API key.
+        rate_limiter: limits the rate of calls to the tracker; None: no limit.
         allow_link_local: whether the tracker may be at a link-local or cloud-metadata address.
         meter: counts the calls.
-        outbound: which authorities are trusted, and by which proxy the tracker is called.
+        outbound: trusted authorities and the proxy.
     """
 
     def __init__(
@@ -47,13 +47,13 @@ class Connector:
         self._client: TrackerClient | None = None
 
     def connect(self, tx: Transaction | None = None) -> tuple[PluginConfig, TrackerClient]:
-        """Return the configuration as it is now, and a client for its tracker.
+        """Return the current configuration and a client for its tracker.
 
         Args:
-            tx: an open transaction to read it in; None: one of its own.
+            tx: open transaction to read it in; None opens a new one.
 
         Raises:
-            SettingsError: the address or the key is missing, or the key cannot be opened.
+            SettingsError: if the address or the key is missing, or the key cannot be decrypted.
         """
         if tx is None:
             with self._store.transaction() as own:

@@ -24,22 +24,22 @@ class Vault:
         self._fernet = MultiFernet(self._fernets) if keys else None
 
     def encrypt(self, secret: SecretStr) -> str:
-        """Return the secret as a token that only this installation's keys can open.
+        """Return the secret as a token that only this installation's keys can decrypt.
 
         Raises:
-            SettingsError: there is no key.
+            SettingsError: if there is no key.
         """
         return self._keys().encrypt(secret.get_secret_value().encode()).decode()
 
     def decrypt(self, token: str, within_s: int | None = None) -> SecretStr:
-        """Open a token made by `encrypt` with any of the keys.
+        """Decrypt a token of `encrypt` with any of the keys.
 
         Args:
             token: the token.
-            within_s: how many seconds old it may be; None: any age.
+            within_s: greatest age in seconds; None: any age.
 
         Raises:
-            SettingsError: there is no key, none of them fits, or it is too old.
+            SettingsError: if there is no key, none of them fits, or the token is too old.
         """
         try:
             return SecretStr(self._keys().decrypt(token.encode(), within_s).decode())
@@ -50,7 +50,7 @@ class Vault:
         """Return the same secret encrypted with the first key.
 
         Raises:
-            SettingsError: there is no key, or none of them fits.
+            SettingsError: if there is no key, or none of them fits.
         """
         return self.encrypt(self.decrypt(token))
 

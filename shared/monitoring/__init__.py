@@ -1,1 +1,1 @@
-"""The state of everything, for monitoring."""
+"""The state of the installation, for monitoring."""

@@ -1,4 +1,4 @@
-"""How far this machine's clock is off the database's, which all processes go by."""
+"""The offset of this machine's clock from the database's clock, which all processes use."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ NOTABLE_S = 5.0
 
 
 class OwnClock:
-    """Compares this machine's clock with the database's, once a minute, and logs if they differ.
+    """Compares this machine's clock with the database's, at most once a minute, and logs a notable difference.
 
     Args:
         database: the installation's.
@@ -30,7 +30,7 @@ class OwnClock:
         self._is_said = False
 
     def ahead_s(self) -> float | None:
-        """Return how far it is ahead; None: the database did not say."""
+        """Return how many seconds this machine's clock is ahead, or None if the database did not answer."""
         if time.monotonic() - self._looked_at > LOOKED_AT_EVERY_S:
             self._looked_at = time.monotonic()
             self._ahead_s = self._look()

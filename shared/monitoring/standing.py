@@ -1,4 +1,4 @@
-"""How everything stands, looked up when a monitor asks: the metrics that no single process could count."""
+"""Metrics that no single process can count, looked up when a monitor asks for them."""
 
 from __future__ import annotations
 
@@ -25,19 +25,19 @@ from shared.store.transaction import Store
 from shared.telemetry import metrics
 
 FRESH_S = 5.0
-"""However many ask, it is looked up so rarely."""
+"""Seconds for which a result is reused, however many monitors ask."""
 PATIENCE_S = 2.0
-"""Who asks while someone else looks waits no longer than that."""
+"""Most seconds that a request waits while another one looks up the metrics."""
 
 
 class StandingCollector(Collector):
-    """Looks at database, Redis and broker; what cannot be asked is left out, and `deskbridge_reachable` says so.
+    """Reads metrics of database, Redis and broker; omits those of an unreachable service (`deskbridge_reachable`).
 
     Args:
         redis: connection with its own time-outs.
-        store: None: this process does not use the database.
-        backlog: returns how many rings wait.
-        quiet_s: after how long without an event that is told; None: it is not.
+        store: None if this process does not use the database.
+        backlog: returns the number of messages in the queue.
+        quiet_s: time without events after which an alert fires; None exposes no such limit.
     """
 
     def __init__(
@@ -54,11 +54,11 @@ class StandingCollector(Collector):
         self._seen_at = float("-inf")
 
     def describe(self) -> Iterable[GaugeMetricFamily]:
-        """Name what may come, so that nothing is looked up to register it."""
+        """Name the possible metrics, so that registration looks up nothing."""
         return [one.family() for one in metrics.LOOKED_UP]
 
     def collect(self) -> Iterable[GaugeMetricFamily]:
-        """Return what was seen within the last seconds; nothing where another process has been looking for long."""
+        """Return metrics at most FRESH_S old; none if another thread's lookup takes too long."""
         if not self._looking.acquire(timeout=PATIENCE_S):
             return []
         try:
@@ -105,7 +105,7 @@ class StandingCollector(Collector):
         yield reachable
 
     def _in_redis(self, seen: GaugeMetricFamily) -> tuple[GaugeMetricFamily, bool]:
-        """Return why everything is paused, and whether it is."""
+        """Return the gauge of the circuit breaker and whether it is open; add the heartbeats' ages to `seen`."""
         paused = CircuitBreaker(self._redis).current()
         why = metrics.PAUSED.family()
         why.add_metric([str(paused.reason.code) if paused else ""], 1 if paused else 0)

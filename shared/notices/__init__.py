@@ -1,1 +1,1 @@
-"""What is stored, compared and counted in place of sentences (decision 13)."""
+"""Codes and notices, which are stored, compared and counted in place of sentences (decision 13)."""

@@ -1,4 +1,4 @@
-"""Codes of wrong authors: why someone else than was meant has an issue or a time entry."""
+"""Codes of wrong authors: why an issue or a time entry does not have the intended author."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Codes of warnings: what a person should know of something that is done all the same."""
+"""Codes of warnings about actions that are carried out all the same."""
 
 from __future__ import annotations
 

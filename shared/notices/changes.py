@@ -1,4 +1,4 @@
-"""Codes of changes: what someone did with deskbridge, as the record of changes keeps it."""
+"""Codes of changes: what a user did with deskbridge, as the audit log records it."""
 
 from __future__ import annotations
 

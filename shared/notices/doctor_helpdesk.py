@@ -1,4 +1,4 @@
-"""What the doctor's checks say: what the help desk sends."""
+"""Check results of the doctor: the help desk's events, deliveries and API."""
 
 from __future__ import annotations
 

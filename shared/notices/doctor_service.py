@@ -1,4 +1,4 @@
-"""What the doctor's checks say: the database, Redis, the broker, the processes or their clocks."""
+"""Check results of the doctor: the database, Redis, the broker, the processes and their clocks."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the doctor's checks say: settings, links, people and metadata."""
+"""Check results of the doctor: settings, mappings, people and metadata."""
 
 from __future__ import annotations
 

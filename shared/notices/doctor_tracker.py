@@ -1,4 +1,4 @@
-"""What the doctor's checks say: the tracker, and of what its projects allow."""
+"""Check results of the doctor: the tracker, and what its projects allow."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the doctor's checks say: what waits, failed or is on hold, or of a template."""
+"""Check results of the doctor: pending and failed events, creations, their differences, and templates."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Codes of what goes wrong with the tracker, a lock or a template, and of what was the matter with an answer."""
+"""Codes of faults of the tracker, a lock or a template, and of faults in a call or its answer."""
 
 from __future__ import annotations
 

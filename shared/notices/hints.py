@@ -11,7 +11,7 @@ ARCHIVED = f"Redmine project {PROJECT} is archived; unarchive it in Redmine, or 
 ABSENT = f"Redmine project {PROJECT} was deleted; change the mapping"
 CHOICES = "[; valid: {choices}][ and {more} more]"
 IGNORED, IDENTIFIER = "KB-HINT-015", "KB-HINT-009"
-"""Articles about what the tracker ignores silently, and about the identifiers of projects."""
+"""Articles about values that the tracker silently ignores, and about project identifiers."""
 
 
 class Hint(Code):

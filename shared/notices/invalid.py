@@ -1,4 +1,4 @@
-"""Codes of what is wrong with a value: of an event, a form, a setting, a line of a file."""
+"""Codes of faults in a value: of an event, a form, a setting, a line of a file."""
 
 from __future__ import annotations
 
@@ -217,18 +217,18 @@ class Unimported(Code, article=WRONG_ASKED):
 
 
 Faults = list[tuple[str, Notice]]
-"""One entry for each fault: the field that it is in, empty if it is the whole; and what is wrong with it."""
+"""One entry for each fault: its field, or an empty text for the whole, and the fault itself."""
 
 
 def faulty(code: Code, faults: Iterable[tuple[str, Notice]]) -> Notice:
-    """Return a refusal that tells every fault by its field."""
+    """Return a refusal that lists every fault with its field."""
     return code(
         faults=[Invalid.FAULT_OF_FIELD(field=field or None, problem=problem) for field, problem in faults]
     )
 
 
 def faults_in(refused: Notice) -> Faults:
-    """Return the faults that a refusal tells by their fields; of one that is about a single field that one."""
+    """Return the faults that a refusal lists by field, or the refusal itself if it is about a single field."""
     if "faults" not in refused.params:
         field = refused.params.get("field")
         return [(field, refused)] if field else []

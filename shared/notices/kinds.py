@@ -1,4 +1,4 @@
-"""The kinds of creation that must have exactly one effect."""
+"""The kinds of object that must be created exactly once."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ class OnTracker(NamedTuple):
     """What a kind creates on the tracker.
 
     Attributes:
-        noun: what people call it.
+        noun: its name for people.
         wire_name: its name in requests.
         list_name: its name in lists.
-        path: where it is created and listed (SPEC 4.2); of an addition, where the issues are that it belongs to.
-        author: what lists call the person who made it.
+        path: where it is created and listed (SPEC 4.2); for an addition, the path of the issues.
+        author: the name of its author's field in lists.
     """
 
     noun: str
@@ -35,7 +35,7 @@ class Kind(StrEnum):
 
     @property
     def noun(self) -> str:
-        """What it is on the tracker."""
+        """Its name for people."""
         return ON_TRACKER[self].noun
 
     @property
@@ -55,17 +55,17 @@ class Kind(StrEnum):
 
     @property
     def author(self) -> str:
-        """What lists call the person who made it."""
+        """The name of its author's field in lists."""
         return ON_TRACKER[self].author
 
     @property
     def is_on_issue(self) -> bool:
-        """Whether it belongs to an issue, and goes with it."""
+        """Whether it belongs to an issue, and is gone if the issue is gone."""
         return self is not Kind.TICKET
 
     @property
     def is_addition(self) -> bool:
-        """Whether it is added to an issue by an update of it, whose answer names no id; it is read with the issue."""
+        """Whether an update of an issue adds it; the answer contains no id, so it is read with the issue."""
         return self in ADDITIONS
 
 
@@ -80,6 +80,6 @@ ON_TRACKER = {
 ADDITIONS = (Kind.FOLLOWUP, Kind.SOLUTION, Kind.DOCUMENT)
 ON_ISSUE = tuple(kind for kind in Kind if kind.is_on_issue)
 ATTRIBUTED = (Kind.TICKET, Kind.TICKET_TASK)
-"""Those that are listed if they have another author than was meant; of notes only the ticket's history tells."""
+"""Kinds whose wrong authors are listed; those of the other kinds are only in the ticket history."""
 RowId = tuple[Kind, int]
-"""A row of the ledger: what it creates, and its key."""
+"""Identifies a ledger row: the kind that it creates, and its key."""

@@ -1,4 +1,4 @@
-"""In which language sentences are made: English, unless someone who reads them asks for another."""
+"""The language of sentences: English, unless the reader asks for another one."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _words: ContextVar[NullTranslations] = ContextVar("words", default=ENGLISH)
 
 @contextmanager
 def speaking(words: NullTranslations) -> Iterator[None]:
-    """Make sentences in a language within the block, in this thread and those it asks."""
+    """Use a language for sentences within the block, in this context and its copies."""
     before = _words.set(words)
     try:
         yield
@@ -22,26 +22,26 @@ def speaking(words: NullTranslations) -> Iterator[None]:
 
 
 def language() -> str:
-    """Return the language in which sentences are made."""
+    """Return the current language of sentences."""
     return _words.get().info().get("language", "en")
 
 
 def N_(text: str) -> str:  # noqa: N802 (as gettext calls it)
-    """Mark a text for translation where it is only kept."""
+    """Mark a text for translation where it is only defined."""
     return text
 
 
 def said(text: str) -> str:
-    """Return a text in that language; in English if it has no translation."""
+    """Return a text in the current language, or in English if it has no translation."""
     return _words.get().gettext(text) if text else text
 
 
 def counted(one: str, many: str, count: int) -> str:
-    """Return a text that depends on a count in that language."""
+    """Return a text that depends on a count, in the current language."""
     return _words.get().ngettext(one, many, count)
 
 
 def numeral(text: str) -> str:
-    """Return a number that is written as in English with the separators of that language."""
+    """Return a number in English notation with the separators of the current language."""
     sample = said("1,234.5")
     return text.translate({ord(","): sample[1], ord("."): sample[-2]})

@@ -1,4 +1,4 @@
-"""Codes of the concurrency limit: what limits how many calls a worker makes to the tracker at once."""
+"""Codes of the concurrency limit: what limits a worker's concurrent calls to the tracker."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ class CallLimitBy(Code, article="KB-TRACKER-008"):
         "limited_while_opening",
         "response times have hardly grown under load, so the worker will make more calls when needed",
     )
-    """Calls take hardly longer than without load: more are made as soon as they are wanted."""
+    """Calls take hardly longer than without load: more are made as soon as they are needed."""
     QUEUEING = Message(
         "limited_by_queueing",
         (
@@ -28,17 +28,17 @@ class CallLimitBy(Code, article="KB-TRACKER-008"):
     )
     """Calls got no answer, or were refused because of load."""
     BOUND = Message("limited_by_workers", "this is the worker's maximum (--concurrency)")
-    """All that the worker can make are made."""
+    """The limit is the worker's maximum."""
 
 
 @dataclass(frozen=True, slots=True)
 class CallLimit:
-    """How many calls a worker makes at once, and what limits them.
+    """The limit of a worker's concurrent calls.
 
     Attributes:
-        size: calls.
+        size: the largest number of concurrent calls.
         why: what limits them.
-        ratio: how many times as long as without load calls took in the last window.
+        ratio: duration of calls in the last window, relative to calls without load.
     """
 
     size: int

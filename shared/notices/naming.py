@@ -1,4 +1,4 @@
-"""Names beside the numbers of sentences, if anyone who makes them knows names: `helpdesk user 99 (Claire Lefèvre)`."""
+"""Adds names to the numbers in sentences, if names are known: `helpdesk user 99 (Claire Lefèvre)`."""
 
 from __future__ import annotations
 
@@ -24,17 +24,17 @@ KINDS: Mapping[str, tuple[str, str]] = {
     "role_id": ("role", ""),
     "category_id": ("category", "category"),
 }
-"""What a parameter is the number of, and which other parameter has its name already."""
+"""For each parameter with a number: the kind of object, and the parameter that already contains its name."""
 
 PLACES = ("entity", "project")
-"""Kinds of which `id` is a number of GLPI."""
+"""Kinds whose `id` is a number in GLPI."""
 
 
 class Naming(Protocol):
-    """Knows names."""
+    """A source of names."""
 
     def name(self, kind: str, number: int) -> str | None:
-        """Return the name of something; None if it is not known."""
+        """Return the name of an object, or None if it is unknown."""
 
 
 _known: ContextVar[Naming | None] = ContextVar("known", default=None)
@@ -42,7 +42,7 @@ _known: ContextVar[Naming | None] = ContextVar("known", default=None)
 
 @contextmanager
 def naming(known: Naming) -> Iterator[None]:
-    """Have sentences name what they number within the block."""
+    """Add names to the numbers in sentences within the block."""
     before = _known.set(known)
     try:
         yield
@@ -62,7 +62,7 @@ def named(params: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def with_name(number: int, name: str | None) -> str | int:
-    """Return a number with its name behind it; the number alone if it has none."""
+    """Return a number followed by its name, or the number alone if it has no name."""
     return f"{number} ({name})" if name else number
 
 
@@ -72,7 +72,7 @@ def _named(known: Naming, name: str, value: Any, params: Mapping[str, Any]) -> A
         return value
     if isinstance(value, int) and not isinstance(value, bool):
         found = known.name(kind, value)
-        # who has no name has an e-mail, which some sentences have anyway
+        # a person without a name has an e-mail here, which some sentences already contain
         return value if found in params.values() else with_name(value, found)
     if isinstance(value, (list, tuple)) and all(isinstance(one, int) for one in value):
         return [with_name(one, known.name(kind, one)) for one in value]

@@ -1,4 +1,4 @@
-"""A notice, which is a code with its parameters: what happened, or why. Programs keep it; people read its sentence."""
+"""Notices, which are codes with parameters: what happened, or why. Programs store them; people read sentences."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ class Notice:
     """A code with its parameters.
 
     Attributes:
-        code: a member of one of the enumerations in this package; of a newer version any other text.
+        code: a member of one of the enumerations in this package, or any other text of a newer version.
         params: plain JSON by name; a value may be another notice, such as the refusal that is the reason.
     """
 
@@ -31,18 +31,18 @@ class Plural:
 
 Sentence = str | Plural
 NOTHING_WRONG, WRONG_ASKED = "KB-WORK-006", "KB-COMMAND-001"
-"""Articles about the normal course of things, and about what was refused for what a person typed."""
+"""Articles about normal operation, and about refused input."""
 
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """What belongs to a code.
+    """The definition of a code.
 
     Attributes:
-        code: what is stored, sent and counted; it never changes.
+        code: the value that is stored, sent and counted; it never changes.
         text: what happened, in English, with placeholders (`shared.notices.template`).
         why: why it was done, or what to do about it.
-        article: the id of the article that explains it; "": there is none; None: that of all codes of its kind.
+        article: id of the article that explains it; "": there is none; None: the article of its enumeration.
     """
 
     code: str
@@ -52,10 +52,10 @@ class Message:
 
 
 class Code(StrEnum):
-    """Base of the enumerations of codes: a member that is called with its parameters is a notice.
+    """Base of the enumerations of codes: a call of a member with its parameters returns a notice.
 
     Attributes:
-        text: what it says.
+        text: its sentence.
         why: why it was done, or what to do about it; may be empty.
     """
 
@@ -73,7 +73,7 @@ class Code(StrEnum):
         return member
 
     def __init_subclass__(cls, article: str = "") -> None:
-        """Note the article of a kind's codes that have none of their own, and where a stored code is found."""
+        """Set the article of members that have none of their own, and register the members by stored code."""
         cls._article = article
         CODES.update((code.value, code) for code in cls)
 
@@ -83,12 +83,12 @@ class Code(StrEnum):
 
     @property
     def article(self) -> str:
-        """The id of the article that explains it; empty: its own sentence says all there is to say."""
+        """The id of the article that explains it; empty if its sentence needs no explanation."""
         return self._article if self._own_article is None else self._own_article
 
 
 CODES: dict[str, Code] = {}
-"""Every code, by what is stored of it; `shared.notices.render` loads all of them."""
+"""Every code by its stored value; an import of `shared.notices.render` loads all of them."""
 
 
 class Written(Code):
@@ -98,12 +98,12 @@ class Written(Code):
 
 
 def written(text: str) -> Notice:
-    """Return a text that has no code of its own."""
+    """Return a notice for a text that has no code of its own."""
     return Written.AS_WRITTEN(text=text)
 
 
 def within(value: Any) -> Iterator[Notice]:
-    """Yield a notice, then those within its parameters."""
+    """Yield a notice, then the notices in its parameters."""
     if isinstance(value, Notice):
         yield value
         value = list(value.params.values())
@@ -112,7 +112,7 @@ def within(value: Any) -> Iterator[Notice]:
 
 
 def codes_in(value: Any) -> Iterator[str]:
-    """Yield every code of a notice, its own first, then those within its parameters."""
+    """Yield the code of a notice, then the codes of the notices in its parameters."""
     return (str(one.code) for one in within(value))
 
 
@@ -122,12 +122,12 @@ def notice_json(notice: Notice) -> dict[str, Any]:
 
 
 def to_json(params: Mapping[str, Any]) -> dict[str, Any]:
-    """Return parameters as plain JSON data, a nested Coded as `{"code": …, "params": …}`."""
+    """Return parameters as plain JSON data, a nested notice as `{"code": …, "params": …}`."""
     return {name: _out(value) for name, value in params.items() if value is not None}
 
 
 def from_json(params: Any) -> dict[str, Any]:
-    """Return stored parameters as `to_json` was given them; whatever is in them, it never fails."""
+    """Return the parameters that `to_json` stored; it never fails, whatever the data."""
     return {name: _in(value) for name, value in params.items()} if isinstance(params, dict) else {}
 
 

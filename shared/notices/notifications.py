@@ -1,4 +1,4 @@
-"""Codes of notifications: what people are told, and why a service did not take a message."""
+"""Codes of notifications: what messages report, and why a service did not accept one."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Codes of reasons: why an event ended or waits, why a ledger row is as it is, why a status was not given."""
+"""Codes of reasons: why an event ended or waits, why a ledger row has its state, why a status was not set."""
 
 from __future__ import annotations
 
@@ -251,7 +251,7 @@ class Reason(Code, article=NOTHING_WRONG):
     # a sample waits
     NO_WORKER_TOOK_IT = Message("no_worker_took_it", "no worker has processed it yet", article="KB-WORK-001")
 
-    # an event goes without something
+    # some data of an event is missing
     HELPDESK_NOT_ASKED = Message(
         "helpdesk_not_asked",
         (
@@ -368,7 +368,7 @@ class Reason(Code, article=NOTHING_WRONG):
         "id_given_away", "Redmine reused #{tracker_id} for {kind:word} {key}", article="KB-WORK-002"
     )
 
-    # an event goes on
+    # an event is due again
     ANSWERED_AFTER_ALL = Message("answered_after_all", "the outstanding answer arrived")
     WAS_NOT_ITS_OWN = Message("was_not_its_own", "it had been linked to an object of another ticket")
     ADOPTED_ANOTHERS = Message("adopted_anothers", "the adopted object belongs to another ticket")

@@ -1,4 +1,4 @@
-"""Codes of refusals: why deskbridge itself does not do what a person asked for."""
+"""Codes of refusals: why deskbridge itself refuses a person's request."""
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ class Refusal(Code, article=WRONG_ASKED):
         article="KB-SETUP-007",
     )
 
-    # what is named and is not there
+    # named objects that do not exist
     EVENTS_UNKNOWN = Message("events_unknown", "unknown event {events} (see `deskbridge event list`)")
     EVENT_UNKNOWN = Message("event_unknown", "unknown event {event_id} (see `deskbridge event list`)")
     TICKET_UNKNOWN = Message(
@@ -183,7 +183,7 @@ class Refusal(Code, article=WRONG_ASKED):
     )
     LINKS_NOT_IMPORTED = Message("links_not_imported", "nothing was imported: {faults:; }[; and {more} more]")
 
-    # what waits for a person, and what was done for another
+    # creations on hold, links and wrong authors
     NOT_HELD_BUT = Message(
         "not_held_but",
         "{kind:word} {id} is not on hold: it is {state:word} (see `deskbridge hold list`)",
@@ -302,7 +302,7 @@ class Refusal(Code, article=WRONG_ASKED):
         "restored_in_future", "--since {since} is in the future: enter the time of the backup"
     )
 
-    # events that are sent or asked for
+    # events that are sent, and samples
     EVENT_NOT_VALID = Message("event_not_valid", "{faults:; }", article="KB-HELPDESK-005")
     EVENT_FILE_NOT_TEXT = Message(
         "event_file_not_text", "line {line} is not valid UTF-8", article="KB-HELPDESK-005"

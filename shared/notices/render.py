@@ -1,6 +1,6 @@
 """Renders notices as sentences, in English or the language of the reader.
 
-Nothing that is stored, compared or counted may depend on what comes out.
+Nothing that is stored, compared or counted may depend on these sentences.
 """
 
 from __future__ import annotations
@@ -34,25 +34,25 @@ from shared.notices.template import PLACEHOLDER, fill
 
 
 def sentence(notice: Notice) -> str:
-    """Return what happened, or why, as a sentence; of a code that this version does not know the code itself."""
+    """Return the sentence of a notice; if this version does not know the code, the code and its parameters."""
     code = CODES.get(notice.code)
     text = _said(code.text, notice) if code else None
     return _bare(notice) if text is None else text
 
 
 def because(notice: Notice) -> str:
-    """Return the second sentence that some codes have: why it was done, or what to do about it; else nothing."""
+    """Return the second sentence of a code (why it was done, or what to do about it); empty if it has none."""
     code = CODES.get(notice.code)
     return (_said(code.why, notice) or "") if code and code.why else ""
 
 
 def article(code: str) -> str:
-    """Return the id of the article that explains a code; empty: none does."""
+    """Return the id of the article that explains a code; empty if there is none."""
     return CODES[code].article if code in CODES else ""
 
 
 def pattern(code: str) -> tuple[str, str]:
-    """Return both sentences of a code with a gap for each parameter; empty texts for a code that there is not."""
+    """Return both sentences of a code with a gap for each parameter; empty texts if the code is unknown."""
     return (_gaps(CODES[code].text), _gaps(CODES[code].why)) if code in CODES else ("", "")
 
 

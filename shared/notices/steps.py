@@ -1,4 +1,4 @@
-"""Codes of steps: what happened to a ticket, as its trace tells it."""
+"""Codes of steps: what happened to a ticket, as the ticket history shows it."""
 
 from __future__ import annotations
 

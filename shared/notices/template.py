@@ -2,9 +2,9 @@
 
 `{name}`       the parameter; a nested notice as its own sentence, a list joined by commas
 `{name:spec}`  a number formatted as Python does (`{hours:.2f}`); a list joined by another separator (`{errors:; }`);
-               `{kind:noun}`: what a ticket, or a ticket task, is on the tracker;
+               `{kind:noun}`: the tracker's name for the object of a kind, such as an issue for a ticket;
                `{kind:word}`: a word that programs use, such as `entity` or `in_doubt`, as people know it
-`[…]`          left out where a parameter in it is missing or empty
+`[…]`          left out if a parameter in it is missing or empty
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ Say = Callable[[Notice], str]
 
 
 Piece = tuple[str, str, str]
-"""A text, and what follows it: a parameter's name, empty at the end, and how it is said."""
+"""A text, and the parameter after it: its name, empty at the end, and its format."""
 
 
 def fill(sentence: Sentence, params: Mapping[str, Any], say: Say) -> str:
@@ -36,7 +36,7 @@ def fill(sentence: Sentence, params: Mapping[str, Any], say: Say) -> str:
         say: returns the sentence of a nested notice.
 
     Raises:
-        LookupError, TypeError, ValueError: a parameter is missing, or not of the kind that its place takes.
+        LookupError, TypeError, ValueError: if a parameter is missing, or its format does not fit its value.
     """
     if isinstance(sentence, Plural):
         sentence = sentence.one if params["count"] == 1 else sentence.many
@@ -51,7 +51,7 @@ def fill(sentence: Sentence, params: Mapping[str, Any], say: Say) -> str:
 
 
 def names(sentence: Sentence) -> tuple[set[str], set[str]]:
-    """Return the parameters that a sentence needs, and those that it can do without."""
+    """Return the required and the optional parameters of a sentence."""
     texts = [sentence.one, sentence.many] if isinstance(sentence, Plural) else [sentence]
     needed, optional = set[str](), set[str]()
     for part in (part for text in texts for part in _parts(text)):
@@ -67,7 +67,7 @@ def _parts(text: str) -> list[str]:
 
 @lru_cache(maxsize=1024)
 def _pieces(sentence: str) -> list[tuple[list[str], list[Piece]]]:
-    """Return of each part the parameters without which it is left out, and what it consists of."""
+    """Return for each part the parameters without which it is left out, and its pieces."""
     found = []
     for part in _parts(sentence):
         is_optional = part.startswith("[")

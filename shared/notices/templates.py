@@ -1,4 +1,4 @@
-"""Codes of what is wrong with a payload template, or worth knowing of what it gave."""
+"""Codes of faults in a payload template, and of warnings about its result."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ class TemplateProblem(Code, article="KB-TEMPLATE-001"):
         "else_if_written", "{written} is not allowed: put an {inner} between {start} and {end}"
     )
 
-    # what other languages have
+    # constructs of other template languages
     NO_PARTIALS_HERE = Message("no_partials_here", "partials are not supported")
     NOTHING_IS_ESCAPED = Message("nothing_is_escaped", "values are never escaped: write {example} without &")
     NO_INVERSE_HERE = Message("no_inverse_here", "write {one} or {other}")
@@ -131,7 +131,7 @@ class TemplateProblem(Code, article="KB-TEMPLATE-001"):
     DATE_FORMAT_WRONG = Message("date_format_wrong", "a date format consists of {letters: }, as in {example}")
     TIME_ZONE_UNKNOWN = Message("time_zone_unknown", "unknown time zone; use a name such as Europe/Paris")
 
-    # what it is rendered from, and what comes out
+    # the data for rendering, and the result
     TEXT_TOO_LARGE = Message("text_too_large", "the text is longer than 1 MiB")
     DATA_TOO_DEEP = Message("data_too_deep", "the data is nested more than {most} levels deep")
     DATA_NOT_PLAIN = Message("data_not_plain", "the value cannot be written as JSON")

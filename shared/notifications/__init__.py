@@ -1,1 +1,1 @@
-"""Notifications to people: what is to be known, what of it is due, and how it is sent."""
+"""Notifications to people: their causes, when a message is due, and how it is sent."""

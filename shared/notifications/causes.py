@@ -1,4 +1,4 @@
-"""Looks up what people should know of at the moment."""
+"""Looks up the current causes for notifications."""
 
 from __future__ import annotations
 
@@ -20,24 +20,24 @@ from shared.store.journal.causes import FailureCause
 
 AWAY_MINUTES = 5
 RESTART = timedelta(minutes=1)
-"""For so long no worker may run before it is reported."""
+"""Time without a worker after which it is reported."""
 GAP = "…"
 GAPS = re.compile(r"…+( \(…\))?")
 FEWEST_WORDS = 3
 FAILED, ON_HOLD, REDMINE = "failed", "on_hold", "redmine"
 WORKER_GONE, REDIS, QUIET = "worker", "redis", "quiet"
 IN_REDIS = (REDMINE, WORKER_GONE)
-"""Causes of which nothing is known while Redis does not answer."""
+"""Causes that are unknown while Redis does not answer."""
 DOCTOR, DECISIONS, EVENTS = "/console/doctor", "/console/held", "/console/events"
 
 
 @dataclass(frozen=True, slots=True)
 class InRedis:
-    """What Redis says.
+    """The state that is in Redis.
 
     Attributes:
         worker: seconds since a worker's last heartbeat; None: there is none.
-        paused: why nothing is sent at the moment.
+        paused: why the circuit breaker is open; None: it is closed.
     """
 
     worker: float | None
@@ -52,9 +52,9 @@ class Standing:
         failures: the causes of failures.
         on_hold: how many creations are on hold.
         waiting: how many events wait.
-        newest: when an event last came in; None: none ever did.
-        quiet: after how long without an event that is reported.
-        in_redis: None: Redis does not answer.
+        newest: when the newest event came in; None: there is none.
+        quiet: time without events after which that is reported.
+        in_redis: the state in Redis; None if Redis does not answer.
     """
 
     now: datetime
@@ -67,7 +67,7 @@ class Standing:
 
 
 def ask_redis(redis: Redis) -> InRedis | None:
-    """Return what Redis says; None if it does not answer.
+    """Return the state that is in Redis, or None if Redis does not answer.
 
     Args:
         redis: connection with its own time-outs.
@@ -79,10 +79,10 @@ def ask_redis(redis: Redis) -> InRedis | None:
 
 
 def causes(standing: Standing) -> Iterator[Cause]:
-    """Yield what people should know of, the most urgent first.
+    """Yield the current causes, the most urgent first.
 
     Args:
-        standing: how everything stands.
+        standing: the state of the installation.
     """
     yield from _of_redis(standing)
     for one in standing.failures:
@@ -110,10 +110,10 @@ def _of_redis(standing: Standing) -> Iterator[Cause]:
 
 
 def in_general(notice: Notice) -> str:
-    """Return what a notice means without what it is about: no name, number or text leaves the installation.
+    """Return the sentence of a notice without its parameters: no name, number or text leaves the installation.
 
     Args:
-        notice: a reason; if it holds another one, that one says more.
+        notice: a reason; if it contains another notice, that one's sentence is used, as it tells more.
     """
     code, *within = codes_in(notice)
     texts = [text for one in within if _has_words(text := pattern(one)[0])]

@@ -1,4 +1,4 @@
-"""Hands messages to Apprise, which knows how a hundred services take one; it is the optional extra `notify`."""
+"""Sends messages with Apprise, which supports a hundred services; it is the optional extra `notify`."""
 
 from __future__ import annotations
 
@@ -25,17 +25,17 @@ PACKAGE, EXTRA, FIELD = "apprise", "[notify]", "urls"
 PATIENCE_S = 20.0
 STATUS = re.compile(r"\berror=(\d{3})\b")
 LOCAL = ("dbus", "qt", "kde", "glib", "gnome", "macosx", "windows", "syslog", "blink1")
-"""Schemes that reach no one but this machine."""
+"""Schemes that reach only this machine."""
 MOST = 20
 
 
 @dataclass(frozen=True, slots=True)
 class Delivered:
-    """What became of a message at one address.
+    """The result of sending a message to one address.
 
     Attributes:
         service: the name of the service.
-        failure: why it did not take the message; None: it did.
+        failure: why it did not accept the message; None: it did.
     """
 
     service: str
@@ -57,7 +57,7 @@ def split(text: str) -> list[str]:
 
 
 def schemes(urls: Sequence[str]) -> list[str]:
-    """Return the scheme of each address, which is all that is shown of it.
+    """Return the scheme of each address, the only part that is shown.
 
     Args:
         urls: the addresses.
@@ -66,14 +66,14 @@ def schemes(urls: Sequence[str]) -> list[str]:
 
 
 def check(urls: Sequence[str], *, allow_link_local: bool) -> None:
-    """Refuse addresses that Apprise does not know, or that lead to a cloud's secrets.
+    """Refuse addresses that Apprise does not support, that stay on this machine, or that lead to a cloud's secrets.
 
     Args:
         urls: the addresses.
         allow_link_local: whether they may lead to a link-local or cloud-metadata address.
 
     Raises:
-        SettingsError: which of them, by its place and never by its text; or Apprise is not installed.
+        SettingsError: if an address is refused (named by its line, never quoted), or Apprise is not installed.
     """
     if not is_installed():
         raise SettingsError(NotifyRefusal.NOT_INSTALLED(package=PACKAGE, extra=EXTRA))
@@ -98,7 +98,7 @@ def _is_forbidden(url: str) -> bool:
 
 
 def deliver(urls: Sequence[str], title: str, body: str) -> list[Delivered]:
-    """Send a message to each address; return what became of it there.
+    """Send a message to each address; return the result for each.
 
     Args:
         urls: the addresses.
@@ -108,7 +108,7 @@ def deliver(urls: Sequence[str], title: str, body: str) -> list[Delivered]:
     found = []
     for url in urls:
         service = _service()
-        if not service.add(url):  # one that an earlier version of Apprise knew
+        if not service.add(url):  # only an earlier version of Apprise knew it
             name = schemes([url])[0]
             found.append(Delivered(name, NotTaken.NOT_REACHED(service=name)))
             continue
@@ -118,7 +118,7 @@ def deliver(urls: Sequence[str], title: str, body: str) -> list[Delivered]:
 
 
 def _failure(result: NotifyResult) -> Notice | None:
-    """Return why a service did not take a message. What Apprise logs may quote the address, so a status is all."""
+    """Return why a service did not accept a message: only a status, as Apprise's log may quote the address."""
     from apprise.result import AppriseResultStatus
 
     if result.status is AppriseResultStatus.SUCCESS:
@@ -139,7 +139,7 @@ def _service() -> Apprise:
 
 @cache
 def _asset() -> Any:
-    """Return how messages are signed; nothing is kept on disk, and no redirect is followed."""
+    """Return Apprise's options: the sender's name, nothing stored on disk, no redirects."""
     import logging
 
     from apprise import AppriseAsset

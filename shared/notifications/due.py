@@ -1,4 +1,4 @@
-"""Which causes a message is due about. Pure."""
+"""Decides for which causes a message is due. Pure."""
 
 from __future__ import annotations
 
@@ -11,19 +11,19 @@ from shared.notices.notice import Notice
 AGAIN_AFTER = timedelta(hours=1)
 """At most one message is sent about a cause within this time."""
 TOGETHER = timedelta(minutes=5)
-"""At most one message is sent within this time: whatever appears in the meantime is in the next one."""
+"""At most one message is sent within this time: causes that appear in the meantime are in the next one."""
 
 
 @dataclass(frozen=True, slots=True)
 class Cause:
-    """Something that people should know of.
+    """A problem that people should know of.
 
     Attributes:
-        key: names the cause; the same for as long as it is the same cause.
-        what: what is wrong.
-        path: the page of the console that fixes it.
-        count: how many things it is about; if it grows, another message is due.
-        after: for how long it must last before it is reported.
+        key: identifies the cause as long as it lasts.
+        what: the problem.
+        path: path of the console page where it can be fixed.
+        count: number of objects it concerns; if it grows, another message is due.
+        after: how long it must last before it is reported.
     """
 
     key: str
@@ -35,12 +35,12 @@ class Cause:
 
 @dataclass(frozen=True, slots=True)
 class Remembered:
-    """What is known of a cause from before.
+    """The stored state of a cause.
 
     Attributes:
-        since: since when it is there; None: it is gone.
+        since: when it began; None: it is gone.
         sent_at: when a message about it was last sent.
-        count: how much of it that message reported.
+        count: the count that this message reported.
     """
 
     since: datetime | None
@@ -50,11 +50,11 @@ class Remembered:
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """What is to be sent, and what is to be remembered if it is sent.
+    """The causes to report now, and the states to store if the message is sent.
 
     Attributes:
         due: the causes of the next message; empty: no message is due.
-        remembered: what is known of every cause then; the others are forgotten.
+        remembered: the new state of each cause by key; all other states are deleted.
     """
 
     due: Sequence[Cause]
@@ -69,16 +69,16 @@ def decide(
     unknown: Collection[str] = (),
     last_message: datetime | None = None,
 ) -> Decision:
-    """Decide which causes a message is due about.
+    """Decide for which causes a message is due.
 
-    A cause is reported once it has lasted long enough, and again if more of it has come or if it went away and
-    came back, in each case an hour after its last message at the earliest.
+    A cause is reported when it has lasted long enough. It is reported again if its count has grown or if it came
+    back, an hour after its last message at the earliest.
 
     Args:
-        now: the database's clock.
-        causes: those that are there.
-        before: what is known of each cause from before.
-        unknown: keys of causes of which it cannot be known now whether they are there; they stay as they are.
+        now: the time of the database's clock.
+        causes: the current causes.
+        before: the stored state of each cause by key.
+        unknown: keys of causes that cannot be checked now; their states stay as they are.
         last_message: when a message was last sent.
     """
     may_send = last_message is None or now - last_message >= TOGETHER

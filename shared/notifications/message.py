@@ -1,4 +1,4 @@
-"""The text of a message to people: plain text, as every service takes it. Pure."""
+"""The text of a message to people: plain text, which every service accepts. Pure."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def title(causes: Sequence[Cause]) -> str:
     """Return the first line of a message.
 
     Args:
-        causes: what it reports.
+        causes: the causes that it reports.
     """
     if len(causes) == 1:
         return f"{NAME}: {sentence(causes[0].what)}"
@@ -24,11 +24,11 @@ def title(causes: Sequence[Cause]) -> str:
 
 
 def body(causes: Sequence[Cause], console_url: str | None) -> str:
-    """Return what a message reports: each cause, with the address of the page that fixes it.
+    """Return the body of a message: each cause, with the address of the page where it can be fixed.
 
     Args:
-        causes: what it reports.
-        console_url: where browsers reach the console; None: it is not known.
+        causes: the causes that it reports.
+        console_url: where browsers reach the console; None if it is unknown.
     """
     parts = [_part(one.what, one.path, console_url) for one in causes[:MOST_LISTED]]
     if len(causes) > MOST_LISTED:

@@ -1,4 +1,4 @@
-"""Sends people what is due. Any number of processes may run it: the database lets one of them check at a time."""
+"""Sends due notifications. Any number of processes may run it: the database lets one of them check at a time."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ from shared.telemetry.logs import get_logger, reason_fields
 log = get_logger("notifications")
 CHECKED_EVERY_S = 30.0
 AFTER_FAILURE_S = 300.0
-"""So long after a sending that failed the next one is tried."""
+"""Seconds from a failed delivery to the next attempt."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Message:
-    """What is to be sent, and what is undone if no one takes it."""
+    """A message, and the states to restore if no service accepts it."""
 
     causes: Sequence[Cause]
     urls: Sequence[str]
@@ -38,12 +38,12 @@ class _Message:
 
 
 class Notifier:
-    """Checks what people should know, and sends it.
+    """Checks for causes, and sends messages about them.
 
     Args:
         store: the installation's.
         redis: connection with its own time-outs.
-        vault: opens the stored addresses.
+        vault: decrypts the stored addresses.
         settings: QUIET_HOURS and CONSOLE_URL.
     """
 
@@ -51,10 +51,10 @@ class Notifier:
         self._store, self._redis, self._vault, self._settings = store, redis, vault, settings
 
     def run(self) -> None:
-        """Send what is due; do nothing if another process has just checked, or no address is stored.
+        """Send a message if one is due; do nothing if another process has just checked, or no address is stored.
 
         Raises:
-            SQLAlchemyError: the database does not answer; the next run tries again.
+            SQLAlchemyError: if the database does not answer; the next run tries again.
         """
         if not delivery.is_installed():
             return
@@ -73,10 +73,10 @@ class Notifier:
             self._send(found)
 
     def _next(self, in_redis: InRedis | None) -> _Message | None:
-        """Decide what is due, and remember it as sent: a process that dies while it sends must not send it twice.
+        """Return the due message, or None; record it as sent first, so that a crash while sending does not repeat it.
 
         Raises:
-            SettingsError: the addresses cannot be opened.
+            SettingsError: if the addresses cannot be decrypted.
         """
         with self._store.transaction() as tx:
             record = tx.notifications.get()
@@ -126,7 +126,7 @@ class Notifier:
 
 
 def _untold(decision: Decision, before: Mapping[str, Remembered]) -> dict[str, Remembered]:
-    """Return what is known of each cause if the message is taken by no one."""
+    """Return the states to store if no service accepts the message."""
     due = {one.key for one in decision.due}
     return {
         key: replace(
@@ -145,13 +145,13 @@ def _remembered(row: NotificationCause) -> Remembered:
 
 
 def sealed(vault: Vault, urls: Sequence[str]) -> str:
-    """Return addresses as they are stored.
+    """Return addresses encrypted, as they are stored.
 
     Args:
         vault: encrypts them.
         urls: the addresses.
 
     Raises:
-        SettingsError: there is no key to encrypt them with.
+        SettingsError: if there is no key to encrypt them with.
     """
     return vault.encrypt(SecretStr("\n".join(urls)))

@@ -1,1 +1,1 @@
-"""What a process starts with."""
+"""Basics of every process: settings, start-up, heartbeats, connections to other servers."""

@@ -1,4 +1,4 @@
-"""Signs of life of threads at long work: anyone who watches them counts from the last one, not from the beginning."""
+"""Heartbeats of threads with long work: a watcher counts from the last heartbeat, not from the start of the work."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ SIGN_EVERY_S = 60.0
 
 
 class Sign:
-    """The last sign of life that was given at one piece of work.
+    """The last heartbeat of one piece of work.
 
     Attributes:
-        at: when (monotonic seconds).
+        at: its time (monotonic seconds).
     """
 
     def __init__(self) -> None:
@@ -30,7 +30,7 @@ _HERE = _Here()
 
 @contextmanager
 def watched(sign: Sign | None) -> Iterator[None]:
-    """Have this thread's signs of life within the block count for some work; None: no one watches it."""
+    """Record this thread's heartbeats within the block in `sign`; None: the work is not watched."""
     before, _HERE.sign = _HERE.sign, sign
     try:
         yield
@@ -39,18 +39,18 @@ def watched(sign: Sign | None) -> Iterator[None]:
 
 
 def sign_here() -> Sign | None:
-    """Return that of the work that this thread is at; for `watched` in threads that help with it."""
+    """Return the sign of this thread's work, for `watched` in threads that help with the work."""
     return _HERE.sign
 
 
 def alive() -> None:
-    """Give a sign of life."""
+    """Record a heartbeat."""
     if _HERE.sign is not None:
         _HERE.sign.at = time.monotonic()
 
 
 def wait_alive(seconds: float) -> None:
-    """Wait, and give a heartbeat every minute."""
+    """Wait, and record a heartbeat every minute."""
     until = time.monotonic() + seconds
     while (left := until - time.monotonic()) > 0:
         time.sleep(min(left, SIGN_EVERY_S))

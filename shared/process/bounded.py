@@ -1,8 +1,8 @@
-"""One HTTP call to a server that is not the tracker (GLPI's API, an OpenID provider), which ends as a whole.
+"""One HTTP call, limited in total time, to a server other than the tracker (GLPI's API, an OpenID provider).
 
-The library's time-outs bound single waits, so an answer that trickles, its headers too, could last forever. So a call
-is made in a thread of its own, and what it connected is shut when the time is over. Nothing is taken from the
-environment: no proxy, no .netrc; the settings may name a proxy. Redirects are not followed.
+The library's time-outs only limit single waits, so an answer or headers that trickle in could take forever. So each
+call has its own thread, and its connections are shut down when the time is up. The environment has no influence: no
+proxy, no .netrc; only the settings can name a proxy. Redirects are not followed.
 """
 
 from __future__ import annotations
@@ -26,10 +26,10 @@ PIECE = 64 * 1024
 
 
 class Unanswered(Exception):
-    """There is no whole answer.
+    """The call got no complete answer.
 
     Args:
-        error: the cause in words, or the kind of error; without a word of the other side.
+        error: the cause in words, or the type of the error; never text of the other server.
     """
 
     def __init__(self, error: Notice | str) -> None:
@@ -38,7 +38,7 @@ class Unanswered(Exception):
 
 
 class OutOfTime(Unanswered):
-    """There is none in time."""
+    """The call got no complete answer in time."""
 
 
 def bounded_call(
@@ -54,20 +54,20 @@ def bounded_call(
     """Make one call.
 
     Args:
-        outbound: which authorities are trusted, and by which proxy it goes.
+        outbound: trusted authorities and the proxy.
         method: HTTP method.
-        address: what is asked.
-        within: seconds for all of it, from the look-up of the name to the last byte.
-        most: bytes of an answer's body.
-        into: a file to which the body is written as it comes; what is returned of it is empty then.
-        options: as requests takes them.
+        address: URL to call.
+        within: seconds for the whole call, from the name lookup to the last byte.
+        most: largest body of an answer, in bytes.
+        into: file to which the body is written as it arrives; the returned body is then empty.
+        options: further options of `requests`.
 
     Returns:
-        Status and body; None in place of a body that is larger.
+        Status and body; None in place of a body larger than `most`.
 
     Raises:
-        OutOfTime: it took too long.
-        Unanswered: it failed otherwise.
+        OutOfTime: if the call takes too long.
+        Unanswered: if it fails for another reason.
     """
     wire = _Wire()
     done: SimpleQueue[tuple[int, bytes | None] | Exception] = SimpleQueue()
@@ -128,19 +128,19 @@ def _made(
 
 @cache
 def _tls(outbound: Outbound) -> ssl.SSLContext:
-    """Return the context of all calls: it takes long to read the system's authorities."""
+    """Return the TLS context, cached because it takes long to read the system's authorities."""
     return outbound.tls()
 
 
 def _why(failure: Exception, address: str, outbound: Outbound) -> Notice | str:
     try:
         return why_unreachable(failure, address, outbound) or type(failure).__name__
-    except ValueError:  # it is no address
+    except ValueError:  # the address is no URL
         return type(failure).__name__
 
 
 class _Wire:
-    """What a call has connected; it can be cut from another thread."""
+    """The connections of a call, which another thread can cut."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -149,7 +149,7 @@ class _Wire:
         self._is_cut = False
 
     def keep(self, connection: Any, connected: socket.socket) -> socket.socket:
-        """Remember a connection, and its socket as one of our own: TLS takes the other one over."""
+        """Remember a connection and a duplicate of its socket, since TLS takes over the original."""
         self._connections.append(connection)
         with self._lock:
             if self._is_cut:
@@ -159,12 +159,12 @@ class _Wire:
         return connected
 
     def close(self) -> None:
-        """Close the connections: the library would leave that to chance."""
+        """Close the connections; the library does not guarantee it."""
         for one in self._connections:
             one.close()
 
     def cut(self) -> None:
-        """End whatever waits for it; what is connected from now on is closed at once."""
+        """Shut down the connections, so that nothing waits for them; later ones are closed at once."""
         with self._lock:
             self._is_cut = True
             for one in self._sockets:
@@ -175,26 +175,26 @@ class _Wire:
 
 
 class _Adapter(HTTPAdapter):
-    """Has the connections of a call kept where they can be cut."""
+    """Registers the connections of a call with its wire, so that they can be cut."""
 
     def __init__(self, wire: _Wire, tls: ssl.SSLContext) -> None:
         self._wire, self._tls = wire, tls
         super().__init__()
 
     def init_poolmanager(self, *arguments: Any, **options: Any) -> None:
-        """Keep what is connected directly."""
+        """Register direct connections."""
         super().init_poolmanager(*arguments, **{**options, "ssl_context": self._tls})
         _keep(self.poolmanager, self._wire)
 
     def proxy_manager_for(self, *arguments: Any, **options: Any) -> Any:
-        """Keep what is connected to a proxy."""
+        """Register connections to a proxy."""
         manager: Any = super().proxy_manager_for(*arguments, **{**options, "ssl_context": self._tls})
         _keep(manager, self._wire)
         return manager
 
 
 def _keep(manager: Any, wire: _Wire) -> None:
-    """Have a manager's pools make connections that the wire knows from their first moment, before TLS."""
+    """Make a manager's pools register each connection with the wire as soon as it exists, before TLS."""
     manager.pool_classes_by_scheme = {
         scheme: type("Pool", (pool,), {"ConnectionCls": _kept(pool.ConnectionCls, wire)})
         for scheme, pool in manager.pool_classes_by_scheme.items()

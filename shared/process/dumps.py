@@ -8,10 +8,10 @@ PR_SET_DUMPABLE = 4
 
 
 def guard_memory() -> None:
-    """Write no image of this process's memory when it crashes, and show it to no other process of its account.
+    """Prevent core dumps of this process, and access to its memory by other processes of the same account.
 
-    On Linux another process of the account may then neither trace it nor read its memory and environment in /proc;
-    root may. Both end with an `exec`: to be called again by what is begun.
+    On Linux such a process can then neither trace it nor read its memory and environment in /proc; root can. An
+    `exec` ends this protection: the new program must call this function again.
     """
     _forbid_core_dumps()
     if sys.platform == "linux":
@@ -21,7 +21,7 @@ def guard_memory() -> None:
 
 
 def _forbid_core_dumps() -> None:
-    """Forbid core dumps of this process and of all that it starts.
+    """Forbid core dumps of this process and of its child processes.
 
     The limit is 1 byte, not 0: Linux writes no file so small, and, unlike with 0, calls no crash handler either
     (core(5), "Piping core dumps to a program").

@@ -1,4 +1,4 @@
-"""The environment before it is read as settings: the producer looks at it first, and loads nothing for it."""
+"""Access to the environment before the settings are loaded; the producer needs it first, without heavy imports."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 PREFIX = "DESKBRIDGE_"
 PRODUCER_PORT = 8080
-"""Where the producer listens if no other port is given."""
+"""The producer's port if no other one is given."""
 NOT_THE_PRODUCERS = (
     "SECRET_KEYS",
     "GLPI_API_URL",
@@ -20,18 +20,18 @@ NOT_THE_PRODUCERS = (
     "CONSOLE_TOKENS",
     "OIDC_CLIENT_SECRET",
 )
-"""Secrets with which anyone who takes over the producer could get at the tracker or the helpdesk, and what is only
-complete with them."""
+"""Secrets that would let an attacker in the producer reach the tracker or the help desk, and settings that are only
+complete with such a secret."""
 
 
 def without_others_secrets(environ: Mapping[str, str] | None = None) -> tuple[list[str], dict[str, str]]:
-    """Take out what the producer must not hold.
+    """Remove the variables that the producer must not have.
 
     Args:
         environ: the environment, the process's own by default.
 
     Returns:
-        The variables that were taken out, and the environment without them.
+        The names of the removed variables, and the environment without them.
     """
     given = dict(environ if environ is not None else os.environ)
     others = {f"{PREFIX}{name}{end}" for name in NOT_THE_PRODUCERS for end in ("", "_FILE")}
@@ -40,7 +40,7 @@ def without_others_secrets(environ: Mapping[str, str] | None = None) -> tuple[li
 
 
 def supervisor_socket() -> str | None:
-    """Return the address to which systemd wants to be told how this process is; None without systemd."""
+    """Return the address of systemd's notification socket, or None without systemd."""
     address = os.environ.get("NOTIFY_SOCKET", "")
-    # an abstract one begins with a zero byte, which no environment can hold
+    # the name of an abstract socket begins with a zero byte, which no environment variable can contain
     return f"\0{address[1:]}" if address.startswith("@") else address or None

@@ -1,4 +1,4 @@
-"""What a process says of itself in its sign of life."""
+"""The data about a process that its heartbeat contains."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ LONGEST = 255
 
 @cache
 def release() -> str:
-    """Return which deskbridge this is, looked up once: that reads the whole package's description."""
+    """Return the version of deskbridge, cached because the lookup reads the package's whole metadata."""
     return version("deskbridge")
 
 
@@ -24,10 +24,10 @@ class Process:
     """A process.
 
     Attributes:
-        host: its machine's name.
-        pid: its id there.
-        version: of deskbridge.
-        since: when it was started, `YYYY-MM-DD HH:MM UTC`.
+        host: name of its machine.
+        pid: its process id on that machine.
+        version: its version of deskbridge.
+        since: time of its start, `YYYY-MM-DD HH:MM UTC`.
     """
 
     host: str
@@ -37,7 +37,7 @@ class Process:
 
     @classmethod
     def here(cls) -> Process:
-        """Return this process, as started now."""
+        """Return this process, with the current time as its start."""
         return cls(
             socket.gethostname(),
             os.getpid(),
@@ -47,7 +47,7 @@ class Process:
 
     @classmethod
     def read(cls, found: Any) -> Process | None:
-        """Return a process as `asdict` made it; None if something else wrote it."""
+        """Return the process from data of `told`, or None if the data is not valid."""
         try:
             one = cls(**found)
         except TypeError:
@@ -59,5 +59,5 @@ class Process:
         return one if fits else None
 
     def told(self) -> dict[str, Any]:
-        """Return it as plain JSON."""
+        """Return the process as plain JSON data."""
         return asdict(self)

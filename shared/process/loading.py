@@ -1,4 +1,4 @@
-"""Keeps the garbage collector away from what a process loads at its start, since that stays until its end."""
+"""Keeps the garbage collector away from the modules that a process loads at start, since they stay until its end."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 LOOK_AFTER = 20_000
-"""Garbage is looked for whenever there are so many objects more. What hundreds of tickets that are under way hold is
-none, and what is dropped mostly goes at once, without a look: each 700, as Python has it, a worker spent a twentieth of
-its processor time on looks that found hardly anything."""
+"""The garbage collector runs after this many new objects. Objects of hundreds of tickets in progress are no garbage,
+and reference counting frees most others at once. With Python's default of 700, a worker spent a twentieth of its
+processor time on runs that found hardly anything."""
 
 
 @contextmanager
@@ -27,11 +27,11 @@ def without(*packages: str) -> Iterator[None]:
 
 @contextmanager
 def loading() -> Iterator[None]:
-    """Load modules inside the block without a look for garbage; none that follows looks at them again, and few follow.
+    """Load modules inside the block without garbage collection; later runs, which are rarer, skip their objects.
 
-    Of the libraries that they use, some would load more only since it is installed: Redis' client an SDK of
-    OpenTelemetry to measure itself, kombu a reader of YAML, Celery another kind of threads and what reads how much
-    memory a process takes, both of which come with tools for tests only.
+    Some libraries load further packages only because these are installed: Redis's client loads OpenTelemetry's SDK to
+    measure itself, kombu a YAML reader, Celery greenlet and psutil, which come only with test tools. The block hides
+    these packages.
     """
     gc.disable()
     try:
@@ -44,8 +44,8 @@ def loading() -> Iterator[None]:
 
 
 def look_seldom() -> None:
-    """Look for garbage a hundred times less often: a command loads half a million objects, keeps them and soon ends.
+    """Run the garbage collector a hundred times less often: a command loads half a million objects and soon ends.
 
-    One that stays, such as a producer, looks as often as every process that does (LOOK_AFTER) once it has loaded.
+    A command that keeps running, such as the producer, uses LOOK_AFTER like other such processes once it has loaded.
     """
     gc.set_threshold(100_000, 20, 100)

@@ -1,6 +1,6 @@
-"""How other servers are reached: whose certificates are trusted, by which proxy, and in words why one is not reached.
+"""Connections to other servers: trusted certificates, the proxy, and in words why a server was not reached.
 
-For whatever speaks to Redmine, GLPI and an OpenID provider, however it speaks HTTP.
+All HTTP clients use it, for Redmine, GLPI and an OpenID provider.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ if TYPE_CHECKING:
     from shared.process.settings import Settings
 
 LOOKED_AT_S = 2.0
-"""How long a server has to show a certificate that was refused."""
+"""Seconds for a server to show its refused certificate once more."""
 
 LARGEST_HEAD = 16 * 1024
 EXPIRED, EARLY, OTHER_NAMES = 10, 9, (62, 64)
 UNKNOWN_AUTHORITY = (2, 18, 19, 20, 21)
-"""OpenSSL's numbers (X509_V_ERR_…) of why a certificate is refused."""
+"""OpenSSL's error numbers (X509_V_ERR_…) for refused certificates."""
 
 NO_SUCH_NAME = (socket.EAI_NONAME, getattr(socket, "EAI_NODATA", socket.EAI_NONAME))
 NO_ROUTE = (errno.ENETUNREACH, errno.EHOSTUNREACH)
@@ -41,7 +41,7 @@ class ProxyRefused(OSError):
 
     Args:
         proxy: its host and port.
-        status: what it answered.
+        status: its answer.
     """
 
     def __init__(self, proxy: str, status: str) -> None:
@@ -51,12 +51,12 @@ class ProxyRefused(OSError):
 
 @dataclass(frozen=True, slots=True)
 class Outbound:
-    """How other servers are reached.
+    """How to connect to other servers.
 
     Attributes:
-        ca_file: certificates of authorities that are trusted beside the system's.
-        proxy: address of an HTTP proxy, with its user and password if it wants them.
-        no_proxy: hosts that are called without it; one that begins with a dot stands for all below it.
+        ca_file: file of certificate authorities that are trusted in addition to the system's.
+        proxy: address of an HTTP proxy, with user and password if it needs them.
+        no_proxy: hosts that are called directly; `.example.org` means the domain and its subdomains.
     """
 
     ca_file: str | None = None
@@ -65,14 +65,14 @@ class Outbound:
 
     @classmethod
     def of(cls, settings: Settings) -> Outbound:
-        """Return what the settings say of it."""
+        """Return the instance that the settings describe."""
         return cls(settings.ca_file, settings.proxy_url, settings.no_proxy)
 
     def tls(self, *, verify: bool = True) -> ssl.SSLContext:
-        """Return how a server's certificate is checked.
+        """Return the TLS context that checks a server's certificate.
 
         Args:
-            verify: whether it is at all.
+            verify: whether to check it at all.
         """
         context = ssl.create_default_context(cafile=None if _has_authorities() else certifi.where())
         if self.ca_file:
@@ -84,7 +84,7 @@ class Outbound:
         return context
 
     def proxy_for(self, host: str) -> SplitResult | None:
-        """Return the proxy by which a host is called; None: it is called directly."""
+        """Return the proxy for a host, or None if the host is called directly."""
         if self.proxy is None or any(
             host == one.removeprefix(".") or (one.startswith(".") and host.endswith(one))
             for one in self.no_proxy
@@ -94,7 +94,7 @@ class Outbound:
 
 
 DIRECT = Outbound()
-"""Without a proxy, and with the system's authorities alone."""
+"""No proxy, and only the system's authorities."""
 
 
 def _has_authorities() -> bool:
@@ -105,7 +105,7 @@ def _has_authorities() -> bool:
 
 
 def authorization(proxy: SplitResult) -> str | None:
-    """Return the header Proxy-Authorization for a proxy; None: it wants none."""
+    """Return the value of Proxy-Authorization for a proxy, or None if its address names no user."""
     if proxy.username is None:
         return None
     pair = f"{unquote(proxy.username)}:{unquote(proxy.password or '')}"
@@ -113,17 +113,17 @@ def authorization(proxy: SplitResult) -> str | None:
 
 
 def tunnel(sock: socket.socket, proxy: SplitResult, host: str, port: int) -> None:
-    """Have a proxy connect to a server; the socket has its own time-out.
+    """Have a proxy connect to a server; the socket's own time-out applies.
 
     Args:
         sock: connected to the proxy.
         proxy: the proxy.
-        host: the server.
-        port: the same.
+        host: the server's name.
+        port: the server's port.
 
     Raises:
-        ProxyRefused: it does not.
-        OSError: it does not answer.
+        ProxyRefused: if the proxy refuses or closes the connection.
+        OSError: if it does not answer.
     """
     named = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
     lines = [f"CONNECT {named} HTTP/1.1", f"Host: {named}"]
@@ -132,7 +132,7 @@ def tunnel(sock: socket.socket, proxy: SplitResult, host: str, port: int) -> Non
     sock.sendall("\r\n".join([*lines, "", ""]).encode("latin-1"))
     head = b""
     while b"\r\n\r\n" not in head:
-        piece = sock.recv(1)  # what follows is the server's
+        piece = sock.recv(1)  # later bytes are the server's
         if not piece or len(head) > LARGEST_HEAD:
             raise ProxyRefused(f"{proxy.hostname}:{proxy.port}", "nothing")
         head += piece
@@ -143,15 +143,15 @@ def tunnel(sock: socket.socket, proxy: SplitResult, host: str, port: int) -> Non
 
 
 def why_unreachable(error: BaseException, address: str, outbound: Outbound) -> Notice | None:
-    """Return in words why a server was not reached: its host and the cause.
+    """Return in words why a server was not reached, with its host.
 
     Args:
-        error: what was raised, by whichever library.
-        address: the server's.
+        error: the error, raised by any library.
+        address: the server's URL.
         outbound: how it was called.
 
     Returns:
-        None: it is none of the causes that have words.
+        The cause, or None if there are no words for it.
     """
     parts = urlsplit(address)
     host, port = parts.hostname or "", parts.port or (443 if parts.scheme == "https" else 80)
@@ -177,7 +177,7 @@ def why_unreachable(error: BaseException, address: str, outbound: Outbound) -> N
 
 
 def _causes(error: BaseException) -> Iterator[BaseException]:
-    """Yield an error and whatever it was made of: libraries wrap what the system says several times."""
+    """Yield an error and all errors inside it: libraries wrap the system's errors several times."""
     seen: list[BaseException] = []
     waiting = [error]
     while waiting:
@@ -206,7 +206,7 @@ def _of_certificate(error: ssl.SSLCertVerificationError, host: str, port: int, o
 
 @dataclass(frozen=True, slots=True)
 class _Shown:
-    """What a certificate says."""
+    """The validity and the names of a certificate."""
 
     begins: str
     ends: str
@@ -214,7 +214,7 @@ class _Shown:
 
 
 def _certificate(host: str, port: int, outbound: Outbound) -> _Shown | None:
-    """Look at the certificate that a server shows; nothing is sent to it. None: it shows none now."""
+    """Return the data of a server's certificate, without a request to it, or None if it shows none now."""
     from cryptography import x509
 
     proxy = outbound.proxy_for(host)

@@ -1,6 +1,6 @@
-"""An address of Redis that Sentinels name: `redis+sentinel://HOST:PORT,HOST:PORT/NUMBER?master=NAME`.
+"""The address of a Redis behind Sentinels: `redis+sentinel://HOST:PORT,HOST:PORT/NUMBER?master=NAME`.
 
-redis-py and kombu know Sentinel, each in words of its own; both are made of this one address.
+redis-py and kombu support Sentinel with different options; both are derived from this one address.
 """
 
 from __future__ import annotations
@@ -22,15 +22,15 @@ QUESTIONS = {"master", "sentinel_password"}
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Sentinels:
-    """Who says where Redis is at the moment, and how it is spoken to.
+    """The Sentinels that know the current address of Redis, and the options to connect to both.
 
     Attributes:
-        hosts: of the Sentinels, with their ports.
+        hosts: hosts and ports of the Sentinels.
         master: the name by which they know the master.
-        number: of the database.
-        username: at Redis, None for its default user.
-        password: at Redis.
-        sentinel_password: at the Sentinels themselves.
+        number: number of the database.
+        username: user of Redis, None for its default user.
+        password: password of that user.
+        sentinel_password: password of the Sentinels themselves.
     """
 
     hosts: tuple[tuple[str, int], ...]
@@ -42,27 +42,27 @@ class Sentinels:
 
     @property
     def of_redis(self) -> dict[str, Any]:
-        """How Redis is spoken to, in redis-py's words."""
+        """redis-py's options for connections to Redis."""
         return {"db": self.number, "username": self.username, "password": self.password}
 
     @property
     def of_sentinel(self) -> dict[str, Any]:
-        """Options of connections to Sentinels, as redis-py names them: each is asked once, as there are others."""
+        """redis-py's options for connections to Sentinels; no retries, as there are other Sentinels."""
         return {"password": self.sentinel_password, "retry": Retry(NoBackoff(), 0)}
 
     @property
     def broker(self) -> str:
-        """The same in kombu's words; the master's name is one of its transport options."""
+        """The address in kombu's form; the master's name is one of kombu's transport options instead."""
         account = ":".join(quote(one or "", safe="") for one in (self.username, self.password))
         at = f"{account}@" if account != ":" else ""
         return ";".join(f"sentinel://{at}{_shown(host)}:{port}/{self.number}" for host, port in self.hosts)
 
 
 def sentinels(url: str) -> Sentinels | None:
-    """Return what an address says of Sentinels; None if it names a server itself.
+    """Parse an address that names Sentinels; return None if it names a server itself.
 
     Raises:
-        ValueError: it is meant to name Sentinels, and cannot be read.
+        ValueError: if the address names Sentinels but is malformed.
     """
     scheme, _, rest = url.partition("://")
     if scheme != SCHEME:
@@ -92,7 +92,7 @@ def _host(text: str) -> tuple[str, int]:
 
 
 def _parts(address: str) -> SplitResult:
-    """Return the parts of an address of several hosts, so that its port is none to be read; who fails quotes it."""
+    """Split an address of several hosts, which has no single port; hide urlsplit's error, which quotes the address."""
     try:
         return urlsplit(address)
     except ValueError:

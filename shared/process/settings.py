@@ -1,6 +1,6 @@
-"""The environment, read in this one place (prefix DESKBRIDGE_, each also as *_FILE).
+"""The environment settings (prefix DESKBRIDGE_, each also as *_FILE), read only here.
 
-Everything else is handed a `Settings`; nothing else reads `os.environ`, but `shared.process.environment` before it.
+All other code receives a `Settings`; only `shared.process.environment` also reads `os.environ`, before this module.
 """
 
 from __future__ import annotations
@@ -36,12 +36,12 @@ from shared.values.validation import Unfit, model_faults, parts_of
 DATABASE = re.compile(
     r"(?:postgresql\+psycopg2|sqlite(?:\+pysqlite)?)://(?:[^@]*@)?(?:\[[^/?]+\]|[^/:?]*)(?::\d+)?(?:[/?].*)?"
 )
-"""What an SQLAlchemy URL of ours looks like; told without SQLAlchemy, of which beat needs nothing."""
+"""The form of our SQLAlchemy URLs, checked without SQLAlchemy, which beat does not need."""
 
 FERNET_KEY_BYTES = 32
 LOOPBACK = ("127.0.0.1", "::1", "localhost")
 SHORTEST_TOKEN = 16
-"""Bytes of a bearer token; shorter than this one could be guessed."""
+"""Fewest bytes of a bearer token; a shorter token could be guessed."""
 
 
 def _split(value: object) -> object:
@@ -322,7 +322,7 @@ class Settings(BaseModel):
         if file is not None:
             try:
                 ssl.create_default_context(cafile=file)
-            except (OSError, ValueError):  # none of which says more
+            except (OSError, ValueError):  # neither tells more
                 raise Unfit(Invalid.CERTIFICATES_EXPECTED()) from None
         return file
 
@@ -452,12 +452,12 @@ class Settings(BaseModel):
 
     @property
     def is_broker_redis(self) -> bool:
-        """Whether the broker is the Redis database that everything else is kept in."""
+        """Whether the broker is the Redis database that REDIS_URL names."""
         return self.broker == self.redis_url.get_secret_value()
 
 
 def load_settings(environ: Mapping[str, str] | None = None) -> Settings:
-    """Read the environment once, with NAME_FILE in place of NAME where given.
+    """Read and validate the environment; NAME_FILE may name a file with the value of NAME.
 
     Args:
         environ: the environment, the process's own by default.
@@ -466,7 +466,7 @@ def load_settings(environ: Mapping[str, str] | None = None) -> Settings:
         The validated settings.
 
     Raises:
-        SettingsError: naming every variable that is unknown, unreadable or wrong, never its value.
+        SettingsError: if variables are unknown, unreadable or wrong; it names them, never their values.
     """
     given = _with_files(environ if environ is not None else os.environ)
     unknown = sorted(PREFIX + name.upper() for name in given if name not in Settings.model_fields)

@@ -1,4 +1,4 @@
-"""Tells systemd how this process is, if systemd started it (sd_notify): it is ready, it lives."""
+"""Reports to systemd, if it started this process, that the process is ready or alive (sd_notify)."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ READY, LIVES = "READY=1", "WATCHDOG=1"
 
 
 def notify(state: str) -> None:
-    """Send a state to the supervisor; without one that listens, nothing happens.
+    """Send a state to the supervisor; do nothing if none listens.
 
     Args:
         state: READY or LIVES.

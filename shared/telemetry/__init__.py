@@ -1,1 +1,1 @@
-"""What a process tells of itself."""
+"""Logs, metrics, traces and error reports of a process."""

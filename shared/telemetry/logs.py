@@ -17,7 +17,7 @@ from shared.process.loading import without
 from shared.values.characters import NOT_ON_ONE_LINE
 from shared.values.visible import visible
 
-with without("rich"):  # eighty modules for tracebacks, which are text before structlog has them
+with without("rich"):  # eighty modules for tracebacks, which are already text here
     import structlog
 
 CHANNEL = "deskbridge"
@@ -40,7 +40,7 @@ def configure_logging(form: Literal["console", "json"] | None, *, process: str) 
         *(
             [_on_one_line, structlog.dev.ConsoleRenderer()]
             if chosen == "console"
-            else [lambda _logger, _method, event: JSON.encode(event)]  # which escapes them itself
+            else [lambda _logger, _method, event: JSON.encode(event)]  # escapes control characters itself
         ),
     ]
     common: list[structlog.typing.Processor] = [
@@ -72,14 +72,14 @@ def configure_logging(form: Literal["console", "json"] | None, *, process: str) 
 
 
 class Lines:
-    """Writes our own lines where those of libraries go, without what the standard library makes for each line.
+    """Writes our log lines to the stream of the libraries' lines, without a LogRecord for each line.
 
-    A handler that was added to the logger, or to one above it, gets each line as a record.
+    Other handlers of the logger or of its parents get each line as a LogRecord.
 
     Args:
-        name: the logger's name; whether it is enabled is told by the standard library's of this name.
-        rendering: make a line of what is to be written; the last returns it.
-        handler: writes libraries' lines; ours go to the same stream, under the same lock.
+        name: the logger's name; the standard library's logger of this name decides which levels are enabled.
+        rendering: processors that turn an event into a line; the last one returns the line.
+        handler: writes libraries' lines; our lines use its stream and its lock.
     """
 
     def __init__(
@@ -92,19 +92,19 @@ class Lines:
         self._logger, self._rendering, self._handler = logging.getLogger(name), rendering, handler
 
     def info(self, /, **event: Any) -> None:
-        """Write a line of this level, as `structlog` asks for it."""
+        """Write a line at level INFO, as `structlog` requires."""
         self._write(logging.INFO, "info", event)
 
     def warning(self, /, **event: Any) -> None:
-        """Do the same at this level."""
+        """Write a line at level WARNING."""
         self._write(logging.WARNING, "warning", event)
 
     def error(self, /, **event: Any) -> None:
-        """Do the same at this level."""
+        """Write a line at level ERROR."""
         self._write(logging.ERROR, "error", event)
 
     def critical(self, /, **event: Any) -> None:
-        """Do the same at this level."""
+        """Write a line at level CRITICAL."""
         self._write(logging.CRITICAL, "critical", event)
 
     def _write(self, level: int, method: str, event: Any) -> None:
@@ -145,10 +145,10 @@ _report: Report | None = None
 
 
 def report_to(report: Report | None) -> None:
-    """Have each line that is an error handed to someone as well.
+    """Also pass each error line to a reporter.
 
     Args:
-        report: takes the logger's name, the level, error or critical, and the line's fields; None: no one.
+        report: is called with the logger's name, the level (error or critical) and the line's fields; None: no reports.
     """
     global _report
     _report = report
@@ -156,7 +156,7 @@ def report_to(report: Report | None) -> None:
 
 def _reported(logger: Any, method: str, event: structlog.typing.EventDict) -> structlog.typing.EventDict:
     if _report is not None and method in REPORTED:
-        record: logging.LogRecord | None = event.get("_record")  # of another's logger
+        record: logging.LogRecord | None = event.get("_record")  # of a library's logger
         try:
             _report(
                 record.name if record else logger.name, "critical" if method == "critical" else "error", event
@@ -167,7 +167,7 @@ def _reported(logger: Any, method: str, event: structlog.typing.EventDict) -> st
 
 
 def log_crashes() -> None:
-    """Log what ends this process, or one of its threads, in place of printing a traceback of many lines."""
+    """Log an error that ends this process or one of its threads, instead of printing a traceback of many lines."""
     log = get_logger("crash")
 
     def crashed(kind: type[BaseException], error: BaseException | None, trace: TracebackType | None) -> None:
@@ -180,9 +180,9 @@ def log_crashes() -> None:
 
 
 def _on_one_line(_logger: Any, _method: str, event: structlog.typing.EventDict) -> structlog.typing.EventDict:
-    """Write control characters as escapes: what a request or the tracker said forges no line and moves no cursor.
+    """Escape control characters, so that text of a request or the tracker cannot forge a line or move the cursor.
 
-    Nor does it turn a line round: what is invisible is marked.
+    Invisible characters are marked, so that such text cannot reverse the direction of a line either.
     """
     return {
         name: visible(NOT_ON_ONE_LINE.sub(lambda found: repr(found[0])[1:-1], value))
@@ -193,16 +193,16 @@ def _on_one_line(_logger: Any, _method: str, event: structlog.typing.EventDict) 
 
 
 def log_fields(notice: Notice) -> dict[str, Any]:
-    """Return what a line says of something that happened: its sentence and why; code and parameters for programs.
+    """Return a notice as fields of a log line: sentence and reason for people, code and parameters for programs.
 
-    In English for every reader: a visitor of the pages may read another language.
+    Always in English, even if the visitor of a page reads another language.
     """
     with speaking(ENGLISH):
         return {"event": sentence(notice), "why": because(notice) or None, **notice_json(notice)}
 
 
 def reason_fields(notice: Notice) -> dict[str, Any]:
-    """Return what a line says of the reason of something else, in the same way."""
+    """Return a notice that is the reason for another event as fields of a log line, in English."""
     with speaking(ENGLISH):
         return {"reason": sentence(notice), **notice_json(notice)}
 
@@ -211,7 +211,7 @@ def get_logger(name: str) -> structlog.stdlib.BoundLogger:
     """Return a logger of the deskbridge channel.
 
     Args:
-        name: the part that speaks, such as `producer` or `sync`.
+        name: the part that logs, such as `producer` or `sync`.
     """
     logger: structlog.stdlib.BoundLogger = structlog.get_logger(f"{CHANNEL}.{name}")
     return logger

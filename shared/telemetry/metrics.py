@@ -1,7 +1,7 @@
-"""Every metric, for Prometheus: what each counts, which labels it has, and what a process shows of them.
+"""Every Prometheus metric with its labels, and the metrics that each process exposes.
 
-Labels are bounded: no ticket, person, project or text of anyone is one. Each process is one process of the operating
-system and counts for itself; what is read from the database is the same in each that shows it.
+Labels are bounded: none is a ticket, person, project or free text. Each process of the operating system counts for
+itself; values from the database are the same in every process that exposes them.
 """
 
 from __future__ import annotations
@@ -153,7 +153,7 @@ class Looked:
     labels: tuple[str, ...] = ()
 
     def family(self) -> GaugeMetricFamily:
-        """Return it without a value."""
+        """Return the gauge without a value."""
         return GaugeMetricFamily(self.name, self.documentation, labels=self.labels)
 
 
@@ -263,11 +263,11 @@ LOOKED_UP = (
 
 
 def registry(process: str, *looks: Collector) -> CollectorRegistry:
-    """Return what a process shows.
+    """Return the registry of the metrics that a process exposes.
 
     Args:
         process: producer, worker, beat or console.
-        looks: what looks up the rest.
+        looks: collectors that look up the other metrics.
     """
     made = CollectorRegistry()
     build = Gauge(BUILD.name, BUILD.documentation, BUILD.labels, registry=made)
@@ -280,7 +280,7 @@ def registry(process: str, *looks: Collector) -> CollectorRegistry:
 
 
 def called(method: str, path: str, status: str, seconds: float) -> str:
-    """Count a call to the tracker; return what it did (`operation`).
+    """Count a call to the tracker; return its `operation`.
 
     Args:
         method: HTTP method.
@@ -296,7 +296,7 @@ def called(method: str, path: str, status: str, seconds: float) -> str:
 
 
 def operation(method: str, path: str) -> str:
-    """Return what a call does, of a closed set: `POST issues`, `GET memberships`."""
+    """Return the name of a call from a closed set, such as `POST issues` or `GET memberships`."""
     words = [word for word in path.partition("?")[0].removesuffix(".json").split("/") if word in OBJECTS]
     return f"{method if method in METHODS else OTHER} {words[-1] if words else OTHER}"
 

@@ -1,7 +1,7 @@
 """Spans by OpenTelemetry's SDK, sent to a collector by OTLP over HTTP: the extra `otel`.
 
-The SDK's own variables hold beside OTLP_ENDPOINT: OTEL_TRACES_SAMPLER, OTEL_RESOURCE_ATTRIBUTES,
-OTEL_EXPORTER_OTLP_HEADERS and the like.
+The SDK's own variables apply too: OTEL_TRACES_SAMPLER, OTEL_RESOURCE_ATTRIBUTES, OTEL_EXPORTER_OTLP_HEADERS and
+others.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from opentelemetry.trace import Span as Recorded
 from shared.telemetry.spans import Attributes, KindOfSpan, Span, Tracing
 
 PATIENCE_S = 2.0
-"""A collector that is away keeps no process from ending for longer."""
+"""An unreachable collector delays the end of a process by no more than this."""
 KINDS = {
     "server": SpanKind.SERVER,
     "producer": SpanKind.PRODUCER,
@@ -65,7 +65,7 @@ class OpenTelemetry(Tracing):
         return _Begun(self._tracer.start_span(name, context, KINDS[kind], attributes, start_time=began))
 
     def close(self) -> None:
-        """Send what was not sent yet."""
+        """Send the remaining spans."""
         self._provider.shutdown()
 
 

@@ -1,7 +1,7 @@
-"""What goes wrong, reported to a Sentry if one is set up (SENTRY_DSN, the extra `sentry`), else to no one.
+"""Error reports to Sentry, if it is configured (SENTRY_DSN, the extra `sentry`).
 
-Reported is each line that is an error: where in the code, which code, which tickets and events by their numbers. What
-an exception or another's line says in words stays here: it may quote a ticket or a person.
+Each error line is reported with its place in the source, its code, and the ids of tickets and events. Texts of
+exceptions and of libraries' lines are never sent: they may quote a ticket or a person.
 """
 
 from __future__ import annotations
@@ -28,25 +28,25 @@ if TYPE_CHECKING:
     from sentry_sdk.types import Event, Hint
 
 REPORTED = ("code", "error", "ticket_id", "task_id", "event_id", "event_ids", "keys", "trace_id", "exit_code")
-"""What is reported of a line beside what happened; delivery ids are the helpdesk's own words."""
+"""Fields of a line that are reported; delivery ids are not, since the help desk chooses their text."""
 
 PATIENCE_S = 2.0
 SHORTEST = 6
-"""Characters of a secret that is looked for: one that is shorter would be found in words."""
+"""Fewest characters of a secret that is searched for; a shorter one would match parts of ordinary words."""
 HIDDEN = "(secret)"
 PASSWORD = re.compile("://[^:/@]*:([^@]+)@")
 
 
 def start(settings: Settings, process: str, transport: type[Transport] | None = None) -> None:
-    """Report what goes wrong in this process, where the settings ask for it.
+    """Report errors of this process if the settings ask for it.
 
     Args:
-        settings: SENTRY_DSN; and whatever is secret, which is never reported.
+        settings: SENTRY_DSN, and all secrets, which are never reported.
         process: worker, beat, producer or console.
-        transport: sends in place of Sentry's own.
+        transport: replaces Sentry's own transport.
 
     Raises:
-        SettingsError: they do, and the extra `sentry` is not installed; or the DSN is none.
+        SettingsError: if SENTRY_DSN is set but malformed, or the extra `sentry` is not installed.
     """
     if settings.sentry_dsn is None:
         return
@@ -64,7 +64,7 @@ def start(settings: Settings, process: str, transport: type[Transport] | None = 
 
 
 def secrets(settings: Settings) -> Iterator[str]:
-    """Return every secret of the settings, and of those that are addresses the password."""
+    """Yield every secret of the settings, and the password of each that is a URL."""
     for name in type(settings).model_fields:
         value = getattr(settings, name)
         for one in value if isinstance(value, tuple) else (value,):
@@ -76,8 +76,8 @@ def secrets(settings: Settings) -> Iterator[str]:
 
 
 def _passwords(address: str) -> Iterator[str]:
-    """Yield an address's password, as those read it who stop at the last @ and those who stop at the first."""
-    with suppress(ValueError):  # a bracket in it is no address to everyone
+    """Yield the password of a URL, both as read up to the last @ and up to the first."""
+    with suppress(ValueError):  # urlsplit refuses some URLs with a bracket
         if "://" in address and (password := urlsplit(address).password):
             yield password
     if found := PASSWORD.search(address):
@@ -88,9 +88,9 @@ class Reporter:
     """Reports to one Sentry project.
 
     Args:
-        dsn: the project's.
+        dsn: the DSN of the project.
         process: the process's name.
-        hidden: what is taken out of whatever is reported.
+        hidden: texts that are removed from every report.
         transport: as for `start`.
     """
 
@@ -122,7 +122,7 @@ class Reporter:
         """Report a line of the log.
 
         Args:
-            logger: whose line it is.
+            logger: name of the line's logger.
             level: error or critical.
             line: the line's fields.
         """
@@ -143,11 +143,11 @@ class Reporter:
             self._client.flush(PATIENCE_S)
 
     def close(self) -> None:
-        """Send what was not sent yet."""
+        """Send the remaining reports."""
         self._client.close()
 
     def _without_words(self, event: Event, _hint: Hint) -> Event:
-        """Return a report without what exceptions say, and without secrets wherever they are."""
+        """Return a report without the texts of exceptions and without any secret."""
         for one in (event.get("exception") or {}).get("values") or []:
             one["value"] = ""
         found: Event = self._hide(event)
@@ -166,7 +166,7 @@ class Reporter:
 def _caught(
     info: Any,
 ) -> tuple[type[BaseException], BaseException, TracebackType | None] | None:
-    """Return an exception as lines have it: itself, as `sys.exc_info`, or True for the one at hand; None: none."""
+    """Return `exc_info` (an exception, a tuple, or True for the current exception) as a tuple, or None."""
     if isinstance(info, BaseException):
         return type(info), info, info.__traceback__
     found = sys.exc_info() if info is True else info

@@ -1,4 +1,4 @@
-"""What a span is, and where spans go."""
+"""Interfaces of a span and of the recorder of spans."""
 
 from __future__ import annotations
 
@@ -11,23 +11,23 @@ Attributes = Mapping[str, str | int]
 
 
 class Span:
-    """A span that no one records.
+    """A span that is not recorded.
 
     Attributes:
-        traceparent: its identity for those that continue it; None: there is none.
+        traceparent: its identity, for spans that continue it; None if it has none.
     """
 
     traceparent: str | None = None
 
     def link(self, traceparent: str) -> None:
-        """State that another span, of whichever trace, has to do with it."""
+        """Link another span, of any trace, to this one."""
 
     def end(self, *, failed: bool = False) -> None:
         """End the span."""
 
 
 class Tracing(ABC):
-    """Where spans go."""
+    """A recorder of spans."""
 
     @abstractmethod
     def begin(
@@ -42,4 +42,4 @@ class Tracing(ABC):
 
     @abstractmethod
     def close(self) -> None:
-        """Send what was not sent yet, for some seconds at most."""
+        """Send the remaining spans, for a few seconds at most."""

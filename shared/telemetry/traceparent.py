@@ -1,4 +1,4 @@
-"""The W3C Trace Context header `traceparent`: which trace something belongs to, and who began it. Pure."""
+"""The W3C Trace Context header `traceparent`, which names a trace and the parent span. Pure."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ FORM = re.compile(r"00-(?!0{32})([0-9a-f]{32})-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}
 
 
 def read(text: object) -> str | None:
-    """Return a traceparent as it came; None if it is none of the version that we know."""
+    """Return a valid traceparent of version 00 unchanged; None if it is anything else."""
     return text if isinstance(text, str) and FORM.fullmatch(text) else None
 
 
@@ -21,11 +21,11 @@ def trace_id(traceparent: str) -> str:
 
 
 def read_of_tickets(given: object, ticket_ids: Collection[int]) -> dict[int, str]:
-    """Return what a ring says of the traces of its tickets; what makes no sense is left out.
+    """Return the traceparents of a queue message by ticket; invalid ones are left out.
 
     Args:
-        given: by ticket, its number as text, a traceparent.
-        ticket_ids: the tickets that it rings.
+        given: a traceparent for each ticket id, the id as text.
+        ticket_ids: the tickets that the message names.
     """
     by_ticket: Mapping[str, Any] = given if isinstance(given, Mapping) else {}
     found = {ticket_id: read(by_ticket.get(str(ticket_id))) for ticket_id in ticket_ids}

@@ -1,7 +1,7 @@
-"""Spans of traces, for OpenTelemetry if it is switched on (OTLP_ENDPOINT), else nothing at all.
+"""Spans for OpenTelemetry if it is switched on (OTLP_ENDPOINT); otherwise nothing is recorded.
 
-A span is handed on by its traceparent, in the journal, in a ring, in a way's own context; never by the thread that
-works on it, since one thread may work on many tickets in turn.
+A span is passed on by its traceparent: in the journal, in a queue message, in the context of a ticket sync. It never
+depends on the thread, since one thread may work on many tickets in turn.
 """
 
 from __future__ import annotations
@@ -18,20 +18,20 @@ from shared.telemetry.spans import Attributes, KindOfSpan, Span, Tracing
 
 NOTHING = Span()
 CURRENT: ContextVar[Span] = ContextVar("CURRENT", default=NOTHING)
-"""The span of the ticket whose way this is."""
+"""The span of the current ticket sync."""
 
 _tracing: Tracing | None = None
 
 
 def start(settings: Settings, process: str) -> None:
-    """Have spans of this process recorded, where the settings ask for it.
+    """Record the spans of this process if the settings ask for it.
 
     Args:
         settings: OTLP_ENDPOINT.
         process: producer or worker.
 
     Raises:
-        SettingsError: they do, and the extra `otel` is not installed.
+        SettingsError: if OTLP_ENDPOINT is set but the extra `otel` is not installed.
     """
     global _tracing
     if not settings.otlp_endpoint:
@@ -47,7 +47,7 @@ def start(settings: Settings, process: str) -> None:
 
 
 def stop() -> None:
-    """Send what is left, and record nothing any more."""
+    """Send the remaining spans, and stop recording."""
     global _tracing
     if _tracing is not None:
         _tracing.close()
@@ -64,18 +64,18 @@ def begin(
     """Begin a span.
 
     Args:
-        name: what is done, of a bounded number of names.
-        kind: as OpenTelemetry has it.
-        parent: the traceparent of what it is part of; None: it begins a trace.
-        attributes: what is known of it; no text and no person.
-        since: seconds since the epoch at which it began; None: now.
+        name: name of the operation, from a bounded set.
+        kind: the kind of span, as in OpenTelemetry.
+        parent: traceparent of the parent span; None begins a new trace.
+        attributes: attributes of the span; no free text and no person.
+        since: its start in seconds since the epoch; None: now.
     """
     return NOTHING if _tracing is None else _tracing.begin(name, kind, parent, attributes or {}, since)
 
 
 @contextmanager
 def span(name: str, kind: KindOfSpan, parent: str | None = None) -> Iterator[Span]:
-    """Have a span for the length of a `with`; an error that leaves it makes it a failed one."""
+    """Record a span for a `with` block; an error that leaves the block marks the span as failed."""
     begun = begin(name, kind, parent)
     try:
         yield begun
@@ -86,7 +86,7 @@ def span(name: str, kind: KindOfSpan, parent: str | None = None) -> Iterator[Spa
 
 
 def called(operation: str, status: str, seconds: float) -> None:
-    """Record a call to the tracker that is over, as part of the way that it was made for.
+    """Record a finished call to the tracker as part of the current ticket sync.
 
     Args:
         operation: as in the metrics: `POST issues`.
@@ -100,10 +100,10 @@ def called(operation: str, status: str, seconds: float) -> None:
 
 
 def notified(tickets: Mapping[int, str | None]) -> dict[int, str]:
-    """Return what a ring says of the traces of its tickets: of each a span of its own; nothing if none is recorded.
+    """Record a span for each ticket of a queue message; return their traceparents by ticket, for the message.
 
     Args:
-        tickets: by ticket the traceparent of its event.
+        tickets: the traceparent of the event, by ticket.
     """
     traces = {}
     for ticket_id, parent in tickets.items():

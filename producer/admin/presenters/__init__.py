@@ -1,1 +1,1 @@
-"""What command line, API and pages show alike."""
+"""Output that the command line, the API and the pages share."""

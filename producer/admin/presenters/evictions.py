@@ -12,7 +12,7 @@ KEEPS_ALL = "noeviction"
 
 
 def policy(redis: Redis) -> str | None:
-    """Return what Redis does when its memory is full, None if it does not say (hosted ones often forbid CONFIG)."""
+    """Return Redis's policy for a full memory, or None if it is unknown (hosted services often forbid CONFIG)."""
     try:
         found = redis.config_get("maxmemory-policy")
     except ResponseError:
@@ -21,13 +21,13 @@ def policy(redis: Redis) -> str | None:
 
 
 def evictions(redis: Redis) -> Notice | None:
-    """Return that locks and signs of life may be among what Redis has dropped, None if it has dropped nothing.
+    """Return a warning that Redis may have evicted locks and heartbeats, or None if no eviction is known.
 
     Args:
         redis: connection with its own time-outs.
 
     Raises:
-        RedisError: it does not tell.
+        RedisError: if Redis does not report it.
     """
     found = policy(redis)
     if found in (None, KEEPS_ALL):

@@ -1,4 +1,4 @@
-"""What any failure means, as a code: the same for the command line and the API."""
+"""Explains any failure as a notice, alike for the command line and the API."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from shared.notices.system_refusals import SystemRefusal
 
 
 def why(error: BaseException) -> Notice:
-    """Return what happened; its parameters may say where things are, which is not for strangers."""
+    """Return the notice of an error; its parameters may contain locations, which strangers must not see."""
     if isinstance(error, BridgeError):
         return error.notice
     return _of_the_database(error) or _of_others(error)

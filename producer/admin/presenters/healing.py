@@ -1,4 +1,4 @@
-"""What ends a pause: the step that a person takes, and whether it is on deskbridge's side."""
+"""What closes an open circuit breaker: the step for a person, and whether the cause is in deskbridge's settings."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ OURS = frozenset(
         SystemRefusal.SECRET_KEYS_NOT_SET,
     }
 )
-"""Causes that lie in deskbridge's own settings: a tracker that works does not end them."""
+"""Causes in deskbridge's own settings: a tracker that works does not end them."""
 
 
 def is_ours(reason: Notice) -> bool:
-    """Return whether what stops everything is a setting of deskbridge, so that it goes on only once that is changed."""
+    """Return whether the cause is a setting of deskbridge, so that work continues only after a change of it."""
     return any(one.code in OURS for one in within(reason))
 
 
 def step(reason: Notice) -> Notice | None:
-    """Return the code, of all within a reason, that says what to do about it; None if none does."""
+    """Return the first notice in a reason that tells what to do about it, or None if none does."""
     return next((one for one in within(reason) if because(one)), None)

@@ -1,4 +1,4 @@
-"""Times as people say them."""
+"""Times and durations for people."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def when(moment: datetime | None, now: datetime | None = None) -> str:
 
 
 def lasting(seconds: float) -> str:
-    """Return how long something takes or took."""
+    """Return a duration as a person would say it."""
     if seconds < MINUTE:
         return said("%(n)d s") % {"n": round(seconds)}
     if seconds < HOUR:
@@ -52,7 +52,7 @@ def stamp(moment: Any) -> str:
     """Return a time as ISO 8601 in UTC, with Z.
 
     Raises:
-        TypeError: it is no date and time.
+        TypeError: if `moment` is no date and time.
     """
     if not isinstance(moment, datetime):
         raise TypeError(f"{type(moment).__name__} is not JSON")

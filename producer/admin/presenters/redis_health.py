@@ -1,4 +1,4 @@
-"""How Redis itself is: whether it keeps what it is given, and who fills its memory."""
+"""The health of Redis: whether it accepts writes, and whose keys fill its memory."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ REFUSED = {
     "LOADING": ServiceFinding.REDIS_LOADING,
     "ERR max number of clients": ServiceFinding.REDIS_CROWDED,
 }
-"""What is found if Redis answers so; the memory that is used up is looked into."""
+"""The finding for the beginning of each error reply; a full memory is examined separately."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,10 +36,10 @@ class Memory:
     """The memory of a Redis, in bytes.
 
     Attributes:
-        most: how much it may use.
-        ours: how much our keys use, of the keys that were looked at.
+        most: how much Redis may use.
+        ours: how much our keys use, among the examined keys.
         others: how much other keys use.
-        keys: how many keys were looked at.
+        keys: number of examined keys.
     """
 
     most: int
@@ -49,22 +49,22 @@ class Memory:
 
 
 def write(redis: Redis) -> None:
-    """Write a key that ends by itself.
+    """Write a key that expires.
 
     Raises:
-        RedisError: it is not taken.
+        RedisError: if Redis does not accept it.
     """
     redis.set(CHECKED, "1", ex=CHECKED_S)
 
 
 def words(error: RedisError) -> str:
-    """Return Redis's own words: its client takes the first one away if that has an exception of its own."""
+    """Return Redis's own words; the client removes the first word if that has an exception class of its own."""
     first, told = getattr(error, "status_code", None), str(error)
     return (f"{first} {told}" if first else told)[:LONGEST_WORDS]
 
 
 def memory(redis: Redis) -> Memory:
-    """Return who uses the memory, as far as the first keys tell."""
+    """Return whose keys use the memory, measured on the first MOST_KEYS keys."""
     most = int(redis.info("memory")["maxmemory"])
     keys = list(islice(redis.scan_iter(count=1000), MOST_KEYS))
     pipe = redis.pipeline(transaction=False)
@@ -76,7 +76,7 @@ def memory(redis: Redis) -> Memory:
 
 
 def refusal(error: RedisError) -> Notice | None:
-    """Return why Redis takes nothing, in its own words; None: it has not answered."""
+    """Return why Redis accepts no writes, in its own words, or None if it has not answered."""
     told = words(error)
     for beginning, found in REFUSED.items():
         if told.startswith(beginning):
@@ -88,8 +88,8 @@ def why_not_written(redis: Redis, error: RedisError) -> Notice:
     """Return why nothing can be written to Redis.
 
     Args:
-        redis: asked whose memory is used up, if that is the cause.
-        error: what was raised.
+        redis: queried for the use of its memory, if that is the cause.
+        error: the error that was raised.
     """
     if isinstance(error, OutOfMemoryError):
         return _full(words(error), memory(redis))
@@ -97,7 +97,7 @@ def why_not_written(redis: Redis, error: RedisError) -> Notice:
 
 
 def _full(told: str, found: Memory) -> Notice:
-    """Say whose memory is used up."""
+    """Return the finding of a full memory, with whose keys fill it."""
     ours, others = found.ours / MIB, found.others / MIB
     return ServiceFinding.REDIS_FULL(
         error=told, most=found.most / MIB, ours=ours, others=others, keys=found.keys

@@ -1,4 +1,4 @@
-"""What the API answers and `--json` prints: one model for both."""
+"""Models of the API's answers, which `--json` also prints."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Shape = dict[str, Any]
 
 
 class Answer(BaseModel):
-    """Base of the answers. A member that is not described is an error."""
+    """Base of the answers. An unknown member is an error."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -89,13 +89,13 @@ def reason_json(notice: Notice | None) -> Shape:
 
 
 def failure_json(why: Notice | None) -> Shape:
-    """Return why something failed, its sentence as `error`; each member empty if it did not."""
+    """Return the reason of a failure, with its sentence as `error`; each member is empty if there is none."""
     told = reason_json(why)
     return {"error": told.pop("reason"), **told}
 
 
 def warnings_json(warnings: Iterable[Notice]) -> Shape:
-    """Return warnings as sentences, and beside them as codes with parameters."""
+    """Return warnings as sentences, and also as codes with parameters."""
     cautions = [Caution(**reason_json(one)) for one in warnings]
     return {"warnings": [one.reason for one in cautions], "cautions": cautions}
 
@@ -148,11 +148,11 @@ class OnHold(Reasoned):
 
     @classmethod
     def of(cls, kind: Kind, row: LedgerRow, **more: Any) -> Self:
-        """Return what waits for a decision.
+        """Return a creation that waits for a decision.
 
         Args:
-            kind: what it creates.
-            row: its row.
+            kind: its kind.
+            row: its ledger row.
             more: what a subclass adds.
         """
         return cls(
@@ -174,12 +174,12 @@ class OnHoldAbout(OnHold):
 
     @classmethod
     def named(cls, kind: Kind, row: LedgerRow, titles: Mapping[int, str]) -> Self:
-        """Return what waits for a decision with the title of its ticket."""
+        """Return a creation that waits for a decision, with the title of its ticket."""
         return cls.of(kind, row, ticket_id=row.ticket_id, title=titles.get(row.ticket_id))
 
 
 class Link(Answer):
-    """Which tracker project a helpdesk project or entity belongs to."""
+    """The mapping of a help desk project or entity to a tracker project."""
 
     kind: Literal["project", "entity"]
     id: int
@@ -188,10 +188,10 @@ class Link(Answer):
 
     @classmethod
     def of(cls, link: links.Link, **more: Any) -> Self:
-        """Return a link.
+        """Return a mapping.
 
         Args:
-            link: as it is stored.
+            link: the mapping as it is stored.
             more: what a subclass adds.
         """
         return cls(

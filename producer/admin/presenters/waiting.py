@@ -1,4 +1,4 @@
-"""What keeps an event waiting that says of itself nothing: no worker, a pause, the rate limit, a slow tracker."""
+"""Why an event without a reason of its own waits: no worker, an open circuit breaker, rate limit, slow tracker."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ from shared.redis.rate_limit import turns
 from shared.store.tables.journal import EventState, JournalEvent
 
 NOTABLE_S = 2.0
-"""A turn that is sooner than this is not what an event waits for."""
+"""A shorter wait for the rate limit is not reported as the reason."""
 
 
 def obstacle(redis: Redis) -> Notice | None:
-    """Return why nothing is sent at this moment; None: nothing stands in the way.
+    """Return why nothing is sent, or only slowly, at the moment; None if nothing prevents it.
 
     Args:
         redis: connection with its own time-outs.
@@ -49,11 +49,11 @@ def obstacle(redis: Redis) -> Notice | None:
 
 
 def with_reasons(rows: Iterable[JournalEvent], redis: Redis) -> list[tuple[JournalEvent, Notice | None]]:
-    """Return events, each with what it says of itself, or else, if it waits, with what stands in the way.
+    """Return events with their reasons; a pending event without a reason gets the current obstacle.
 
     Args:
         rows: the events.
-        redis: asked only if one of them waits and does not say why.
+        redis: queried only if one of them waits without a reason.
     """
     found = list(rows)
     hindered_by = obstacle(redis) if any(map(is_silent, found)) else None
@@ -61,5 +61,5 @@ def with_reasons(rows: Iterable[JournalEvent], redis: Redis) -> list[tuple[Journ
 
 
 def is_silent(row: JournalEvent) -> bool:
-    """Return whether an event waits and does not say why."""
+    """Return whether an event is pending and has no reason of its own."""
     return row.state == EventState.PENDING and row.notice is None

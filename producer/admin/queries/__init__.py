@@ -1,1 +1,1 @@
-"""What there is to look at."""
+"""Read-only queries for the command line, the API and the pages."""

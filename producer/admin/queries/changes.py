@@ -1,4 +1,4 @@
-"""Who changed what, as it was noted with each change."""
+"""The audit log: who changed what."""
 
 from __future__ import annotations
 
@@ -81,11 +81,11 @@ SUBJECTS: Mapping[str, tuple[str, tuple[Did, ...]]] = {
     ),
     "sessions": (N_("sessions"), (Did.SIGNED_IN, Did.SIGNED_OUT)),
 }
-"""What changes can be about: what people call it, and the codes of these changes."""
+"""The subjects of changes: the name for people, and the codes of these changes."""
 
 
 def codes_of(what: str) -> tuple[str, ...]:
-    """Return the codes of a subject, or the one code that is named; none if it is neither."""
+    """Return the codes of a subject, or a code itself; empty if the text is neither."""
     if what in SUBJECTS:
         return SUBJECTS[what][1]
     return (what,) if what in list(Did) else ()
@@ -100,10 +100,10 @@ def latest_changes(
 
 
 def change_of(store: Store, change_id: int) -> tuple[ChangeRecord, Any]:
-    """Return a change, and of a replay what became of the events; else None.
+    """Return a change, and for a replay the number of its events in each state, else None.
 
     Raises:
-        NotFound: there is no such change.
+        NotFound: if there is no such change.
     """
     with store.transaction() as tx:
         found = tx.changes.get(change_id)
@@ -133,7 +133,7 @@ class Change(Answer):
 
 
 def changes_csv(store: Store, wanted: WantedChanges = ALL) -> Iterator[str]:
-    """Yield the changes that match as lines of CSV, newest first, some at a time."""
+    """Yield the matching changes as lines of CSV, newest first, in batches."""
     yield csv_line(COLUMNS)
     below: int | None = None
     while rows := latest_changes(store, limit=AT_ONCE, below=below, wanted=wanted):

@@ -1,4 +1,4 @@
-"""What a person sees of the journal: what came in, what became of it."""
+"""The journal as people see it: events that came in, and what became of them."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ EventKind = Literal[EventName, DeletionName, "unreadable"]
 KINDS: tuple[str, ...] = get_args(EventKind)
 Last = Literal["hour", "day", "week"]
 LAST = {name: timedelta(**{f"{name}s": 1}) for name in get_args(Last)}
-"""The spans of time that filters name."""
+"""The time spans that filters name."""
 
 AT_ONCE = 500
 LONGEST, LONGEST_CODE = 200, 64
-"""Characters of a filter's words, and of its code."""
+"""Most characters of a filter's words, and of its code."""
 COLUMNS = (
     "id", "received_at", "state", "event", "ticket_id", "title", "task_id", "who", "issue_id", "code", "reason",
     "occurred_at", "attempts", "key",
@@ -39,7 +39,7 @@ COLUMNS = (
 
 
 class EventFilter(BaseModel):
-    """Which events a person asks for: command, API and page fill in the same one."""
+    """A person's filter for events, the same for the command line, the API and the pages."""
 
     model_config = ConfigDict(frozen=True)
 
@@ -60,7 +60,7 @@ class EventFilter(BaseModel):
     until: AwareDatetime | None = Field(default=None, description="Came in not after this time.")
 
     def wanted(self, *, event_id: int | None = None, upto: int | None = None) -> Wanted:
-        """Return the filter as the journal takes it; of `since` and `last` the later counts.
+        """Return the filter for the journal; if `since` and `last` are both set, the later time applies.
 
         Args:
             event_id: only this event.
@@ -84,17 +84,17 @@ class EventFilter(BaseModel):
 
 @dataclass(frozen=True, slots=True)
 class EventPage:
-    """Some of the events that match.
+    """A page of the matching events.
 
     Attributes:
         rows: newest first.
-        newest: the newest of all that match, 0 if none does.
-        matching: how many match, as far as they are counted.
-        groups: the failed ones by cause.
-        subjects: what each of the rows is about, by its id.
-        newer: the page before the rows ends above this id; None: there is none.
-        older: the page after them begins below this id; None: there is none.
-        looked: from which id to which events were looked through; None: all were.
+        newest: id of the newest matching event, 0 if none matches.
+        matching: number of matching events, as far as they are counted.
+        groups: all failed events by cause.
+        subjects: the subject of each row, by its id.
+        newer: the previous page ends above this id; None: there is none.
+        older: the next page begins below this id; None: there is none.
+        looked: first and last id of the events that were searched; None: all were.
     """
 
     rows: Sequence[JournalEvent]
@@ -108,19 +108,19 @@ class EventPage:
 
     @property
     def has_newer(self) -> bool:
-        """Whether some that match may stand before the rows."""
+        """Whether there may be matching events before the rows."""
         return self.newer is not None
 
     @property
     def has_older(self) -> bool:
-        """Whether some that match may stand after them."""
+        """Whether there may be matching events after the rows."""
         return self.older is not None
 
 
 def latest_events(
     services: Services, wanted: Wanted, *, limit: int, below: int | None = None
 ) -> list[tuple[JournalEvent, Notice | None, Subject]]:
-    """Return the events that match, newest first, each with why it is as it is, and what it is about."""
+    """Return the matching events, newest first, each with its reason and its subject."""
     with services.store.transaction() as tx:
         rows = tx.events.page(wanted, limit=limit, below=below)
         subjects = tx.event_subjects.of(rows)
@@ -133,19 +133,19 @@ def event_about(row: JournalEvent, why: Notice | None, subject: Subject) -> Even
 
 
 def waiting_tickets(store: Store, helpdesk_user_id: int) -> int:
-    """Return how many tickets have an event that names a person and waits to be sent."""
+    """Return how many tickets have a pending event that names a person."""
     with store.transaction() as tx:
         return tx.events.tickets(Wanted(state=EventState.PENDING, person=str(helpdesk_user_id)))
 
 
 def recent_events(store: Store, most: int) -> Sequence[JournalEvent]:
-    """Return the newest events, without what came in."""
+    """Return the newest events, without their payloads."""
     with store.transaction() as tx:
         return tx.events.page(Wanted(), limit=most)
 
 
 def event_page(store: Store, wanted: Wanted, *, size: int, below: int | None, above: int | None) -> EventPage:
-    """Return a page of the events that match; if no index finds them, only LOOKED_THROUGH events are looked through.
+    """Return a page of the matching events; if no index finds them, search only LOOKED_THROUGH events.
 
     Args:
         store: where the journal is.
@@ -178,7 +178,7 @@ def _page_of_some(
     below: int | None,
     above: int | None,
 ) -> EventPage:
-    """Return what matches among LOOKED_THROUGH events: the newest, those below an id, or those above one.
+    """Return a page of the matches among LOOKED_THROUGH events: the newest, those below an id, or those above one.
 
     Args:
         tx: the transaction.
@@ -210,9 +210,9 @@ def _page_of_some(
 def _found(
     search: EventSearch, wanted: Wanted, *, size: int, below: int | None, above: int | None
 ) -> tuple[list[JournalEvent], int, int]:
-    """Return the rows of a page and one more, the newest of all that match, and how many do.
+    """Return the rows of a page and one more, the id of the newest match, and the number of matches.
 
-    Who an event names is in its payload only, so that payloads are read once for all three.
+    The people of an event are only in its payload, so payloads are read once for all three results.
     """
     if wanted.person and above is None:
         ids = search.ids(wanted)
@@ -226,7 +226,7 @@ def _found(
 
 
 def exported_events(services: Services, wanted: Wanted) -> Iterator[list[Shape]]:
-    """Yield the events that match, newest first, some at a time: as the API has them, and what each is about.
+    """Yield the matching events in batches, newest first, each as in the API and with its subject.
 
     Args:
         services: the collaborators.

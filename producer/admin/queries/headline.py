@@ -1,4 +1,4 @@
-"""Tells in a sentence how a ticket stands, for a person who has never seen the code."""
+"""The state of a ticket in one sentence, for people who have never seen the code."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ SETTLED = ("logged", "not to be logged")
 
 
 def headline(trace: TicketTrace) -> str:
-    """Return one sentence: which issue it is, what became of its tasks, what is still to come."""
+    """Return one sentence about the ticket's issue, its ticket tasks and its status."""
     parts = [_issue(trace), _tasks(trace.ticket_tasks), _status(trace)]
     return "; ".join(part for part in parts if part) + "."
 

@@ -27,10 +27,10 @@ from shared.store.tables.journal import EventState
 from shared.store.tables.ledger import LedgerState
 
 BEFORE, AFTER = timedelta(days=7), timedelta(days=45)
-"""So long before and after a month its events are looked for."""
+"""Time before and after a month in which its events are searched."""
 
 SAME = 0.011
-"""Redmine rounds hours to two decimals."""
+"""Largest difference that counts as none: Redmine rounds hours to two decimals."""
 
 
 class Why(StrEnum):
@@ -121,7 +121,7 @@ class _Sum:
 
 @dataclass(slots=True)
 class _Month:
-    """What a report is made from."""
+    """The data from which a report is made."""
 
     tasks: dict[int, KnownTask]
     logged: dict[int, Logged]
@@ -130,15 +130,15 @@ class _Month:
 
 
 def hours_of(services: Services, month: str, seconds: float = READ_S) -> HoursReport:
-    """Return the hours of a month by person; Redmine is read, and if it cannot be the ledger stands in.
+    """Return the hours of a month by person, read from Redmine, or from the ledger if Redmine cannot be read.
 
     Args:
         services: the collaborators.
         month: such as `2026-11`.
-        seconds: how long Redmine is read at most.
+        seconds: time limit for reading Redmine.
 
     Raises:
-        ValueError: it is no month.
+        ValueError: if `month` is no month.
     """
     month_of(month)
     with services.store.transaction() as tx:
@@ -187,10 +187,10 @@ class _Comparison:
     """Compares the tasks of a month with its time entries.
 
     Args:
-        services: know names.
+        services: provide names.
         known: the month as GLPI has it.
         entries: the month as Redmine has it; None if Redmine was not read.
-        by_entry: the ledger's rows of these.
+        by_entry: ledger rows of these entries, by entry.
     """
 
     def __init__(
@@ -255,23 +255,23 @@ class _Comparison:
             self._differs(found, task, row, known, has, Why.DELETED_IN_GLPI if task.is_deleted else edited)
 
     def _in_redmine(self, row: Logged) -> tuple[float | None, int | None]:
-        """Return the hours and the author of a time entry; None if Redmine has it in no day of the month."""
+        """Return the hours and the author of a time entry; None for both if Redmine does not have it in this month."""
         if self._entries is None:
             return row.hours or 0.0, row.author_id
         entry = self._entries.get(row.time_entry_id or 0)
         return (entry.hours, entry.user_id) if entry else (None, None)
 
     def _only_in_redmine(self, entry: TimeEntry, row: Logged | None) -> None:
-        """Count a time entry for which no event of the month is known."""
+        """Count a time entry without a ticket task of the month."""
         found = self._sum(None, None, entry.user_id, entry.user)
         if row is None:
             found.other += entry.hours
             return
         found.redmine += entry.hours
         moved = row.task_id in self._known.logged
-        if moved:  # its event is known, and says another month now
+        if moved:  # its event is known but belongs to another month now
             self._differs(found, row, row, 0.0, entry.hours, Why.EDITED_IN_GLPI)
-        else:  # its events are past their retention: what was sent is what GLPI had
+        else:  # its events were pruned: the sent hours count as GLPI's
             sent = entry.hours if row.hours is None else row.hours
             found.glpi += sent
             if abs(sent - entry.hours) > SAME:
@@ -358,7 +358,7 @@ def differences_csv(report: HoursReport) -> Iterator[str]:
 
 
 def _why_not_logged(task: KnownTask, row: Logged | None) -> Why:
-    """Return why a finished ticket task has no time entry: the ledger's word comes first."""
+    """Return why a finished ticket task has no time entry; the ledger takes precedence."""
     if row is not None and row.state in (LedgerState.ON_HOLD, LedgerState.GONE):
         return Why.ON_HOLD
     if task.event_state == EventState.ON_HOLD:

@@ -1,4 +1,4 @@
-"""Reports of hours that took long to make: kept for some minutes, with the time at which each was made."""
+"""A cache of hours reports that took long to make: each is kept for some minutes, with its time."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from producer.admin.services import Services
 
 KEPT_S = 300.0
 LONG_S = 1.0
-"""A report that took less is made again each time."""
+"""A report that took less time is not kept."""
 
 MOST_KEPT = 12
 
 
 class KeptReport(NamedTuple):
-    """A report.
+    """A report and its time.
 
     Attributes:
-        made_at: when it was begun; None: a moment ago.
-        seconds: how long Redmine was read at most.
+        made_at: start of its calculation; None: it was not kept, so it is new.
+        seconds: time limit for reading Redmine.
     """
 
     report: HoursReport
@@ -32,7 +32,7 @@ class KeptReport(NamedTuple):
 
 
 class KeptHours:
-    """Makes reports of hours, each month's once at a time however many load its page.
+    """Makes hours reports, one at a time for each month, however many people load the page.
 
     Args:
         services: the collaborators.
@@ -48,16 +48,16 @@ class KeptHours:
 
         Args:
             month: such as `2026-11`.
-            seconds: how long Redmine is read at most.
-            again: whether one that is kept does not count.
+            seconds: time limit for reading Redmine.
+            again: whether to ignore a report that was kept before this call.
 
         Raises:
-            ValueError: it is no month.
+            ValueError: if `month` is no month.
         """
         asked = time.monotonic()
         with self._making[month[-2:]]:
             until, kept = self._kept.get(month, (0.0, None))
-            # one that was begun after this was asked for is new enough in any case
+            # a report that was begun after this call is new enough in any case
             is_new = kept is not None and asked < until and (not again or until - KEPT_S > asked)
             if kept is not None and is_new and (kept.report.live or kept.seconds >= seconds):
                 return kept

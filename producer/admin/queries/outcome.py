@@ -1,4 +1,4 @@
-"""What became of a ticket and what belongs to it, in short, as a helpdesk's own page of the ticket shows it."""
+"""The outcome of a ticket and its parts in short, for the help desk's own page of the ticket."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def ticket_outcome(store: Store, ticket_id: int) -> TicketOutcome:
     """Return what became of a ticket.
 
     Raises:
-        NotFound: nothing was ever heard of it.
+        NotFound: if nothing is known about it.
     """
     found = trace_ticket(store, ticket_id)
     link, last = found.link, found.last_event

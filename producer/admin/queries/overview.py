@@ -1,4 +1,4 @@
-"""How everything stands, at one look."""
+"""The state of the system at a glance."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ LATEST = 5
 
 @dataclass(frozen=True, slots=True)
 class Signs:
-    """What Redis tells: who is alive, and whether everything is paused.
+    """The state in Redis: heartbeats, and whether the circuit breaker is open.
 
     Attributes:
-        worker, beat: seconds since the last sign of life; None: there is none.
-        paused: why and until when.
-        evicted: whether signs of life may have been dropped by Redis.
+        worker, beat: seconds since the last heartbeat; None: there is none.
+        paused: why the circuit breaker is open, and until when; None: it is closed.
+        evicted: whether Redis may have evicted heartbeats.
     """
 
     worker: float | None
@@ -42,7 +42,7 @@ class Signs:
 
     @property
     def works(self) -> bool:
-        """Whether a worker was seen lately, or may be at work though its sign of life was dropped."""
+        """Whether a worker was seen recently, or may be running although Redis evicted its heartbeat."""
         if self.worker is None:
             return self.evicted
         return self.worker < GONE_S
@@ -50,17 +50,17 @@ class Signs:
 
 @dataclass(frozen=True, slots=True)
 class Overview:
-    """What the first page shows.
+    """The data of the first page.
 
     Attributes:
-        counts: how many events there are, and what else is noted.
-        oldest: since when the oldest event that waits does.
-        delayed: the oldest event that waits, if it was tried in vain or waits longer than usual; not in trial mode.
-        is_stuck: whether it has waited for minutes, and nothing was done since it came in; not in trial mode.
-        hours: of each hour up to 24 ago how many came in and how many of these failed.
-        signs: None if Redis cannot be asked.
-        redis_fault: why not.
-        noted: checks of the doctor that have something to tell (`what_is_noted`).
+        counts: counts of events, and further facts.
+        oldest: when the oldest pending event came in.
+        delayed: the oldest pending event, if an attempt failed or it waits longer than usual; not in trial mode.
+        is_stuck: whether it has waited for minutes, and no event was done in that time; not in trial mode.
+        hours: numbers of received events and of failed ones among them, by age in hours, up to 24.
+        signs: the state in Redis; None if Redis cannot be read.
+        redis_fault: why Redis cannot be read.
+        noted: checks of the doctor that have something to report (`what_is_noted`).
     """
 
     config: PluginConfig
@@ -84,7 +84,7 @@ class Overview:
 
 
 def overview(services: Services) -> Overview:
-    """Look at everything, in less than a dozen statements."""
+    """Read the data of the first page, in less than a dozen statements."""
     told, fault = signs(services)
     with services.store.transaction() as tx:
         standing = tx.events.standing()
@@ -114,7 +114,7 @@ def overview(services: Services) -> Overview:
 
 
 def what_is_noted(tx: Transaction, standing: EventCounts, config: PluginConfig) -> dict[str, bool]:
-    """Return, of each check of the doctor with `Glance.NOTED`, whether it has something to tell."""
+    """Return, for each check of the doctor with `Glance.NOTED`, whether it has something to report."""
     latest = tx.metadata.runs(1)
     return {
         "authors": standing.wrong_author,
@@ -126,14 +126,14 @@ def what_is_noted(tx: Transaction, standing: EventCounts, config: PluginConfig) 
 
 
 def _stands_still(oldest: JournalEvent | None, done_at: datetime | None, now: datetime) -> timedelta:
-    """Return for how long nothing was done though something waits."""
+    """Return how long the oldest pending event has waited, or zero if an event was done since it came in."""
     if oldest is None or (done_at is not None and done_at > oldest.received_at):
         return timedelta(0)
     return now - oldest.received_at
 
 
 def signs(services: Services) -> tuple[Signs | None, Notice | None]:
-    """Ask Redis; else return why it cannot be asked."""
+    """Return the state in Redis, or why it cannot be read."""
     try:
         heartbeats = Heartbeats(services.redis)
         worker, beat = heartbeats.seconds_since(WORKER), heartbeats.seconds_since(BEAT)
@@ -144,6 +144,6 @@ def signs(services: Services) -> tuple[Signs | None, Notice | None]:
 
 
 def needs_a_person(store: Store) -> tuple[int, int]:
-    """Return how many events failed and how many creations wait for a decision, for the navigation."""
+    """Return the numbers of failed events and of creations that wait for a decision, for the navigation."""
     with store.transaction() as tx:
         return tx.events.needs_a_person()

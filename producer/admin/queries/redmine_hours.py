@@ -15,10 +15,10 @@ from shared.tracker.lists import PagedList, TrackerLists, settled
 from shared.values.ids import id_in
 
 MONTH = "(19[7-9][0-9]|2[0-9]{3})-(0[1-9]|1[0-2])"
-"""What is a month, wherever it comes from; 2026-11 is one."""
+"""The form of a month, such as 2026-11."""
 
 READ_S = 60.0
-"""So long a month is read at most."""
+"""Time limit for reading a month, in seconds."""
 
 
 class TimeEntry(NamedTuple):
@@ -31,10 +31,10 @@ class TimeEntry(NamedTuple):
 
 
 def month_of(month: str) -> tuple[date, date]:
-    """Return the first day of a month such as `2026-11`, and the last.
+    """Return the first day and the last day of a month such as `2026-11`.
 
     Raises:
-        ValueError: it is no month.
+        ValueError: if `month` is no month.
     """
     if not re.fullmatch(MONTH, month):
         raise ValueError(month)
@@ -47,13 +47,13 @@ def time_entries_of(connect: Connect, month: str, seconds: float = READ_S) -> li
     """Return every time entry of a month.
 
     Args:
-        connect: the configuration and Redmine.
+        connect: returns the configuration and a client for Redmine.
         month: such as `2026-11`.
-        seconds: give up after so long.
+        seconds: time limit.
 
     Raises:
-        SettingsError: Redmine is not set up.
-        TrackerError: Redmine cannot be asked, or not in this time.
+        SettingsError: if Redmine is not set up.
+        TrackerError: if Redmine cannot be read, or not within the time limit.
     """
     _, client = connect()
     lists, path, name = TrackerLists(client), Kind.TICKET_TASK.path, Kind.TICKET_TASK.list_name

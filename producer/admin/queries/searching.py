@@ -10,22 +10,22 @@ from producer.admin.records.transaction import Store
 from shared.values.ids import LARGEST
 
 NEWEST = 5_000
-"""So many of the newest tickets are searched for words, unless a person wants all of them."""
+"""Number of newest tickets that are searched for words, unless a person wants to search all."""
 NUMBER = re.compile(r"(#?)\s*(\d{1,19})")
 
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """What a search found.
+    """The results of a search.
 
     Attributes:
-        number: what was typed, if it is a number; else people and titles were searched.
+        number: the typed number; None: people and titles were searched.
         is_issue: whether it was typed as the number of an issue.
-        tickets: with their titles.
-        issues: tickets by the number of their issue.
-        events: their numbers.
-        names: of people who are known from tickets only.
-        newest: so many of the newest tickets were searched; None: all were.
+        tickets: ids and titles of tickets; without titles after a search for a number.
+        issues: tickets whose issue has the number.
+        events: ids of events.
+        names: names of people who are known from tickets only.
+        newest: number of newest tickets that were searched; None: all were.
     """
 
     number: int | None = None
@@ -44,7 +44,7 @@ def search(store: Store, text: str, *, in_all: bool = False) -> Found:
     Args:
         store: where events are.
         text: what was typed.
-        in_all: whether words are looked for in every ticket, which takes longer; else in the NEWEST.
+        in_all: whether to search every ticket for words, which takes longer, or only the NEWEST.
     """
     typed = NUMBER.fullmatch(text.strip())
     if typed and int(typed[2]) <= LARGEST:

@@ -1,4 +1,4 @@
-"""What is still to be set up until the first event is forwarded, step by step."""
+"""The set-up steps until the first event is forwarded."""
 
 from __future__ import annotations
 
@@ -32,13 +32,13 @@ class SettingUp:
     Attributes:
         done: whether each step is done, in the order of the steps.
         read_at: when Redmine's lists were last read.
-        entries: what settings are chosen from, by kind.
-        suggested: GLPI status to Redmine status, by name.
-        unmapped: entities that events name and no mapping has.
-        same_name: entity to the Redmine project that has its name.
-        producer_url: where events go, as far as it is known.
+        entries: the choices for settings, by kind.
+        suggested: the Redmine status for each GLPI status, by name.
+        unmapped: entities in events that have no mapping.
+        same_name: the Redmine project of the same name for each entity.
+        producer_url: the address for events, as far as it is known.
         can_sign: whether this process can sign a test event.
-        first_event: the newest event's time and ticket; None: none has come in.
+        first_event: time and ticket of the newest event; None: there is none.
     """
 
     done: Mapping[str, bool]
@@ -58,17 +58,17 @@ class SettingUp:
 
 
 def is_over(found: Overview) -> bool:
-    """Return whether the installation is set up and has had an event that is no test event."""
+    """Return whether the installation is set up and its newest event is no test event."""
     newest = found.counts.newest
     return bool(found.is_set_up and found.counts.linked and newest and not is_sample(newest[1] or 0))
 
 
 def setting_up(services: Services, found: Overview) -> SettingUp | None:
-    """Return the steps; None if the installation is set up and has had an event.
+    """Return the steps, or None if the set-up is over (`is_over`).
 
     Args:
         services: the collaborators.
-        found: what the first page shows.
+        found: the data of the first page.
     """
     if is_over(found):
         return None

@@ -1,4 +1,4 @@
-"""Everything that happened to a ticket and why, put together from journal, ledger and trace."""
+"""Everything that happened to a ticket and why, from the journal, the ledger and the ticket history."""
 
 from __future__ import annotations
 
@@ -101,14 +101,14 @@ class Step(WithNotice):
 
 @dataclass(frozen=True, slots=True)
 class TicketTrace:
-    """Everything known of a ticket, its happenings oldest first.
+    """Everything known about a ticket, its steps oldest first.
 
     Attributes:
-        state: the desired state, None before the first event was looked at.
-        open_events: events that wait, are on hold, or failed; oldest first.
+        state: the desired state, None before the first event is processed.
+        open_events: events that are pending, on hold or failed; oldest first.
         last_event: the newest event, None if all have been pruned.
-        hindered_by: what stands in the way of an event that waits and does not say why; None: nothing does.
-        has_wrong_author: whether its issue or a time entry has another author than was meant.
+        hindered_by: why pending events without a reason of their own wait; None: nothing prevents them.
+        has_wrong_author: whether its issue or a time entry has the wrong author.
     """
 
     ticket_id: int
@@ -125,18 +125,18 @@ class TicketTrace:
     has_wrong_author: bool = False
 
     def why(self, row: JournalEvent) -> Notice | None:
-        """Return why an event of the ticket is as it is."""
+        """Return the reason for the state of an event of the ticket."""
         return self.hindered_by if is_silent(row) else row.notice
 
     @property
     def refused_status(self) -> Notice | None:
-        """Why the tracker has not the newest status; None if nothing refused it."""
+        """Why the tracker refused the newest status, or None if it did not."""
         why = self.state.status_notice if self.state and not self.state.status_due else None
         return why if why and why.code == Reason.STATUS_REFUSED else None
 
     @property
     def replayable(self) -> list[int]:
-        """The events that a person may replay: those that failed, or whose status did, or else a last one skipped."""
+        """Ids of the events that a person may replay: failed ones and a refused status, else a skipped last event."""
         failed = [row.id for row in self.open_events if row.state == EventState.FAILED]
         if self.refused_status and self.state and self.state.event_id not in failed:
             failed.append(self.state.event_id)
@@ -149,10 +149,10 @@ class Destination:
     """Where a ticket's issue is, or would be.
 
     Attributes:
-        link: by which it goes there; None: nothing of it is linked.
+        link: mapping that selects the project, or None if no mapping applies.
         project_id: the tracker project.
-        project: its name, where the cache knows it.
-        statuses: the names of the status that the issue was given and of the one it is to have, by tracker id.
+        project: its name, if the cache contains it.
+        statuses: names of the status that the issue was given and of its desired status, by tracker id.
     """
 
     link: Link | None
@@ -177,15 +177,15 @@ def destination(store: Store, found: TicketTrace) -> Destination:
 
 
 def trace_ticket(store: Store, ticket_id: int, redis: Redis | None = None) -> TicketTrace:
-    """Put together what is known of a ticket.
+    """Collect everything known about a ticket.
 
     Args:
-        store: where it is kept.
+        store: where it is stored.
         ticket_id: the ticket.
-        redis: asked what stands in the way if an event waits and does not say why; None: that is not looked at.
+        redis: queried for the reason if an event waits without one; None: not queried.
 
     Raises:
-        NotFound: nothing was ever heard of it.
+        NotFound: if nothing is known about it.
     """
     with store.transaction() as tx:
         config, _ = tx.configs.get()
@@ -235,7 +235,7 @@ def _link(tx: Transaction, row: LedgerRow | None) -> IssueOfTicket | None:
 
 
 def _tasks(time_rows: Sequence[LedgerRow], events: Sequence[tuple[JournalEvent, Event]]) -> list[TicketTask]:
-    """Return the ticket's tasks by id: the ledger's word first, then that of an open event, then the newest's."""
+    """Return the ticket's tasks by id, each with the state of its ledger row, else of an open or the newest event."""
     by_task: dict[int, list[tuple[JournalEvent, Event]]] = defaultdict(list)
     for row, event in sorted(events, key=lambda one: (one[0].occurred_at, one[0].sequence, one[0].id)):
         if event.task:
@@ -254,11 +254,11 @@ def _tasks(time_rows: Sequence[LedgerRow], events: Sequence[tuple[JournalEvent, 
 
 
 Standing = tuple[Kind, int, str, int | None, Notice | None]
-"""Of an addition: its kind and key, its state, the tracker's id, and why."""
+"""The state of an addition: kind, key, state, tracker id and reason."""
 
 
 def _additions(rows: Sequence[LedgerRow], events: Sequence[tuple[JournalEvent, Event]]) -> list[Standing]:
-    """Return the ticket's follow-ups, solutions and documents as their events came: the ledger's word comes first."""
+    """Return the ticket's follow-ups, solutions and documents in the order of events; the ledger takes precedence."""
     found: dict[tuple[Kind, int], Standing] = {}
     for row, event in events:
         if event.addition is not None:
@@ -330,11 +330,11 @@ NAMED = (
     ("category", "category", None),
     ("location", "location", None),
 )
-"""What a snapshot may name: a word for it, its name or what holds that, and its number."""
+"""Names in a snapshot: a word, the field of the name or of an object that contains it, and the field of the number."""
 
 
 def names_of(snapshot: Mapping[str, Any]) -> dict[str, str]:
-    """Return the names, each with its number, of what a ticket's snapshot refers to; what has no name is left out."""
+    """Return the names in a ticket's snapshot with their numbers; objects without a name are left out."""
     found = {}
     for word, name, number in NAMED:
         part = snapshot.get(name)

@@ -1,4 +1,4 @@
-"""Suggests which of Redmine's statuses a GLPI status is, by name. Pure."""
+"""Suggests a Redmine status for each GLPI status, by name. Pure."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ NAMES: dict[int, tuple[str, ...]] = {
     5: ("resolved", "solved", "résolu", "résolue", "gelöst", "erledigt"),
     CLOSED: ("closed", "fermé", "fermée", "clos", "geschlossen"),
 }
-"""Of each GLPI status the names that mean it, in English, French and German; the best first."""
+"""Names for each GLPI status in English, French and German, the best first."""
 
 
 def suggested_map(statuses: Sequence[Entry]) -> dict[int, int]:
-    """Return GLPI status to Redmine status, as far as the names say it.
+    """Return the Redmine status for each GLPI status, by name; for closed also the only closed status.
 
     Args:
         statuses: Redmine's, in its own order.

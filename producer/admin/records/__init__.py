@@ -1,1 +1,1 @@
-"""Tables that only people's side reads."""
+"""Tables and queries that only the administration uses."""

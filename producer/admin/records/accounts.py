@@ -1,4 +1,4 @@
-"""Accounts, sessions, sign-in links and tokens. Whatever opens a door is kept as its SHA-256 only."""
+"""Accounts, sessions, sign-in links and tokens. Sessions, links and tokens are stored only as SHA-256 digests."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from shared.store.tables.types import clock, moment
 
 LONGEST_NAME = 100
 SEEN_EVERY_S = 60
-"""A session or token in constant use is not written down at each request."""
+"""Least seconds between two records of the last use of a session or token."""
 
 
 class Accounts:
-    """Reads and writes who may come in, within one transaction."""
+    """Reads and writes accounts, sessions, sign-in links and tokens within one transaction."""
 
     def __init__(self, session: Session) -> None:
         self._session = session
@@ -27,15 +27,15 @@ class Accounts:
         return self._session.scalars(select(ConsoleAccount).order_by(ConsoleAccount.name)).all()
 
     def lock(self) -> None:
-        """Block other changes of accounts, and new sessions, until this transaction ends; what is read is new."""
+        """Block other changes of accounts, and new sessions, until this transaction ends; later reads are current."""
         self._session.execute(select(ConsoleAccount.id).order_by(ConsoleAccount.id).with_for_update()).all()
 
     def named(self, name: str) -> ConsoleAccount | None:
-        """Return the account of a name, whichever letters of it are capitals; of two the one that is written so."""
+        """Return the account with a name, ignoring case; an exact match comes first."""
         folded = name.casefold()
         alike = [
             one for one in self.all() if one.name.casefold() == folded
-        ]  # no database folds every alphabet
+        ]  # no database folds the case of every alphabet
         return next((one for one in alike if one.name == name), alike[0] if alike else None)
 
     def add(self, name: str, password_hash: str | None, right: str) -> None:
@@ -43,7 +43,7 @@ class Accounts:
         self._session.execute(insert(ConsoleAccount).values(values))
 
     def set_password(self, account_id: int, password_hash: str) -> None:
-        """Replace a password's hash."""
+        """Replace the password hash of an account."""
         self._change(account_id, password_hash=password_hash)
 
     def disable(self, account_id: int, *, disabled: bool) -> None:
@@ -58,13 +58,13 @@ class Accounts:
         self._session.execute(update(ConsoleAccount).where(ConsoleAccount.id == account_id).values(**values))
 
     def begin_session(self, digest: str, account_id: int, seconds: float) -> None:
-        """Keep a new session, and forget those that are over."""
+        """Store a new session, and delete expired ones."""
         self._session.execute(delete(ConsoleSession).where(ConsoleSession.ends_at < moment()))
         values = {"began_at": clock(), "seen_at": clock(), "ends_at": clock(seconds)}
         self._session.execute(insert(ConsoleSession).values(digest=digest, account_id=account_id, **values))
 
     def in_session(self, digest: str, idle_s: float) -> ConsoleAccount | None:
-        """Return whose session it is, unless it is over or the account is disabled."""
+        """Return the account of a session, unless the session has expired or the account is disabled."""
         found = self._session.execute(
             select(ConsoleAccount, ConsoleSession.seen_at < moment(-SEEN_EVERY_S))
             .join(ConsoleSession, ConsoleSession.account_id == ConsoleAccount.id)
@@ -87,26 +87,26 @@ class Accounts:
         self._session.execute(delete(ConsoleSession).where(ConsoleSession.digest == digest))
 
     def end_sessions(self, account_id: int) -> int:
-        """End every session of an account, and its sign-in links; return how many sessions these were."""
+        """Delete all sessions and sign-in links of an account; return the number of sessions."""
         self._session.execute(delete(SignInLink).where(SignInLink.account_id == account_id))
         gone = delete(ConsoleSession).where(ConsoleSession.account_id == account_id)
         return len(self._session.execute(gone.returning(ConsoleSession.digest)).all())
 
     def put_link(self, digest: str, account_id: int, seconds: float) -> None:
-        """Keep a sign-in link, and forget those that are over."""
+        """Store a sign-in link, and delete expired ones."""
         self._session.execute(delete(SignInLink).where(SignInLink.ends_at < moment()))
         values = {"digest": digest, "account_id": account_id, "ends_at": clock(seconds)}
         self._session.execute(insert(SignInLink).values(values))
 
     def use_link(self, digest: str) -> ConsoleAccount | None:
-        """Use up a sign-in link; return whose it is, unless it is over or the account is disabled."""
+        """Use up a sign-in link; return its account, unless the link has expired or the account is disabled."""
         gone = delete(SignInLink).where(SignInLink.digest == digest, SignInLink.ends_at > moment())
         account_id = self._session.scalar(gone.returning(SignInLink.account_id))
         account = None if account_id is None else self._session.get(ConsoleAccount, account_id)
         return account if account and account.disabled_at is None else None
 
     def tokens(self) -> Sequence[tuple[ApiToken, str | None]]:
-        """Return every token, those revoked included, newest first, and the name of its owner."""
+        """Return every token with the name of its owner, including revoked tokens, newest first."""
         owned = select(ApiToken, ConsoleAccount.name).outerjoin(
             ConsoleAccount, ConsoleAccount.id == ApiToken.owner_id
         )
@@ -115,13 +115,13 @@ class Accounts:
     def add_token(
         self, name: str, digest: str, right: str, owner_id: int | None, expires_at: datetime | None
     ) -> None:
-        """Keep a new token."""
+        """Store a new token."""
         values = {"name": name, "digest": digest, "right": right, "owner_id": owner_id}
         kept = insert(ApiToken).values(**values, created_at=clock(), expires_at=expires_at)
         self._session.execute(kept)
 
     def give_name_away(self, token: ApiToken) -> None:
-        """Let another token have a token's name; this one is told apart by its number from now on."""
+        """Free a token's name for another token: rename this token by appending its id."""
         number = f" #{token.id}"
         own = update(ApiToken).where(ApiToken.id == token.id)
         self._session.execute(own.values(name=token.name[: LONGEST_NAME - len(number)] + number))
@@ -135,7 +135,7 @@ class Accounts:
         return self._session.scalar(select(ApiToken).where(ApiToken.name == name))
 
     def token_with(self, digest: str) -> tuple[ApiToken, str | None] | None:
-        """Return a token that is good, and what its owner may do; note that it was used."""
+        """Return a valid token and its owner's right, or None; record the use."""
         found = self._session.execute(
             select(ApiToken, ApiToken.used_at > moment(-SEEN_EVERY_S), ConsoleAccount.right)
             .outerjoin(ConsoleAccount, ConsoleAccount.id == ApiToken.owner_id)

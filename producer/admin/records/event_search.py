@@ -1,4 +1,4 @@
-"""Searches of the journal for people: filters, pages by key, bounded counts. Never reads payloads."""
+"""Searches of the journal for people: filters, pages by key, bounded counts. Never loads payloads."""
 
 from __future__ import annotations
 
@@ -47,18 +47,18 @@ from shared.store.tables.types import is_on_postgresql, moment
 
 MOST_COUNTED = 1001
 RECENT_DAYS = 30
-"""For so long fields that the tracker did not take are told."""
+"""Days for which fields that the tracker did not accept are reported."""
 LOOKED_THROUGH = 5_000
-"""So many events a page looks through for what no index finds."""
+"""Number of events that a page searches if no index finds the matches."""
 FEW = (EventState.PENDING, EventState.ON_HOLD, EventState.FAILED, EventState.SKIPPED)
-"""States of so few events that all of them can be looked through."""
+"""States with so few events that all of them can be searched."""
 STEPS_READ = 30
-"""So many of the newest steps are looked through for a call."""
+"""Number of newest steps that are searched for a call."""
 
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """Which events.
+    """A filter for events.
 
     Attributes:
         state: one of EventState.
@@ -66,10 +66,10 @@ class Wanted:
         cause: a group of failures (`Group.cause`), or the code of a reason.
         person: number, or part of the e-mail or name, of a person whom the event names.
         place: an entity or a project, as `entity:77`, as a number, or as a part of its name.
-        since, until: when they came in.
+        since, until: bounds of the time when they came in.
         upto: the highest id.
         over: only higher ids than this one.
-        event_id: that one.
+        event_id: only this event.
     """
 
     state: str | None = None
@@ -91,10 +91,10 @@ class Group:
     """Failures with one cause.
 
     Attributes:
-        cause: names the group in addresses.
-        notice: the cause, as the newest of them has it.
-        newest: the newest of them.
-        since: when the oldest of them came in.
+        cause: identifies the group in URLs.
+        notice: the reason of the newest failure.
+        newest: the newest failure.
+        since: when the oldest failure came in.
     """
 
     cause: str
@@ -118,21 +118,21 @@ class LastAnswer(NamedTuple):
 
     @property
     def is_good(self) -> bool:
-        """Whether the tracker answered and was able to work."""
+        """Whether the tracker answered without a server error."""
         return self.status is not None and self.status < 500
 
 
 class EventCounts(NamedTuple):
-    """How many events there are, each at most MOST_COUNTED, and what else is noted.
+    """Counts of events, each at most MOST_COUNTED, and further facts.
 
     Attributes:
         on_hold: creations that wait for a decision.
-        now: the time.
-        done_at: when an event was done last.
-        linked: whether anything is linked.
-        wrong_author, status_not_taken, field_not_taken: whether there is any such thing on the tracker.
-        answer: the newest call to the tracker, if one of the newest steps of a history is one.
-        newest: when the newest event came in, and of which ticket; None: none has.
+        now: the current time.
+        done_at: when an event last became done.
+        linked: whether any project or entity has a mapping.
+        wrong_author, status_not_taken, field_not_taken: whether any object on the tracker has this difference.
+        answer: the newest call to the tracker, if it is among the STEPS_READ newest steps.
+        newest: when the newest event came in, and its ticket; None: there is none.
     """
 
     last_hour: int
@@ -150,7 +150,7 @@ class EventCounts(NamedTuple):
 
 
 class EventSearch:
-    """Looks through the journal within one transaction."""
+    """Searches the journal within one transaction."""
 
     def __init__(self, session: Session) -> None:
         self._session = session
@@ -164,11 +164,11 @@ class EventSearch:
         return first or 0, last or 0
 
     def is_read_for(self, wanted: Wanted) -> bool:
-        """Return whether no index finds these events: each, what came in with it, or its ticket has to be read."""
+        """Return whether no index finds these events, so that each event, its payload or its ticket has to be read."""
         if wanted.ticket_id is not None or wanted.event_id is not None or wanted.state in FEW:
             return False
         if wanted.cause and any(one.cause == wanted.cause for one in self.groups()):
-            return False  # they failed
+            return False  # they failed, and failed events are few
         return bool(wanted.person or wanted.place or wanted.code or wanted.cause)
 
     def page(
@@ -185,7 +185,7 @@ class EventSearch:
         return self._session.scalars(statement.order_by(JournalEvent.id.desc()).limit(limit)).all()
 
     def ids(self, wanted: Wanted) -> Sequence[int]:
-        """Return the ids of the newest, at most MOST_COUNTED."""
+        """Return the ids of the newest matching events, at most MOST_COUNTED."""
         statement = select(JournalEvent.id).where(*self._where(wanted))
         return self._session.scalars(statement.order_by(JournalEvent.id.desc()).limit(MOST_COUNTED)).all()
 
@@ -197,17 +197,17 @@ class EventSearch:
         ).all()
 
     def count(self, wanted: Wanted) -> int:
-        """Return how many there are, at most MOST_COUNTED."""
+        """Return the number of matching events, at most MOST_COUNTED."""
         some = select(literal(1)).where(*self._where(wanted)).select_from(JournalEvent).limit(MOST_COUNTED)
         return self._session.scalar(select(func.count()).select_from(some.subquery())) or 0
 
     def tickets(self, wanted: Wanted) -> int:
-        """Return how many tickets the events are of, at most MOST_COUNTED."""
+        """Return the number of tickets with matching events, at most MOST_COUNTED."""
         some = select(JournalEvent.ticket_id).where(*self._where(wanted)).distinct().limit(MOST_COUNTED)
         return self._session.scalar(select(func.count()).select_from(some.subquery())) or 0
 
     def where(self, wanted: Wanted) -> ColumnElement[bool]:
-        """Return the condition, to change what matches."""
+        """Return the filter as a condition, for statements that change the matching events."""
         return and_(*self._where(wanted), literal(value=True))
 
     def groups(self) -> list[Group]:
@@ -234,7 +234,7 @@ class EventSearch:
         return sorted(found.values(), key=lambda one: -one.count)
 
     def unclear(self, most: int = 1000) -> dict[int, Notice | None]:
-        """Return the tickets of what got no clear answer and is not created, the newest first, each with why."""
+        """Return tickets with a creation that got no clear answer and is not linked, newest first, with the reason."""
         rows = union_all(*(_unclear(model) for model in LEDGERS)).subquery()
         newest = select(rows).order_by(rows.c.changed_at.desc()).limit(most)
         found: dict[int, Notice | None] = {}
@@ -243,7 +243,7 @@ class EventSearch:
         return found
 
     def per_hour(self) -> dict[int, tuple[int, int]]:
-        """Return of each of the last 24 hours how many events came in, and how many of these failed; 0: this hour."""
+        """Return how many events came in and how many of these failed, by age in hours, for the last 24 hours."""
         age: ColumnElement[Any]
         if is_on_postgresql(self._session):
             age = func.extract("epoch", moment()) - func.extract("epoch", JournalEvent.received_at)
@@ -261,7 +261,7 @@ class EventSearch:
         return {at: (counted[at], bad[at]) for at in counted}
 
     def standing(self) -> EventCounts:
-        """Return how everything stands, in one statement."""
+        """Return the counts and facts, read in one statement."""
         conditions = (
             JournalEvent.received_at > moment(-3600),
             JournalEvent.state == EventState.PENDING,
@@ -310,11 +310,11 @@ class EventSearch:
         return failures, waiting
 
     def waiting_for_a_person(self, *, limit: int, after: int = 0) -> list[tuple[Kind, int]]:
-        """Return which creations wait for a decision, as (kind, key), those waiting longest first.
+        """Return the creations that wait for a decision, as (kind, key), those waiting longest first.
 
         Args:
             limit: how many.
-            after: how many to leave out before them.
+            after: how many to skip before them.
         """
         found = union_all(
             *(
@@ -381,7 +381,7 @@ class EventSearch:
 
 
 def _unclear(model: type[LedgerRow]) -> Select[Any]:
-    """Return what of a ledger got no clear answer: whose ticket, when, and why; of free rows those still wanted."""
+    """Return the query for rows of a ledger that got no clear answer; a free row only if its ticket is pending."""
     pending = exists().where(
         JournalEvent.ticket_id == model.ticket_id, JournalEvent.state == EventState.PENDING
     )

@@ -1,7 +1,7 @@
-"""What events are about: their ticket's title, person, place and issue, and how events are found by these.
+"""Subjects of events (their ticket's title, person, place and issue), and searches for events by these.
 
 Payloads and snapshots are ASCII JSON as text (`shared.store.tables.types.Json`). A quote inside a string is escaped, so
-`"user": {` stands only if a key does.
+`"user": {` can only be a key.
 """
 
 from __future__ import annotations
@@ -33,28 +33,28 @@ from shared.store.tables.types import is_on_postgresql
 from shared.values.ids import read_id
 
 ROLES = ("user", "technician", "requester")
-"""In these keys events name people."""
+"""The keys in which events name people."""
 
 PLACE = re.compile(r"(entity|project)[ :]\s*#?(\d{1,19})")
 MOST_PEOPLE = 10
 MOST_TITLES = 20
 MOST_READ = 1000
 PIECE = 600
-"""So many characters of a payload are read to learn who it names."""
+"""Number of characters of a payload that are read to find the person."""
 
 
 Within = Sequence[ColumnElement[bool]]
-"""Conditions for the events that are looked through."""
+"""Conditions for the events that are searched."""
 
 
 class Subject(NamedTuple):
-    """What an event is about.
+    """The subject of an event.
 
     Attributes:
-        title: the ticket's; empty while it is not known.
-        who: who logged the task, or else who is assigned; empty: no one is named.
+        title: title of the ticket; empty if it is unknown.
+        who: the person who logged the task, else the technician of the ticket; empty if no one is named.
         issue_id: the ticket's issue.
-        entity_id: the ticket's entity; None while it is not known.
+        entity_id: the ticket's entity; None if it is unknown.
     """
 
     title: str = ""
@@ -64,7 +64,7 @@ class Subject(NamedTuple):
 
 
 class KnownPerson(NamedTuple):
-    """A helpdesk user, as far as events and the tracker's metadata know them."""
+    """A help desk user, with the data in events and in the tracker's metadata."""
 
     helpdesk_user_id: int
     email: str
@@ -72,7 +72,7 @@ class KnownPerson(NamedTuple):
 
 
 class EventSubjects:
-    """Looks up what events are about, within one transaction.
+    """Looks up the subjects of events within one transaction.
 
     Args:
         session: the transaction.
@@ -82,7 +82,7 @@ class EventSubjects:
         self._session = session
 
     def of(self, rows: Sequence[JournalEvent]) -> dict[int, Subject]:
-        """Return what each of some events is about, by the event's id."""
+        """Return the subject of each event, by the event's id."""
         tickets = {row.ticket_id for row in rows if row.ticket_id}
         states = self._session.execute(
             select(TicketState.ticket_id, TicketState.snapshot).where(TicketState.ticket_id.in_(tickets))
@@ -100,7 +100,7 @@ class EventSubjects:
         return found
 
     def people(self, words: str, most: int = MOST_PEOPLE) -> list[KnownPerson]:
-        """Return helpdesk users by their number, or by a part of their e-mail, or of their name on the tracker."""
+        """Return help desk users by number, or by part of their e-mail, or of their login or name on the tracker."""
         number, part = read_id(words), words.strip().lower()
         seen = select(HelpdeskPerson.helpdesk_user_id, HelpdeskPerson.email)
         if number is not None:
@@ -140,7 +140,7 @@ class EventSubjects:
 
         Args:
             words: their number, or a part of the e-mail or name.
-            within: of which events; all if it is empty.
+            within: conditions for the events to search; empty: all events.
         """
         people = self.people(words)
         found = [self._names(one) for one in people]
@@ -154,7 +154,7 @@ class EventSubjects:
 
         Args:
             words: such as `entity:77`, `77`, or a part of the name.
-            within: of which events; all if it is empty.
+            within: conditions for the events to search; empty: all events.
         """
         exact, number = PLACE.fullmatch(words.strip().lower()), read_id(words.strip())
         kinds = (exact[1],) if exact else ("entity", "project")
@@ -175,7 +175,7 @@ class EventSubjects:
         return JournalEvent.ticket_id.in_(self._session.scalars(there).all())
 
     def has_more_tickets(self, newest: int) -> bool:
-        """Return whether there are more tickets than so many."""
+        """Return whether there are more tickets than this number."""
         further = select(TicketState.ticket_id).order_by(TicketState.ticket_id.desc()).offset(newest).limit(1)
         return self._session.scalar(further) is not None
 
@@ -187,7 +187,7 @@ class EventSubjects:
         Args:
             words: the words.
             most: how many tickets at most.
-            newest: only among so many of the newest tickets; None: among all.
+            newest: number of newest tickets to search; None: all.
         """
         parts = words.split()
         if not parts:
@@ -207,12 +207,12 @@ class EventSubjects:
     def names_in_tickets(
         self, words: str, tickets: Collection[int] | None = None, *, newest: int | None = None
     ) -> list[str]:
-        """Return the names of people in tickets that have a text in them.
+        """Return the names of people in tickets that contain a text.
 
         Args:
             words: the text.
-            tickets: only in these; None: in all.
-            newest: only among so many of the newest tickets; None: among all.
+            tickets: the tickets to search; None: all.
+            newest: number of newest tickets to search; None: all.
         """
         part = words.strip()
         if not part:
@@ -230,7 +230,7 @@ class EventSubjects:
         return list(found)[:MOST_PEOPLE]
 
     def known_ticket(self, ticket_id: int) -> bool:
-        """Return whether any event of a ticket is kept, or its state."""
+        """Return whether an event or the state of a ticket is stored."""
         kept = (
             select(JournalEvent.id).where(JournalEvent.ticket_id == ticket_id).limit(1),
             select(TicketState.ticket_id).where(TicketState.ticket_id == ticket_id),
@@ -238,15 +238,15 @@ class EventSubjects:
         return any(self._session.scalar(one) is not None for one in kept)
 
     def tickets_of_issue(self, issue_id: int) -> list[int]:
-        """Return the tickets whose issue it is."""
+        """Return the tickets of an issue."""
         is_it = TicketIssueLink.tracker_id == issue_id
         states = (TicketIssueLink.state != LedgerState.GONE, TicketIssueLink.state == LedgerState.GONE)
-        # by state, as the indexes are: each holds a part of the rows
+        # split by state to match the partial indexes
         either = or_(*(and_(is_it, one) for one in states))
         return list(self._session.scalars(select(TicketIssueLink.ticket_id).where(either).limit(MOST_TITLES)))
 
     def known_event(self, event_id: int) -> bool:
-        """Return whether an event is kept."""
+        """Return whether an event is stored."""
         kept = select(JournalEvent.id).where(JournalEvent.id == event_id)
         return self._session.scalar(kept) is not None
 
@@ -260,7 +260,7 @@ class EventSubjects:
         return KnownPerson(helpdesk_user_id, email or "", name or "")
 
     def _loggers(self, event_ids: Collection[int]) -> dict[int, Any]:
-        """Return who logged the tasks of some events, of whose payloads nothing else is read."""
+        """Return the people who logged the tasks of some events; only this part of a payload is read."""
         found: dict[int, Any] = {}
         for column in (JournalEvent.payload, JournalEvent.completion):
             rows = self._session.execute(self._after_key(column, "user", event_ids)).all()
@@ -279,11 +279,11 @@ class EventSubjects:
         return select(JournalEvent.id, piece).where(JournalEvent.id.in_(event_ids), place > 0)
 
     def _position(self, column: Any, text: str) -> ColumnElement[int]:
-        """Return where a text begins in a column; 0: nowhere."""
+        """Return the position of a text in a column, from 1; 0 if it is not found."""
         return func.strpos(column, text) if is_on_postgresql(self._session) else func.instr(column, text)
 
     def _names(self, one: KnownPerson) -> ColumnElement[bool]:
-        """Return the condition that an event names a person; a text that few events have is looked for first."""
+        """Return the condition that an event names a person; the rarer text is searched first."""
         number = one.helpdesk_user_id
         ends = (",", "}")
         roles = [self._has_piece(f'"{role}": {{"id": {number}{end}') for role in ROLES for end in ends]
@@ -293,13 +293,13 @@ class EventSubjects:
         )
 
     def _has_piece(self, piece: str) -> ColumnElement[bool]:
-        """Return the condition that what came in with an event has a piece of JSON."""
+        """Return the condition that the payload or completion of an event contains a piece of JSON."""
         return or_(
             *(self._position(one, piece) > 0 for one in (JournalEvent.payload, JournalEvent.completion))
         )
 
     def _has_number(self, name: str, number: int) -> ColumnElement[bool]:
-        """Return the condition that a snapshot has a number; only one with its digits is read as JSON."""
+        """Return the condition that a snapshot has a number; only a snapshot with its digits is parsed as JSON."""
         text = type_coerce(TicketState.snapshot, Text)
         return and_(
             self._position(text, f'"{name}": {number}') > 0, number_in(TicketState.snapshot, name) == number
@@ -308,11 +308,11 @@ class EventSubjects:
     def _has_word(self, before: str, word: str) -> ColumnElement[bool]:
         """Return the condition that a snapshot may have a word after a key, in any of the usual cases.
 
-        JSON escapes what is not ASCII, so that no database folds its case: the variants are asked for.
+        JSON escapes characters outside ASCII, so no database folds their case; the query contains the variants.
         """
         text: ColumnElement[str] = type_coerce(TicketState.snapshot, Text)
         if is_on_postgresql(self._session):
-            text = collate(text, "C")  # of ASCII it folds the same letters, and in far less time
+            text = collate(text, "C")  # folds the same ASCII letters, and far faster
         variants = (word, word.lower(), word.upper(), word.capitalize(), word.title())
         pieces = dict.fromkeys(json.dumps(one)[1:-1].lower() for one in variants)
         lower = func.lower(text)
@@ -324,14 +324,14 @@ class EventSubjects:
         )
 
     def _tickets_of(self, within: Within) -> Sequence[int] | None:
-        """Return the tickets of the events that are looked through; None if all are."""
+        """Return the tickets of the events that are searched; None if all are."""
         if not within:
             return None
         return self._session.scalars(select(JournalEvent.ticket_id).where(*within).distinct()).all()
 
 
 def _newest(count: int | None) -> tuple[ColumnElement[bool], ...]:
-    """Return the condition for so many of the newest tickets."""
+    """Return the condition for a number of newest tickets."""
     if count is None:
         return ()
     newest = select(TicketState.ticket_id).order_by(TicketState.ticket_id.desc())
@@ -344,7 +344,7 @@ def _escaped(text: str) -> str:
 
 
 def _object_at(piece: str) -> Any:
-    """Return the JSON object that a text begins with; of one that is cut off what can be read."""
+    """Return the JSON object at the start of a text; if it is cut off, the fields that can be read."""
     try:
         return json.JSONDecoder().raw_decode(piece)[0]
     except ValueError:

@@ -1,6 +1,6 @@
-"""What the producer's role may do on PostgreSQL.
+"""The privileges of the producer's role on PostgreSQL.
 
-Append to the journal, leave its sign, read what its metrics show, and whether it may keep private texts.
+It may append to the journal, write its heartbeat, and read the data of its metrics and the setting for private texts.
 """
 
 from __future__ import annotations
@@ -15,15 +15,15 @@ from shared.store.tables.journal import (
 
 REVISION_TABLE = "alembic_version"
 COUNTS = ReconciliationMark.__tablename__
-"""How many events had been missed, and when that was looked at."""
+"""The table with the number of missed events and the time of that comparison."""
 NOT_WRITTEN = ("completion",)
-"""Columns of the journal that are the worker's."""
+"""Columns of the journal that only the worker writes."""
 READ = ("id", "delivery_id", "digest")
-"""Columns by which the journal tells a redelivery; none of them holds anything of an event."""
+"""Columns by which the journal recognises a redelivery; none of them contains data of an event."""
 
 
 def producer_grants(role: str) -> list[str]:
-    """Return the statements that leave a role no more than the producer needs; they may be run again at any time.
+    """Return the statements that restrict a role to what the producer needs; they can be repeated at any time.
 
     Args:
         role: name of an existing role.

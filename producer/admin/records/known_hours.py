@@ -1,4 +1,4 @@
-"""Reads what the hours report compares: the newest event of each ticket task, and the time entries of the ledger."""
+"""Reads the data of the hours report: the events of ticket tasks, and the time entries of the ledger."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ Item = TypeVar("Item")
 
 
 class KnownTask(NamedTuple):
-    """A ticket task by its newest event.
+    """A ticket task as one event describes it.
 
     Attributes:
-        place: in time; the highest is the newest.
-        task: its snapshot; empty if the event says that it was deleted in GLPI.
-        day: of the work, as `2026-11-20`; without one the day on which the event came in.
-        event_state, code: what became of that event, and why.
+        place: position in time; the event with the highest one is the newest.
+        task: its snapshot; empty if the event reports its deletion in GLPI.
+        day: day of the work, such as `2026-11-20`; if there is none, the day on which the event came in.
+        event_state, code: the state of that event, and the code of its reason.
     """
 
     place: tuple[datetime, int, int]
@@ -45,8 +45,8 @@ class Logged(NamedTuple):
     """A ticket task's row of the ledger.
 
     Attributes:
-        hours: that were sent; None if they are not known.
-        author_id: the Redmine user who has them.
+        hours: the hours that were sent; None if they are unknown.
+        author_id: the Redmine user who is their author.
     """
 
     ticket_id: int
@@ -68,12 +68,12 @@ class KnownHours:
         self._session = session
 
     def tasks(self, since: datetime, until: datetime, *, by_day_of_work: bool) -> Iterator[KnownTask]:
-        """Return the events of ticket tasks that came in within some time, a few at a time and in no order.
+        """Yield the events of ticket tasks that came in within a period, fetched in batches and in no order.
 
         Args:
-            since: not before.
-            until: before.
-            by_day_of_work: whether the day that GLPI gives counts; else that on which the event came in.
+            since: start of the period.
+            until: end of the period, exclusive.
+            by_day_of_work: whether a task's day is the one that GLPI gives, or that on which the event came in.
         """
         columns = (
             JournalEvent.id,

@@ -1,4 +1,4 @@
-"""Reads names: from events those of GLPI, from the metadata cache those of Redmine."""
+"""Reads names: GLPI's from events, Redmine's from the metadata cache."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from shared.store.tables.configuration import HelpdeskPerson, MetadataRow, Track
 from shared.store.tables.journal import TicketState
 
 NEWEST = 2000
-"""So many of the newest tickets are read for the names that they have."""
+"""Number of newest tickets whose names are read."""
 
 ByKind = Mapping[str, Mapping[int, str]]
 PEOPLE, PLACES = ("technician", "requester"), ("entity", "project")
@@ -33,7 +33,7 @@ class KnownNames:
     def all(self) -> dict[str, dict[int, str]]:
         """Return every name by kind and number: `person`, `entity`, `project`, `user`, and the kinds of the metadata.
 
-        The projects of Redmine are `tracker_project`. A person without a name has an e-mail.
+        The projects of Redmine are `tracker_project`. A person without a known name has the e-mail as name.
         """
         found = self._stored()
         for kind, names in self._in_tickets().items():

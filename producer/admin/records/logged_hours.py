@@ -11,7 +11,7 @@ from sqlalchemy.sql.functions import GenericFunction
 
 
 class logged_hours(GenericFunction[float]):  # noqa: N801  (a SQL function)
-    """The hours in the body of a time entry; NULL if it has none, or if a template wrote them in words."""
+    """The hours in the body of a time entry; NULL if it has none, or if they are no decimal number."""
 
     type = Float()
     inherit_cache = True

@@ -1,4 +1,4 @@
-"""Tables of people's own: who may sign in, who is signed in, the API's tokens, projects that a form asked for."""
+"""Tables of the administration: accounts, sessions, sign-in links, API tokens, and projects that a form asked for."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ class ApiToken(Base):
 
 
 class ProjectClaim(Explained, Base):
-    """A tracker project that a form asked for: claimed before the call, so that no repeat makes a second one."""
+    """A tracker project that a form asked for: claimed before the call, so that no repetition creates a second one."""
 
     __tablename__ = "project_claim"
 
@@ -83,4 +83,4 @@ class ProjectClaim(Explained, Base):
 
 
 TABLES = registry.TABLES
-"""Every table: these, and those of both sides."""
+"""All tables: these and the shared ones."""

@@ -1,6 +1,6 @@
-"""Searches of helpdesk users for people: filters, pages and counts, whom each is matched with told by SQL.
+"""Searches of help desk users: filters, pages and counts, with the match of each user computed in SQL.
 
-It says what `People.match` says, so that a page need not match everyone; what a page shows of its rows `match` says.
+The SQL agrees with `People.match`, so that a page need not match everyone; `match` is used for the rows of a page.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ from shared.store.tables.functions import size_of
 
 
 class Everybody(NamedTuple):
-    """How many helpdesk users there are, and how many are matched by e-mail and not confirmed."""
+    """Numbers of all help desk users, and of those matched by e-mail but not confirmed."""
 
     total: int
     new: int
 
 
 class PeopleSearch:
-    """Looks through the helpdesk users within one transaction.
+    """Searches the help desk users within one transaction.
 
     Args:
         session: the transaction.
@@ -41,16 +41,16 @@ class PeopleSearch:
     def page(
         self, *, find: str = "", only: str = "", administrators: bool = True, limit: int, after: int = 0
     ) -> tuple[Sequence[HelpdeskUser], Everybody]:
-        """Return some helpdesk users, and how many there are in all.
+        """Return a page of help desk users, and the numbers of all of them.
 
-        Those without a tracker user come first, then those no one has confirmed.
+        Users without a tracker user come first, then users whose match is not confirmed.
 
         Args:
-            find: what their number, e-mail or login has in it.
+            find: text that their number, e-mail or login contains.
             only: `unmatched` or `new`; else all.
             administrators: as for `People.match`.
             limit: how many.
-            after: how many to leave out before them.
+            after: how many to skip before them.
         """
         one = _matched(administrators=administrators).cte("matched")
         new = func.coalesce(func.sum(case((one.c.is_new, 1), else_=0)), 0)
@@ -83,14 +83,14 @@ class PeopleSearch:
 
 
 def _matched(*, administrators: bool) -> Select[Any]:
-    """Return the query for every helpdesk user with the login of their tracker user, and how it was found.
+    """Return the query for every help desk user with the login of their tracker user, and how it was found.
 
-    Each table is looked up by an index, so that it is quick whatever the database knows of their sizes.
+    Each table is read by an index, so that the query is fast whatever statistics the database has.
     """
     everybody = _everybody().subquery()
     number, email = everybody.c.helpdesk_user_id, everybody.c.email
     mapped, by_mail, other = aliased(TrackerUser), aliased(TrackerUser), aliased(TrackerUser)
-    is_plain = size_of(email) == func.length(email)  # of ASCII only every database folds the case alike
+    is_plain = size_of(email) == func.length(email)  # only for ASCII do all databases fold the case alike
     same_mail = (other.mail_key == by_mail.mail_key, other.tracker_user_id != by_mail.tracker_user_id)
     is_alone = ~select(other.tracker_user_id).where(*same_mail).exists()
     is_taken = or_(
@@ -126,7 +126,7 @@ def _matched(*, administrators: bool) -> Select[Any]:
 
 
 def _everybody() -> Select[Any]:
-    """Return the query for people that are named by events or by an override."""
+    """Return the query for the users in events or user mappings."""
     named = select(HelpdeskPerson.helpdesk_user_id, HelpdeskPerson.email)
     is_named = select(HelpdeskPerson.helpdesk_user_id).where(
         HelpdeskPerson.helpdesk_user_id == UserMap.helpdesk_user_id

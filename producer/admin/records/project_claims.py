@@ -1,4 +1,4 @@
-"""Tracker projects that forms asked for: claimed before the call, so that no repeat makes a second one."""
+"""Claims of tracker projects that forms create: made before the call, so that a repeated form creates no second one."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ CLAIMS = cast(Table, ProjectClaim.__table__)
 
 
 class ClaimState(StrEnum):
-    """Where the creation of a tracker project stands."""
+    """The state of the creation of a tracker project."""
 
     FREE = "free"
     CLAIMED = "claimed"
@@ -41,14 +41,14 @@ class ProjectClaims:
         """Claim an identifier for a form of a helpdesk project or entity.
 
         Args:
-            identifier: of the tracker project.
-            kind: what the form is for.
+            identifier: identifier of the tracker project.
+            kind: project or entity.
             helpdesk_id: its id.
-            attempt: the attempt that was seen, 0 if there was no claim.
-            settling: seconds until anyone may send again without having been told what came of this.
+            attempt: the attempt number that was read, 0 if there was no claim.
+            settling: seconds after which a new attempt is allowed even if the result of this one is unknown.
 
         Returns:
-            The new attempt number, or None if someone else was faster.
+            The new attempt number, or None if another process was faster.
         """
         values: dict[str, Any] = {
             "link_kind": str(kind),
@@ -76,7 +76,7 @@ class ProjectClaims:
         return claimed
 
     def created(self, identifier: str, tracker_project_id: int) -> None:
-        """Record the project that a claim created; a search that did not find it has to be repeated."""
+        """Record the project that a claim created; the new attempt number outdates searches that did not find it."""
         self._set(
             ProjectClaim.identifier == identifier,
             state=ClaimState.CREATED,
@@ -86,12 +86,12 @@ class ProjectClaims:
         )
 
     def free(self, identifier: str, attempt: int, reason: Notice) -> None:
-        """Give a claim back: refused, or never sent."""
+        """Release a claim whose call was refused or never sent."""
         mine = and_(ProjectClaim.identifier == identifier, ProjectClaim.attempt == attempt)
         self._set(mine, state=ClaimState.FREE, settle_after=None, **keeping(reason))
 
     def forget_tracker(self) -> None:
-        """Forget every claim: it is another tracker now."""
+        """Delete every claim, because the tracker is another one now."""
         self._session.execute(delete(ProjectClaim))
 
     def _set(self, where: ColumnElement[bool], **values: Any) -> None:

@@ -1,4 +1,4 @@
-"""What someone may do: one scale, on which more covers less."""
+"""Rights on one scale, on which a higher right covers the lower ones."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from enum import StrEnum
 class Right(StrEnum):
     """What an account or a token may do.
 
-    A token for links may read what a helpdesk shows of links and tickets, and nothing else.
+    A token for links may read what a help desk shows of links and tickets, and nothing else.
     """
 
     LINKS = "links"

@@ -1,4 +1,4 @@
-"""What `deskbridge event send --sample` leaves in the tables: found by its reserved id, and deleted."""
+"""Rows of `deskbridge event send --sample` in the tables: found by their reserved id, and deleted."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class Samples:
         self._session = session
 
     def tickets(self) -> list[int]:
-        """Return the ids of the samples of which something is left."""
+        """Return the ids of the samples of which rows are left."""
         found = union_all(
             *(select(one.ticket_id).where(one.ticket_id > LARGEST - SAMPLES) for one in OF_A_TICKET)
         )
@@ -45,7 +45,7 @@ class Samples:
         """Delete every row of a sample's ticket, ticket task and person.
 
         Raises:
-            ValueError: it is no sample.
+            ValueError: if the id is no sample's.
         """
         if not is_sample(sample_id):
             raise ValueError(f"{sample_id} is no sample's id")
@@ -57,9 +57,9 @@ class Samples:
             self._session.execute(delete(model).where(where))
 
     def person(self, email: str) -> HelpdeskUser | None:
-        """Return the helpdesk user whom events have named with an e-mail, or who is matched with the one it names.
+        """Return the help desk user whom events name with an e-mail, or who is matched with its tracker user.
 
-        A sample acts for that user: to another one of the same e-mail deskbridge gives no one's name.
+        A sample acts as that user, because deskbridge does not match a second user with the same tracker user.
         """
         owner = select(TrackerUser.tracker_user_id).where(TrackerUser.mail_key == mail_key(email))
         matched = union(

@@ -1,4 +1,4 @@
-"""Counts what a support file tells of the database, without names and texts."""
+"""Counts of the database for a support file, without names and texts."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Support:
         self._session = session
 
     def events(self) -> list[tuple[str, str, str | None, int]]:
-        """Return how many events there are of each kind and state, and with each code."""
+        """Return the number of events of each kind, state and code."""
         columns = (JournalEvent.event, JournalEvent.state, JournalEvent.code)
         rows = self._session.execute(select(*columns, func.count()).group_by(*columns))
         return [(kind, state, code, count) for kind, state, code, count in rows]
@@ -50,7 +50,7 @@ class Support:
         return self._session.scalars(newest).all()
 
     def server(self) -> str:
-        """Return which database it is, and its version."""
+        """Return the name of the database system and its version."""
         if is_on_postgresql(self._session):
             return f"postgresql {self._session.scalar(text('SHOW server_version'))}"
         return f"sqlite {self._session.scalar(text('SELECT sqlite_version()'))}"

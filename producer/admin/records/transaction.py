@@ -1,4 +1,4 @@
-"""What people's side does with the tables, one transaction at a time."""
+"""The administration's access to the tables, one transaction at a time."""
 
 from __future__ import annotations
 

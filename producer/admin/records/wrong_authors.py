@@ -1,4 +1,4 @@
-"""Counts what has another author than was meant by its reason, for people: the reasons say who was meant."""
+"""Counts of issues and time entries with the wrong author, by reason; the reason names the intended author."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from shared.store.tables.explained import kept
 from shared.store.tables.ledger import Misattributed, TaskTimeLink, TicketIssueLink
 
 NEWEST = 10_000
-"""So many of the newest are counted: a page has to answer soon."""
+"""Number of newest wrong authors that are counted, so that a page answers soon."""
 
 NEWEST_FIRST = (Misattributed.at.desc(), Misattributed.kind.desc(), Misattributed.key.desc())
 IS_ENTRY = Misattributed.kind == str(Kind.TICKET_TASK)
@@ -27,11 +27,11 @@ PARAMS = type_coerce(Misattributed.params, Text)
 
 
 class Counted(NamedTuple):
-    """What has another author for one reason.
+    """Counts of wrong authors for one reason.
 
     Attributes:
-        stored: the reason as the table has it: code, parameters.
-        hours: of the time entries, as far as they are known.
+        stored: the reason as it is stored: code and parameters.
+        hours: hours of the time entries, as far as they are known.
         since: when the oldest was noticed.
     """
 
@@ -49,7 +49,7 @@ class Counted(NamedTuple):
 
 
 class WrongAuthors:
-    """Looks through what has another author than was meant, within one transaction.
+    """Searches the issues and time entries with the wrong author, within one transaction.
 
     Args:
         session: the transaction.
@@ -59,7 +59,7 @@ class WrongAuthors:
         self._session = session
 
     def by_reason(self) -> list[Counted]:
-        """Return the reasons of the newest, and what has another author for each of them."""
+        """Return the counts of the NEWEST wrong authors by reason."""
         reason = (Misattributed.code, PARAMS.label("params"))
         noted = wrong_authors().with_only_columns(
             *reason, Misattributed.kind, Misattributed.key, Misattributed.at
@@ -85,17 +85,17 @@ class WrongAuthors:
     def page(
         self, reasons: Collection[Counted], *, limit: int, after: int = 0
     ) -> list[tuple[Misattributed, int | None]]:
-        """Return what has another author for some reasons, the newest first, and who has it in Redmine.
+        """Return a page of wrong authors for some reasons, newest first, each with the author's id in Redmine.
 
         Args:
             reasons: the reasons.
             limit: how many.
-            after: how many to leave out before them.
+            after: how many to skip before them.
         """
         issue, entry = (
             aliased(TicketIssueLink),
             aliased(TaskTimeLink),
-        )  # the condition names the tables itself
+        )  # aliased, as the condition also uses these tables
         author_id = func.coalesce(issue.author_id, entry.author_id)
         is_issue = Misattributed.kind == str(Kind.TICKET)
         statement = (
@@ -110,7 +110,7 @@ class WrongAuthors:
         return [(one, author_id) for one, author_id in self._session.execute(newest)]
 
     def entries(self, reasons: Collection[Counted], limit: int) -> Sequence[int]:
-        """Return the ticket tasks whose time entries have another author for some reasons, the oldest first."""
+        """Return the ticket tasks whose time entries have the wrong author for some reasons, oldest first."""
         statement = wrong_authors().where(IS_ENTRY, _is_for(reasons))
         return self._session.scalars(
             statement.order_by(Misattributed.at, Misattributed.key).limit(limit)
@@ -123,7 +123,7 @@ class WrongAuthors:
         return {task_id: hours for task_id, hours in rows if hours is not None}
 
     def helpdesk_users(self, logins: Collection[str]) -> dict[str, int]:
-        """Return which one GLPI user each Redmine user was matched with, by login; others are left out."""
+        """Return the GLPI user of each Redmine user, by login; users matched with none or several are left out."""
         found: dict[str, set[int]] = {}
         for model in (UserMap, UserPin):
             wanted = select(TrackerUser.login, model.helpdesk_user_id).join(

@@ -1,4 +1,4 @@
-"""Is what a person wants to adopt really there? Asked with the lists that a lookup reads, before anything is linked."""
+"""Checks before an adoption that the object exists on the tracker, with the same lists that a lookup reads."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ from shared.tracker.lists import (
 
 
 class NotThere(BridgeError):
-    """The tracker was asked and does not have it."""
+    """The tracker answered that the object does not exist."""
 
 
 def listed_as(lists: TrackerLists, kind: Kind, row: LedgerRow, tracker_id: int) -> Listed | None:
-    """Return an issue, or what belongs to the row's issue, as the tracker lists it; None if it does not exist.
+    """Return an issue, or an object of the row's issue, as the tracker lists it; None if it does not exist.
 
     Raises:
-        TrackerError: the tracker could not be asked.
+        TrackerError: if the tracker cannot be read.
     """
     if kind.is_addition:
         additions = additions_on(lists, kind, row.issue_id or 0)
@@ -40,20 +40,20 @@ def listed_as(lists: TrackerLists, kind: Kind, row: LedgerRow, tracker_id: int) 
 
 
 def check_there(client: TrackerClient, kind: Kind, row: LedgerRow, tracker_id: int) -> Listed:
-    """Make sure that an issue, or what belongs to the row's issue, exists.
+    """Check that an issue, or an object of the row's issue, exists.
 
     Args:
         client: the tracker.
-        kind: that of the row.
-        row: the ledger row that is to adopt it.
+        kind: kind of the row.
+        row: the ledger row that would adopt it.
         tracker_id: the object's id.
 
     Returns:
-        It as the tracker lists it.
+        The object as the tracker lists it.
 
     Raises:
-        NotThere: it does not exist.
-        TrackerError: the tracker could not be asked.
+        NotThere: if it does not exist.
+        TrackerError: if the tracker cannot be read.
     """
     found = listed_as(TrackerLists(client), kind, row, tracker_id)
     if found is None:
@@ -63,10 +63,10 @@ def check_there(client: TrackerClient, kind: Kind, row: LedgerRow, tracker_id: i
 
 
 def additions_on(lists: TrackerLists, kind: Kind, issue_id: int) -> list[Listed]:
-    """Return the notes of an issue, or its attachments; of an issue that there is not, none.
+    """Return the notes or the attachments of an issue; empty if the issue does not exist.
 
     Raises:
-        TrackerError: the tracker could not be asked.
+        TrackerError: if the tracker cannot be read.
     """
     try:
         answer = lists.get(f"/issues/{issue_id}.json", {"include": kind.list_name})
@@ -78,10 +78,10 @@ def additions_on(lists: TrackerLists, kind: Kind, issue_id: int) -> list[Listed]
 
 
 def projects_of(client: TrackerClient, issue_ids: Sequence[int]) -> dict[int, int]:
-    """Return the tracker projects of issues, as far as the tracker has them.
+    """Return the tracker project of each issue that exists.
 
     Raises:
-        TrackerError: the tracker could not be asked.
+        TrackerError: if the tracker cannot be read.
     """
     kind, lists, found = Kind.TICKET, TrackerLists(client), dict[int, int]()
     for start in range(0, len(issue_ids), PAGE_SIZE):

@@ -1,4 +1,4 @@
-"""What the tracker has of what a creation on hold may be: read for a person to compare."""
+"""Objects on the tracker that a creation on hold may have made, for a person to compare."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ from shared.tracker.lists import PAGE_SIZE, Listed, Params, TrackerLists, rows_o
 MOST_READ = 10
 MOST_PAGES_READ = 3
 MARGIN = timedelta(minutes=10)
-"""What was created within so long of the send is shown as a candidate."""
+"""An object that was created within this time before or after the send is a candidate."""
 
 TOLERANCE = timedelta(minutes=1)
-"""So much earlier by the tracker's clock does not count as older than the send."""
+"""An object counts as older than the send only if it is earlier by more than this, by the tracker's clock."""
 
 COMPARED = {
     Kind.TICKET: "subject",
@@ -30,16 +30,16 @@ COMPARED = {
     Kind.SOLUTION: "notes",
     Kind.DOCUMENT: "filename",
 }
-"""What is alike of what a search finds, besides the place and the time."""
+"""The field that a search compares, besides the place and the time."""
 
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """Something on the tracker that may be it.
+    """An object on the tracker that the creation may have made.
 
     Attributes:
-        fields: as the request body calls them, of what the tracker told.
-        holder: the ticket or ticket task that it is linked to already, unless it is the row's own.
+        fields: the tracker's values, by their names in a request body.
+        holder: id of the ticket, ticket task or other item that it is linked to already, unless it is the row's own.
         is_older: whether it was created before anything was sent for the row.
     """
 
@@ -53,7 +53,7 @@ class Candidate:
 
 
 def sent_fields(kind: Kind, body: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the fields of what was sent, as the tracker lists them; none if the body is none of that kind."""
+    """Return the sent fields by the names in the tracker's lists; empty if the body is of another kind."""
     sent = body.get(kind.wire_name)
     if not isinstance(sent, dict):
         return {}
@@ -64,21 +64,21 @@ def sent_fields(kind: Kind, body: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def known_candidates(row: LedgerRow) -> list[int]:
-    """Return the tracker ids that a lookup has noted for a row, or that it had before."""
+    """Return the tracker ids that a lookup recorded for a row, and the id that the row had before."""
     return list(dict.fromkeys([*(row.candidates or ()), *([row.tracker_id] if row.tracker_id else [])]))
 
 
 def candidates_of(
     services: Services, kind: Kind, row: LedgerRow, also: Collection[int] = ()
 ) -> tuple[list[Candidate], Notice | None]:
-    """Return the candidates of a row as the tracker has them, and why they could not be read, if that is so.
+    """Return the candidates of a row with the tracker's data, and why they could not be read, or None.
 
-    Where none is known, the tracker is searched for what is alike and was created at the time of the send.
+    If none is known, the tracker is searched for objects that are similar or were created at the time of the send.
 
     Args:
         services: the collaborators.
-        kind: that of the row.
-        row: what waits for a person.
+        kind: kind of the row.
+        row: the row that waits for a person.
         also: further ids, such as one that a person has typed.
     """
     known = known_candidates(row)
@@ -108,7 +108,7 @@ def _read(lists: TrackerLists, kind: Kind, row: LedgerRow, tracker_id: int) -> C
 
 
 def _search(lists: TrackerLists, kind: Kind, row: LedgerRow, but: Collection[int]) -> list[Candidate]:
-    """Return what was created at about the time of the send, and is alike."""
+    """Return objects that are similar or were created at about the time of the send."""
     sent = sent_fields(kind, row.body or {})
     sent_at = row.first_claimed_at or row.claimed_at
     if not sent or sent_at is None:
@@ -124,7 +124,7 @@ def _search(lists: TrackerLists, kind: Kind, row: LedgerRow, but: Collection[int
 
 
 def _newest(lists: TrackerLists, kind: Kind, params: Params, since: datetime) -> Iterable[Listed]:
-    """Yield the rows of a list's first pages, as far as they were created since a time; of an issue all additions."""
+    """Yield the rows of a list's first pages that were created since a time; for an addition, all of the issue."""
     if kind.is_addition:
         yield from additions_on(lists, kind, int(params["issue_id"]))
         return
@@ -138,7 +138,7 @@ def _newest(lists: TrackerLists, kind: Kind, params: Params, since: datetime) ->
 
 
 def _alike(rows: Iterable[Listed], name: str, sent: dict[str, Any], sent_at: datetime) -> Iterable[Listed]:
-    """Yield the rows with the field that was sent, and those that were created within minutes of the send."""
+    """Yield the rows that have the sent value of a field, and those that were created within minutes of the send."""
     for one in rows:
         created = _moment(one.get("created_on"))
         is_same = str(one.get(name, "")).strip() == str(sent.get(name, "")).strip()
@@ -178,7 +178,7 @@ def _with_holders(
 
 
 def _moment(text: Any) -> datetime | None:
-    """Return a time of the tracker; None if it is none."""
+    """Return a time of the tracker, or None if the text is no time with a zone."""
     try:
         found = datetime.fromisoformat(str(text))
     except ValueError:

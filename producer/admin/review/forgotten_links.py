@@ -1,4 +1,4 @@
-"""Makes deskbridge forget one link: which issue a ticket has, or which time entry a ticket task has."""
+"""Removes one link, such as that of a ticket to its issue, or of a ticket task to its time entry."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ from shared.store.tables.ledger import LedgerRow, LedgerState
 
 
 class NotForgotten(BridgeError):
-    """A link that cannot be forgotten now; nothing was changed."""
+    """A link that cannot be removed now; nothing was changed."""
 
 
 @dataclass(frozen=True, slots=True)
 class LinkedObject:
-    """What a ticket or a ticket task is linked to.
+    """An object that a ticket, a ticket task or another item is linked to.
 
     Attributes:
-        tracker_id: the issue or the time entry.
-        others: of an issue, how many of the ticket's time entries are linked; they stay so.
+        tracker_id: the id of the object.
+        others: for an issue, the number of the ticket's linked time entries, which stay linked.
     """
 
     kind: Kind
@@ -36,7 +36,7 @@ class LinkedObject:
 
 
 def link_of(store: Store, kind: Kind, key: int) -> LinkedObject:
-    """Return the link that a person is about to have forgotten.
+    """Return the link that a person is about to remove.
 
     Raises:
         NotFound, NotForgotten: as `forget_link`.
@@ -46,19 +46,19 @@ def link_of(store: Store, kind: Kind, key: int) -> LinkedObject:
 
 
 def forget_link(store: Store, kind: Kind, key: int) -> LinkedObject:
-    """Forget a link; the object stays on the tracker, and the next event of the ticket or task creates another one.
+    """Remove a link; the object stays on the tracker, and the next event of the item creates another one.
 
     Args:
         store: where the ledger is.
-        kind: an issue of a ticket, or a time entry of a ticket task.
-        key: ticket id or ticket-task id.
+        kind: kind of the ledger row.
+        key: key of the row, such as the ticket id or the ticket-task id.
 
     Returns:
-        What it was linked to.
+        The link that was removed.
 
     Raises:
-        NotFound: nothing is linked to it.
-        NotForgotten: it is being created at this moment, is in doubt, or waits for a person.
+        NotFound: if the row has no link.
+        NotForgotten: if a creation is in progress, in doubt, or waits for a person.
     """
     with store.transaction() as tx:
         link = _linked(tx, kind, key)
@@ -76,7 +76,7 @@ def forget_link(store: Store, kind: Kind, key: int) -> LinkedObject:
 
 
 def _linked(tx: Transaction, kind: Kind, key: int) -> LinkedObject:
-    """Return what is linked to a key, its row locked."""
+    """Lock a row and return its link."""
     row = tx.ledger(kind).lock(key)
     if row is not None:
         _refuse_what_is_open(kind, row)

@@ -1,4 +1,4 @@
-"""Carries out a person's verdict on what the machine could not decide."""
+"""Carries out a person's decisions on creations on hold."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from shared.tracker.lists import project_of
 
 
 class NotResolved(BridgeError):
-    """A verdict that cannot be carried out; nothing was changed."""
+    """A decision that cannot be carried out; nothing was changed."""
 
 
 def rows_on_hold(store: Store) -> list[tuple[Kind, LedgerRow]]:
@@ -38,19 +38,19 @@ def rows_on_hold(store: Store) -> list[tuple[Kind, LedgerRow]]:
 
 
 def on_hold_about(services: Services) -> list[OnHoldAbout]:
-    """Return what waits for a person as the API has it, each with the title of its ticket."""
+    """Return the creations that wait for a person as the API has them, each with the title of its ticket."""
     rows = rows_on_hold(services.store)
     titles = services.names.titles({row.ticket_id for _, row in rows})
     return [OnHoldAbout.named(kind, row, titles) for kind, row in rows]
 
 
 def page_on_hold(store: Store, *, limit: int, after: int = 0) -> list[tuple[Kind, LedgerRow]]:
-    """Return some of them, in the same order.
+    """Return a page of the rows that wait for a person, those waiting longest first.
 
     Args:
         store: where they are.
         limit: how many.
-        after: how many to leave out before them.
+        after: how many to skip before them.
     """
     with store.transaction() as tx:
         wanted = tx.events.waiting_for_a_person(limit=limit, after=after)
@@ -67,11 +67,11 @@ def row_on_hold(store: Store, kind: Kind, key: int) -> LedgerRow | None:
 
 @dataclass(frozen=True, slots=True)
 class Resolved:
-    """What came of a verdict.
+    """The result of a decision.
 
     Attributes:
-        ticket_id: the ticket whose waiting work goes on.
-        unchecked: why the tracker could not be asked for what was adopted; None: it was, or nothing was adopted.
+        ticket_id: the ticket whose pending work continues.
+        unchecked: why the adopted object could not be checked; None: it was checked, or nothing was adopted.
     """
 
     ticket_id: int
@@ -79,20 +79,21 @@ class Resolved:
 
 
 def resolve(services: Services, kind: Kind, key: int, adopt: int | None, *, is_sure: bool = True) -> Resolved:
-    """Carry out a person's verdict as `decide` does, and ring the ticket.
+    """Carry out a person's decision as `decide` does, and notify the ticket.
 
-    What is adopted is looked for on the tracker first; if that cannot be asked, it is adopted without a check.
+    An object to adopt is looked up on the tracker first; if the tracker cannot be read, it is adopted without a check.
 
     Args:
         services: the collaborators.
-        kind: that of the row.
-        key: that of the row.
+        kind: kind of the row.
+        key: key of the row.
         adopt: the tracker id to adopt; None: create again.
-        is_sure: whether the person means it even if the object is older than what was sent.
+        is_sure: whether to adopt an object even if it is older than the send.
 
     Raises:
-        NotThere: the tracker does not have what is to be adopted.
-        NotFound, NotResolved: as `decide`.
+        NotThere: if the tracker does not have the object to adopt.
+        NotResolved: if the object is older than the send and the person is not sure, or as `decide`.
+        NotFound: as `decide`.
     """
     project_id, unchecked = None, None
     if adopt is not None:
@@ -112,21 +113,21 @@ def resolve(services: Services, kind: Kind, key: int, adopt: int | None, *, is_s
 
 
 def decide(store: Store, kind: Kind, key: int, adopt: int | None, project_id: int | None = None) -> int:
-    """Link a row on hold to an existing object of the tracker, or let it be created again.
+    """Link a row on hold to an existing object of the tracker, or have the object created again.
 
     Args:
         store: where ledger and journal are.
-        kind: that of the row.
-        key: that of the row.
+        kind: kind of the row.
+        key: key of the row.
         adopt: the tracker id to adopt; None: create again.
-        project_id: the tracker project in which an issue was seen; None: where it was before.
+        project_id: the tracker project in which an issue was found; None: the stored project.
 
     Returns:
-        The ticket, to be notified.
+        The id of the ticket to notify.
 
     Raises:
-        NotFound: nothing of this kind and key waits for a person.
-        NotResolved: the tracker id belongs to another row, or no event is left that would have it created again.
+        NotFound: if no row of this kind and key waits for a person.
+        NotResolved: if the tracker id belongs to another row, or no event is left that would create the object again.
     """
     try:
         with store.transaction() as tx:
@@ -160,7 +161,7 @@ def _verdict(kind: Kind, adopt: int | None) -> Notice:
 
 
 def _waiting(tx: Transaction, kind: Kind, key: int) -> LedgerRow:
-    """Return a row that waits for a person, locked."""
+    """Lock and return a row that waits for a person."""
     row = tx.ledger(kind).lock(key)
     if row is None or row.state not in FOR_A_PERSON:
         named = {"kind": str(kind), "id": key}

@@ -1,4 +1,4 @@
-"""Takes a person's adoption back, as long as nothing was sent to what was adopted."""
+"""Undoes a person's adoption, as long as nothing was sent for the ticket since."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class NotTakenBack(BridgeError):
 
 
 class Adoption(NamedTuple):
-    """What a person adopted for a ticket or a ticket task."""
+    """An object that a person adopted for a ticket, a ticket task or another item."""
 
     kind: Kind
     key: int
@@ -44,7 +44,7 @@ class Step(Protocol):
 
 
 def unused_adoptions(steps: Sequence[Step]) -> list[Adoption]:
-    """Return what a person adopted since something was last sent to the tracker.
+    """Return a person's adoptions since the last call that was not a GET, without the undone ones.
 
     Args:
         steps: the ticket's history, oldest first.
@@ -64,11 +64,11 @@ def unused_adoptions(steps: Sequence[Step]) -> list[Adoption]:
 
 
 def take_back(services: Services, kind: Kind, key: int) -> Adoption:
-    """Have a row that a person has linked wait for a decision again, and notify its ticket.
+    """Put a row that a person has linked on hold again, and notify its ticket.
 
     Raises:
-        NotFound: no person has linked it.
-        NotTakenBack: something was sent since, or a worker is at the ticket at this moment.
+        NotFound: if no person has linked it.
+        NotTakenBack: if something was sent since, or a worker is processing the ticket.
     """
     with services.store.transaction() as tx:
         ticket_id = _adopted(tx, kind, key).ticket_id
@@ -93,7 +93,7 @@ def take_back(services: Services, kind: Kind, key: int) -> Adoption:
 
 
 def _adopted(tx: Transaction, kind: Kind, key: int) -> LedgerRow:
-    """Return a row that a person has linked, locked."""
+    """Lock and return a row that a person has linked."""
     row = tx.ledger(kind).lock(key)
     if (
         row is not None
