@@ -62,7 +62,7 @@ def release(into: Path) -> list[Path]:
         The files, SHA256SUMS last.
 
     Raises:
-        NotReady: if a change is not committed or not in the changelog, or a file cannot be built here.
+        NotReady: if something is not committed, the changelog is not cut, or a file cannot be built here.
     """
     if _git("status", "--porcelain", "--untracked-files=no"):
         raise NotReady("commit first: a release is made of the last commit")

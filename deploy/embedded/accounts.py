@@ -1,4 +1,4 @@
-"""The unprivileged account that PostgreSQL runs as if this process is root."""
+"""The unprivileged account for PostgreSQL if this process is root."""
 
 import os
 import pwd

@@ -99,7 +99,7 @@ class Judge:
         )
 
     def _created_too_often(self, ticket_id: int, issue: Row | None, links: Links) -> list[str]:
-        """Return faults for issues and time entries without a link, which were created twice."""
+        """Return a fault for each issue or time entry that was created twice, so that no link points at it."""
         expected = self._samples.tickets[ticket_id].issue
         title = self._samples.by_ticket[ticket_id][0].event["ticket"]["title"]
         subject = expected["subject"] if expected else title

@@ -134,7 +134,7 @@ class PostgresServer(Server):
                 self._child.kill()
 
     def destroy(self) -> None:
-        """End the server and delete its data directory."""
+        """End the server and delete its data."""
         self.crash()  # unlike SIGKILL, it leaves no shared memory behind
         shutil.rmtree(self._pgdata.resolve(), ignore_errors=True)
         super().destroy()

@@ -21,7 +21,7 @@ ENDING = (signal.SIGTERM, signal.SIGHUP)
 
 
 class Ended(BaseException):
-    """A signal other than Ctrl-C asks this process to end. Not an Exception, so that no other code catches it.
+    """A signal other than Ctrl-C asks this process to end. Not an Exception, so that no handler catches it.
 
     Args:
         number: the signal.

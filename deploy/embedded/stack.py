@@ -81,7 +81,7 @@ class Stack:
         self._report("Redis")
         self._processes.adopt(self._redis.start())
         self._report("mock Redmine")
-        # If this process is killed, the tracker saves its data; those of the others are always safe.
+        # If this process is killed, the tracker saves its data; the others' data are always safe.
         tracker = self._start("tracker", self._tracker_command(), parent_death_signal=signal.SIGTERM)
         self._report("database")
         self.administration.migrate()

@@ -18,7 +18,7 @@ from deploy.embedded.errors import EmbeddedError
 from deploy.embedded.ports import free_port, is_free
 
 ROOT = Path(__file__).resolve().parents[2]
-# Longer than such a directory exists: the samples' results must not be pruned before the table is shown.
+# Longer than such a directory exists, because the table needs the samples' results at every start.
 RETENTION_DAYS = 36500
 SWEEP_INTERVAL_S = 2
 SETTLING_TIME_S = 2
@@ -111,7 +111,7 @@ class Workplace:
         return self._secret("glpi-webhook-secret", lambda: secrets.token_urlsafe(32))
 
     def glpi_stamp(self) -> int:
-        """Return the timestamp of GLPI's deliveries: the same for some days, as in GLPI's repeats."""
+        """Return the timestamp of GLPI's deliveries: the same for six days, as in GLPI's repeats."""
         first = (self.directory / "glpi-webhook-secret").stat().st_mtime
         return int(first if time.time() - first < TAKEN_FOR_S else time.time())
 

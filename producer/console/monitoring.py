@@ -48,7 +48,7 @@ class Monitoring:
         return router
 
     def close(self) -> None:
-        """Shut the threads down without waiting for them."""
+        """Shut the threads down."""
         self._needed.close()
         self._metrics.close()
 
@@ -57,7 +57,7 @@ class Monitoring:
         return {"status": "ok"}
 
     async def readyz(self) -> JSONResponse:
-        """Report whether events can be committed; Redis is reported but not required."""
+        """Report whether events can be committed; Redis is not required."""
         seen = await self._needed.look()
         return JSONResponse(told(seen), 200 if seen["database"] else 503)
 

@@ -225,7 +225,7 @@ def _prctl(option: int, value: int) -> None:
 
 
 class _Exec(BaseException):
-    """The program with which this process continues. Not an Exception, so that no other code catches it."""
+    """The program with which this process continues. Not an Exception, so that no handler catches it."""
 
     def __init__(self, argv: Sequence[str], env: Mapping[str, str]) -> None:
         self.argv, self.env = argv, dict(env)

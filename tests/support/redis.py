@@ -186,7 +186,7 @@ class LockContract:
     def test_whoever_cannot_keep_locks_any_more_gives_up(
         self, redis: Redis, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        """Otherwise the locks of all later tickets would expire while these are synced."""
+        """Otherwise the locks of all later tickets would expire during their syncs."""
         given_up = threading.Event()
         locks = Locks(redis, LEASE, keeps=True, give_up=given_up.set)
 

@@ -1,4 +1,4 @@
-"""Waiting for conditions that other threads and processes fulfil."""
+"""Waiting for other threads and processes."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ LOOK_S = 0.05
 def until(
     holds: Callable[[], T], what: Callable[[], str] | str = "", seconds: float = 60, every: float = LOOK_S
 ) -> T:
-    """Wait until a condition holds, and return its value.
+    """Wait until a condition holds; return its value.
 
     Args:
-        holds: returns a true value when the condition holds.
+        holds: the condition.
         what: message of the failure, or a function that returns it.
         seconds: maximum time to wait.
-        every: seconds between two checks; raise it if checks slow down the awaited work.
+        every: seconds between two checks; more if they slow down the awaited work.
     """
     deadline = time.monotonic() + seconds
     while not (found := holds()):

@@ -37,7 +37,7 @@ DOCUMENTS = (
 )
 NOT_YET = (
     "docs/contributing/specification.md",  # written by others
-    "docs/contributing/ledger.md",  # its words stand in the code
+    "docs/contributing/ledger.md",  # its words are those of the code
 )
 IN_CODE = {
     r"doorbell": "publisher",

@@ -5,7 +5,7 @@ The folder has five data files:
 - `events.jsonl`: one event per line, as `deskbridge event send` reads them; a repeated line is delivered twice.
 - `glpi.jsonl`: bodies of GLPI's own webhooks, one per line, each with its address; they come last.
 - `expectations.jsonl`: line N has the purpose and the expected result of event N.
-- `tracker.json`: by ticket, the tracker's expected data in the end: issue, and time entries by ticket task.
+- `tracker.json`: by ticket, the tracker's expected final data: issue, and time entries by ticket task.
 - `installation.json`: the Redmine settings, project mappings and user mappings that the samples need.
 """
 
@@ -29,8 +29,8 @@ class Sample:
         what: what the sample shows, in a few words.
         state: expected final state in the journal.
         reason: words that the journal's reason must contain.
-        trace: words, for each of which a step of the ticket history must contain it.
-        fault: fault to switch on in the tracker before it is sent for the first time.
+        trace: texts, each of which one step of the ticket history must contain.
+        fault: fault to switch on in the tracker before the first delivery.
         glpi: for GLPI's webhook, the last part of its address, and the body; None for a signed event.
         duplicate: whether it repeats an earlier line, which the producer must report even at the first start.
     """
@@ -59,7 +59,7 @@ class Sample:
 
 @dataclass(frozen=True)
 class TicketOnTracker:
-    """The expected data of one ticket in the tracker in the end.
+    """The expected final data of one ticket in the tracker.
 
     Attributes:
         issue: fields that its issue must have, or None if there must be no issue.

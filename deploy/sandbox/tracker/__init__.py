@@ -1,7 +1,7 @@
 """A stand-in for a Redmine-style project tracker: an HTTP server for tests, benchmarks and `make run`.
 
 It answers deskbridge's calls as a Redmine 5.0, 6.0 or 6.1 does, keeps its data in memory, and can be
-told over HTTP (`/_control`) to misbehave. Modules, from the inside out:
+made to fail over HTTP (`/_control`). Modules, from the inside out:
 
 * `releases`: what differs between the versions.
 * `records`, `state`, `seed`, `persistence`: the data.

@@ -204,7 +204,7 @@ def update(call: Call) -> Answer:
 
 
 def _is_private(call: Call, project: Project, attributes: dict[str, Any]) -> bool:
-    """Return whether the notes are private; this is silently ignored if the caller lacks the right."""
+    """Return whether the notes are private; a caller without that permission is silently ignored."""
     wanted = attributes.get("private_notes") in (True, 1, "1", "true")
     return wanted and may.allowed(call.tracker, call.user, "set_notes_private", project)
 

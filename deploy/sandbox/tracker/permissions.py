@@ -168,9 +168,9 @@ def visible_project_ids(tracker: Tracker, user: User, permission: str) -> set[in
 
 
 def allowed_statuses(tracker: Tracker, user: User, issue: Issue) -> set[int]:
-    """Return the ids of the statuses that a user may set on an issue, the current one included; empty if none.
+    """Return the ids of the statuses that a user may set on an issue and the current one; empty without a transition.
 
-    The administrator may set any status. An issue with open subtasks cannot be closed.
+    The administrator may make every transition that some role may make. An issue with open subtasks cannot be closed.
     """
     found = _moves(tracker, user, issue)
     found -= {after for before, after in tracker.settings.closed_moves if before == issue.status_id}

@@ -162,7 +162,7 @@ def unarchive(call: Call) -> Answer:
 
 
 def _set_status(call: Call, project: Project, status: int, *, taking: int | None = None) -> Answer:
-    """Set the status of a project and, unless unarchived, those below it; `taking` limits them to one old status."""
+    """Set the status of a project and those below it, or only its own to unarchive it; `taking` is the old status."""
     rows = [project] if (status, taking) == (ACTIVE, None) else call.tracker.descendants(project)
     for row in rows:
         if taking in (None, row.status):

@@ -52,7 +52,7 @@ SIGNED_IN_S = 300.0
 
 
 class Guard:
-    """Lets requests with a valid token or session through, and reads a body only after this check.
+    """Authenticates requests, and reads bodies only after that; pages get other requests too, without their body.
 
     Args:
         app: application to protect.

@@ -130,7 +130,7 @@ class SingleSignOn:
             The provider's address, and the value of the browser's cookie.
 
         Raises:
-            ProviderFailed: if the provider's endpoints cannot be found out.
+            ProviderFailed: if the provider's discovery fails.
             TooBusy: too many sign in at this moment.
         """
         state, nonce, verifier = (secrets.token_urlsafe(32) for _ in range(3))

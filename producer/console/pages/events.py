@@ -101,7 +101,7 @@ def export_json(request: Request, services: WithServices) -> Response:
 
 @router.post("/events/replay")
 def replay(services: WithServices, form: Form) -> Response:
-    """Replay the selected events, or all matching ones up to the highest id shown, so no later arrivals."""
+    """Replay the selected events, or all matching ones up to the highest id shown, without later arrivals."""
     if form.has("chosen"):
         return _replay_chosen(services, form)
     upto = form.number("upto")

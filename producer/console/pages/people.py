@@ -21,7 +21,7 @@ PATH = "/console/people"
 def listed(
     request: Request, services: WithServices, find: str = "", only: str = "", after: Number = 0
 ) -> Response:
-    """List helpdesk users, those who need someone first."""
+    """List help desk users, those without a tracker user first."""
     return _show(request, services, find=find.strip(), only=only, after=after)
 
 

@@ -97,7 +97,7 @@ def owed_statuses(request: Request, services: WithServices) -> Response:
 
 @router.post("/settings/statuses")
 def give_statuses(request: Request, services: WithServices) -> Response:
-    """Set the status in the map on the issues that have a different one."""
+    """Set the mapped status on the issues that have a different one."""
     configuration.give_statuses(services)
     return go_back(request, PATH, "given")
 

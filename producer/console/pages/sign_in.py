@@ -53,7 +53,7 @@ class Tries:
         Args:
             address: source address of the try.
             name: name of the account.
-            device: the browser, if it has signed in to that account before.
+            device: id of the browser, if it has signed in to that account before.
         """
         with self._lock:
             waits = [self._of_address.wait(address)]
