@@ -1,4 +1,4 @@
-"""The build's one step of its own: compile the pages' languages, which the repository keeps as `.po` alone."""
+"""The only custom build step: compile the pages' translations, which the repository keeps only as `.po`."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ LANGUAGES = Path(__file__).parent / "producer" / "console" / "languages"
 
 
 def compile_languages() -> None:
-    """Write each language's `.mo` beside its `.po`."""
+    """Write each language's `.mo` next to its `.po`."""
     for source in LANGUAGES.glob("*/deskbridge.po"):
         with source.open("rb") as file:
             catalogue = read_po(file, locale=source.parent.name)

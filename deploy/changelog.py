@@ -1,4 +1,4 @@
-"""The changelog's fragments: one file per change in changelog.d/, moved into CHANGELOG.md for a release."""
+"""The changelog's fragments: one file per change in changelog.d/, moved to CHANGELOG.md for a release."""
 
 from __future__ import annotations
 
@@ -12,20 +12,20 @@ NAME = re.compile(rf".+\.({'|'.join(KINDS)})\.md")
 
 
 class BadFragment(Exception):
-    """A fragment cannot be moved into the changelog; the message says why."""
+    """A fragment cannot be moved to the changelog; the message has the reason."""
 
 
 def assemble(root: Path) -> int:
-    """Move the fragments into CHANGELOG.md, under Unreleased.
+    """Move the fragments to CHANGELOG.md, under Unreleased.
 
     Args:
         root: the folder of the sources.
 
     Returns:
-        How many fragments there were.
+        The number of fragments.
 
     Raises:
-        BadFragment: a fragment's name or text is not as changelog.d/README.md says; nothing is changed.
+        BadFragment: if a fragment violates changelog.d/README.md; nothing is changed then.
     """
     fragments = sorted(one for one in (root / FOLDER).glob("*") if one.name != "README.md")
     entries: dict[str, str] = {}
@@ -52,7 +52,7 @@ def assemble(root: Path) -> int:
 
 
 def _merged(unreleased: str, entries: dict[str, str]) -> str:
-    """Return what is unreleased with entries added to the section of their kind."""
+    """Return the unreleased part with entries added to the section of their kind."""
     for kind in KINDS:
         if kind not in entries:
             continue

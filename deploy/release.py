@@ -1,8 +1,8 @@
-"""`python -m deploy.release`: everything that is handed out, into dist/, with SHA256SUMS.
+"""`python -m deploy.release`: build every file of a release in dist/, with SHA256SUMS.
 
-Wheel, sdist, Debian's package, image recipe, chart, plugin and bill of materials, made of the last commit alone: the
-same commit gives the same bytes, wherever and whenever they are made. The version is pyproject.toml's, the plugin has
-its own. `python -m deploy.release plugin` makes the archive of GLPI's plugin alone, of this tree as it is.
+Wheel, sdist, Debian package, image recipe, chart, plugin and bill of materials, built only from the last commit: the
+same commit gives the same bytes, wherever and whenever they are built. The version is pyproject.toml's, the plugin has
+its own. `python -m deploy.release plugin` builds only the archive of GLPI's plugin, from the working tree.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from deploy.changelog import BadFragment, assemble
 ROOT = Path(__file__).resolve().parents[1]
 EPOCH = "SOURCE_DATE_EPOCH"
 RECIPE = ("deploy/container", "deploy/monitoring", "requirements-runtime.lock")
-"""What an image is made of and run with, beside the wheel."""
+"""The files that build and run an image, in addition to the wheel."""
 
 CHART = "deploy/helm/deskbridge"
 PLUGIN = "deploy/glpi-plugin/deskbridge"
@@ -34,11 +34,11 @@ IGNORED = frozenset({"secrets", "__pycache__"})
 
 
 class NotReady(Exception):
-    """The sources are not what can be released; the message says what to do."""
+    """The sources cannot be released; the message says what to do."""
 
 
 def main() -> int:
-    """Make a release of the last commit, or the plugin's archive of this tree as it is; return the exit code."""
+    """Build a release of the last commit, or the plugin's archive of the working tree; return the exit code."""
     try:
         made = (
             [plugin_archive(ROOT, ROOT / "dist", _epoch())]
@@ -53,16 +53,16 @@ def main() -> int:
 
 
 def release(into: Path) -> list[Path]:
-    """Make everything.
+    """Build all files of a release.
 
     Args:
-        into: a folder; what is in it goes.
+        into: folder; its contents are deleted first.
 
     Returns:
-        What was made, SHA256SUMS last.
+        The files, SHA256SUMS last.
 
     Raises:
-        NotReady: something is not committed, not cut, or cannot be made here.
+        NotReady: if something is not committed, the changelog is not cut, or a file cannot be built here.
     """
     if _git("status", "--porcelain", "--untracked-files=no"):
         raise NotReady("commit first: a release is made of the last commit")
@@ -111,13 +111,13 @@ def release(into: Path) -> list[Path]:
 
 
 def checked_version(source: Path) -> str:
-    """Return the version of some sources, when everything that names it says the same.
+    """Return the version of some sources after checking that all files agree on it.
 
     Args:
         source: their folder.
 
     Raises:
-        NotReady: the changelog is not cut, or something names another version or none.
+        NotReady: if the changelog is not cut, or a file names another version or none.
     """
     version: str = tomllib.loads((source / "pyproject.toml").read_text(encoding="utf-8"))["project"][
         "version"
@@ -139,15 +139,15 @@ def checked_version(source: Path) -> str:
 
 
 def plugin_archive(source: Path, into: Path, epoch: int) -> Path:
-    """Make the archive that is unpacked in GLPI's `plugins/`; it is named after the plugin's own version.
+    """Build the archive to unpack in GLPI's `plugins/`, named after the plugin's own version.
 
     Args:
         source: the folder of some sources.
-        into: a folder.
+        into: folder of the archive.
         epoch: the time of every file, in seconds.
 
     Raises:
-        NotReady: the plugin names no version.
+        NotReady: if the plugin names no version.
     """
     setup = (source / PLUGIN / "setup.php").read_text(encoding="utf-8")
     found = re.search(r"'PLUGIN_DESKBRIDGE_VERSION', '([^']+)'", setup)
@@ -160,12 +160,12 @@ def plugin_archive(source: Path, into: Path, epoch: int) -> Path:
 
 
 def pack(archive: Path, top: str, content: dict[str, Path], epoch: int) -> None:
-    """Write an archive that is the same wherever it is written.
+    """Write a reproducible archive.
 
     Args:
         archive: the file, .tgz or .tar.gz.
         top: the folder in it.
-        content: files and folders, by their places in `top`.
+        content: files and folders, by their paths in `top`.
         epoch: the time of every file, in seconds.
     """
     files = {

@@ -1,7 +1,7 @@
-"""`python -m deploy.sbom FILE`: what is installed to run deskbridge, as a CycloneDX bill of materials.
+"""`python -m deploy.sbom FILE`: the packages that run deskbridge, as a CycloneDX bill of materials.
 
-Only what the application needs at run time: tools for development and the embedded servers are left out. Each
-component has the hashes of its files in requirements.lock, by which pip checks what it installs.
+Only packages that are needed at run time, no development tools or embedded servers. Each component has the hashes of
+its files in requirements.lock, by which pip verifies them.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ VERSION = SchemaVersion.V1_6
 
 
 def main() -> int:
-    """Write the bill of materials to the file that is named."""
+    """Write the bill of materials to the file in the arguments; return the exit code."""
     if len(sys.argv) != 2:
         print("usage: python -m deploy.sbom FILE", file=sys.stderr)
         return 2
-    # imported here: it compiles grammars for seconds
+    # imported here: the import compiles grammars, which takes seconds
     from cyclonedx.validation.json import JsonStrictValidator
 
     bill = bill_of_materials()
@@ -45,7 +45,7 @@ def main() -> int:
 
 
 def bill_of_materials() -> dict[str, Any]:
-    """Return the bill of what is installed, without what is not needed at run time."""
+    """Return the bill of the installed packages that are needed at run time."""
     bill = _everything_installed()
     needed, hashes = runtime_names(), locked_hashes()
     bill["components"] = [
@@ -61,7 +61,7 @@ def bill_of_materials() -> dict[str, Any]:
 
 
 def runtime_names() -> set[str]:
-    """Return the names of what pyproject.toml requires at run time, and of what that requires in turn."""
+    """Return the names of the run-time requirements in pyproject.toml, transitive ones included."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     waiting = _applying(project["dependencies"], frozenset())
     seen: set[tuple[str, frozenset[str]]] = set()
@@ -86,7 +86,7 @@ def locked_hashes() -> dict[tuple[str, str], list[str]]:
 
 
 def _applying(requirements: Iterable[str], extras: frozenset[str]) -> list[tuple[str, frozenset[str]]]:
-    """Return (name, extras) of the requirements that hold on this machine."""
+    """Return (name, extras) of the requirements that apply to this machine."""
     return [
         (canonicalize_name(one.name), frozenset(one.extras))
         for one in map(Requirement, requirements)
@@ -95,7 +95,7 @@ def _applying(requirements: Iterable[str], extras: frozenset[str]) -> list[tuple
 
 
 def _with_hashes(component: dict[str, Any], hashes: dict[tuple[str, str], list[str]]) -> dict[str, Any]:
-    """Add the locked hashes: each belongs to one of the files in which the component is distributed."""
+    """Add the locked hashes: one for each file in which the component is distributed."""
     name = canonicalize_name(component["name"])
     files = {
         "type": "distribution",
@@ -110,7 +110,7 @@ def _with_hashes(component: dict[str, Any], hashes: dict[tuple[str, str], list[s
 
 def _everything_installed() -> dict[str, Any]:
     options = ["--pyproject", str(ROOT / "pyproject.toml"), "--sv", VERSION.to_version()]
-    # it is changed afterwards, and validated as it is written
+    # the bill is changed afterwards, and validated before it is written
     options += ["--output-reproducible", "--no-validate"]
     made = subprocess.run(
         [sys.executable, "-m", "cyclonedx_py", "environment", *options, sys.executable],

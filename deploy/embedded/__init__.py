@@ -1,5 +1,5 @@
-"""Redis and PostgreSQL on this machine, out of Python packages, and the child processes beside them.
+"""Redis and PostgreSQL on this machine, from Python packages, and other child processes.
 
-For trying deskbridge out and for its tests: no root, no package manager, no container. Every server listens
-on 127.0.0.1 only, and none outlives the process that started it.
+For trying out deskbridge and for its tests: no root, no package manager, no container. Every server listens
+only on 127.0.0.1 and ends with the process that started it.
 """

@@ -15,7 +15,7 @@ from deploy.embedded.workplace import Workplace
 
 
 def main() -> int:
-    """Run the command line. Returns the exit code: 0 every event ended as expected, 1 not, 2 wrong usage."""
+    """Run the command line; return the exit code: 0 if every event ended as expected, 1 if not, 2 for wrong usage."""
     options = _parser().parse_args()
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="replace")

@@ -1,4 +1,4 @@
-"""The unprivileged account that PostgreSQL runs as when this process is root."""
+"""The unprivileged account for PostgreSQL if this process is root."""
 
 import os
 import pwd
@@ -10,10 +10,10 @@ from deploy.embedded.errors import EmbeddedError
 
 
 def unprivileged_account() -> Account | None:
-    """Return the account a server that refuses root should run as: `nobody` for root, else None (no change).
+    """Return the account for a server that refuses root: `nobody` if this process is root, else None (no change).
 
     Raises:
-        EmbeddedError: this process is root and the machine has no account `nobody`.
+        EmbeddedError: if this process is root and the machine has no account `nobody`.
     """
     if os.geteuid() != 0:
         return None
@@ -28,10 +28,10 @@ def unprivileged_account() -> Account | None:
 
 
 def run_as(account: Account | None, argv: list[str | Path]) -> subprocess.CompletedProcess[str]:
-    """Run a short command as `account` in an environment of its own and return what it said.
+    """Run a short command as `account` in a clean environment, and return its exit code and output.
 
     Raises:
-        EmbeddedError: the command cannot be executed, or the account cannot be taken on.
+        EmbeddedError: if the command cannot be executed, or the process cannot switch to the account.
     """
     command = [str(argument) for argument in argv]
     try:
@@ -54,23 +54,23 @@ def run_as(account: Account | None, argv: list[str | Path]) -> subprocess.Comple
 
 
 def can_enter(account: Account | None, directory: Path) -> bool:
-    """Return whether `account` can enter `directory`, all the directories above it included."""
-    # Asked of the system rather than read from the modes, which do not tell everything (ACLs, root-squash).
+    """Return whether `account` can enter `directory` and all directories above it."""
+    # Tried out instead of read from the modes, which do not include everything (ACLs, root-squash).
     return run_as(account, ["/bin/sh", "-c", 'cd -- "$0"', directory]).returncode == 0
 
 
 def open_directory(account: Account, candidates: list[Path]) -> Path:
-    """Make the first of `candidates` that can be made and that `account` can enter, owned by this process.
+    """Create and return the first of `candidates` that `account` can enter, owned by this process.
 
     Raises:
-        EmbeddedError: none can.
+        EmbeddedError: if there is none.
     """
     for directory in candidates:
         try:
             directory.mkdir(mode=0o755, exist_ok=True)
         except OSError:
             continue
-        # In a directory open to all, another user may have made it first.
+        # In a world-writable directory, another user may have created it first.
         if (
             not directory.is_symlink()
             and directory.stat().st_uid == os.geteuid()

@@ -1,6 +1,6 @@
-"""Sets an installation up as an administrator does, through the use cases behind the command line, and reads it.
+"""Sets up an installation and reads its data, through the use cases behind the command line.
 
-The one place of this package that imports the product.
+The only module of this package that imports the product.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from shared.store.tables.journal import EventState
 
 @dataclass(frozen=True, slots=True)
 class JournalEntry:
-    """What the journal says of one event."""
+    """One event in the journal."""
 
     event_id: int
     ticket_id: int
@@ -45,13 +45,13 @@ class JournalEntry:
 
     @property
     def has_ended(self) -> bool:
-        """Whether nothing more becomes of it by itself."""
+        """Whether the event is not pending any more."""
         return self.state != EventState.PENDING
 
 
 @dataclass(frozen=True, slots=True)
 class TraceEntry:
-    """One step of a ticket's trace."""
+    """One step of a ticket's history."""
 
     what: str
     why: str
@@ -60,7 +60,7 @@ class TraceEntry:
 
 @dataclass(frozen=True, slots=True)
 class Links:
-    """What a ticket is linked to: its issue, and its time entries by ticket task."""
+    """A ticket's links: its issue, and its time entries by ticket task."""
 
     issue: int | None
     time_entries: dict[int, int]
@@ -68,7 +68,7 @@ class Links:
 
 @contextmanager
 def _in_words(problem: str) -> Iterator[None]:
-    """Turn the product's own errors and the database's into one line."""
+    """Turn errors of the product and of the database into a message of one line."""
     try:
         yield
     except BridgeError as error:
@@ -92,24 +92,24 @@ class Administration:
         self._store = Store(Database(settings.database_url.get_secret_value()))
 
     def migrate(self) -> None:
-        """Bring the database to the newest schema.
+        """Migrate the database to the newest schema.
 
         Raises:
-            EmbeddedError: it cannot be used.
+            EmbeddedError: if the database cannot be used.
         """
         with _in_words("the database cannot be used"):
             upgrade(self._store.database)
 
     def set_up(self, base_url: str, api_key: str, wanted: Installation) -> None:
-        """Configure the tracker, read its metadata, and set what the samples need and nobody has set yet.
+        """Configure the tracker, read its metadata, and set values that the samples need and that are not set yet.
 
         Args:
             base_url: the tracker's address; it may have moved since the last start.
             api_key: its administrator's key.
-            wanted: configuration values, links and user overrides.
+            wanted: Redmine settings, project mappings and user mappings.
 
         Raises:
-            EmbeddedError: a value was refused, or the tracker did not answer.
+            EmbeddedError: if a value was refused, or the tracker did not answer.
         """
         with _in_words("the installation could not be set up"):
             configuration.change(self._store, {"base_url": base_url}, moved=True)
@@ -142,18 +142,18 @@ class Administration:
                 map_user(self._store, **override)
 
     def journal(self, ticket_ids: Iterable[int]) -> dict[int, JournalEntry]:
-        """Return the events of some tickets by their id."""
+        """Return the events of some tickets, by event id."""
         with self._store.transaction() as tx:
             rows = [row for one in ticket_ids for row in tx.journal.find(ticket_id=one, limit=None)]
         return {row.id: JournalEntry(row.id, row.ticket_id, row.state, row.reason or "") for row in rows}
 
     def has_begun(self, ticket_id: int) -> bool:
-        """Return whether the creation of a ticket's issue was begun."""
+        """Return whether the creation of a ticket's issue has begun."""
         with self._store.transaction() as tx:
             return tx.issues.get(ticket_id) is not None
 
     def owes_status(self, ticket_ids: Iterable[int]) -> bool:
-        """Return whether the tracker still has to be given the status of one of these tickets' issues."""
+        """Return whether the status of one of these tickets' issues is still to be set."""
         with self._store.transaction() as tx:
             for ticket_id in ticket_ids:
                 state, issue = tx.statuses.get(ticket_id), tx.issues.get(ticket_id)
@@ -167,12 +167,12 @@ class Administration:
             return {str(state): tx.journal.count(state) for state in EventState}
 
     def trace(self, ticket_id: int) -> list[TraceEntry]:
-        """Return a ticket's trace, oldest step first."""
+        """Return a ticket's history, oldest step first."""
         with self._store.transaction() as tx:
             return [TraceEntry(step.what, step.why, step.task_id) for step in tx.trace.of_ticket(ticket_id)]
 
     def links(self, ticket_id: int, task_ids: set[int]) -> Links:
-        """Return what a ticket and its ticket tasks are linked to on the tracker."""
+        """Return the links of a ticket and its ticket tasks to the tracker."""
         with self._store.transaction() as tx:
             issue = tx.issues.get(ticket_id)
             times = tx.times.of_keys(task_ids)
@@ -182,7 +182,7 @@ class Administration:
             )
 
     def sign_in_code(self, name: str) -> str:
-        """Return a code that signs an administrator in to the console once; the account is made where it is missing."""
+        """Return a one-time code that signs an administrator in to the console; the account is created if missing."""
         accounts = AccountStore(self._store)
         if all(one.name != name for one in accounts.all()):
             accounts.add(name, None, Right.ADMINISTRATOR)

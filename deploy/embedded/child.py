@@ -21,27 +21,27 @@ _TAIL_BYTES = 8192
 
 @dataclass(frozen=True)
 class Account:
-    """The user and group, by number, that a child runs as. Changing them needs root."""
+    """The numeric user and group that a child runs as. Changing them needs root."""
 
     user: int
     group: int
 
 
 class Child:
-    """One child process, in a session of its own.
+    """One child process, in its own session.
 
-    In its own session it gets no Ctrl-C from the terminal: that reaches the parent alone, which stops its
+    In its own session it gets no Ctrl-C from the terminal. Only the parent gets it, and stops its
     children in order. On Linux the kernel ends the child when the parent ends, even by SIGKILL.
 
     Args:
         name: for messages.
         argv: the program and its arguments.
-        log: the file that standard output and standard error are appended to.
-        env: the whole environment; this process's own where None.
-        cwd: the working directory; this process's own where None.
-        account: the user and group to run as; unchanged where None.
-        stop_signal: what asks the program to stop in an orderly way.
-        parent_death_signal: what the kernel sends when the parent ends.
+        log: file to which standard output and standard error are appended.
+        env: the whole environment; by default this process's.
+        cwd: working directory; by default this process's.
+        account: user and group to run as; by default this process's.
+        stop_signal: signal that asks the program to stop in an orderly way.
+        parent_death_signal: signal that the kernel sends when the parent ends.
     """
 
     def __init__(
@@ -68,10 +68,10 @@ class Child:
         self._process: Process | None = None
 
     def start(self) -> None:
-        """Start the process; do nothing if it runs.
+        """Start the process, unless it is running.
 
         Raises:
-            EmbeddedError: the program cannot be executed.
+            EmbeddedError: if the program cannot be executed.
         """
         if self.alive:
             return
@@ -101,10 +101,10 @@ class Child:
 
     @property
     def pid(self) -> int:
-        """The process id of the process started last.
+        """The id of the last process that was started.
 
         Raises:
-            EmbeddedError: it was never started.
+            EmbeddedError: if none was started.
         """
         if self._process is None:
             raise EmbeddedError(f"{self.name} was not started")
@@ -117,7 +117,7 @@ class Child:
         if process is None:
             return None
         if process.returncode is None and _has_ended(process.pid):
-            # Before the process is reaped, while its id cannot be given to another: end what it left behind.
+            # Before the process is reaped, while its id cannot be reused: end the processes that it left behind.
             self._signal_group(signal.SIGKILL)
         return process.poll()
 
@@ -130,12 +130,12 @@ class Child:
         """Wait until `ready` returns True; an OSError from it means "not yet".
 
         Args:
-            ready: asks whether the process can be used.
-            timeout: seconds.
+            ready: returns whether the process can be used.
+            timeout: seconds to wait.
 
         Raises:
-            ChildDied: the process ended meanwhile.
-            NotReady: the time is over; the process is left running.
+            ChildDied: if the process ended meanwhile.
+            NotReady: if the time is over; the process keeps running.
         """
         deadline = time.monotonic() + timeout
         while self.alive:
@@ -157,12 +157,12 @@ class Child:
         return True
 
     def send_signal(self, number: signal.Signals) -> None:
-        """Send a signal to the process alone, not to processes it started; nothing if it has ended."""
+        """Send a signal only to the process, not to those it started; do nothing if it has ended."""
         if self.alive:
             os.kill(self.pid, number)
 
     def stop(self, timeout: float = STOP_TIMEOUT) -> int | None:
-        """Ask the process to stop; after `timeout` seconds end it and all it started. Return how it ended."""
+        """Ask the process to stop; after `timeout` seconds kill it and all it started. Return its `returncode`."""
         if self.alive:
             self.send_signal(self._stop_signal)
             self.send_signal(signal.SIGCONT)  # a frozen process could not act on the request
@@ -171,7 +171,7 @@ class Child:
         return self.returncode
 
     def kill(self) -> None:
-        """End the process and all it started with SIGKILL, and wait until it is gone."""
+        """Kill the process and all it started with SIGKILL, and wait until it has ended."""
         if self.alive:
             self._signal_group(signal.SIGKILL)
             self.wait(STOP_TIMEOUT)
@@ -182,14 +182,14 @@ class Child:
         self.start()
 
     def log_tail(self, lines: int = 15) -> str:
-        """Return the last lines of what the process started last has written."""
+        """Return the last lines of the log of the process that was started last."""
         with self.log.open("rb") as log:
             size = log.seek(0, os.SEEK_END)
             log.seek(max(self._log_start, size - _TAIL_BYTES))
             return "\n".join(log.read().decode(errors="replace").splitlines()[-lines:])
 
     def death_notice(self) -> str:
-        """Say how the process ended, with the end of its log."""
+        """Return a message about how the process ended, with the end of its log."""
         return f"{self.name} has ended ({_ending(self.returncode)}). {self._log_end()}"
 
     def _log_end(self) -> str:

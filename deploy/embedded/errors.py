@@ -1,8 +1,8 @@
-"""What can go wrong when a server or a child process is started on this machine.
+"""Errors when a server or a child process is started on this machine.
 
 EmbeddedError
 ├ ServerMissing   no usable server program here
-├ PortTaken       something else listens on the port asked for
+├ PortTaken       something else listens on the requested port
 ├ ChildDied       the process ended before it was ready, or while it should run
 └ NotReady        the process runs but did not answer in time
 """
@@ -13,11 +13,11 @@ class EmbeddedError(RuntimeError):
 
 
 class ServerMissing(EmbeddedError):
-    """No server program that can be used was found on this machine."""
+    """No usable server program was found on this machine."""
 
 
 class PortTaken(EmbeddedError):
-    """The port asked for is in use on 127.0.0.1."""
+    """The requested port is in use on 127.0.0.1."""
 
     def __init__(self, port: int) -> None:
         super().__init__(

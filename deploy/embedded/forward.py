@@ -1,4 +1,4 @@
-"""Delivers the samples to the producer as a helpdesk does, and waits until each has ended."""
+"""Delivers the samples to the producer as a help desk does, and waits until each has ended."""
 
 from __future__ import annotations
 
@@ -38,11 +38,11 @@ class Delivered:
 
 @dataclass(frozen=True, slots=True)
 class Glpi:
-    """What GLPI's own webhooks are signed with.
+    """The signature of GLPI's own webhooks.
 
     Attributes:
-        secret: as it is typed into GLPI.
-        stamp: the time stamp of the first attempt, in seconds since the epoch; every repeat carries it.
+        secret: secret as configured in GLPI.
+        stamp: timestamp of the first attempt, in seconds since the epoch; repeats have the same.
     """
 
     secret: str
@@ -61,7 +61,7 @@ class Helpdesk:
     Args:
         producer_url: the producer's address.
         secret: signing secret, `whsec_<base64>`.
-        glpi: signs what comes by GLPI's own webhooks.
+        glpi: signs the deliveries of GLPI's own webhooks.
     """
 
     def __init__(self, producer_url: str, secret: str, glpi: Glpi) -> None:
@@ -73,7 +73,7 @@ class Helpdesk:
         """Post one event under its delivery id.
 
         Raises:
-            EmbeddedError: the producer did not accept it.
+            EmbeddedError: if the producer did not accept it.
         """
         if sample.glpi:
             item, body = sample.glpi
@@ -98,7 +98,7 @@ class Helpdesk:
 
 
 class Tracker:
-    """Steers the mock Redmine and looks into it.
+    """Controls the mock Redmine and reads its data.
 
     Args:
         url: its address.
@@ -108,7 +108,7 @@ class Tracker:
         self._url = url
 
     def state(self) -> dict[str, list[dict[str, Any]]]:
-        """Return everything it holds."""
+        """Return all its data."""
         found: dict[str, list[dict[str, Any]]] = self._control("GET", "/state")
         return found
 
@@ -134,15 +134,15 @@ class Tracker:
 
 
 class Forwarding:
-    """Delivers every sample, those of one ticket one after the other, all tickets at once.
+    """Delivers every sample: those of one ticket in sequence, different tickets in parallel.
 
     Args:
-        samples: what is delivered.
-        helpdesk: delivers.
-        tracker: the stand-in, for the faults that samples ask for.
+        samples: the samples to deliver.
+        helpdesk: delivers them.
+        tracker: the stand-in, for the faults of samples.
         administration: reads the journal.
-        check: raises where a process has died.
-        progress: is told how many deliveries have ended, of how many.
+        check: raises an error if a process has died.
+        progress: called with the number of deliveries that have ended, and of all.
     """
 
     def __init__(
@@ -165,20 +165,20 @@ class Forwarding:
         self._ended: set[int] = set()
 
     def prepare(self) -> None:
-        """Switch on the faults that samples ask for. To be called before a worker runs.
+        """Switch on the faults of samples. Call this before a worker runs.
 
-        Each such sample is delivered before all others, so that its fault hits no other. One whose creation
-        was begun at an earlier start has had its fault.
+        These samples are delivered before all others, so that a fault hits no other sample. If the creation
+        began in an earlier run, the fault has already happened.
         """
         for number, sample in enumerate(self._samples.deliveries):
             if sample.fault and not self._administration.has_begun(sample.ticket_id):
                 self._faults[number] = self._tracker.fault(sample.fault)
 
     def run(self) -> list[Delivered | None]:
-        """Deliver all, and wait until nothing more becomes of them, for a minute and a half at most.
+        """Deliver all samples, and wait until they have ended, for a minute and a half at most.
 
         Returns:
-            One entry per sample, in their order; None for one that was not delivered in time.
+            One entry per sample, in order; None for a sample that was not delivered in time.
         """
         waiting = {ticket_id: self._numbers(ticket_id) for ticket_id in self._samples.by_ticket}
         deadline = time.monotonic() + PATIENCE_S
@@ -198,7 +198,7 @@ class Forwarding:
         return [number for number, sample in enumerate(deliveries) if sample.ticket_id == ticket_id]
 
     def _advance(self, waiting: dict[int, list[int]], journal: Journal) -> None:
-        """Deliver the next of each ticket whose last one has ended."""
+        """Deliver the next sample of each ticket whose previous one has ended."""
         for numbers in waiting.values():
             while numbers:
                 delivered = self._delivered.get(numbers[0])
@@ -214,7 +214,7 @@ class Forwarding:
         try:
             self._delivered[number] = self._helpdesk.deliver(self._samples.deliveries[number])
         except EmbeddedError:
-            self._check()  # a producer that has died says more than its silence
+            self._check()  # if the producer has died, this raises a better error
             raise
 
     def _deliver_under_fault(self, number: int, fault_id: int, deadline: float) -> None:
@@ -229,13 +229,13 @@ class Forwarding:
 def exchange(
     url: str, method: str, path: str, body: str | None = None, headers: Mapping[str, str] | None = None
 ) -> tuple[int, Any]:
-    """Make one call to a server of this machine.
+    """Make one call to a server on this machine.
 
     Returns:
         The status and the decoded JSON answer.
 
     Raises:
-        EmbeddedError: no answer, or none in JSON.
+        EmbeddedError: if there is no response, or it is not JSON.
     """
     address = urlsplit(url)
     connection = http.client.HTTPConnection(address.hostname or "", address.port, timeout=_ANSWER_TIMEOUT)

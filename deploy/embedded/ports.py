@@ -1,4 +1,4 @@
-"""Free TCP ports of 127.0.0.1."""
+"""Free TCP ports on 127.0.0.1."""
 
 import secrets
 import socket
@@ -7,14 +7,14 @@ from deploy.embedded.errors import EmbeddedError
 
 HOST = "127.0.0.1"
 
-# Below the range that Linux hands out to outgoing connections (from 32768). A port inside that range can be
-# taken by a client while the server restarts; a client that retries can even connect to itself there.
+# Below the range that Linux uses for outgoing connections (from 32768). A port in that range can be
+# taken by a client while the server restarts. A client that retries can even connect to itself.
 _FIRST, _LAST = 20_000, 32_000
 _TRIES = 200
 
 
 def is_free(port: int) -> bool:
-    """Return whether a server could listen on `port` of 127.0.0.1 now."""
+    """Return whether a server could listen on `port` on 127.0.0.1 now."""
     with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as probe:
         # As servers do: connections left in TIME_WAIT by the last server do not block the port.
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -27,10 +27,10 @@ def is_free(port: int) -> bool:
 
 
 def free_port() -> int:
-    """Return a port of 127.0.0.1 that nothing listens on.
+    """Return a port on 127.0.0.1 on which nothing listens.
 
     Raises:
-        EmbeddedError: no free port was found.
+        EmbeddedError: if no free port was found.
     """
     for _ in range(_TRIES):
         port = _FIRST + secrets.randbelow(_LAST - _FIRST)

@@ -32,16 +32,16 @@ _PID_LINE, _STATUS_LINE = 0, 7
 class PostgresServer(Server):
     """PostgreSQL on 127.0.0.1, without a password and without a Unix socket.
 
-    PostgreSQL refuses to run as root. Started by root it runs as `nobody`; data and programs that `nobody`
-    cannot reach are then kept under /var (`pgdata` in `data_dir` becomes a link to the data).
+    PostgreSQL refuses to run as root. Started by root, it runs as `nobody`. Data and programs that `nobody`
+    cannot reach are then stored under /var (`pgdata` in `data_dir` becomes a symbolic link to the data).
 
     Args:
-        data_dir: made if missing; holds the database cluster (`pgdata`) and the log.
-        port: of 127.0.0.1; a free one where None.
-        fsync: False is faster and loses data in a power cut, but not when a process is killed. For tests.
+        data_dir: directory of the database cluster (`pgdata`) and the log; created if missing.
+        port: port on 127.0.0.1; None picks a free one.
+        fsync: False is faster, and loses data in a power cut, but not if a process is killed. For tests.
         options: further postgresql.conf settings, by name.
-        start_timeout: seconds to wait until it accepts connections; making the cluster comes on top.
-        homes: directories for data that has to move, in order of preference.
+        start_timeout: seconds to wait until it accepts connections, in addition to creating the cluster.
+        homes: directories for data that `nobody` cannot reach, in order of preference.
     """
 
     name = "postgres"
@@ -72,7 +72,7 @@ class PostgresServer(Server):
 
     @property
     def url(self) -> str:
-        """Where the cluster's first database is, for SQLAlchemy."""
+        """The address of the cluster's first database, for SQLAlchemy."""
         return self.database_url(_FIRST_DATABASE)
 
     def database_url(self, name: str) -> str:
@@ -83,13 +83,13 @@ class PostgresServer(Server):
         """Create a database and return its address.
 
         Args:
-            name: of the new database: letters, digits and underscores.
-            template: a database to copy, to which nothing may be connected; empty where None.
+            name: name of the new database: letters, digits and underscores.
+            template: database to copy, without connections to it; None creates an empty database.
             if_missing: leave an existing database as it is.
 
         Raises:
-            ValueError: the name would need quoting in an address.
-            psycopg2.Error: the server refused, for instance since the name is taken.
+            ValueError: if the name would need quoting in an address.
+            psycopg2.Error: if the server refuses, for instance because the name is taken.
         """
         if not re.fullmatch(r"\w+", name, re.ASCII):
             raise ValueError(f"not a plain database name: {name!r}")
@@ -108,13 +108,13 @@ class PostgresServer(Server):
             cursor.execute(sql.SQL("DROP DATABASE IF EXISTS {} WITH (FORCE)").format(sql.Identifier(name)))
 
     def terminate_backends(self, database: str | None = None) -> int:
-        """End all clients' connections, as a network failure would.
+        """End clients' connections, as a network failure would.
 
         Args:
-            database: only connections to this one; all where None.
+            database: database whose connections end; None for all.
 
         Returns:
-            How many were ended.
+            The number of ended connections.
         """
         with self._administer() as cursor:
             cursor.execute(
@@ -127,7 +127,7 @@ class PostgresServer(Server):
             return int(row[0]) if row else 0
 
     def crash(self) -> None:
-        """End the server at once, without writing its data out: the next start recovers from the log."""
+        """End the server at once, without a checkpoint: the next start recovers from the write-ahead log."""
         if self._child is not None:
             self._child.send_signal(signal.SIGQUIT)
             if not self._child.wait(timeout=10):
@@ -135,7 +135,7 @@ class PostgresServer(Server):
 
     def destroy(self) -> None:
         """End the server and delete its data."""
-        self.crash()  # unlike SIGKILL it leaves no shared memory behind
+        self.crash()  # unlike SIGKILL, it leaves no shared memory behind
         shutil.rmtree(self._pgdata.resolve(), ignore_errors=True)
         super().destroy()
 
@@ -162,7 +162,7 @@ class PostgresServer(Server):
             [programs / "postgres", "-D", cluster, "-p", str(self.port), *settings],
             log=self.log,
             cwd=Path("/"),
-            env={"LC_ALL": "C", "PATH": os.defpath},  # no PG* variable, no locale of the person's shell
+            env={"LC_ALL": "C", "PATH": os.defpath},  # no PG* variable, no locale of the user's shell
             account=self._account,
             stop_signal=signal.SIGINT,  # does not wait for clients to leave
             # An immediate stop; SIGKILL would leave shared memory behind.
@@ -170,7 +170,7 @@ class PostgresServer(Server):
         )
 
     def _prepare_cluster(self, programs: Path) -> Path:
-        """Return the cluster's real directory, filled by `initdb` at the first start."""
+        """Return the cluster's real directory, which `initdb` fills at the first start."""
         cluster = self._place_cluster()
         owner = self._account.user if self._account else os.geteuid()
         if cluster.exists():
@@ -180,7 +180,7 @@ class PostgresServer(Server):
                     "start as the user who made it, or delete it to begin anew"
                 )
             return cluster
-        # Renamed when complete, so that an interrupted start leaves no half-made cluster behind.
+        # Renamed when complete, so that an interrupted start leaves no incomplete cluster behind.
         unfinished = cluster.with_name(f"{cluster.name}.new")
         shutil.rmtree(unfinished, ignore_errors=True)
         unfinished.mkdir(mode=0o700, parents=True)
@@ -199,12 +199,12 @@ class PostgresServer(Server):
             raise EmbeddedError(f"PostgreSQL could not make its data directory {directory}:\n{made.stdout}")
 
     def _place_cluster(self) -> Path:
-        """Return where the cluster is or goes: in `data_dir`, or elsewhere with a link to it from there."""
+        """Return the cluster's directory: in `data_dir`, or elsewhere with a symbolic link from there."""
         if self._account is None or self._pgdata.is_symlink() or can_enter(self._account, self.data_dir):
             return self._pgdata.resolve()
         home = open_directory(self._account, self._homes)
         moved = home / f"pgdata-{sha256(str(self.data_dir).encode()).hexdigest()[:16]}"
-        # Without a link to it, it is left over from a data directory that was deleted.
+        # No link leads to it, so it is left over from a deleted data directory.
         shutil.rmtree(moved, ignore_errors=True)
         self._pgdata.symlink_to(moved)
         return moved

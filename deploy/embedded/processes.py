@@ -11,7 +11,7 @@ __all__ = ["Account", "Child", "ProcessGroup", "Stoppable"]
 
 
 class Stoppable(Protocol):
-    """What a `ProcessGroup` can stop: a `Child`, or a server of this package."""
+    """A process that a `ProcessGroup` can stop: a `Child`, or a server of this package."""
 
     @property
     def name(self) -> str: ...
@@ -27,12 +27,12 @@ class Stoppable(Protocol):
 
 
 class ProcessGroup:
-    """Processes that belong together: started one after the other, stopped in reverse order.
+    """Processes that are started one after the other and stopped in reverse order.
 
-    A context manager: leaving it stops everything, also on Ctrl-C and after an error.
+    A context manager: its end stops everything, even on Ctrl-C and after an error.
 
     Args:
-        stop_timeout: seconds each process has to stop before it is killed.
+        stop_timeout: seconds that each process has to stop before it is killed.
     """
 
     def __init__(self, stop_timeout: float = STOP_TIMEOUT) -> None:
@@ -41,7 +41,7 @@ class ProcessGroup:
 
     @property
     def members(self) -> tuple[Stoppable, ...]:
-        """What was started, in that order."""
+        """The processes, in the order of their start."""
         return tuple(self._members)
 
     def start(
@@ -50,8 +50,8 @@ class ProcessGroup:
         """Start a child and wait until it is ready.
 
         Args:
-            child: not yet started.
-            ready: asks whether it can be used; None means it need not be waited for.
+            child: the child, not started yet.
+            ready: returns whether it can be used; None does not wait.
             timeout: seconds to wait.
 
         Raises:
@@ -64,21 +64,21 @@ class ProcessGroup:
         return child
 
     def adopt(self, member: Stoppable) -> None:
-        """Stop `member`, which is started already, together with the others."""
+        """Add `member`, which is already running, so that it is stopped with the others."""
         self._members.append(member)
 
     def check(self) -> None:
-        """Make sure that everything still runs.
+        """Check that every process is still running.
 
         Raises:
-            ChildDied: names the first that has ended and shows the end of its log.
+            ChildDied: if a process has ended; the message has the first one's name and end of log.
         """
         for member in self._members:
             if not member.alive:
                 raise ChildDied(member.death_notice())
 
     def stop(self) -> None:
-        """Stop everything, the last started first. Interrupted (a second Ctrl-C), it kills what is left."""
+        """Stop everything, the last started first. If interrupted (by a second Ctrl-C), kill the rest."""
         try:
             while self._members:
                 self._members[-1].stop(self._stop_timeout)

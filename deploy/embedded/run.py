@@ -1,4 +1,4 @@
-"""`make run`: everything on this machine, the sample events sent through it, and what became of each."""
+"""`make run`: deskbridge on this machine, with the sample events and the result of each."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ ENDING = (signal.SIGTERM, signal.SIGHUP)
 
 
 class Ended(BaseException):
-    """A signal other than Ctrl-C asks this process to end. Not an Exception: nothing on the way may catch it.
+    """A signal other than Ctrl-C asks this process to end. Not an Exception, so that no handler catches it.
 
     Args:
         number: the signal.
@@ -33,19 +33,19 @@ class Ended(BaseException):
 
 
 def run(workplace: Workplace, screen: Screen, *, once: bool) -> bool:
-    """Start everything, send the samples, show what became of them, and stay up.
+    """Start everything, send the samples, show the results, and keep running.
 
     Args:
-        workplace: where everything is kept.
-        screen: where everything is shown.
-        once: end after the table.
+        workplace: directory of all data.
+        screen: output to the user.
+        once: whether to end after the table.
 
     Returns:
         Whether every event ended as expected.
 
     Raises:
-        EmbeddedError: another one runs here, something did not start, or has died.
-        KeyboardInterrupt, Ended: before the table was shown; nothing is left running.
+        EmbeddedError: if another process runs here, or a process did not start or has died.
+        KeyboardInterrupt, Ended: if interrupted before the table was shown; all processes are stopped.
     """
     samples = load_samples()
     with _ended_by_signals(), workplace, Stack(workplace, screen.starting) as stack:
@@ -83,7 +83,7 @@ def _forwarding(stack: Stack, samples: Samples, screen: Screen) -> Forwarding:
 
 
 def _stay_up(stack: Stack, screen: Screen) -> None:
-    """Follow what comes in until Ctrl-C or another signal, which is the ordinary end here."""
+    """Show the journal's counts until Ctrl-C or another signal, which is the normal end."""
     with screen.busy():
         stack.start_console()
     _show_where(stack, screen)
@@ -114,15 +114,15 @@ def _show_where(stack: Stack, screen: Screen) -> None:
 
 @contextmanager
 def _ended_by_signals() -> Iterator[None]:
-    """Turn SIGTERM and SIGHUP into `Ended`, so that they stop the children in order, too."""
+    """Turn SIGTERM and SIGHUP into `Ended`, so that they also stop the children in order."""
 
     def end(number: int, _frame: FrameType | None) -> None:
         raise Ended(number)
 
-    # What `nohup` has switched off stays off.
+    # Signals that `nohup` ignores stay ignored.
     heard = [number for number in ENDING if signal.getsignal(number) != signal.SIG_IGN]
     before = {number: signal.signal(number, end) for number in heard}
-    # a shell that starts it in the background switches Ctrl-C off, and it is the way to end this
+    # a shell disables Ctrl-C for background processes, but it is the way to end this one
     before[signal.SIGINT] = signal.signal(signal.SIGINT, signal.default_int_handler)
     try:
         yield

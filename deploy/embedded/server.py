@@ -1,4 +1,4 @@
-"""What the embedded Redis and PostgreSQL have in common."""
+"""The base class of the embedded Redis and PostgreSQL."""
 
 import shutil
 import signal
@@ -15,11 +15,11 @@ _PORT_TRIES = 3
 
 
 class Server(ABC):
-    """A server on 127.0.0.1 that keeps its data in one directory and its port over restarts.
+    """A server on 127.0.0.1 with its data in one directory; it keeps its port over restarts.
 
     Args:
-        data_dir: made if missing; holds the data and the server's log.
-        port: of 127.0.0.1; a free one is chosen at the first start where None.
+        data_dir: directory of the data and the server's log; created if missing.
+        port: port on 127.0.0.1; None picks a free one at the first start.
         start_timeout: seconds to wait until the server answers.
     """
 
@@ -33,10 +33,10 @@ class Server(ABC):
 
     @property
     def port(self) -> int:
-        """The port of 127.0.0.1 the server listens on.
+        """The port on 127.0.0.1 on which the server listens.
 
         Raises:
-            EmbeddedError: none was given and the server was not started yet.
+            EmbeddedError: if none was given and the server was not started yet.
         """
         if self._port is None:
             raise EmbeddedError(f"{self.name} has no port before its first start")
@@ -44,7 +44,7 @@ class Server(ABC):
 
     @property
     def log(self) -> Path:
-        """The file with what the server wrote."""
+        """The log file of the server."""
         return self.data_dir / f"{self.name}.log"
 
     @property
@@ -54,22 +54,22 @@ class Server(ABC):
 
     @property
     def child(self) -> Child:
-        """The server's process, for its id, signals (to freeze and thaw it) and log.
+        """The server's process, for its id, its log, and signals that freeze and resume it.
 
         Raises:
-            EmbeddedError: the server was never started.
+            EmbeddedError: if the server was never started.
         """
         if self._child is None:
             raise EmbeddedError(f"{self.name} was not started")
         return self._child
 
     def start(self) -> Self:
-        """Start the server and wait until it answers; do nothing if it runs.
+        """Start the server, unless it is running, and wait until it answers.
 
         Raises:
-            ServerMissing: no server program on this machine.
-            PortTaken: the port is in use.
-            ChildDied, NotReady: it did not come up; the message shows its log.
+            ServerMissing: if there is no server program on this machine.
+            PortTaken: if the port is in use.
+            ChildDied, NotReady: if it did not start; the message shows its log.
         """
         if self.alive:
             return self
@@ -89,7 +89,7 @@ class Server(ABC):
                 self._launch()
             except BaseException as error:
                 self._port = None
-                # Another process may have taken the port since it was found free.
+                # Another process may have taken the port since it was found to be free.
                 if not (isinstance(error, ChildDied) and tries_left and not is_free(port)):
                     raise
             else:
@@ -107,24 +107,24 @@ class Server(ABC):
 
     @abstractmethod
     def _make_child(self) -> Child:
-        """Prepare the data directory and return the process that is to be started."""
+        """Prepare the data directory and return the process to start."""
 
     @abstractmethod
     def _answers(self, child: Child) -> bool:
-        """Return whether this very server (not another on the same port) answers."""
+        """Return whether this server answers, not another one on the same port."""
 
     def stop(self, timeout: float = STOP_TIMEOUT) -> None:
-        """Stop the server in an orderly way, and after `timeout` seconds with SIGKILL."""
+        """Stop the server in an orderly way, or after `timeout` seconds with SIGKILL."""
         if self._child is not None:
             self._child.stop(timeout)
 
     def kill(self) -> None:
-        """End the server with SIGKILL, as a power cut would; the port and the data stay for `start`."""
+        """End the server with SIGKILL, as a power cut would; port and data remain for the next start."""
         if self._child is not None:
             self._child.kill()
 
     def restart(self) -> Self:
-        """Stop the server and start it on the same port and data."""
+        """Stop the server, and start it again with the same port and data."""
         self.stop()
         return self.start()
 
@@ -135,7 +135,7 @@ class Server(ABC):
         return self.start()
 
     def death_notice(self) -> str:
-        """Say how the server ended, with the end of its log."""
+        """Return a message about how the server ended, with the end of its log."""
         return self.child.death_notice()
 
     def destroy(self) -> None:

@@ -1,4 +1,4 @@
-"""What `make run` shows: progress, the table of what became of each event, addresses, and a live line."""
+"""The output of `make run`: progress, the table of results, addresses, and a live line."""
 
 from __future__ import annotations
 
@@ -26,17 +26,17 @@ STATE_STYLES = {
 
 
 def make_console() -> Console:
-    """Return a console for standard output: as wide as the terminal, at most 110 columns; elsewhere plain text."""
+    """Return a console for standard output: on a terminal as wide as it, at most 110 columns; else plain text."""
     console = Console(highlight=False)
     console.width = min(WIDTH, console.width) if console.is_terminal else WIDTH
     return console
 
 
 class Screen:
-    """Tells the person who started `make run` what happens.
+    """Output for the user who started `make run`.
 
     Args:
-        console: where to write.
+        console: console to write to.
     """
 
     def __init__(self, console: Console) -> None:
@@ -50,27 +50,27 @@ class Screen:
         self.console.print(text)
 
     def starting(self, part: str) -> None:
-        """Tell that a part is being started."""
+        """Show that a part is being started."""
         self._parts.append(part)
         self.status(f"starting: {part} …")
 
     def started(self) -> None:
-        """Tell that everything runs."""
+        """Print that everything is running."""
         self.say(f"Running: {', '.join(self._parts)} ({self._elapsed})")
 
     def forwarding(self, ended: int, total: int) -> None:
-        """Tell how many of the sample events have ended."""
+        """Show how many of the sample events have ended."""
         self.status(f"sample events: {ended} of {total} have ended …")
 
     def busy(self) -> AbstractContextManager[object]:
-        """Show, on a terminal, what is going on while the block runs."""
+        """Show the current activity while the block runs, on a terminal only."""
         if not self.console.is_terminal:
             return nullcontext()
         self._status = Status("", console=self.console)
         return self._status
 
     def status(self, text: str) -> None:
-        """Change what `busy` shows."""
+        """Change the text that `busy` shows."""
         if self._status is not None:
             self._status.update(text)
 
@@ -79,12 +79,12 @@ class Screen:
         return f"{time.monotonic() - self._started:.1f} s"
 
     def table(self, outcomes: Sequence[Outcome], directory: Path, *, again: bool) -> None:
-        """Print the table of what became of each event, and its sum.
+        """Print the table of results, and its summary.
 
         Args:
-            outcomes: in the order of the samples.
-            directory: where everything is kept.
-            again: every event had come in at an earlier start.
+            outcomes: results, in the order of the samples.
+            directory: directory of all data.
+            again: whether every event had arrived in an earlier run.
         """
         self.say("")
         for part in outcome_tables(outcomes):
@@ -102,7 +102,7 @@ class Screen:
             self.say("They had come in at an earlier start: sending them again changed nothing.")
 
     def where(self, addresses: Mapping[str, str], commands: Iterable[str]) -> None:
-        """Print addresses, and commands to look further."""
+        """Print addresses, and commands for a closer look."""
         width = max(map(len, addresses))
         lines = [
             Text.assemble((f"{name:{width}}", "bold"), f"  {where}") for name, where in addresses.items()
@@ -110,17 +110,17 @@ class Screen:
         lines += [Text(), Text("To look further, in another terminal:")]
         lines += [Text(f"  {command}", style="cyan") for command in commands]
         for line in [Text(), *lines, Text()]:
-            self.console.print(line, soft_wrap=True)  # whole, to be copied
+            self.console.print(line, soft_wrap=True)  # whole lines, to be copied
 
     @contextmanager
     def live(self) -> Iterator[LiveLine]:
-        """Follow the journal until the block ends."""
+        """Provide the live line until the block ends."""
         with self.busy():
             yield LiveLine(self)
 
 
 class LiveLine:
-    """One line with the journal's counts: redrawn on a terminal, elsewhere printed when it changes."""
+    """One line with the journal's counts: redrawn on a terminal, otherwise printed when it changes."""
 
     def __init__(self, screen: Screen) -> None:
         self._screen = screen
@@ -140,7 +140,7 @@ class LiveLine:
 
 
 def outcome_tables(outcomes: Sequence[Outcome]) -> Iterator[RenderableType]:
-    """Yield what to print: the columns' names, then each ticket with its issue and a row per event."""
+    """Yield the parts to print: the column headings, then each ticket with its issue and a row per event."""
     heading = _columns()
     heading.add_row("", "", "Event", "Ended as", "Task → time", "Hours", "Author", "Why", style="bold dim")
     yield heading
@@ -155,7 +155,7 @@ def outcome_tables(outcomes: Sequence[Outcome]) -> Iterator[RenderableType]:
 
 
 def _columns() -> Table:
-    """Return an empty table; all have the same columns, so that they stand in line."""
+    """Return an empty table; all tables have the same columns, so that they are aligned."""
     table = Table.grid(padding=(0, 1, 0, 0), expand=True)
     table.add_column(width=1)
     table.add_column(width=3, justify="right")

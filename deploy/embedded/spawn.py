@@ -14,14 +14,14 @@ from functools import cache
 Process = subprocess.Popen[bytes]
 
 _PR_SET_PDEATHSIG = 1
-# Loaded here, not in the forked child: between fork and exec nothing should be imported or allocated.
+# Loaded here, not in the forked child: nothing should be imported or allocated between fork and exec.
 _libc = ctypes.CDLL(None, use_errno=True) if sys.platform == "linux" else None
 
 
 def die_with_parent(death_signal: signal.Signals) -> Callable[[], None]:
-    """Return a `preexec_fn` that has the kernel send `death_signal` when the parent ends, however it ends.
+    """Return a `preexec_fn` that makes the kernel send `death_signal` when the parent ends, however it ends.
 
-    Elsewhere than on Linux it does nothing: there only an orderly stop ends the children.
+    It does nothing on other systems than Linux, where only an orderly stop ends the children.
     """
     parent = os.getpid()
     number = int(death_signal)
@@ -37,10 +37,10 @@ def die_with_parent(death_signal: signal.Signals) -> Callable[[], None]:
 
 
 def from_lasting_thread(start: Callable[[], Process]) -> Process:
-    """Call `start` in a thread that lasts as long as this process.
+    """Call `start` in a thread that lives as long as this process.
 
     The kernel ties the death signal to the *thread* that forked. A child forked by a short-lived thread would
-    be ended with that thread, so such forks are done by one kept for the purpose.
+    end with that thread, so a permanent thread does the forks of all threads but the main one.
     """
     if threading.current_thread() is threading.main_thread():
         return start()
@@ -64,5 +64,5 @@ def _serve(requests: _Requests) -> None:
         start, future = requests.get()
         try:
             future.set_result(start())
-        except Exception as error:  # handed to the thread that asked
+        except Exception as error:  # passed to the calling thread
             future.set_exception(error)

@@ -43,8 +43,8 @@ class Stack:
     """The processes of one workplace; a context manager that leaves none behind.
 
     Args:
-        workplace: taken by this process.
-        report: is told what is being started.
+        workplace: workplace that this process holds.
+        report: called with each part that is being started.
     """
 
     def __init__(self, workplace: Workplace, report: Report) -> None:
@@ -73,15 +73,15 @@ class Stack:
         return f"http://{HOST}:{self._ports['tracker']}"
 
     def start(self, installation: Installation) -> None:
-        """Start what takes events in, and set it up; what is there from an earlier start stays.
+        """Start everything that receives events, and set it up; data of earlier runs remain.
 
         Raises:
-            EmbeddedError: something did not start; the message says what, why, and shows its log.
+            EmbeddedError: if a process did not start; the message has its name, the reason and its log.
         """
         self._report("Redis")
         self._processes.adopt(self._redis.start())
         self._report("mock Redmine")
-        # Where this process is killed, the tracker saves what it holds; the others' data are safe at any time.
+        # If this process is killed, the tracker saves its data; the others' data are always safe.
         tracker = self._start("tracker", self._tracker_command(), parent_death_signal=signal.SIGTERM)
         self._report("database")
         self.administration.migrate()
@@ -94,26 +94,26 @@ class Stack:
         self.workplace.write_env_file(self._environment)
 
     def start_workers(self) -> None:
-        """Start what works on the events; nobody waits for it, since events are kept until it takes them."""
+        """Start worker and beat, without waiting for them: the journal keeps the events until then."""
         self._report("worker")
         self._start("worker", _command("worker", "--concurrency", str(CONCURRENCY)))
         self._report("beat")
         self._start("beat", _command("beat"))
 
     def start_console(self) -> None:
-        """Start the console's API and keep it running.
+        """Start the console, and wait until it answers.
 
         Raises:
-            EmbeddedError: it did not start.
+            EmbeddedError: if it did not start.
         """
         console = self._start("console", _command("console", "--port", str(self._ports["console"])))
         console.wait_ready(lambda: _answers(self._ports["console"], "/healthz"))
 
     def check(self) -> None:
-        """Make sure that every process still runs.
+        """Check that every process is still running.
 
         Raises:
-            ChildDied: names the one that has ended and shows the end of its log.
+            ChildDied: if a process has ended; the message has its name and the end of its log.
         """
         self._processes.check()
 
@@ -144,7 +144,7 @@ class Stack:
         return self._processes.start(child)
 
     def _env_of(self, name: str) -> dict[str, str]:
-        """Return a clean environment: nothing of this shell's but what finding programs and files takes."""
+        """Return a clean environment: of the shell's variables only those to find programs and files, and settings."""
         env = {variable: os.environ[variable] for variable in SAID_BY if variable in os.environ}
         env |= {"LC_ALL": "C.UTF-8", "PYTHONUNBUFFERED": "1", "NO_COLOR": "1"}
         needed = (f"DESKBRIDGE_{setting}" for setting in NEEDED_BY[name])
@@ -157,7 +157,7 @@ class Stack:
 
 
 def _command(*arguments: str) -> list[str]:
-    """Return a command of `deskbridge`, by the interpreter that runs this."""
+    """Return a `deskbridge` command, run by this interpreter."""
     return [sys.executable, "-m", "producer.cli.main", *arguments]
 
 

@@ -1,4 +1,4 @@
-"""The directory of `make run`: who uses it, its secrets, its ports, and the environment of its processes."""
+"""The directory of `make run`: its lock, secrets and ports, and the environment of its processes."""
 
 from __future__ import annotations
 
@@ -18,29 +18,29 @@ from deploy.embedded.errors import EmbeddedError
 from deploy.embedded.ports import free_port, is_free
 
 ROOT = Path(__file__).resolve().parents[2]
-# Longer than anybody keeps such a directory: the samples' results must not be pruned from under the table.
+# Longer than such a directory exists, because the table needs the samples' results at every start.
 RETENTION_DAYS = 36500
 SWEEP_INTERVAL_S = 2
 SETTLING_TIME_S = 2
-# What a killed worker leaves locked or claimed is free again sooner than by default; the claim leaves room for
+# Locks and claims of a killed worker expire sooner than by default; the claim's lease is long enough for
 # two calls of 5 s.
 CLAIM_LEASE_S = 12
 LOCK_LEASE_S = 15
 TAKEN_FOR_S = 6 * 86400
-"""Below the seven days for which the producer takes a time stamp of GLPI's."""
+"""Less than the seven days for which the producer accepts a GLPI timestamp."""
 
 
 class AlreadyRunning(EmbeddedError):
-    """Another process works in the directory."""
+    """Another process uses the directory."""
 
 
 class Workplace:
-    """One directory that holds everything of an embedded installation and outlives its processes.
+    """The directory with all data of an embedded installation, which outlives its processes.
 
-    A context manager: inside it the directory is this process's alone.
+    A context manager: inside it, only this process uses the directory.
 
     Args:
-        directory: made if missing, readable by its owner only.
+        directory: created if missing, readable only by its owner.
     """
 
     def __init__(self, directory: Path) -> None:
@@ -48,11 +48,11 @@ class Workplace:
         self._lock: IO[str] | None = None
 
     def take(self) -> None:
-        """Claim the directory for this process; the claim ends with the process, however it ends.
+        """Lock the directory for this process; the lock ends with the process, however it ends.
 
         Raises:
-            AlreadyRunning: another process has it.
-            EmbeddedError: the directory cannot be written.
+            AlreadyRunning: if another process has the lock.
+            EmbeddedError: if the directory is not writable.
         """
         try:
             self.directory.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -75,7 +75,7 @@ class Workplace:
         self._lock = lock
 
     def leave(self) -> None:
-        """Let others have the directory."""
+        """Unlock the directory."""
         if self._lock is not None:
             self._lock.truncate(0)
             self._lock.close()
@@ -92,35 +92,35 @@ class Workplace:
 
     @property
     def database_url(self) -> str:
-        """The SQLite database, for SQLAlchemy."""
+        """The address of the SQLite database, for SQLAlchemy."""
         return f"sqlite:///{self.directory / 'deskbridge.sqlite3'}"
 
     @property
     def env_file(self) -> Path:
-        """The file that a shell sources to have the command line work on this installation."""
+        """The file that a shell sources so that the command line uses this installation."""
         return self.directory / "env"
 
     def webhook_secret(self) -> str:
-        """Return the secret that inbound events are signed with; made at the first start."""
+        """Return the secret that signs inbound events; it is created at the first start."""
         return self._secret(
             "webhook-secret", lambda: f"whsec_{base64.b64encode(secrets.token_bytes(32)).decode()}"
         )
 
     def glpi_secret(self) -> str:
-        """Return the secret that GLPI's own webhooks are signed with; made at the first start."""
+        """Return the secret that signs GLPI's own webhooks; it is created at the first start."""
         return self._secret("glpi-webhook-secret", lambda: secrets.token_urlsafe(32))
 
     def glpi_stamp(self) -> int:
-        """Return the time stamp of GLPI's deliveries: the same at every start, as in GLPI's repeats."""
+        """Return the timestamp of GLPI's deliveries: the same for six days, as in GLPI's repeats."""
         first = (self.directory / "glpi-webhook-secret").stat().st_mtime
         return int(first if time.time() - first < TAKEN_FOR_S else time.time())
 
     def console_token(self) -> str:
-        """Return the token that the console's API asks for; made at the first start."""
+        """Return the token of the console's API; it is created at the first start."""
         return self._secret("console-token", lambda: secrets.token_urlsafe(32))
 
     def ports(self, *names: str) -> dict[str, int]:
-        """Return a free port by name: the one of the last start where it is still free."""
+        """Return a free port for each name: the last start's port if it is still free."""
         path = self.directory / "ports.json"
         known = _numbers(path)
         chosen: dict[str, int] = {}
@@ -133,7 +133,7 @@ class Workplace:
         return chosen
 
     def environment(self, redis_url: str) -> dict[str, str]:
-        """Return the settings of this installation, secrets as paths of files; see docs/reference/settings.md."""
+        """Return this installation's settings, secrets as file paths; see docs/reference/settings.md."""
         self._secret("fernet-key", lambda: base64.urlsafe_b64encode(secrets.token_bytes(32)).decode())
         self.webhook_secret()
         self.glpi_secret()
@@ -153,7 +153,7 @@ class Workplace:
         }
 
     def write_env_file(self, environment: dict[str, str]) -> None:
-        """Write the environment for `. FILE`."""
+        """Write the environment to a file for `. FILE`."""
         lines = [f"export {name}={shlex.quote(value)}" for name, value in environment.items()]
         self.env_file.write_text("\n".join(lines) + "\n", encoding="utf-8")
 

@@ -1,4 +1,4 @@
-"""What stands in for the outside world on one machine: the tracker and sample events.
+"""Stand-ins for external systems on one machine: a mock tracker and sample events.
 
-Nothing here imports the product, so that a fault in the product can't hide in its own test bench.
+Nothing here imports the product, so that a bug in the product cannot hide in its own test bench.
 """

@@ -1,4 +1,4 @@
-"""The documents as a site (`make site`), and their reference (`make reference`)."""
+"""The documentation as a site (`make site`), and its generated reference (`make reference`)."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""What pages list that the code knows of its programs: commands, routes, codes."""
+"""Lists in the documentation that are generated from the programs: commands, routes, codes."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ LEFT_OUT = (
     r"\*\*Options\*\*:\n\n(?=\n)",
     r"\*\*Usage\*\*:\n\n",
 )
-"""Of what typer says: the program's own help, lists of commands with their sentences cut, --help, empty headings."""
+"""Parts of typer's output: the program's own help, lists of commands with cut sentences, --help, empty headings."""
 
 
 def commands() -> str:
@@ -54,7 +54,7 @@ def console() -> str:
 
 
 def _given() -> Settings:
-    """Return settings for a process that is asked nothing but what it can do."""
+    """Return settings for an application of which only the routes are read."""
     return Settings.model_validate({"database_url": "postgresql+psycopg2://", "allow_unsigned": True})
 
 
@@ -69,7 +69,7 @@ def _routes(application: FastAPI) -> str:
 
 
 def codes() -> str:
-    """Return every code with its sentence and record, by its kind."""
+    """Return every code with its sentence and article, by its kind."""
     parts = []
     kinds = dict.fromkeys(type(code) for code in CODES.values())
     for kind in sorted(kinds, key=lambda one: one.__module__):

@@ -1,4 +1,4 @@
-"""The few pieces of Markdown that tables out of the code are made of."""
+"""The few Markdown elements of generated tables."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ def table(heading: tuple[str, ...], rows: Rows) -> str:
 
 
 def code(text: object) -> str:
-    """Return a text as code; nothing where it is empty."""
+    """Return a text as code; an empty text stays empty."""
     return f"`{text}`" if text not in ("", None) else ""
 
 
 def prose(text: str | None) -> str:
-    """Return a text whose angle brackets are no markup, but for what is code."""
+    """Return a text with its angle brackets escaped, except in code."""
     parts = (text or "").split("`")
     return "`".join(part if place % 2 else part.replace("<", "&lt;") for place, part in enumerate(parts))
 

@@ -1,4 +1,4 @@
-"""The pages of the site: those of docs/ and what stands beside it, with links that lead there."""
+"""The pages of the site: those of docs/ and some other files, with links adapted to the site."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ BESIDE = {
     "deploy/site/nav.yml": ".nav.yml",
     "deploy/site/site.css": "site.css",
 }
-"""What is part of the site and in no folder of documents: where it is in the repository, and on the site."""
+"""Files of the site outside the documentation folders: path in the repository, and path on the site."""
 LINK = re.compile(r"\]\(([^)#:\s]+)((?:#[^)\s]*)?)\)")
 CODE_IN_A_TABLE = re.compile(r"(?<=^\|)[^\n]*`[^\n]*\\\|[^\n]*$", re.MULTILINE)
 
 
 def sources() -> dict[str, str]:
-    """Return what the site is made of: each file's path in the repository, and on the site."""
+    """Return the files of the site: path in the repository, and path on the site."""
     found: dict[str, str] = {}
     for folder, place in (("docs", ""), (tables.RECORDS, "knowledge/")):
         files = (path for path in (ROOT / folder).rglob("*") if path.is_file())
@@ -34,7 +34,7 @@ def sources() -> dict[str, str]:
 
 
 def write(to: Path) -> None:
-    """Write every page into a new directory, in place of what was there."""
+    """Write every page to a directory, replacing its contents."""
     shutil.rmtree(to, ignore_errors=True)
     places = sources()
     for source, place in places.items():
@@ -47,7 +47,7 @@ def write(to: Path) -> None:
 
 
 def _page(source: str, places: dict[str, str]) -> str:
-    """Return a page whose links lead to where things are on the site; mkdocs complains of those that lead nowhere."""
+    """Return a page with its links adapted to the site; mkdocs reports the broken ones."""
     here = posixpath.dirname(places[source])
 
     def led(found: re.Match[str]) -> str:
@@ -56,7 +56,7 @@ def _page(source: str, places: dict[str, str]) -> str:
         return f"]({place}{found[2]})"
 
     text = LINK.sub(led, (ROOT / source).read_text(encoding="utf-8"))
-    # where Markdown is as GitHub has it a bar in a table needs a backslash even inside code; here it would be shown
+    # GitHub's Markdown needs a backslash before a bar in a table, even inside code; mkdocs would show it
     return CODE_IN_A_TABLE.sub(
         lambda row: re.sub(r"`[^`]*`", lambda c: c[0].replace("\\|", "|"), row[0]), text
     )

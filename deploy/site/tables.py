@@ -1,4 +1,4 @@
-"""What pages list that the code knows: settings, metrics, alerts, events, templates, records, decisions."""
+"""Generated tables of the documentation: settings, metrics, alerts, events, templates, articles, decisions."""
 
 from __future__ import annotations
 
@@ -27,16 +27,16 @@ RECORDS = "producer/admin/knowledge/records"
 DECISIONS = "docs/contributing/decisions"
 RULES = "deploy/monitoring/alerts.yml"
 OURS_ALONE = ("incomplete",)
-"""Fields of an event that only our own rooms for helpdesks set."""
+"""Fields of an event that only our own help desk adapters set."""
 
 
 def settings() -> str:
-    """Return every setting of the environment."""
+    """Return every environment setting."""
     return table(("variable", "default", "meaning"), _fields(Settings, str.upper))
 
 
 def plugin_config() -> str:
-    """Return every key of the plugin config."""
+    """Return every Redmine setting."""
     return table(("key", "default", "meaning"), _fields(PluginConfig, str))
 
 
@@ -55,7 +55,7 @@ def _default(field: FieldInfo) -> str:
 
 
 def metric_rows() -> str:
-    """Return every metric with its labels and who shows it."""
+    """Return every metric with its labels and the processes that expose it."""
     return table(("metric", "labels", "process", "meaning"), _metrics())
 
 
@@ -136,7 +136,7 @@ def _kind(annotation: object) -> str:
 
 
 def operations() -> str:
-    """Return the operations that take templates."""
+    """Return the operations that can have templates."""
     rows = (
         (code(one.value), code(one.top_key), "the project form" if one.from_form else "a ticket's event")
         for one in OPERATIONS
@@ -145,7 +145,7 @@ def operations() -> str:
 
 
 def filters() -> str:
-    """Return every filter with an example, and what that gives."""
+    """Return every filter with an example and its result."""
     rows = ((code(_signature(one)), one.summary, code(one.example), code(_gives(one))) for one in FILTERS)
     return table(("filter", "does", "example", "gives"), rows)
 
@@ -169,12 +169,12 @@ def _gives(one: Function) -> str:
 
 
 def ticket_variables() -> str:
-    """Return what templates about tickets can read."""
+    """Return the variables of templates about tickets."""
     return _variables(from_form=False)
 
 
 def form_variables() -> str:
-    """Return what templates of the project form can read beside the plugin config."""
+    """Return the variables of project form templates, without the Redmine settings."""
     return _variables(from_form=True)
 
 

@@ -1,1 +1,1 @@
-"""The pages and the API: doors to what people do."""
+"""The console: pages and an API, as front ends to the administration."""

@@ -31,11 +31,11 @@ from shared.store.tables.database import Database
 POOL_SIZE = 10
 SMALLEST_COMPRESSED = 1000
 COMPRESSION = 5
-"""Of 9: a tenth larger than the smallest, in a third of the time."""
+"""Of 9 levels: output a tenth larger than at level 9, in a third of the time."""
 
 MODULES = [import_module(f"{pages.__name__}.{one.name}") for one in iter_modules(pages.__path__)]
 PAGES = [module for module in MODULES if hasattr(module, "router")]
-"""A page adds itself: its module declares a router."""
+"""Every module that declares a router is a page; there is no other registration."""
 
 ROUTERS = (
     *(module.router for module in (links, tickets, journal, hours, setup, templates, trials)),
@@ -43,7 +43,7 @@ ROUTERS = (
     single_sign_on.open_router,
     *(page.router for page in PAGES),
 )
-"""Their routes are a console's as they are: FastAPI makes those of an included router again, at the first request."""
+"""Their routes are added directly: FastAPI builds those of an included router again at the first request."""
 
 
 def create_console(settings: Settings) -> FastAPI:
@@ -84,6 +84,6 @@ def create_console(settings: Settings) -> FastAPI:
     refusals.register(app)
     app.add_api_route("/healthz", monitoring.livez, include_in_schema=False)
     app.add_middleware(Guard, tokens=settings.console_tokens, accounts=services.accounts, languages=languages)
-    # a page's size tells nothing of what is in it to another site: the session's cookie is sent from none
+    # compressed sizes leak nothing to other sites: their requests never carry the session cookie
     app.add_middleware(GZipMiddleware, minimum_size=SMALLEST_COMPRESSED, compresslevel=COMPRESSION)
     return app

@@ -1,4 +1,4 @@
-"""What a monitor may ask the console without a token: /livez, /readyz and /metrics. They tell counts and no names."""
+"""The console's endpoints for monitors, without a token: /livez, /readyz and /metrics. They show counts, no names."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ WITHIN_S = 5.0
 
 
 class Monitoring:
-    """Answers a monitor; however many ask, one thread looks, once a second at most.
+    """Answers monitors; however many ask, each check runs in one thread, at most once a second.
 
     Args:
         services: the console's collaborators.
@@ -48,24 +48,24 @@ class Monitoring:
         return router
 
     def close(self) -> None:
-        """Look no more."""
+        """Shut the threads down."""
         self._needed.close()
         self._metrics.close()
 
     async def livez(self) -> dict[str, str]:
-        """The process is up."""
+        """Report that the process is running."""
         return {"status": "ok"}
 
     async def readyz(self) -> JSONResponse:
-        """An event can be committed; Redis is reported, not required."""
+        """Report whether events can be committed; Redis is not required."""
         seen = await self._needed.look()
         return JSONResponse(told(seen), 200 if seen["database"] else 503)
 
     async def metrics(self) -> Response:
-        """Everything that Prometheus may know.
+        """Return the metrics in Prometheus's text format.
 
         Raises:
-            Problem: 503, the database is slow.
+            Problem: 503 if the database is slow.
         """
         try:
             async with asyncio.timeout(WITHIN_S):

@@ -1,4 +1,4 @@
-"""Every failure of a request as RFC 9457 problem details, without a traceback and without a secret."""
+"""Turns failures of requests into RFC 9457 problem details, without tracebacks or secrets."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ OF_STATUS = {
 
 
 def register(app: FastAPI) -> None:
-    """Have every failure answered as a problem."""
+    """Register the handler that answers every failure as a problem."""
     for kind in (
         Problem,
         SignInNeeded,
@@ -55,7 +55,7 @@ def register(app: FastAPI) -> None:
 
 
 def problem_of(error: Exception) -> Problem:
-    """Return what a failure means to the client."""
+    """Return the problem that the client receives for a failure."""
     if isinstance(error, Problem):
         return error
     if isinstance(error, RequestValidationError):
@@ -70,7 +70,7 @@ def problem_of(error: Exception) -> Problem:
         return _of_ours(error)
     if isinstance(error, SQLAlchemyError):
         return unusable(error)
-    if isinstance(error, RedisError):  # where it is, is for the log, as with the database
+    if isinstance(error, RedisError):  # its address is not for the client, as with the database
         code = Notice(why(error).code)
         return Problem(503, N_("Cannot reach Redis"), said(AGAIN), why=code, headers=AGAIN_S)
     told_to = said("please report it; the log has the details")
@@ -125,9 +125,9 @@ async def _answer(request: Request, error: Exception) -> Response:
 
 
 def _for_the_log(error: Exception, problem: Problem) -> dict[str, Any]:
-    """Return what the log says of why a request failed, more than a stranger is told.
+    """Return log fields with the cause of a failure, in more detail than the client receives.
 
-    Of a fault of ours the traceback says it.
+    For an internal error the traceback shows the cause.
     """
     if isinstance(error, SQLAlchemyError):
         return for_the_log(error)
@@ -137,7 +137,7 @@ def _for_the_log(error: Exception, problem: Problem) -> dict[str, Any]:
 
 
 def _page(request: Request, problem: Problem) -> Response:
-    """Return a failure as a page; one that passes asks for itself again."""
+    """Return a failure as a page, which presents a 503 as temporary."""
     response: Response = request.app.state.view.show(
         request, "problem", status=problem.status, problem=problem, passes=problem.status == 503
     )

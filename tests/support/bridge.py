@@ -1,4 +1,4 @@
-"""A whole deskbridge without processes: real database, real Redis, any tracker; one call passes one ticket."""
+"""A whole deskbridge without processes: real database, real Redis, any tracker; one call syncs one ticket."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ DEVELOPER = 4
 DEVELOPMENT = 9
 STATUS_MAP = {1: 1, 2: 2, 5: 3, 6: 5}
 KEY = Fernet.generate_key().decode()
-"""What the installations of one test process encrypt with."""
+"""The encryption key of all installations in one test process."""
 
 PEOPLE = [
     TrackerPerson(1, "admin", "Redmine Admin", "admin@example.net", admin=True),
@@ -52,7 +52,7 @@ PEOPLE = [
 
 
 def fill(store: Store, base_url: str, api_key: str) -> None:
-    """Set up what every installation of the tests has: a tracker, who works there, and one link."""
+    """Set up what every test installation has: a tracker, its users, and one project mapping."""
     with store.transaction() as tx:
         tx.configs.put_api_key(Vault((SecretStr(KEY),)).encrypt(SecretStr(api_key)))
         tx.people.replace_cache(PEOPLE)
@@ -83,13 +83,13 @@ class Bridge:
     """One installation for tests.
 
     Args:
-        database_url: an empty database.
-        redis_url: an empty Redis.
-        base_url: the tracker.
-        api_key: its administrator's key.
-        lookup: the helpdesk, where it can be asked.
-        content: makes a new SQLite file of the tracker's address and key, where it is to hold more than usual.
-        settings: settings other than the tests' defaults.
+        database_url: address of an empty database.
+        redis_url: address of an empty Redis.
+        base_url: address of the tracker.
+        api_key: key of the tracker's administrator.
+        lookup: client of the help desk, if it can be queried.
+        content: makes the SQLite file from the tracker's address and key, if it needs more than the usual data.
+        settings: settings that differ from the tests' defaults.
     """
 
     def __init__(
@@ -142,7 +142,7 @@ class Bridge:
         configure(self.store, **values)
 
     def link(self, kind: LinkKind, helpdesk_id: int, project_id: int, category_id: int | None = None) -> None:
-        """Link a helpdesk project or entity to a tracker project."""
+        """Map a help desk project or entity to a tracker project."""
         with self.store.transaction() as tx:
             tx.links.put(Link(kind, helpdesk_id, project_id, category_id))
 
@@ -155,7 +155,7 @@ class Bridge:
         return [one.event_id for one in accepted]
 
     def sync(self, ticket_id: int = 4711) -> list[Result]:
-        """TicketContext one ticket, and whatever that rang."""
+        """Sync one ticket, then the tickets that this notified."""
         results = self.service.sync(ticket_id)
         for notified in list(dict.fromkeys(self.notified)):
             self.notified.remove(notified)
@@ -163,7 +163,7 @@ class Bridge:
         return results
 
     def sync_together(self, *ticket_ids: int, callers: int = 4) -> None:
-        """TicketContext several tickets, as a worker does that shares their steps."""
+        """Sync several tickets, sharing their steps as a worker does."""
         drive_together(self.service.sync_ticket, ticket_ids, callers=callers)
 
     def forward(self, *events: dict[str, Any], ticket_id: int = 4711) -> list[str]:
@@ -178,7 +178,7 @@ class Bridge:
             return next(row for row in tx.journal.find(limit=None) if row.id == event_id)
 
     def hurry(self) -> None:
-        """Make everything that waits due now, as if the time had passed."""
+        """Make everything that waits due now, as if its time had come."""
         with self.store.database.transaction() as session:
             session.execute(update(JournalEvent).values(next_attempt_at=None))
             session.execute(update(TicketState).values(status_next_at=None))
@@ -191,7 +191,7 @@ class Bridge:
                 )
 
     def steps(self, ticket_id: int = 4711) -> Sequence[str]:
-        """Return a ticket's trace as lines."""
+        """Return a ticket's history as lines."""
         with self.store.transaction() as tx:
             return [f"{step.what} ({step.why})" for step in tx.trace.of_ticket(ticket_id)]
 

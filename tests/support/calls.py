@@ -1,4 +1,4 @@
-"""Something done around the calls to the tracker, whoever makes them: a thread, or a worker's event loop."""
+"""Intercepts calls to the tracker, made by a thread or by a worker's event loop."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class Call:
     """A call that is about to be made.
 
     Attributes:
-        make: makes it; given False, without what it checks right before it is sent.
+        make: makes the call; False skips the check right before sending.
     """
 
     method: str
@@ -27,10 +27,10 @@ class Call:
 
 @contextmanager
 def around_calls(do: Callable[[Call], Answer]) -> Iterator[None]:
-    """Have a function carry out each call: it may do something before, after or in place of it.
+    """Let a function carry out each call; it may act before it, after it, or instead of it.
 
     Args:
-        do: is given the call, in a thread that runs no event loop; returns its answer.
+        do: gets the call, in a thread without an event loop, and returns its response.
     """
     send = TrackerClient.send
 

@@ -1,6 +1,6 @@
-"""The catalogues of the pages' languages: what there is to translate, merged into each `.po`, compiled to its `.mo`.
+"""The catalogues of the pages' languages: the texts to translate are merged into each `.po` and compiled to its `.mo`.
 
-`make messages` runs it: new texts come in empty, changed ones are marked fuzzy, what is gone goes.
+`make messages` runs it: new texts are added empty, changed ones are marked fuzzy, unused ones are removed.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ Text = str | tuple[str, str]
 
 
 def texts() -> set[Text]:
-    """Return every text that somebody may read on a page; of those that depend on a count both."""
+    """Return every text that a page may show; for texts that depend on a count, both forms."""
     found: set[Text] = set()
     for folder in ("producer", "shared"):
         for path in sorted((ROOT / folder).rglob("*.py")):
@@ -72,14 +72,14 @@ def read(language: str) -> Catalog:
 
 
 def compiled(catalogue: Catalog) -> bytes:
-    """Return a catalogue as programs read it."""
+    """Return a catalogue in its binary format."""
     made = io.BytesIO()
     write_mo(made, catalogue)
     return made.getvalue()
 
 
 def main() -> None:
-    """Bring every catalogue up to date."""
+    """Update every catalogue."""
     wanted = Catalog(charset="utf-8")
     for one in sorted(texts(), key=str):
         wanted.add(one, flags=["no-python-format"] if "{" in str(one) else [])

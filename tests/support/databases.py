@@ -1,4 +1,4 @@
-"""Databases with their tables, quickly: made once and copied, and not safe in a power cut."""
+"""Databases with their tables, made fast: created once and copied, and not safe in a power cut."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ NUMBER_ANEW = "SELECT setval(schemaname || '.' || sequencename, start_value, fal
 
 @pytest.fixture(scope="session", autouse=True)
 def _quick_databases() -> Iterator[None]:
-    """Have SQLite wait for no disk, as the tests' PostgreSQL does not; compile each statement once for all tests."""
+    """Make SQLite, like the tests' PostgreSQL, not wait for the disk; compile each statement once for all tests."""
     prepare, engine = module._prepare_sqlite, module._engine
     compiled: dict[Any, Any] = {}
 
@@ -47,14 +47,14 @@ def _quick_databases() -> Iterator[None]:
         for dialect in (
             PGDialect_psycopg2,
             SQLiteDialect_pysqlite,
-        ):  # of each engine another, but for its kind alike
+        ):  # each engine has its own instance; instances of one kind are alike
             patched.setattr(dialect, "__eq__", lambda one, other: type(one) is type(other))
             patched.setattr(dialect, "__hash__", lambda one: hash(type(one)))
         yield
 
 
 def make_tables(database: Database) -> None:
-    """Give a database its tables, if it has none: into a new SQLite file they are copied, elsewhere they are made."""
+    """Create a database's tables if it has none; a new SQLite file is a copy of one with tables."""
     if make_file(database.engine.url, _file_with_tables):
         return
     try:
@@ -64,7 +64,7 @@ def make_tables(database: Database) -> None:
 
 
 def make_file(url: str | URL, content: Callable[[], bytes]) -> bool:
-    """Make the file of a database, if it is one of SQLite's and has none yet; return whether that was so."""
+    """Write the file of a new SQLite database; return False if it exists, or is not SQLite's."""
     url = make_url(url)
     if url.get_backend_name() != "sqlite" or not url.database or Path(url.database).exists():
         return False
@@ -73,7 +73,7 @@ def make_file(url: str | URL, content: Callable[[], bytes]) -> bool:
 
 
 def made_file(fill: Callable[[Store], None]) -> bytes:
-    """Return the file of a SQLite database with its tables, and in them what is filled in."""
+    """Return the content of a SQLite file with tables and the rows that a function adds."""
     with tempfile.TemporaryDirectory() as directory:
         file = Path(directory) / "made.sqlite3"
         database = Database(f"sqlite:///{file}")
@@ -85,7 +85,7 @@ def made_file(fill: Callable[[Store], None]) -> bytes:
 
 @cache
 def tables_on(server: PostgresServer) -> str:
-    """Make a database with tables and nothing in them, to be copied; return its name."""
+    """Create a database with empty tables as a template; return its name."""
     name = "tables"
     database = Database(server.create_database(name))
     upgrade(database)
@@ -96,7 +96,7 @@ def tables_on(server: PostgresServer) -> str:
 
 
 def empty(database: Database) -> None:
-    """Delete every row of a database with tables; in PostgreSQL it is numbered anew, too."""
+    """Delete every row of a database; in PostgreSQL, also reset the sequences."""
     deletions = [str(delete(table)) for table in reversed(TABLES.sorted_tables)]
     with database.engine.begin() as connection:
         if database.engine.dialect.name == "postgresql":
@@ -112,7 +112,7 @@ def _file_with_tables() -> bytes:
         file = Path(directory) / "tables.sqlite3"
         database = Database(f"sqlite:///{file}")
         upgrade(database)
-        with database.transaction() as session:  # each copy is an installation of its own
+        with database.transaction() as session:  # each copy is a separate installation
             session.execute(delete(InstallationRecord))
         database.close()
         return file.read_bytes()

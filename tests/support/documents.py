@@ -1,8 +1,8 @@
-"""The commands of the documents: every shell block, for the test that runs it and for the one that misses none.
+"""The commands in the documentation: every shell block, for the tests that run them and the one that checks for gaps.
 
-Examples in the generated reference are those of `--help`, and belong to its tests.
+Examples in the generated reference come from `--help`, and its tests check them.
 
-A block that no test runs says so above itself, for its readers, too: ```sh title="not run: why".
+A block that no test runs has a title that also tells readers so: ```sh title="not run: why".
 """
 
 from __future__ import annotations
@@ -32,10 +32,10 @@ class Block:
     """A block of code.
 
     Attributes:
-        name: its page and the heading above it, as a link would name them: `install.md#settings`.
-        language: of what, `sh` for commands.
-        title: what is shown above it.
-        text: without its fences and indentation.
+        name: its page and the heading above it, as in a link: `install.md#settings`.
+        language: language of the code, `sh` for commands.
+        title: title above it.
+        text: code without fences and indentation.
     """
 
     name: str
@@ -45,17 +45,17 @@ class Block:
 
     @property
     def is_run(self) -> bool:
-        """Whether it holds commands that some test has to run."""
+        """Whether it contains commands that some test has to run."""
         return self.language == "sh" and not self.title.startswith(NOT_RUN)
 
 
 def page_name(page: Path) -> str:
-    """Return how a page is called here: by its path in docs/, others by their own name."""
+    """Return the name of a page: its path in docs/, or else its file name."""
     return str(page.relative_to(DOCS)) if page.is_relative_to(DOCS) else page.name
 
 
 def blocks(page: Path) -> list[Block]:
-    """Return every block of code that a person wrote on a page."""
+    """Return every block of code on a page outside its generated parts."""
     found: list[Block] = []
     lines: list[str] = []
     heading, opened = "", None
@@ -78,7 +78,7 @@ def blocks(page: Path) -> list[Block]:
 
 
 def headings(page: Path) -> set[str]:
-    """Return every heading of a page, as a link would name it."""
+    """Return the anchors of a page's headings."""
     found = re.findall(r"^#+ (.+)$", page.read_text(encoding="utf-8"), re.MULTILINE)
     return {_anchor(title) for title in found}
 
@@ -91,7 +91,7 @@ def documented(name: str) -> str:
     """Return the commands under a heading, for a test that runs them.
 
     Raises:
-        LookupError: there are none, or they are marked as not run.
+        LookupError: if there are none, or they are marked as not run.
     """
     page = ROOT / name.partition("#")[0]
     page = page if page.exists() else DOCS / name.partition("#")[0]
@@ -102,7 +102,7 @@ def documented(name: str) -> str:
 
 
 def instead(text: str, *pairs: tuple[str, str]) -> str:
-    """Put what is here in place of what a page has for an example; the page must have it."""
+    """Replace the example values of a page with the test's; each must be in the text."""
     for old, new in pairs:
         assert old in text, f"{old!r} is not in {text}"
         text = text.replace(old, new)
@@ -115,7 +115,7 @@ def example_event() -> str:
 
 
 def run_by_tests() -> set[str]:
-    """Return the names of all blocks that some test asks for."""
+    """Return the names of all blocks that some test runs."""
     sources = [file.read_text(encoding="utf-8") for file in (ROOT / "tests").rglob("test_*.py")]
     return {
         str(node.args[0].value)

@@ -1,4 +1,4 @@
-"""What the tests of dry runs share: a template for each operation, and time that passes at once."""
+"""Helpers for tests of dry runs: a template for each operation, and time that passes at once."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ BODIES: dict[Operation, dict[str, Any]] = {
     Operation.PROJECT_CREATE: {"project": {"name": "{{form.name}}", "identifier": "{{form.identifier | slug}}"}},
     Operation.MEMBERSHIP_CREATE: {"membership": {"user_id": 7, "role_ids": [4]}},
 }  # fmt: skip
-"""Bodies that a tracker with the contract suite's seed takes."""
+"""Bodies that a tracker with the contract suite's seed accepts."""
 
 
 def context_for(operation: Operation, tracker_project_id: int = 1) -> Context:
@@ -51,42 +51,42 @@ def dry_run(
     """Make a dry run.
 
     Args:
-        runs: makes it.
-        operation: what the template is for.
-        body: fields below the top key; None: those that the tracker takes.
-        tracker_project_id: where.
+        runs: runner of dry runs.
+        operation: operation of the template.
+        body: fields below the top key; by default those that the tracker accepts.
+        tracker_project_id: project of the dry run.
     """
     document = BODIES[operation] if body is None else {operation.top_key: body}
     context = context_for(operation, tracker_project_id)
-    if operation is Operation.MEMBERSHIP_CREATE:  # a membership is the context's person's own
+    if operation is Operation.MEMBERSHIP_CREATE:  # a membership is always that of the person in the context
         context["person"]["tracker_user_id"] = document["membership"]["user_id"]
     return runs.run(operation, json.dumps(document), context, ())
 
 
 def make_due(store: Store) -> None:
-    """Let the time of the next attempt come, but no more."""
+    """Make the next attempt due, without letting more time pass."""
     with store.database.transaction() as session:
         session.execute(update(DryRunObject).values(next_attempt_at=clock(-1)))
 
 
 def let_time_pass(store: Store) -> None:
-    """Let so much time pass that every call has taken effect or never will."""
+    """Let enough time pass for every call to have taken effect, or never to."""
     with store.database.transaction() as session:
         session.execute(update(DryRunObject).values(next_attempt_at=clock(-1), begun_at=clock(-1000)))
 
 
 def clean(runs: DryRuns) -> int:
-    """Clean up as the sweep does; return how many objects are gone now."""
+    """Clean up as the sweep does; return the number of removed objects."""
     return clean_up(runs.store, runs.connect)
 
 
 def calls(stand_in: StandIn, method: str, path: str = "") -> list[str]:
-    """Return the paths of the calls of a method that arrived."""
+    """Return the paths of the received calls with a method."""
     return [one["path"] for one in stand_in.requests() if one["method"] == method and path in one["path"]]
 
 
 def real(stand_in: StandIn, path: str, body: dict[str, Any]) -> int:
-    """Somebody makes something; return its id."""
+    """Create an object in the tracker as its administrator; return its id."""
     headers = {"X-Redmine-API-Key": stand_in.api_key}
     answer = requests.post(stand_in.base_url + path, json=body, headers=headers, timeout=5)
     assert answer.status_code == 201, answer.text

@@ -1,4 +1,4 @@
-"""Small factories of helpdesk events for tests."""
+"""Small factories of help desk events for tests."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _deliveries = count(1)
 
 
 def moment(minutes: float) -> str:
-    """Return a time of the helpdesk, minutes after the start of the tests' day."""
+    """Return a help desk time, minutes after the start of the tests' day."""
     return (START + timedelta(minutes=minutes)).isoformat().replace("+00:00", "Z")
 
 
@@ -63,7 +63,7 @@ def task_event(
         at: minutes after the start of the tests' day.
         of_ticket: the ticket's snapshot.
         of_task: the ticket task's snapshot.
-        event: its name.
+        event: name of the event.
         extra: further keys of the event.
     """
     return {
@@ -92,7 +92,7 @@ def followup_event(
     of_followup: dict[str, Any] | None = None,
     **extra: Any,
 ) -> dict[str, Any]:
-    """Return that a follow-up was added."""
+    """Return the event that a follow-up was added."""
     return {
         "event": "followup.added",
         "occurred_at": moment(at),
@@ -109,7 +109,7 @@ def solution_event(
     of_solution: dict[str, Any] | None = None,
     **extra: Any,
 ) -> dict[str, Any]:
-    """Return that a solution was added."""
+    """Return the event that a solution was added."""
     return {
         "event": "solution.added",
         "occurred_at": moment(at),
@@ -120,7 +120,7 @@ def solution_event(
 
 
 def document(document_id: int = 91, **changes: Any) -> dict[str, Any]:
-    """Return a document of alice that hangs on the ticket."""
+    """Return a document of alice that is attached to the ticket."""
     return {
         "id": document_id,
         "name": f"scan-{document_id}.png",
@@ -138,7 +138,7 @@ def document_event(
     of_document: dict[str, Any] | None = None,
     **extra: Any,
 ) -> dict[str, Any]:
-    """Return that a document was added."""
+    """Return the event that a document was added."""
     return {
         "event": "document.added",
         "occurred_at": moment(at),
@@ -156,11 +156,11 @@ def delivery_id() -> str:
 def deletion(
     at: float, event: str, ticket_id: int = 4711, task_id: int | None = None, **extra: Any
 ) -> dict[str, Any]:
-    """Return an event of a deletion, or of a ticket that is back.
+    """Return the event of a deletion, or of a restored ticket.
 
     Args:
         at: minutes after the start of the tests' day.
-        event: its name.
+        event: name of the event.
         ticket_id: the ticket.
         task_id: the ticket task.
         extra: further keys of the event.
@@ -170,7 +170,7 @@ def deletion(
 
 
 def stored_event(payload: str) -> Event:
-    """Return the event of a payload of the journal; it has a snapshot."""
+    """Return the event of a journal payload, which must have a snapshot."""
     event = stored(payload)
     assert isinstance(event, Event)
     return event

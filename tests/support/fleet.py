@@ -35,23 +35,23 @@ from tests.support.nursery import Nursery, ReadyMade, can_be_forked
 SECRET = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"
 ROOT = Path(__file__).resolve().parents[2]
 READY_WITHIN_S = 90
-"""A process has half a hundred packages to import, beside whatever else a machine does."""
+"""A process imports about fifty packages, perhaps on a busy machine."""
 
 
 class Fleet:
-    """Starts and steers the processes of one installation.
+    """Starts and controls the processes of one installation.
 
     Args:
-        directory: for logs.
-        database_url: an empty database.
-        redis_url: an empty Redis.
+        directory: directory for logs.
+        database_url: address of an empty database.
+        redis_url: address of an empty Redis.
         stand_in: the tracker.
-        python: of the venv that the processes run in, where it is not this one.
-        nursery: what begins the processes, where they need not start from nothing.
-        settings: DESKBRIDGE_ variables other than the tests' defaults, without the prefix.
+        python: interpreter of the processes' venv, if it is another one.
+        nursery: forks the processes, if they need not start from scratch.
+        settings: DESKBRIDGE_ variables that differ from the tests' defaults, without the prefix.
 
     Attributes:
-        directory: where every process's log is.
+        directory: directory of every process's log.
     """
 
     def __init__(
@@ -83,7 +83,7 @@ class Fleet:
             "LOCK_LEASE": 4,
             "SETTLING_TIME": 1,
             "LOG_FORMAT": "json",
-            "EVENT_LIMIT": 0,  # a test's load comes from one secret
+            "EVENT_LIMIT": 0,  # the whole load of a test comes from one secret
             **settings,
         }
         self._env = {
@@ -106,18 +106,18 @@ class Fleet:
         return self
 
     def add_beat(self, name: str) -> Child:
-        """Start a beat, or one more."""
+        """Start a beat process, even if there is one already."""
         return self.processes.start(self.child(name, "beat"))
 
     def add_worker(self, threads: int, **environment: str) -> Child:
-        """Start one more worker, with further variables in its environment."""
+        """Start another worker, with additional environment variables."""
         self._started += 1
         child = self.child(f"worker-{self._started}", "worker", "--concurrency", str(threads), **environment)
         self.workers.append(self.processes.start(child))
         return child
 
     def run(self, *command: str, **environment: str) -> subprocess.CompletedProcess[str]:
-        """Run a command in the fleet's environment, with further variables in it, to its end."""
+        """Run a command to its end, in the fleet's environment with additional variables."""
         env = {**self._env, **environment}
         if self._nursery and can_be_forked(env):
             return self._nursery.run(command, env, self._cwd, READY_WITHIN_S)
@@ -134,7 +134,7 @@ class Fleet:
     def send(
         self, deliveries: Iterable[tuple[str, Mapping[str, Any]]], *, batch: int = 10, **headers: str
     ) -> int:
-        """Send deliveries as a helpdesk does: signed, and again until they were accepted; return how many."""
+        """Send deliveries as a help desk does: signed, and repeated until accepted; return their number."""
         waiting = list(deliveries)
         for start in range(0, len(waiting), batch):
             events = [{**event, "delivery_id": name} for name, event in waiting[start : start + batch]]
@@ -165,7 +165,7 @@ class Fleet:
             time.sleep(0.2)
 
     def wait_until_synced(self, timeout: float) -> float:
-        """Wait until nothing is pending, claimed, in doubt or due any more; return the seconds it took."""
+        """Wait until nothing is pending, claimed, in doubt or due; return the seconds that it took."""
         started = time.monotonic()
         while left := self.left():
             assert time.monotonic() - started < timeout, f"not synced after {timeout} s: {left}"
@@ -173,7 +173,7 @@ class Fleet:
         return time.monotonic() - started
 
     def left(self) -> dict[str, int]:
-        """Return what is still to be done, by kind; empty: nothing."""
+        """Return the amount of remaining work by kind; empty if there is none."""
         questions = {
             "pending": select(func.count(JournalEvent.id)).where(JournalEvent.state == EventState.PENDING),
             "issues": select(func.count()).where(TicketIssueLink.state.in_(IN_FLIGHT)),
@@ -190,7 +190,7 @@ class Fleet:
         return {name: count for name, count in counts.items() if count}
 
     def settled(self) -> dict[str, int]:
-        """Return how often a creation in doubt was settled: found on the tracker, or found to be absent."""
+        """Return how many creations in doubt were resolved: found in the tracker, or found to be absent."""
         codes = {"found": What.CREATION_FOUND, "absent": What.CREATION_ABSENT}
         with self.bridge.store.database.transaction() as session:
             counts = {
@@ -200,7 +200,7 @@ class Fleet:
         return {what: count for what, count in counts.items() if count}
 
     def wait_until_busy(self, creations: int = 3) -> None:
-        """Wait until the workers are in the middle of things: the tracker holds so many new issues."""
+        """Wait until the workers are busy: the tracker has at least this many new issues."""
         deadline = time.monotonic() + READY_WITHIN_S
         seeded = 5
         while len(self.stand_in.state()["issues"]) < seeded + creations:
@@ -239,9 +239,9 @@ class Fleet:
         """Return a process of the installation, not started yet.
 
         Args:
-            name: for messages and its log.
-            command: of `deskbridge`, with its options.
-            environment: further variables of its environment.
+            name: name in messages and of its log.
+            command: command of `deskbridge`, with its options.
+            environment: additional environment variables.
         """
         log, env = self.directory / f"{name}.log", {**self._env, **environment}
         if self._nursery and can_be_forked(env):
@@ -252,7 +252,7 @@ class Fleet:
         """Return whether the producer answers."""
         try:
             return requests.get(f"http://{HOST}:{self.port}/healthz", timeout=1).status_code == 200
-        except requests.RequestException:  # also one that takes its time
+        except requests.RequestException:  # a timeout, too
             return False
 
 

@@ -1,8 +1,8 @@
-"""A stand-in for the parts of GLPI's API v2 that are used, with the oddities that a real GLPI 11.0.6 showed.
+"""A stand-in for the parts of GLPI's API v2 that deskbridge uses, with the oddities of a real GLPI 11.0.6.
 
-* A token by client credentials is issued, and every read with it is answered 401.
-* A GET with a Content-Type is answered 400.
-* A list that is not all there is answered 206.
+* A token by client credentials is issued, but every read with it gets 401.
+* A GET with a Content-Type gets 400.
+* An incomplete list has status 206.
 """
 
 from __future__ import annotations
@@ -25,23 +25,23 @@ CLIENT, CLIENT_SECRET, USER, PASSWORD = "client", "client-secret", "deskbridge",
 
 
 class CutShort(bytes):
-    """The content of a document that never comes whole."""
+    """The content of a document whose download breaks off."""
 
 
 class GlpiApi:
     """A GLPI in memory.
 
     Attributes:
-        users: id to e-mail address.
-        tickets: by id, as the API shows them.
-        tasks: by ticket id, as the API shows them.
-        documents: id to content; None: the file is missing on GLPI's disk.
-        forbidden: documents that its user may not read.
-        statuses: documents for which something before it answers with a status of its own.
+        users: e-mail addresses, by id.
+        tickets: tickets as the API shows them, by id.
+        tasks: ticket tasks as the API shows them, by ticket id.
+        documents: contents, by id; None if the file is missing on GLPI's disk.
+        forbidden: documents that the API's user may not read.
+        statuses: statuses by document with which a proxy in front answers.
         calls: method and path of each call.
-        down: answers 503 to everything.
-        lives_s: how long a token lives.
-        ahead_s: by how much its clock is ahead.
+        down: whether it answers 503 to everything.
+        lives_s: lifetime of a token.
+        ahead_s: seconds that its clock is ahead.
     """
 
     def __init__(self) -> None:
@@ -66,7 +66,7 @@ class GlpiApi:
     def ticket(
         self, ticket_id: int, changed: str, *, status: int = 2, entity: int = 3, assigned: int | None = None
     ) -> None:
-        """Have a ticket."""
+        """Add or replace a ticket."""
         team = [{"role": "requester", "id": 8}]
         if assigned:
             team.append({"role": "assigned", "id": assigned})
@@ -91,7 +91,7 @@ class GlpiApi:
         user: int = 7,
         **more: object,
     ) -> None:
-        """Have a ticket task."""
+        """Add a ticket task."""
         item = {
             "id": task_id,
             "content": f"task {task_id}",
@@ -182,7 +182,7 @@ class GlpiApi:
 
 @contextmanager
 def glpi_api() -> Iterator[GlpiApi]:
-    """Serve one on a free port."""
+    """Serve a `GlpiApi` on a free port."""
     api = GlpiApi()
 
     class Handler(BaseHTTPRequestHandler):

@@ -1,4 +1,4 @@
-"""What tests of the ledger look at and change: its rows, what the tracker holds, and a worker that is stopped."""
+"""Helpers for tests of the ledger: its rows, the tracker's data, and a worker that is stopped."""
 
 from __future__ import annotations
 
@@ -34,14 +34,14 @@ def entries(stand_in: StandIn) -> list[dict[str, Any]]:
 
 
 def notes_of(stand_in: StandIn) -> list[tuple[str, str, bool]]:
-    """Return of each note who wrote it, its text and whether it is private, in the order of their numbers."""
+    """Return (author, text, is private) of each note, ordered by number."""
     written = [one for issue in stand_in.state()["issues"] for one in issue["journals"] if one["notes"]]
     ordered = sorted(written, key=lambda one: int(one["id"]))
     return [(one["user"], one["notes"], one["private_notes"]) for one in ordered]
 
 
 def attachments_of(stand_in: StandIn, issue_id: int = 6) -> list[tuple[str, str, int]]:
-    """Return of each attachment of an issue who uploaded it, its name and its size, in the order of their numbers."""
+    """Return (author, name, size) of each attachment of an issue, ordered by number."""
     found = [one for one in stand_in.state()["attachments"] if one["issue_id"] == issue_id]
     return [(one["author"], one["filename"], one["filesize"]) for one in found]
 
@@ -71,7 +71,7 @@ def until_settled(bridge: Bridge, *ticket_ids: int, rounds: int = 6) -> None:
 
 
 def let_leases_run_out(bridge: Bridge) -> None:
-    """Everything that a worker stopped for minutes held is over: its ticket's lock and its claims."""
+    """Let all locks and claims expire, as if their worker had been stopped for minutes."""
     bridge.redis.flushdb()
     with bridge.store.database.transaction() as session:
         for model in LEDGERS:
@@ -81,7 +81,7 @@ def let_leases_run_out(bridge: Bridge) -> None:
 
 
 def adopt_as_a_sibling(bridge: Bridge, event_id: int) -> None:
-    """Let ticket 999, of the same text, adopt issue #6, which ticket 4711's own answer will name."""
+    """Let ticket 999, with the same text, adopt issue #6, which the response for ticket 4711 will name."""
     with bridge.store.transaction() as tx:
         claim = Claim(999, 4711, event_id, SUPPORT, None, {}, [], "alike")
         assert tx.issues.claim(claim, 20) == 1
@@ -91,7 +91,7 @@ def adopt_as_a_sibling(bridge: Bridge, event_id: int) -> None:
 
 @contextmanager
 def stopped(method: str, path: str, meanwhile: Callable[[], object], *, sent: bool = True) -> Iterator[None]:
-    """Stop the first worker that makes this call, after the tracker carried it out (or, not sent, before)."""
+    """Stop the first worker that makes this call, after the tracker has processed it, or before it is sent."""
     hit: list[bool] = []
 
     def stopping(call: Call) -> Answer:

@@ -1,7 +1,7 @@
-"""Whatever code any test has the program make is given what its sentence needs: also where only its values tell.
+"""Checks at run time that each code that the program makes in a test has the parameters that its sentence needs.
 
-A test that reads the source (`tests/unit/codes/test_sentences.py`) sees a code that is called by its name with named
-parameters; one that comes out of a table, or is given its parameters by another function, is only seen at work.
+The test that reads the source (`tests/unit/codes/test_sentences.py`) only sees codes that are called by name with
+named parameters. Codes from tables, and parameters from other functions, are only visible at run time.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _make = Code.__call__
 
 @cache
 def needed(code: str) -> frozenset[str]:
-    """Return the parameters that the sentences of a code cannot do without."""
+    """Return the parameters that the sentences of a code need."""
     known = CODES[code]
     return frozenset(name for text in (known.text, known.why) for name in names(text)[0])
 
@@ -45,7 +45,7 @@ Code.__call__ = _make_and_look  # type: ignore[method-assign]
 
 @pytest.fixture(autouse=True)
 def codes_with_what_they_need() -> Iterator[list[str]]:
-    """Fail a test in which the program made a code without a parameter that its sentence needs."""
+    """Fail a test if the program made a code without a parameter that its sentence needs."""
     _incomplete.clear()
     yield _incomplete
     assert _incomplete == []

@@ -1,4 +1,4 @@
-"""One `make run`, its output to be looked at."""
+"""One `make run`, with its output for tests."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ UP = "Up; Ctrl-C ends it."
 
 
 class Start:
-    """One `python -m deploy.embedded run`, its output in a file of its own.
+    """One `python -m deploy.embedded run`, with its output in a file.
 
     Args:
-        directory: where it keeps everything.
-        options: further ones.
-        typed: what is typed in their place, in the checkout; it names the directory itself.
+        directory: directory of its data.
+        options: further options.
+        typed: shell command to run instead, in the checkout; it names the directory itself.
     """
 
     def __init__(self, directory: Path, *options: str, typed: str = "") -> None:

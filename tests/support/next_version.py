@@ -1,4 +1,4 @@
-"""The version after this one: it has one migration more, which only adds (expand)."""
+"""The next version: it has one more migration, which only adds (expand)."""
 
 from __future__ import annotations
 
@@ -35,16 +35,16 @@ def downgrade():
 
 
 def add_revision(migrations: Path) -> None:
-    """Add the next revision to a copy of the package of migrations."""
+    """Add the next revision to a copy of the migrations package."""
     (migrations / "versions" / f"{NEXT}_the_next.py").write_text(REVISION, encoding="utf-8")
 
 
 @contextmanager
 def as_next_version(directory: Path) -> Iterator[None]:
-    """Be the next version, in this process, during the block.
+    """Make this process the next version during the block.
 
     Args:
-        directory: where its migrations are put.
+        directory: directory for its migrations.
     """
     migrations = directory / "migrations"
     shutil.copytree(upgrading.SCRIPTS, migrations)

@@ -1,12 +1,12 @@
-"""Processes of deskbridge without the second that each takes to load: forked from one that has loaded everything.
+"""Processes of deskbridge without their second of loading: forked from a process that has loaded everything.
 
-What begins so is a process like any other: a child of the test's own, in a session of its own, with an environment, a
-working directory and an output of its own, to be signalled, killed and waited for. What it cannot show is what only a
-start from nothing does: which modules are loaded and that they can be, and what the system tells of a process
-(/proc/PID/cmdline and environ are those of the one it was forked from). For that the first commands of the documents,
-`make run` and the test of secrecy start everything from nothing.
+A forked process is like any other: a child of the test, in its own session, with its own environment, working
+directory and output, that can be signalled, killed and waited for. It cannot show what only a start from scratch
+shows: which modules are loaded and whether they can be, and what the system reports about a process
+(/proc/PID/cmdline and environ are those of the process that it was forked from). So the first commands in the
+documentation, `make run` and the test of secrecy start everything from scratch.
 
-    python -m tests.support.nursery FD    what they are forked from; it is asked over the socket FD
+    python -m tests.support.nursery FD    the process that forks the others, on requests over the socket FD
 """
 
 from __future__ import annotations
@@ -52,18 +52,18 @@ LOADED = (
     "worker.beat",
     "worker.process",
 )
-"""What the processes load: the four that last, and the commands."""
+"""The modules that the four long-running processes and the commands load."""
 
 LARGEST = 1 << 18
 PR_SET_PDEATHSIG, PR_SET_CHILD_SUBREAPER = 1, 36
 
 
 class Begun:
-    """A process that was forked: the part of `subprocess.Popen` that is asked for.
+    """A forked process, with the part of `subprocess.Popen` that tests use.
 
     Attributes:
         pid: its process id.
-        returncode: how it ended, as `Popen` has it; None as long as nobody has seen its end.
+        returncode: return code as in `Popen`; None until `poll` has seen its end.
     """
 
     def __init__(self, pid: int) -> None:
@@ -71,7 +71,7 @@ class Begun:
         self.returncode: int | None = None
 
     def poll(self) -> int | None:
-        """Look whether it has ended."""
+        """Return its return code, or None if it is running."""
         if self.returncode is None:
             pid, status = os.waitpid(self.pid, os.WNOHANG)
             if pid:
@@ -80,7 +80,7 @@ class Begun:
 
 
 class Nursery:
-    """The process that others are forked from."""
+    """The process from which others are forked."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -104,10 +104,10 @@ class Nursery:
     def begin(
         self, arguments: Sequence[str], env: Mapping[str, str], cwd: Path, files: Sequence[int]
     ) -> Begun:
-        """Begin `deskbridge` with arguments; files: its standard input, output and error."""
+        """Start `deskbridge` with arguments; `files` are its standard input, output and error."""
         asked = {"arguments": arguments, "env": dict(env), "cwd": str(cwd), "parent": os.getpid()}
         with self._lock:
-            _adopt(True)  # whoever loses its parent from here on becomes a child of this process
+            _adopt(True)  # a process that loses its parent from here on becomes a child of this process
             try:
                 socket.send_fds(self._socket, [json.dumps(asked).encode()], list(files))
                 pid = int(self._socket.recv(LARGEST))
@@ -135,13 +135,13 @@ class Nursery:
         return subprocess.CompletedProcess(list(arguments), begun.returncode, *said)
 
     def close(self) -> None:
-        """End it; what was begun goes on."""
+        """End the nursery; the processes that it forked continue."""
         self._socket.close()
         self._process.wait(60)
 
 
 class ReadyMade(Child):
-    """A child that a nursery begins: its `argv` are the arguments of `deskbridge`."""
+    """A child that a nursery forks; its `argv` are the arguments of `deskbridge`."""
 
     def __init__(self, nursery: Nursery, name: str, argv: Sequence[str], **options: Any) -> None:
         super().__init__(name, argv, **options)
@@ -155,11 +155,11 @@ class ReadyMade(Child):
 
 
 class Door:
-    """A program `deskbridge` for shells: it has a nursery begin what is typed, and ends as that ended.
+    """A program `deskbridge` for shells: a nursery forks the command, and its exit code is passed on.
 
     Args:
-        nursery: what begins it.
-        directory: of its own, for a PATH.
+        nursery: forks the commands.
+        directory: separate directory, for a PATH.
     """
 
     def __init__(self, nursery: Nursery, directory: Path) -> None:
@@ -194,7 +194,7 @@ class Door:
             typed.send(str(code if code >= 0 else 128 - code).encode())
 
     def close(self) -> None:
-        """Let nobody in any more."""
+        """Accept no more commands."""
         self._socket.shutdown(socket.SHUT_RDWR)
         self._socket.close()
 
@@ -211,7 +211,7 @@ sys.exit(int(door.recv(16) or 70))
 
 
 def can_be_forked(env: Mapping[str, str]) -> bool:
-    """Return whether nothing in an environment is for what only happens at a start from nothing."""
+    """Return whether an environment has no variable that only takes effect at a start from scratch."""
     return not any(name.startswith(("PYTHON", "LD_")) for name in env)
 
 
@@ -225,7 +225,7 @@ def _prctl(option: int, value: int) -> None:
 
 
 class _Exec(BaseException):
-    """The program in which this process is to go on. Not an Exception: nothing on the way may catch it."""
+    """The program with which this process continues. Not an Exception, so that no handler catches it."""
 
     def __init__(self, argv: Sequence[str], env: Mapping[str, str]) -> None:
         self.argv, self.env = argv, dict(env)
@@ -233,20 +233,20 @@ class _Exec(BaseException):
 
 
 def _exec(_path: str, argv: Sequence[str], env: Mapping[str, str] | None = None) -> NoReturn:
-    """Stand for `exec`, which would load everything anew."""
+    """Replace `exec`, which would load everything again."""
     sys.stdout.flush()
     sys.stderr.flush()
     raise _Exec(argv, os.environ if env is None else env)
 
 
 def main() -> int:
-    """Load everything, and fork what is asked for; in what was forked: run it."""
+    """Load everything, and fork a process for each request; in the forked process, run the command."""
     asked = socket.socket(fileno=int(sys.argv[1]))
     gc.disable()
     for name in LOADED:
         __import__(name)
     gc.freeze()
-    # a thread would be missing in what is forked, with whatever lock it holds
+    # a thread would be missing in the forked process, with any lock that it holds
     assert len(list(Path("/proc/self/task").iterdir())) == 1
     while wish := _next(asked):
         middle = os.fork()
@@ -271,11 +271,11 @@ def _next(asked: socket.socket) -> tuple[dict[str, Any], list[int]] | None:
 
 
 def _settle(middle: int, wish: dict[str, Any], files: list[int]) -> None:
-    """Make of a forked process one of its own: as `Child` has it, and ended with the test's.
+    """Detach a forked process, as `Child` does, and make it end with the test's process.
 
     Args:
-        middle: the process it was forked from, which ends at once.
-        wish: what was asked for.
+        middle: id of its parent, which ends at once.
+        wish: the request.
         files: its standard input, output and error.
     """
     os.setsid()
@@ -283,7 +283,7 @@ def _settle(middle: int, wish: dict[str, Any], files: list[int]) -> None:
         os.dup2(file, number)
         os.close(file)
     for name, number, mode in (("stdin", 0, "r"), ("stdout", 1, "w"), ("stderr", 2, "w")):
-        was = getattr(sys, name)  # a stream keeps what kind of file it was made for
+        was = getattr(sys, name)  # a stream remembers for what kind of file it was made
         buffering = 1 if name == "stderr" else -1
         made = open(  # noqa: SIM115
             number, mode, buffering, encoding=was.encoding, errors=was.errors, closefd=False
@@ -307,7 +307,7 @@ def _have(env: Mapping[str, str]) -> None:
 
 
 def _run(argv: Sequence[str]) -> int:
-    """Run `deskbridge`, and whatever it replaces itself with."""
+    """Run `deskbridge`, and any program by which it replaces itself."""
     from producer.cli.main import run
     from worker.__main__ import main as worker
 

@@ -1,6 +1,6 @@
-"""The catalogues of GLPI's plugin: the template of what there is to translate, each `.po`, and its `.mo`.
+"""The catalogues of GLPI's plugin: the template with the texts to translate, each `.po`, and its `.mo`.
 
-`make messages` runs it: new texts come in empty, and what is gone goes.
+`make messages` runs it: new texts are added empty, and unused ones are removed.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ QUOTED = r"'((?:[^'\\]|\\.)*)'"
 TEXT = re.compile(rf"\b__\(\s*{QUOTED},\s*'deskbridge'\s*\)")
 COUNTED = re.compile(rf"\b_n\(\s*{QUOTED},\s*{QUOTED},")
 MADE = datetime(2026, 1, 1, tzinfo=UTC)
-"""So that the same texts make the same file on any day."""
+"""Fixed, so that the same texts give the same file on any day."""
 
 Text = str | tuple[str, str]
 
 
 def used() -> list[Text]:
-    """Return the texts of the plugin's sources in their order; of counted ones both forms."""
+    """Return the texts of the plugin's sources in order; for counted ones, both forms."""
     found: dict[Text, None] = {}
     for file in sorted([*PLUGIN.rglob("*.php"), *PLUGIN.rglob("*.twig")]):
         source = file.read_text(encoding="utf-8")
@@ -41,12 +41,12 @@ def used() -> list[Text]:
 
 
 def template() -> str:
-    """Return the template of what there is to translate."""
+    """Return the template with the texts to translate."""
     return _written(_of({}, None))
 
 
 def catalogue(language: str) -> Catalog:
-    """Return the catalogue of a language, as people have edited it."""
+    """Return the catalogue of a language, as translators have edited it."""
     with (FOLDER / f"{language}.po").open("rb") as file:
         read = read_po(file, locale=language)
     read.creation_date = MADE
@@ -59,14 +59,14 @@ def translated(language: str) -> dict[Text, Text]:
 
 
 def compiled(language: str) -> bytes:
-    """Return what GLPI reads of a language."""
+    """Return the `.mo` of a language, which GLPI reads."""
     file = io.BytesIO()
     write_mo(file, catalogue(language))
     return file.getvalue()
 
 
 def main() -> None:
-    """Bring everything up to date."""
+    """Update every catalogue."""
     TEMPLATE.write_text(template(), encoding="utf-8")
     for language in LANGUAGES:
         made = _of(translated(language), language)

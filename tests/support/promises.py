@@ -1,6 +1,6 @@
-"""`python -m tests.support.promises`: each promise of docs/contributing/promises.md with its tests.
+"""`python -m tests.support.promises`: each promise in docs/contributing/promises.md with its tests.
 
-A test says by a marker which promises it holds, so moving a test changes no document.
+A marker names the promises that a test verifies, so moving a test changes no document.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ def promises() -> dict[str, str]:
     """Return every promise, by its name.
 
     Raises:
-        ValueError: two have the same name.
+        ValueError: if two have the same name.
     """
     found: dict[str, str] = {}
     for name, text in ROW.findall(PAGE.read_text(encoding="utf-8")):
@@ -30,7 +30,7 @@ def promises() -> dict[str, str]:
 
 
 def tests() -> dict[str, list[str]]:
-    """Return the tests, or files of tests, that carry a promise's marker, by the promise's name."""
+    """Return the tests, or test files, with a promise's marker, by the promise's name."""
     found: dict[str, list[str]] = defaultdict(list)
     for file in sorted((ROOT / "tests").rglob("test_*.py")):
         where, source = str(file.relative_to(ROOT)), file.read_text(encoding="utf-8")
@@ -48,7 +48,7 @@ def tests() -> dict[str, list[str]]:
 
 
 def _named(expression: ast.expr) -> list[str]:
-    """Return what the `promise` markers inside an expression name."""
+    """Return the names in the `promise` markers inside an expression."""
     return [
         str(argument.value)
         for call in ast.walk(expression)

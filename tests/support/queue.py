@@ -1,4 +1,4 @@
-"""The queues as tests see them: their names and keys in Redis, their tasks, and messages that a test sends itself."""
+"""The queues for tests: their names and keys in Redis, their tasks, and messages that a test sends itself."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ __all__ = [
 
 SYNC = SYNC_TICKETS
 LARGE = LARGEST_MESSAGE
-"""Characters; a larger message is none of ours."""
+"""Maximum length of a message, in characters; a larger one is not ours."""
 
 
 def queue_name(installation: str) -> str:
-    """Return the name of an installation's queue; that of what has priority has `.priority` after it."""
+    """Return the name of an installation's queue; that of the priority queue ends with `.priority`."""
     return f"deskbridge.{installation}"
 
 

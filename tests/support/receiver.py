@@ -1,4 +1,4 @@
-"""A service that takes notifications over HTTP on loopback, as a webhook does."""
+"""A service that receives notifications over HTTP on loopback, as a webhook does."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ import pytest
 
 
 class Receiver:
-    """Takes what is posted to it.
+    """Receives messages by POST.
 
     Attributes:
-        taken: each message, as Apprise's `json://` sends it.
-        status: what it answers.
-        url: its address, as Apprise has it; it holds a secret.
+        taken: received messages, as Apprise's `json://` sends them.
+        status: status of its responses.
+        url: its address in Apprise's notation; it contains a secret.
     """
 
     SECRET = "hook-5ecret"
@@ -29,13 +29,13 @@ class Receiver:
 
         class Handler(BaseHTTPRequestHandler):
             def do_POST(self) -> None:
-                """Keep it."""
+                """Store the message."""
                 receiver.taken.append(json.loads(self.rfile.read(int(self.headers["Content-Length"]))))
                 self.send_response(receiver.status)
                 self.end_headers()
 
             def log_message(self, format: str, *args: object) -> None:
-                """Say nothing."""
+                """Log nothing."""
 
         self._server = HTTPServer(("127.0.0.1", 0), Handler)
         self.url = f"json://127.0.0.1:{self._server.server_port}/{self.SECRET}"
@@ -44,14 +44,14 @@ class Receiver:
         ).start()
 
     def close(self) -> None:
-        """Take nothing any more."""
+        """Stop the server."""
         self._server.shutdown()
         self._server.server_close()
 
 
 @pytest.fixture
 def receiver() -> Iterator[Receiver]:
-    """A service that takes notifications."""
+    """A service that receives notifications."""
     made = Receiver()
     yield made
     made.close()

@@ -1,4 +1,4 @@
-"""What locks and the pause promise, whichever Redis they stand on: subclassed over a fake and a real one."""
+"""The contracts of locks and the circuit breaker with any Redis: subclassed for a fake and a real one."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ from tests.support.waiting import until
 
 PROBE_KEY = f"{KEY}:probe"
 LEASE = 0.4
-"""Of locks that are to run out."""
+"""Lease of locks that should expire."""
 
 KEPT_LEASE = 3.0
-"""Of locks that a thread keeps, which a busy machine may let come late."""
+"""Lease of locks that a thread renews, which may be late on a busy machine."""
 
 
 class LockContract:
-    """Tests of `shared.redis.locks`; the subclass provides the fixture `redis`, an empty one."""
+    """Tests of `shared.redis.locks`; the subclass provides the fixture `redis`, an empty Redis."""
 
     def test_a_held_lock_is_busy_for_others_and_free_afterwards(self, redis: Redis) -> None:
         locks = Locks(redis, 60)
@@ -88,7 +88,7 @@ class LockContract:
         assert [type(one) for one in taken] == [HeldLock, HeldLock]
 
     def test_a_lock_hangs_on_no_key_but_its_own(self, redis: Redis) -> None:
-        """Of whatever name: others may keep theirs in the same Redis, and ours all have one prefix."""
+        """Other applications may use any key in the same Redis; all of ours have one prefix."""
         redis.set("", "another application's")
         with Locks(redis, 60).hold("ticket:1"):
             pass
@@ -147,7 +147,7 @@ class LockContract:
     def test_one_that_nobody_has_looked_at_for_too_long_is_kept_no_more(
         self, redis: Redis, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        """Whoever took it hangs; else nobody could take it as long as its process lives."""
+        """Its holder hangs; otherwise no one could take the lock as long as that process lives."""
         monkeypatch.setattr("shared.redis.locks.RENEWED_AFTER", 0.02)
         locks = Locks(redis, KEPT_LEASE, keeps=True)
         with locks.hold("ticket:1") as hanging, locks.hold("ticket:2") as other:
@@ -168,7 +168,7 @@ class LockContract:
     def test_locks_are_kept_though_redis_was_away_for_a_moment(
         self, redis: Redis, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        """It is asked again soon, and not after another third of the lease."""
+        """The renewal is repeated soon, not after another third of the lease."""
         monkeypatch.setattr("shared.redis.locks.AGAIN_S", 0.01)
         locks, tried = Locks(redis, 60, keeps=True), list[float]()
 
@@ -186,7 +186,7 @@ class LockContract:
     def test_whoever_cannot_keep_locks_any_more_gives_up(
         self, redis: Redis, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        """Else the locks of every ticket to come would run out while it is worked on."""
+        """Otherwise the locks of all later tickets would expire during their syncs."""
         given_up = threading.Event()
         locks = Locks(redis, LEASE, keeps=True, give_up=given_up.set)
 
@@ -261,7 +261,7 @@ def _is_lost(held: HeldLock) -> bool:
 
 
 class PauseContract:
-    """Tests of `shared.redis.circuit_breaker`; the subclass provides the fixture `redis`, an empty one."""
+    """Tests of `shared.redis.circuit_breaker`; the subclass provides the fixture `redis`, an empty Redis."""
 
     clock: ClassVar[float] = 1_000_000.0
 

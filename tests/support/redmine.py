@@ -1,4 +1,4 @@
-"""A real Redmine for tests: started, or found running, through deploy/redmine/redmine-up."""
+"""A real Redmine for tests: started, or found running, by deploy/redmine/redmine-up."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ import pytest
 
 LAUNCHER = Path(__file__).resolve().parents[2] / "deploy" / "redmine"
 CANNOT_INSTALL = 3
-"""redmine-up's exit code when packages are missing and cannot be installed here."""
+"""redmine-up's exit code if packages are missing and cannot be installed here."""
 
 
 @contextmanager
 def real_redmine(release: str) -> Iterator[dict[str, Any]]:
-    """Yield what redmine-up says of the server: base_url, api_key, dir. REDMINE_UP_OPTIONS: a port of its own, say."""
+    """Yield redmine-up's output: base_url, api_key, dir. REDMINE_UP_OPTIONS can set options such as a separate port."""
     own = os.environ.get("REDMINE_UP_OPTIONS", "").split()
     command = [str(LAUNCHER / "redmine-up"), "--version", release, *own]
     up = subprocess.run(command, capture_output=True, text=True, check=False)

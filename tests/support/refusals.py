@@ -1,4 +1,4 @@
-"""What a test expects of a refusal: its code and parameters, whatever its sentence says."""
+"""Checks of refusals in tests: by code and parameters, independent of the sentence."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from shared.notices.notice import Code, Notice, to_json
 
 
 def says(*codes: Code | Notice, **params: Any) -> Callable[[BridgeError], bool]:
-    """Return a check for `pytest.raises`: the refusal's code is the first, the others are within its parameters.
+    """Return a check for `pytest.raises`: the refusal has the first code, and the others are in its parameters.
 
     Args:
-        codes: the refusal's code, then those that explain it; of one with parameters these are among its own.
+        codes: the refusal's code, then nested ones; the parameters of a Notice must be among the actual ones.
         params: some of the refusal's parameters, as JSON.
     """
 
@@ -28,7 +28,7 @@ def says(*codes: Code | Notice, **params: Any) -> Callable[[BridgeError], bool]:
 
 
 def _within(value: Any) -> Iterator[Notice]:
-    """Yield a Notice and every one within its parameters."""
+    """Yield a Notice and every Notice in its parameters."""
     if isinstance(value, Notice):
         yield value
         value = list(value.params.values())
@@ -37,7 +37,7 @@ def _within(value: Any) -> Iterator[Notice]:
 
 
 def _fits(found: Notice, wanted: Notice) -> bool:
-    """Return whether a Notice has the wanted code, and among its parameters the wanted ones."""
+    """Return whether a Notice has the wanted code, and at least the wanted parameters."""
     shown = to_json(found.params)
     return found.code == wanted.code and all(
         shown.get(name) == value for name, value in to_json(wanted.params).items()

@@ -1,4 +1,4 @@
-"""A real Redis that is there and refuses: what it then says, how it comes to that, and how that ends."""
+"""A real Redis that runs but refuses: its error, how the state begins, and how it ends."""
 
 from __future__ import annotations
 
@@ -17,25 +17,25 @@ from tests.support.waiting import until
 
 PASSWORD = "of-the-test"
 LOADING_US = 1000
-"""For each key that Redis loads; it answers no one but with LOADING meanwhile."""
+"""Delay for each key that Redis loads; meanwhile it answers every command with LOADING."""
 
 MANY = 8000
 NOBODY = 1
-"""A port at which no Redis ever is, which one that became its replica would copy."""
+"""A port without a Redis, as the master of a replica."""
 
 PATIENCE_S = 10
 OPTIONS = {"key-load-delay": str(LOADING_US)}
-"""What a Redis has to be started with that is to refuse in each of these ways."""
+"""The options of a Redis for all these kinds of refusal."""
 
 
 class Refusing(ABC):
-    """A way in which Redis refuses.
+    """A kind of refusal by Redis.
 
     Args:
         server: the Redis.
 
     Attributes:
-        word: what its refusal begins with.
+        word: word in its error.
     """
 
     word: str
@@ -49,15 +49,15 @@ class Refusing(ABC):
 
     @abstractmethod
     def begin(self) -> None:
-        """Begin to refuse."""
+        """Make Redis refuse."""
 
     @abstractmethod
     def end(self) -> None:
-        """Refuse no more."""
+        """Make Redis work again."""
 
     @contextmanager
     def in_force(self) -> Iterator[None]:
-        """Refuse during the block."""
+        """Make Redis refuse during the block."""
         self.begin()
         try:
             until(lambda: self.word in self.said())
@@ -67,7 +67,7 @@ class Refusing(ABC):
         until(lambda: self.said() == "True", seconds=30)
 
     def said(self) -> str:
-        """Return what a write is answered."""
+        """Return the response to a write, as text."""
         try:
             with self.client() as client:
                 return str(client.set("deskbridge:test", "1"))
@@ -90,7 +90,7 @@ class OutOfMemory(Refusing):
 
 
 class ReadOnly(Refusing):
-    """It has become a replica: another was made the master."""
+    """It has become a replica of another server."""
 
     word = "READONLY"
 
@@ -104,12 +104,12 @@ class ReadOnly(Refusing):
 
 
 class DiskFull(Refusing):
-    """It cannot save what it holds."""
+    """It cannot save its data."""
 
     word = "MISCONF"
 
     def begin(self) -> None:
-        self._in_the_way.unlink(missing_ok=True)  # what it saved before
+        self._in_the_way.unlink(missing_ok=True)  # its last snapshot
         self._in_the_way.mkdir()
         with self.client() as client:
             client.config_set("save", "3600 1000000")
@@ -134,7 +134,7 @@ class DiskFull(Refusing):
 
 
 class NoReplicas(Refusing):
-    """It is to write only with a replica, and has none."""
+    """It needs a replica for writes, and has none."""
 
     word = "NOREPLICAS"
 
@@ -148,7 +148,7 @@ class NoReplicas(Refusing):
 
 
 class NoPassword(Refusing):
-    """It asks for a password that it did not ask for before."""
+    """It suddenly requires a password."""
 
     word = "NOAUTH"
 
@@ -163,7 +163,7 @@ class NoPassword(Refusing):
 
 
 class Loading(Refusing):
-    """It was started again, and reads what it holds."""
+    """It was restarted, and is loading its data."""
 
     word = "LOADING"
 
@@ -183,7 +183,7 @@ class Loading(Refusing):
 
 
 class TooManyClients(Refusing):
-    """It takes no further connections."""
+    """It accepts no further connections."""
 
     word = "max number of clients"
 
@@ -198,7 +198,7 @@ class TooManyClients(Refusing):
 
 
 class Busy(Refusing):
-    """A script of another's runs in it without an end."""
+    """An endless script of another client runs in it."""
 
     word = "BUSY"
 
@@ -222,7 +222,7 @@ class Busy(Refusing):
 
 
 class ForbidsCommands(Refusing):
-    """Its user has lost the right to write."""
+    """Its user has lost the permission to write."""
 
     word = "NOPERM"
 

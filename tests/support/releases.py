@@ -1,4 +1,4 @@
-"""This tree as it would be released: its changelog cut, in a repository of its own."""
+"""This tree as for a release: with its changelog cut, in a separate repository."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ def version() -> str:
 
 
 def cut(changelog: str, newest: str) -> str:
-    """Return a changelog with what is unreleased under a version."""
+    """Return a changelog with the unreleased entries under a version."""
     assert changelog.count(UNRELEASED) == 1
     return changelog.replace(UNRELEASED, f"{UNRELEASED}\n## {newest} - 2026-01-05\n")
 
 
 def committed(into: Path) -> Path:
-    """Return this tree, its changelog cut, as a repository of its own."""
+    """Commit this tree, with its changelog cut, to a separate repository; return its directory."""
     tracked = git(ROOT, "ls-files", "-z", "--cached", "--others", "--exclude-standard")
     for name in filter(None, tracked.split("\0")):
         if (ROOT / name).exists():
@@ -47,7 +47,7 @@ def committed(into: Path) -> Path:
 
 
 def git(tree: Path, *command: str) -> str:
-    """Run git in a tree; return what it wrote."""
+    """Run git in a tree; return its output."""
     ended = subprocess.run(
         ["/usr/bin/git", *command],
         cwd=tree,

@@ -1,4 +1,4 @@
-"""A person replays an event while a backlog waits: how soon it is begun."""
+"""The time until an event starts that a user replays behind a backlog."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from tests.support.waiting import until
 BACKLOG = 2000
 STARTED_WITHIN_S = 90
 SLOW_MS = 500
-"""So slow a tracker keeps the backlog waiting for as long as anything is measured."""
+"""A latency of the tracker that keeps the backlog waiting during the whole measurement."""
 
 FIRST = 1
 
 
 def replay_behind_a_backlog(fleet: Fleet) -> float:
-    """Return after how many seconds the tracker is called for a ticket that is replayed behind 2,000 others.
+    """Return the seconds until the tracker is called for a ticket that is replayed behind 2,000 others.
 
     Args:
-        fleet: with a producer, and no worker yet.
+        fleet: a fleet with a producer and no worker yet.
     """
     comments = f"Extinguished {FIRST}"
     fleet.add_worker(2)
@@ -39,7 +39,7 @@ def replay_behind_a_backlog(fleet: Fleet) -> float:
     fleet.send(events, batch=200)
     called, logged = calls(fleet), calls(fleet, comments)
     until(lambda: calls(fleet) > called + 4, fleet.logs, STARTED_WITHIN_S)
-    time.sleep(3)  # the worker has taken all for which it has room
+    time.sleep(3)  # the worker has filled its inbox
     replayed = fleet.run("event", "replay", str(event_id))
     assert replayed.returncode == 0, replayed.stderr
     began = time.monotonic()
@@ -50,7 +50,7 @@ def replay_behind_a_backlog(fleet: Fleet) -> float:
 
 
 def calls(fleet: Fleet, comments: str = "") -> int:
-    """Return how many calls create something; with comments, how many create that time entry."""
+    """Return the number of creating calls, or only of those of a time entry with the comments."""
     bodies = [one["body"] for one in fleet.stand_in.requests() if one["method"] == "POST" and one["body"]]
     if not comments:
         return len(bodies)

@@ -1,7 +1,7 @@
-"""Fixtures with a real Redis and a real PostgreSQL, started on free ports of 127.0.0.1.
+"""Fixtures with a real Redis and a real PostgreSQL, started on free ports on 127.0.0.1.
 
-They come out of Python packages, so no test that needs them is ever skipped: a machine that cannot start
-them fails, and the error says why.
+They come from Python packages, so no test that needs them is ever skipped: on a machine that cannot start
+them, the tests fail with the reason.
 """
 
 import shutil
@@ -24,7 +24,7 @@ _numbers = count(1)
 
 @pytest.fixture(scope="session")
 def servers_dir() -> Iterator[Path]:
-    """A directory for the servers' data that every account can enter (pytest's own cannot be entered)."""
+    """A directory for the servers' data that every account can enter (unlike pytest's own)."""
     directory = Path(tempfile.mkdtemp(prefix="deskbridge-tests-"))
     directory.chmod(0o755)
     yield directory
@@ -61,7 +61,7 @@ def postgres_server(servers_dir: Path) -> Iterator[PostgresServer]:
 
 @pytest.fixture
 def postgres_url(postgres_server: PostgresServer) -> Iterator[str]:
-    """The address of a database of the test's own, for SQLAlchemy."""
+    """The address of a new database for the test, for SQLAlchemy."""
     postgres_server.revive()
     name = f"test_{next(_numbers)}"
     yield postgres_server.create_database(name)
@@ -71,7 +71,7 @@ def postgres_url(postgres_server: PostgresServer) -> Iterator[str]:
 
 @pytest.fixture
 def migrated_postgres_url(postgres_server: PostgresServer) -> Iterator[str]:
-    """The same, of one that has its tables: a copy, four times as quick as to make them."""
+    """The same for a database with tables: a copy, which is four times as fast as creating them."""
     postgres_server.revive()
     name = f"test_{next(_numbers)}"
     yield postgres_server.create_database(name, template=tables_on(postgres_server))
@@ -89,9 +89,9 @@ def _database_of_many(postgres_server: PostgresServer) -> Iterator[Database]:
 
 @pytest.fixture
 def emptied_postgres_url(postgres_server: PostgresServer, _database_of_many: Database) -> str:
-    """The same, of one that others had before, emptied: to copy one takes a hundred times as long.
+    """The same for an emptied database that other tests used: a copy takes a hundred times as long.
 
-    Nothing else than rows may be left in it, and it is not for tests of plans: PostgreSQL remembers its sizes.
+    Tests may leave only rows in it. It is not for tests of query plans, because PostgreSQL remembers table sizes.
     """
     postgres_server.revive()
     _database_of_many.engine.dispose()
@@ -102,7 +102,7 @@ def emptied_postgres_url(postgres_server: PostgresServer, _database_of_many: Dat
 
 @pytest.fixture(scope="session")
 def one_nursery() -> Iterator[Nursery]:
-    """What begins the processes of the whole session."""
+    """The nursery that forks the processes of the whole session."""
     made = Nursery()
     yield made
     made.close()
@@ -110,7 +110,7 @@ def one_nursery() -> Iterator[Nursery]:
 
 @pytest.fixture(scope="session")
 def door(one_nursery: Nursery) -> Iterator[Door]:
-    """A `deskbridge` to be typed that begins ready made."""
+    """A `deskbridge` program for shells, forked instead of started from scratch."""
     with TemporaryDirectory(prefix="door-") as directory:
         made = Door(one_nursery, Path(directory))
         yield made

@@ -1,4 +1,4 @@
-"""Serves an application on a free port, in a thread of the test, as producer and console are served."""
+"""Serves an application on a free port, in a thread of the test, as producer and console do."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ from producer.http.connections import server_options
 
 
 class _Prompt:
-    """What uvicorn's server takes for `asyncio`: it looks whether it is to end a hundred times a second, not ten."""
+    """Replaces `asyncio` in uvicorn's server, which then checks for its end a hundred times a second, not ten."""
 
     def __getattr__(self, name: str) -> Any:
         return getattr(asyncio, name)
 
     async def sleep(self, seconds: float) -> None:
-        """Sleep for a tenth of it."""
+        """Sleep for a tenth of the time."""
         await asyncio.sleep(seconds / 10)
 
 
@@ -70,6 +70,6 @@ class Served:
 
 
 def samples(shown: str) -> Counter[str]:
-    """Return the values of what /metrics shows, by name with labels: what two of them differ by has been counted."""
+    """Return the values in the output of /metrics, by name with labels; the difference of two is what was counted."""
     lines = [line.rpartition(" ") for line in shown.splitlines() if not line.startswith("#")]
     return Counter({name: int(float(value)) for name, _, value in lines})

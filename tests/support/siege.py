@@ -16,23 +16,23 @@ CONNECTIONS = 505
 REQUESTS = 900
 SMALL_BUFFER = 4096
 LOOK_S = 1.0
-"""How often what was cut is taken anew: some five hundred connections and half a million requests a second."""
+"""Interval of reconnections: about five hundred connections and half a million requests a second."""
 GONE = select.POLLRDHUP | select.POLLHUP | select.POLLERR | select.POLLNVAL
 
 
 class Siege:
-    """Connections that ask and never listen.
+    """Connections that send requests and never read responses.
 
     Args:
         host: the server's address.
         port: its port.
-        connections: how many to hold.
-        requests: how many GETs each of them sends at once.
-        path: what they ask for.
-        source: the address that they come from; None: whichever the system takes.
+        connections: number of connections to hold.
+        requests: number of GETs that each of them sends at once.
+        path: path of the GETs.
+        source: source address; by default the system chooses it.
 
     Attributes:
-        cut: how many connections the server has ended.
+        cut: number of connections that the server has ended.
     """
 
     def __init__(
@@ -53,7 +53,7 @@ class Siege:
         self._poll = select.poll()
 
     def lay(self, until: Callable[[], bool]) -> None:
-        """Hold the connections until told otherwise, then let go of them."""
+        """Hold the connections until `until` returns True, then close them."""
         try:
             while not until():
                 self.press()
@@ -62,7 +62,7 @@ class Siege:
             self.lift()
 
     def press(self) -> None:
-        """Take what connections are missing, and send on each what it will take."""
+        """Open the missing connections, and send as much on each as it accepts."""
         for number, event in self._poll.poll(0):
             if event & GONE:
                 self._drop(number)
@@ -77,7 +77,7 @@ class Siege:
             self._held[number] = held, rest
 
     def lift(self) -> None:
-        """Let go of every connection."""
+        """Close every connection."""
         for number in list(self._held):
             self._drop(number)
 
@@ -102,7 +102,7 @@ class Siege:
 
 
 def main() -> None:
-    """Lay a siege until this process is ended."""
+    """Keep up the siege until this process is ended."""
     parser = argparse.ArgumentParser(prog="python -m tests.support.siege", description=__doc__)
     parser.add_argument("host")
     parser.add_argument("port", type=int)

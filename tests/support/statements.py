@@ -1,4 +1,4 @@
-"""Listens to what a database is told."""
+"""Observes the statements that a database gets."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from shared.store.tables.prepared import HotStatement
 
 @contextmanager
 def listening(engine: Engine, **listeners: Callable[..., Any]) -> Iterator[None]:
-    """Have each event of SQLAlchemy's, by its name, told to a listener for the length of a `with`."""
+    """Register listeners for events of SQLAlchemy, by event name, during the block."""
     for name, listener in listeners.items():
         event.listen(engine, name, listener)
     try:
@@ -26,7 +26,7 @@ def listening(engine: Engine, **listeners: Callable[..., Any]) -> Iterator[None]
 
 @contextmanager
 def hot_statements() -> Iterator[dict[str, HotStatement]]:
-    """Note each hot statement that is executed on PostgreSQL during a block, by its text."""
+    """Record each hot statement that is executed during the block, by its text."""
     executed, execute = dict[str, HotStatement](), HotStatement.execute
 
     def note(statement: HotStatement, *arguments: Any) -> Any:

@@ -1,4 +1,4 @@
-"""Certificates of an authority of the tests' own, a server that shows them, and an HTTP proxy; all on 127.0.0.1."""
+"""Certificates of the tests' own authority, a server that uses them, and an HTTP proxy; all on 127.0.0.1."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Authority:
     """Issues certificates.
 
     Args:
-        directory: where its own certificate (`file`) and those that it issues are kept.
+        directory: directory of its own certificate (`file`) and of those that it issues.
     """
 
     def __init__(self, directory: Path) -> None:
@@ -39,11 +39,11 @@ class Authority:
         self.file.write_bytes(own.sign(self._key, hashes.SHA256()).public_bytes(serialization.Encoding.PEM))
 
     def context(self, *names: str, days: int = 5) -> ssl.SSLContext:
-        """Return what a server speaks TLS by.
+        """Return a server's TLS context with a new certificate.
 
         Args:
-            names: whom its certificate is for; 127.0.0.1 by default.
-            days: for how long it is valid; fewer than 0: it has expired.
+            names: names in the certificate; 127.0.0.1 by default.
+            days: days of validity; if negative, it has expired.
         """
         key = ec.generate_private_key(ec.SECP256R1())
         named: list[x509.GeneralName] = [
@@ -81,13 +81,13 @@ class Authority:
 
 
 class Relay:
-    """A server on a free port that passes on what it is sent, and what is answered.
+    """A server on a free port that forwards data in both directions.
 
     Attributes:
-        context: what it speaks TLS by; None: it does not.
-        is_proxy: whether the first request says where to.
-        refuses: the status that it answers as a proxy in place of connecting; None: it connects.
-        requests: the first line of each request to it as a proxy, with its header Proxy-Authorization.
+        context: its TLS context; None for no TLS.
+        is_proxy: whether the first request names the target.
+        refuses: status with which the proxy answers instead of connecting; None connects.
+        requests: first line and Proxy-Authorization header of each request to the proxy.
     """
 
     def __init__(
@@ -130,7 +130,7 @@ class Relay:
                     _pass_on(here, there)
 
     def _asked(self, here: socket.socket, first: bytes) -> tuple[int, bytes]:
-        """Return the port that a proxy is to connect to, 0 if it refuses, and what is sent there first."""
+        """Return the port to which a proxy connects, 0 if it refuses, and the first bytes to send there."""
         lines = first.decode("latin-1").split("\r\n")
         said = next((one.partition(": ")[2] for one in lines if one.startswith("Proxy-Authorization")), "")
         self.requests.append((lines[0], said))
@@ -147,7 +147,7 @@ class Relay:
 
 
 def _pass_on(*both: socket.socket) -> None:
-    """Pass on what comes from either until one ends."""
+    """Forward data between two sockets until one ends."""
     other: dict[socket.socket, socket.socket] = dict(zip(both, reversed(both), strict=True))
     while True:
         pending: Sequence[socket.socket] = [

@@ -16,17 +16,17 @@ Begin = Callable[[int], Workflow[Any]]
 
 
 def called(do: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> Step[T]:
-    """Return the step of making a call, for which a caller is needed."""
+    """Return the step that makes a call, which needs a slot."""
     return BlockingCall(Pool.TRACKER, partial(do, *args, **kwargs))
 
 
 def noted(do: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> Step[T]:
-    """Return the step of noting something about a call that has ended."""
+    """Return the step that records something about a finished call."""
     return Blocking(Pool.NOTES, partial(do, *args, **kwargs))
 
 
 async def claimed(claim: Step[T], *then: Step[Any]) -> T:
-    """Claim something, then make the calls for which it was claimed; return the claim's result."""
+    """Run a claim and then the calls for it, in one slot; return the claim's result."""
     async with Slot():
         result = await claim
         for step in then:
@@ -37,25 +37,25 @@ async def claimed(claim: Step[T], *then: Step[Any]) -> T:
 def drive_together(
     begin: Begin, ticket_ids: Iterable[int], *, callers: int = 4, is_limited: bool = False
 ) -> None:
-    """Drive some tickets to their ends, as a worker does that shares their steps.
+    """Run the workflows of some tickets to their ends, sharing their steps as a worker does.
 
     Args:
         begin: returns the workflow of a ticket.
         ticket_ids: the tickets.
-        callers: how many calls may be made at once.
+        callers: maximum number of calls at once.
         is_limited: whether calls wait for a rate limit.
 
     Raises:
-        BaseException: what ends the process.
+        BaseException: if something ends the process.
     """
     drive_all(Scheduler(begin, callers, is_limited=is_limited), ticket_ids)
 
 
 def drive_all(scheduler: Scheduler, ticket_ids: Iterable[int]) -> None:
-    """Drive some tickets to their ends by a scheduler, in this thread.
+    """Run the workflows of some tickets to their ends with a scheduler, in this thread.
 
     Raises:
-        BaseException: what ends the process; every workflow has got it.
+        BaseException: if something ends the process; every workflow has received it.
     """
     try:
         scheduler.take(list(ticket_ids))
@@ -71,12 +71,12 @@ def drive_all(scheduler: Scheduler, ticket_ids: Iterable[int]) -> None:
 
 @contextmanager
 def at_work(begin: Begin, *, callers: int = 4, limit: Limit | None = None) -> Iterator[Scheduler]:
-    """Have a scheduler work in a thread of its own during the block.
+    """Run a scheduler in its own thread during the block.
 
     Args:
         begin: returns the workflow of a ticket.
-        callers: how many calls may be made at once at most.
-        limit: how many may be made now; None: all of them.
+        callers: maximum number of calls at once.
+        limit: current concurrency limit; by default `callers`.
     """
     made = Scheduler(begin, callers, limit=limit)
     made.start()

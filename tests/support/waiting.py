@@ -1,4 +1,4 @@
-"""Waiting for what other processes do."""
+"""Waiting for other threads and processes."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ LOOK_S = 0.05
 def until(
     holds: Callable[[], T], what: Callable[[], str] | str = "", seconds: float = 60, every: float = LOOK_S
 ) -> T:
-    """Wait until something holds; return it.
+    """Wait until a condition holds; return its value.
 
     Args:
-        holds: true at last.
-        what: what is the matter where it never is.
-        seconds: how long at most.
-        every: seconds between two looks, where a look takes the processor from what is waited for.
+        holds: the condition.
+        what: message of the failure, or a function that returns it.
+        seconds: maximum time to wait.
+        every: seconds between two checks; more if they slow down the awaited work.
     """
     deadline = time.monotonic() + seconds
     while not (found := holds()):

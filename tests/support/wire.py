@@ -1,4 +1,4 @@
-"""A server that says exactly what a test wants, byte by byte, and remembers what it was sent."""
+"""A server that sends exactly the bytes that a test wants, and records the requests that it received."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ def answer(body: bytes = b"{}", status: str = "200 OK", *headers: str) -> bytes:
 
 
 class WireServer:
-    """Serves each connection with a script on a free port of 127.0.0.1; used as a context manager.
+    """Serves each connection with a script on a free port on 127.0.0.1; used as a context manager.
 
     Args:
-        script: called with the server, the connection and its number, from 0, in a thread of its own.
+        script: called with the server, the connection and its number, from 0, in a separate thread.
         tls: wraps each connection.
     """
 
@@ -33,7 +33,7 @@ class WireServer:
         self._open: list[socket.socket] = []
         self._accepting = threading.Thread(target=self._accept, daemon=True)
         self._threads: list[threading.Thread] = []
-        self._lock = threading.Lock()  # held until a thread that was started is in the list, too
+        self._lock = threading.Lock()  # held until a started thread is in the list
         self.requests: list[bytes] = []
         self.port: int = self._listener.getsockname()[1]
         self.url = f"{'https' if tls else 'http'}://127.0.0.1:{self.port}"
@@ -41,18 +41,18 @@ class WireServer:
 
     @property
     def connections(self) -> int:
-        """How many connections were made."""
+        """The number of accepted connections."""
         with self._lock:
             return len(self._threads)
 
     def wait_for_the_end_of_the_newest(self) -> None:
-        """Wait until the newest connection was served, and closed."""
+        """Wait until the newest connection has been served and closed."""
         with self._lock:
             newest = self._threads[-1]
         newest.join(timeout=30)
 
     def read_request(self, connection: socket.socket) -> bytes:
-        """Read one whole request; empty where the other side closed."""
+        """Read one whole request; return empty bytes if the other side has closed."""
         received = b""
         while b"\r\n\r\n" not in received:
             if not (piece := connection.recv(65536)):
@@ -66,7 +66,7 @@ class WireServer:
         return self.requests[-1]
 
     def __enter__(self) -> Self:
-        """Begin to accept."""
+        """Start to accept connections."""
         self._accepting.start()
         return self
 
@@ -105,7 +105,7 @@ class WireServer:
 
 
 def saying(*answers: bytes) -> Script:
-    """Return a script that gives each connection these answers, one per request, and then keeps it open."""
+    """Return a script that sends these responses on each connection, one per request, and keeps it open."""
 
     def script(server: WireServer, connection: socket.socket, _number: int) -> None:
         for one in answers:
@@ -120,13 +120,13 @@ def saying(*answers: bytes) -> Script:
 def trickle(
     connection: socket.socket, start: bytes, piece: bytes, every: float, ended: threading.Event
 ) -> None:
-    """Send the start at once and then a piece at a time, until the other side has had enough."""
+    """Send the start at once, and then a piece at a time until the server ends or the other side closes."""
     connection.sendall(start)
     while not ended.wait(every):
         connection.sendall(piece)
 
 
 def reset(connection: socket.socket) -> None:
-    """Close with a reset instead of a proper end."""
+    """Close the connection with a reset instead of a proper end."""
     connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, b"\x01\x00\x00\x00\x00\x00\x00\x00")
     connection.close()

@@ -1,7 +1,7 @@
-"""The words that code and documents avoid: `python -m tests.support.words`, a part of `make check`.
+"""The words that code and documentation avoid: `python -m tests.support.words`, a part of `make check`.
 
-In the code each was a private word for something that has a name in the trade. In the documents each is a pattern that
-a reader has to read twice. A word or pattern that is to go is one more entry here.
+In the code, these are private words for things that have standard names. In the documentation, they are patterns that
+readers have to read twice. To ban another word or pattern, add an entry here.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ DOCUMENTS = (
 )
 NOT_YET = (
     "docs/contributing/specification.md",  # written by others
-    "docs/contributing/ledger.md",  # its words stand in the code
+    "docs/contributing/ledger.md",  # its words are those of the code
 )
 IN_CODE = {
     r"doorbell": "publisher",
@@ -55,7 +55,7 @@ IN_CODE = {
     r"precedes_a_call": "slot",
     r"presence": "heartbeat",
 }
-"""Pattern to what is said in its place."""
+"""The standard word for each pattern."""
 IN_DOCUMENTS = {
     r"(?<!from )(?<!shows )(?<!explains )(?<!know )(?<!place )\bwhere\b(?! to\b)": "if, when",
     r"\b(is|are) (to be|said|told|asked)\b|\bbe (told|asked)\b": "name who acts",
@@ -70,11 +70,11 @@ IN_DOCUMENTS = {
     r"\bin force\b|\bshall\b|\b[Ss]ome \d": "active; must; about",
     r"\b(doorbell|rung|rings?|way of a ticket|stand-in|parked|signs? of life|stands? still)\b": "the standard word",
 }
-"""The same of documents, articles and alerts. Code, quotes, links' addresses and what is generated are left out."""
+"""The same for documents, articles and alerts, except for code, quotes, link targets and generated parts."""
 FOR_ADMINISTRATORS = IN_DOCUMENTS | {
     r"\b(helpdesks?|plugin config|the tracker)\b(?!\.)": "GLPI; Redmine settings; Redmine",
 }
-"""Engineers call the two sides by the names of their ports."""
+"""Only engineers call the two sides by the names of their ports."""
 IN_MESSAGES = {
     r"\b([Tt]rackers?|[Hh]elpdesks?)\b": "Redmine; GLPI",
     r"\b(as|by) the administrator\b|\badministrator acts\b": "the API user",
@@ -83,11 +83,11 @@ IN_MESSAGES = {
     r"\b(told|is to be|are to be|be asked|taken back|looked at|put right)\b": "name who acts",
     r"\bwaits? for a person\b|\bis (not )?linked to a Redmine\b|\boverrides?\b": "needs a decision; mapped",
 }
-"""The same of what deskbridge shows: messages, pages, descriptions."""
+"""The same for deskbridge's own texts: messages, pages, descriptions."""
 
 
 def found() -> Iterator[str]:
-    """Yield each line that has one of the words: file, line number, what is said in its place."""
+    """Yield each line that has one of the words: file, line number, the standard word."""
     for file in _files(*CODE):
         if file.endswith(".py") and ROOT / file != Path(__file__):
             yield from _matches(file, (ROOT / file).read_text(encoding="utf-8"), IN_CODE)
@@ -105,7 +105,7 @@ def _files(*places: str) -> list[str]:
 
 
 def _prose(text: str) -> str:
-    """Return a document with its lines, and nothing in those that are code, quoted, generated, or an address."""
+    """Return a document without code, quotes, generated parts and addresses; line numbers stay the same."""
     for pattern in (
         PART.pattern,
         r"^ *```.*?^ *```$",

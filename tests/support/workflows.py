@@ -1,4 +1,4 @@
-"""Drives a ticket's workflow by hand, up to where something else is to happen: the tests' one door to its steps."""
+"""Runs a ticket's workflow step by step, up to a point where a test intervenes; no other test code does so."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from worker.ticket.steps import Admission, Starting, Step, TrackerCall, Workflow
 A = TypeVar("A", bound=Step[Any])
 PATHS = [kind.path for kind in (Kind.TICKET, Kind.TICKET_TASK)]
 CREATING = ContextVar[tuple[Kind, int] | None]("creating", default=None)
-"""For which row of the ledger something is being created, within `naming_creations`."""
+"""The ledger row of the current creation, within `naming_creations`."""
 
 
 def workflow_up_to(bridge: Bridge, kind: type[A], ticket_id: int = 4711) -> tuple[Workflow[Any], A]:
-    """Drive a ticket's workflow up to a step of a kind; return both."""
+    """Run a ticket's workflow up to a step of a kind; return both."""
     workflow, step = workflow_until(bridge, lambda one: isinstance(one, kind), ticket_id)
     return workflow, step  # type: ignore[return-value]
 
@@ -28,13 +28,13 @@ def workflow_up_to(bridge: Bridge, kind: type[A], ticket_id: int = 4711) -> tupl
 def workflow_until(
     bridge: Bridge, is_it: Callable[[Step[Any]], bool], ticket_id: int = 4711
 ) -> tuple[Workflow[Any], Step[Any]]:
-    """Drive a ticket's workflow up to a step; return both."""
+    """Run a ticket's workflow up to a step; return both."""
     workflow = bridge.service.sync_ticket(ticket_id)
     return workflow, up_to(workflow, workflow.send(None), is_it)
 
 
 def up_to(workflow: Workflow[Any], step: Step[Any], is_it: Callable[[Step[Any]], bool]) -> Step[Any]:
-    """Carry out a workflow's steps, from one of them up to another, which is returned."""
+    """Run a workflow's steps from one of them up to another, and return the other without running it."""
     while not is_it(step):
         try:
             result = step.carry_out()
@@ -46,7 +46,7 @@ def up_to(workflow: Workflow[Any], step: Step[Any], is_it: Callable[[Step[Any]],
 
 
 async def going_on(workflow: Workflow[Any], result: Any) -> None:
-    """Go on with a workflow where it stands."""
+    """Continue a workflow to its end, with the result of its current step."""
     with suppress(StopIteration):
         action = workflow.send(result)
         while True:
@@ -59,17 +59,17 @@ async def going_on(workflow: Workflow[Any], result: Any) -> None:
 
 
 def is_start(step: Step[Any]) -> bool:
-    """Return whether a step starts something, which a process that stops, or an outage, does not."""
+    """Return whether a step starts work, which a stopping process, or any process in an outage, does not."""
     return isinstance(step, Starting)
 
 
 def is_admission(step: Step[Any]) -> bool:
-    """Return whether a step asks to work on a ticket."""
+    """Return whether a step requests admission for a ticket."""
     return isinstance(step, Admission)
 
 
 def is_creation(step: Step[Any]) -> bool:
-    """Return whether a step sends what was claimed."""
+    """Return whether a step sends a claimed creation."""
     request = step.request if isinstance(step, TrackerCall) else None
     return request is not None and creates(request.method, request.path, request.body)
 
@@ -82,7 +82,7 @@ def creates(method: str, path: str, body: Any) -> bool:
 
 @contextmanager
 def naming_creations() -> Iterator[None]:
-    """Have `CREATING` name the row during each creation, from its request to what is read back of it."""
+    """Set `CREATING` to the row during each creation, from its request to the read-back."""
     create = creation.send
 
     async def sending(wanted: Any, *others: Any) -> Any:
@@ -97,11 +97,11 @@ def naming_creations() -> Iterator[None]:
 
 
 class Killed(BaseException):
-    """A process that is killed does nothing more, whatever its workflow would still see to."""
+    """A killed process does nothing more, even if its workflow would clean up."""
 
 
 def kill(workflow: Workflow[Any]) -> None:
-    """End a workflow where it stands."""
+    """End a workflow at its current step."""
     with suppress(Killed):
         while True:
             workflow.throw(Killed())

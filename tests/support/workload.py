@@ -1,4 +1,4 @@
-"""A helpdesk's day, generated: events, and what the tracker must hold after all of them were forwarded."""
+"""A generated day of a help desk: events, and the expected data of the tracker after all were forwarded."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ STATUSES = (1, 2, 5, 6)
 
 @dataclass
 class Expected:
-    """What the tracker must hold for one ticket.
+    """The expected data of the tracker for one ticket.
 
     Attributes:
-        status: helpdesk status of the newest event.
-        tasks: ticket-task id to the hours it may have been logged with; empty: no issue.
-        undone: ticket tasks that are not Done at last: logged if that was sent before, else not.
+        status: help desk status in the newest event.
+        tasks: by ticket-task id, the hours with which it may be logged; empty for no issue.
+        undone: ticket tasks that are not Done in the end: logged if sent before that, else not.
     """
 
     status: int = 0
@@ -29,7 +29,7 @@ class Expected:
 
     @property
     def issues(self) -> set[int]:
-        """How many issues there may be."""
+        """The allowed numbers of issues."""
         if self.tasks.keys() - self.undone:
             return {1}
         return {0, 1} if self.tasks else {0}
@@ -37,11 +37,11 @@ class Expected:
 
 @dataclass(frozen=True)
 class Workload:
-    """Deliveries as the helpdesk makes them, and the oracle.
+    """Deliveries as the help desk makes them, and the oracle.
 
     Attributes:
         deliveries: (delivery id, event), duplicated and shuffled.
-        expected: ticket id to what must come of it.
+        expected: by ticket id, the expected result.
     """
 
     deliveries: list[tuple[str, dict[str, Any]]]
@@ -53,7 +53,7 @@ class Workload:
         entries: Sequence[Mapping[str, Any]],
         status_map: Mapping[int, int],
     ) -> list[str]:
-        """Compare with what the mock Redmine holds; an empty list means: nothing lost, nothing twice."""
+        """Compare with the mock Redmine's data; an empty list means that nothing is lost or duplicated."""
         found: list[str] = []
         by_ticket = _by_ticket(issues)
         for ticket_id, expected in self.expected.items():
@@ -76,10 +76,10 @@ def generate(seed: int, *, tickets: int = 40, events: int = 200, copies: int = 3
     """Generate a day.
 
     Args:
-        seed: makes it repeatable.
-        tickets: how many tickets; each ends with at least one Done ticket task.
-        events: how many events in all, at least two per ticket.
-        copies: how often each is delivered.
+        seed: seed, which makes it repeatable.
+        tickets: number of tickets; each ends with at least one Done ticket task.
+        events: total number of events, at least two per ticket.
+        copies: number of deliveries of each event.
     """
     chance = random.Random(seed)
     expected = {ticket_id: Expected() for ticket_id in range(1, tickets + 1)}

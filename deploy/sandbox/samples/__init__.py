@@ -1,12 +1,12 @@
-"""Sample events of a helpdesk, and what must become of each: every row of SPEC section 3, and more.
+"""Sample events of a help desk, and the expected result of each: every row of SPEC section 3, and more.
 
-Five files of data lie beside this one:
+The folder has five data files:
 
-- `events.jsonl`: one event a line, as `deskbridge event send` takes them; a repeated line is delivered twice.
-- `glpi.jsonl`: bodies of GLPI's own webhooks, one a line, each with the address it is sent to; they come last.
-- `expectations.jsonl`: line N says what event N shows and how it must end.
-- `tracker.json`: by ticket, what the tracker must hold in the end: its issue and its time entries by ticket task.
-- `installation.json`: the configuration, links and user overrides that the samples need.
+- `events.jsonl`: one event per line, as `deskbridge event send` reads them; a repeated line is delivered twice.
+- `glpi.jsonl`: bodies of GLPI's own webhooks, one per line, each with its address; they come last.
+- `expectations.jsonl`: line N has the purpose and the expected result of event N.
+- `tracker.json`: by ticket, the tracker's expected final data: issue, and time entries by ticket task.
+- `installation.json`: the Redmine settings, project mappings and user mappings that the samples need.
 """
 
 from __future__ import annotations
@@ -21,18 +21,18 @@ DIRECTORY = Path(__file__).parent
 
 @dataclass(frozen=True)
 class Sample:
-    """One delivery of the helpdesk and what must become of it.
+    """One delivery of the help desk and its expected result.
 
     Attributes:
-        delivery_id: id of the delivery; fixed, so that a later start delivers the same once more.
-        event: the event's body; of GLPI's webhook only which ticket and ticket task it is about.
+        delivery_id: id of the delivery; fixed, so that a later start sends a duplicate.
+        event: body of the event; for GLPI's webhook only its ticket and ticket task.
         what: what the sample shows, in a few words.
-        state: the state in which the journal must end it.
+        state: expected final state in the journal.
         reason: words that the journal's reason must contain.
-        trace: words that one step each of the ticket's trace must contain.
-        fault: the fault to switch on at the tracker before it is sent for the first time.
-        glpi: the last part of the address of GLPI's webhook that it is sent to, and its body; None: a signed event.
-        duplicate: it repeats an earlier line: the producer must say so, also at the first start.
+        trace: texts, each of which one step of the ticket history must contain.
+        fault: fault to switch on in the tracker before the first delivery.
+        glpi: for GLPI's webhook, the last part of its address, and the body; None for a signed event.
+        duplicate: whether it repeats an earlier line, which the producer must report even at the first start.
     """
 
     delivery_id: str
@@ -47,23 +47,23 @@ class Sample:
 
     @property
     def ticket_id(self) -> int:
-        """The ticket that it is about."""
+        """The id of its ticket."""
         return int(self.event["ticket"]["id"])
 
     @property
     def task_id(self) -> int | None:
-        """The ticket task that it is about, None for a ticket update."""
+        """The id of its ticket task, or None for a ticket update."""
         task = self.event.get("task")
         return int(task["id"]) if task else None
 
 
 @dataclass(frozen=True)
 class TicketOnTracker:
-    """What the tracker must hold of one ticket in the end.
+    """The expected final data of one ticket in the tracker.
 
     Attributes:
-        issue: fields that its issue must have; None: there must be none.
-        time_entries: by ticket task, fields that its time entry must have; None: there must be none.
+        issue: fields that its issue must have, or None if there must be no issue.
+        time_entries: by ticket task, fields that its time entry must have, or None if there must be none.
     """
 
     issue: dict[str, Any] | None
@@ -72,7 +72,7 @@ class TicketOnTracker:
 
 @dataclass(frozen=True)
 class Installation:
-    """What an administrator sets up for the samples.
+    """The set-up that the samples need.
 
     Attributes:
         config: configuration values by key.
@@ -87,7 +87,7 @@ class Installation:
 
 @dataclass(frozen=True)
 class Samples:
-    """The samples in the order in which they are told; those of one ticket are sent in this order."""
+    """The samples in the order of the files; those of one ticket are sent in this order."""
 
     deliveries: list[Sample]
     tickets: dict[int, TicketOnTracker]
@@ -105,10 +105,10 @@ def load_samples(directory: Path = DIRECTORY) -> Samples:
     """Read the samples.
 
     Args:
-        directory: where the files are.
+        directory: folder of the files.
 
     Raises:
-        ValueError: the files do not belong together.
+        ValueError: if the files do not match each other.
     """
     told = [*_lines(directory / "events.jsonl"), *_lines(directory / "glpi.jsonl")]
     pairs = zip(told, _lines(directory / "expectations.jsonl"), strict=True)
@@ -132,7 +132,7 @@ def _sample(event: dict[str, Any], expected: dict[str, Any]) -> Sample:
 
 
 def _about(body: dict[str, Any]) -> dict[str, Any]:
-    """Return which ticket, and which ticket task where it is about one, a body of GLPI's tells of."""
+    """Return the ticket of a GLPI body and, if it has one, the ticket task."""
     ticket = body.get("parent_item") or body["item"]
     about = {"ticket": {"id": ticket["id"], "title": ticket["name"]}}
     return about | {"task": {"id": body["item"]["id"]}} if "parent_item" in body else about

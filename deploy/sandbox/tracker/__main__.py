@@ -34,7 +34,7 @@ Seeded users: admin, alice, bob, carol, erin, mallory, and dave, who is locked.
 
 
 def parser() -> argparse.ArgumentParser:
-    """The command line."""
+    """Return the parser of the command line."""
     made = argparse.ArgumentParser(
         prog="python -m deploy.sandbox.tracker",
         description="A stand-in for a Redmine-style tracker: answers as Redmine does, data in memory.",
@@ -99,7 +99,7 @@ def parser() -> argparse.ArgumentParser:
 
 
 def main() -> int:
-    """Run until told to end. Returns the exit code."""
+    """Run until it is stopped, and return the exit code."""
     options = parser().parse_args()
 
     def fresh() -> Tracker:
@@ -170,7 +170,7 @@ def _serve(server: Server, saver: Saver | None, options: argparse.Namespace) -> 
 
 
 def _wait_for_end_of_input(ending: threading.Event) -> None:
-    """Read on the descriptor itself: a thread inside `sys.stdin` would hinder the interpreter's exit."""
+    """Read from the descriptor itself: a thread blocked in `sys.stdin` would prevent the interpreter's exit."""
     while os.read(0, 4096):
         pass
     ending.set()

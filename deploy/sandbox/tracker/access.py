@@ -1,4 +1,4 @@
-"""From a request's headers and body to a call: whose key it is, who acts, and what was sent."""
+"""Turns a request's headers and body into a call: the key's owner, the acting user, the parameters."""
 
 from __future__ import annotations
 
@@ -39,12 +39,12 @@ class Request:
 
     @property
     def query(self) -> dict[str, str]:
-        """Query parameters; the last of several with one name wins."""
+        """Query parameters; the last of several with the same name wins."""
         return dict(parse_qsl(self.query_text, keep_blank_values=True)) if self.query_text else {}
 
     @property
     def switch_user(self) -> str:
-        """The login in the impersonation header, empty where there is none."""
+        """The login in the impersonation header, empty if there is none."""
         return _first(self.headers, SWITCH_HEADERS).encode("latin-1", "replace").decode("utf-8", "replace")
 
 
@@ -53,7 +53,7 @@ def _first(headers: Mapping[str, str], names: tuple[str, ...]) -> str:
 
 
 def sent_key(request: Request) -> str:
-    """The API key of a request: in a header, as `?key=`, or as the Basic user name."""
+    """Return the API key of a request: from a header, `?key=`, or the Basic user name."""
     key = _first(request.headers, KEY_HEADERS)
     if key:
         return key
@@ -67,13 +67,13 @@ def sent_key(request: Request) -> str:
 
 
 def key_owner(tracker: Tracker, request: Request) -> User | None:
-    """The active user whose key was sent, if there is one (letters' case counts)."""
+    """Return the active user whose key was sent, or None (keys are case-sensitive)."""
     owner = tracker.by_key.get(sent_key(request))
     return owner if owner is not None and owner.status == USER_ACTIVE else None
 
 
 def acting_user(tracker: Tracker, request: Request) -> User:
-    """Who acts: only an administrator's key can switch, and an unknown or locked login answers 412."""
+    """Return the acting user: only an administrator's key can switch; 412 for an unknown or locked login."""
     owner = key_owner(tracker, request) if tracker.settings.rest_enabled else None
     if owner is None:
         return tracker.users[ANONYMOUS_ID]
@@ -87,12 +87,12 @@ def acting_user(tracker: Tracker, request: Request) -> User:
 
 
 def media_type(request: Request) -> str:
-    """What the body is, in lower case; empty where it is not said."""
+    """Return the body's media type in lower case, empty if there is none."""
     return request.headers.get("content-type", "").partition(";")[0].strip().lower()
 
 
 def body_params(request: Request) -> dict[str, Any]:
-    """The JSON object of a request; empty for another content type. 400 for what is no JSON."""
+    """Return the JSON object of a request, empty for another content type; 400 if it is not JSON."""
     kind = media_type(request)
     if not request.body:
         return {}
@@ -131,7 +131,7 @@ def _depth(document: object) -> int:
 
 
 def answer(tracker: Tracker, request: Request) -> Answer:
-    """Decide a request and take its effect. Holds the tracker's lock while it does."""
+    """Decide a request and apply its effect, under the tracker's lock."""
     found = routes.find(request.method, request.path)
     if found is None:
         if (request.method, request.path) == ("POST", "/issues"):

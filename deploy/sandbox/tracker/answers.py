@@ -1,4 +1,4 @@
-"""What the tracker sends back, before it becomes bytes on a socket."""
+"""The tracker's responses, before they become bytes on a socket."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ HTML_TYPE = "text/html; charset=utf-8"
 
 @dataclass(slots=True)
 class Answer:
-    """A status, a body, and the headers that are not the same for every answer."""
+    """A status, a body, and the headers that differ between responses."""
 
     status: int
     body: bytes = b""
@@ -20,54 +20,54 @@ class Answer:
 
 
 class RefusedError(Exception):
-    """Ends a decision early with an answer that is not a success."""
+    """Ends a decision early with a response that is not a success."""
 
     def __init__(self, answer: Answer) -> None:
-        """Keep the answer that the caller is to get."""
+        """Store the response for the caller."""
         super().__init__(answer.status)
         self.answer = answer
 
 
 def encode(document: object) -> bytes:
-    """A JSON document as compact UTF-8."""
+    """Return a JSON document as compact UTF-8."""
     return json.dumps(document, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace")
 
 
 def ok(document: object) -> Answer:
-    """200 with a JSON document."""
+    """Return 200 with a JSON document."""
     return Answer(200, encode(document))
 
 
 def created(document: object, location: str) -> Answer:
-    """201 with the new object and its address."""
+    """Return 201 with the new object and its address."""
     return Answer(201, encode(document), headers={"Location": location})
 
 
 def done() -> Answer:
-    """204: no body and no content type."""
+    """Return 204, without a body or a content type."""
     return Answer(204, content_type=None)
 
 
 def empty(status: int) -> Answer:
-    """401, 403, 404 or 412 as the tracker raises them: no body, a JSON content type."""
+    """Return 401, 403, 404 or 412 as the tracker does: no body, a JSON content type."""
     headers = {"WWW-Authenticate": 'Basic realm="Redmine API"'} if status == 401 else {}
     return Answer(status, content_type="application/json", headers=headers)
 
 
 def invalid(errors: list[str]) -> Answer:
-    """422 with the validation errors, which may be an empty list (a conflict)."""
+    """Return 422 with the validation errors, which may be an empty list (a conflict)."""
     return Answer(422, encode({"errors": errors}))
 
 
 def unreadable(accept: str) -> Answer:
-    """400 for a body that is no JSON: empty where the Accept header takes HTML, else a JSON document."""
+    """Return 400 for a body that is not JSON: empty if the Accept header allows HTML, else a JSON document."""
     if _takes_html(accept):
         return Answer(400, content_type=HTML_TYPE)
     return Answer(400, encode({"status": 400, "error": "Bad Request"}))
 
 
 def unknown_address(accept: str, *, bare: bool) -> Answer:
-    """404 for an address that no route has: a page where the Accept header takes HTML, an empty one where `bare`."""
+    """Return 404 for an unknown address: if the Accept header allows HTML, a page, or an empty one if `bare`."""
     if _takes_html(accept):
         return Answer(404, content_type=HTML_TYPE) if bare else page(404, "Page not found")
     return Answer(404, encode({"status": 404, "error": "Not Found"}))
@@ -78,16 +78,16 @@ def _takes_html(accept: str) -> bool:
 
 
 def broken() -> Answer:
-    """500 as the tracker answers where its own code fails."""
+    """Return 500, as the tracker does if its own code fails."""
     return Answer(500, encode({"status": 500, "error": "Internal Server Error"}))
 
 
 def missing_watcher() -> Answer:
-    """The 404 with a body that an unknown watcher id causes."""
+    """Return the 404 with a body that an unknown watcher id causes."""
     return Answer(404, encode({"status": 404, "error": "Not Found"}))
 
 
 def page(status: int, title: str) -> Answer:
-    """An HTML page, for addresses that are not part of the API."""
+    """Return an HTML page, for addresses that are not part of the API."""
     html = f'<!DOCTYPE html>\n<html><head><meta charset="utf-8"><title>{title}</title></head>'
     return Answer(status, f"{html}<body><h1>{title}</h1></body></html>\n".encode(), HTML_TYPE)

@@ -13,7 +13,7 @@ from deploy.sandbox.tracker.calls import Call
 from deploy.sandbox.tracker.records import Attachment
 
 RIGHTS = ("add_issues", "edit_issues", "add_issue_notes")
-"""Whoever has one of these, in whichever project, may upload."""
+"""A user with one of these permissions, in any project, may upload."""
 FILE = "application/octet-stream"
 TOKEN = re.compile(r"(\d+)\.([0-9a-f]+)")
 LONGEST_NAME = 255
@@ -22,7 +22,7 @@ _REPLACED = re.compile(r"[/?%*:|\"'<>\n\r]+")
 
 
 def upload(call: Call) -> Answer:
-    """POST /uploads.json: keep a file for whoever names its token later; other types than a file's answer 406."""
+    """POST /uploads.json: keep a file until an update names its token; 406 for other content types than a file's."""
     tracker, settings = call.tracker, call.tracker.settings
     if not any(may.allowed_anywhere(tracker, call.user, right) for right in RIGHTS):
         raise call.forbidden()
@@ -62,10 +62,10 @@ def show(call: Call) -> Answer:
 
 
 def named(call: Call, attributes: dict[str, Any]) -> list[Attachment]:
-    """The uploads that an update of an issue attaches; one without a token is silently left out.
+    """Return the uploads that an update of an issue attaches; one without a token is silently ignored.
 
     Raises:
-        RefusedError: a token is not known, or was used.
+        RefusedError: if a token is unknown or was already used.
     """
     found, missing = [], 0
     for one in attributes.get("uploads") or ():

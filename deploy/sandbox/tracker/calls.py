@@ -17,15 +17,15 @@ class Call:
 
     Attributes:
         tracker: The data.
-        user: Who acts: the key's owner, the impersonated user, or the anonymous one.
+        user: The acting user: the key's owner, the impersonated user, or the anonymous one.
         language: Language of error texts.
         host: Authority for the Location header.
         arrived: Monotonic time of arrival, in seconds.
-        rest_off: The REST setting is off, so the key did not count.
-        ids: What the path's placeholders held.
-        query: Query parameters; the last of several wins.
-        params: The body's object; empty where there was none.
-        media_type: What the body is, in lower case.
+        rest_off: The REST setting is off, so the key was ignored.
+        ids: Values of the path's placeholders.
+        query: Query parameters; the last of several with the same name wins.
+        params: The body's object; empty if there was none.
+        media_type: The body's media type, in lower case.
         content: The body itself.
     """
 
@@ -42,14 +42,14 @@ class Call:
     content: bytes = b""
 
     def forbidden(self) -> RefusedError:
-        """403 for a known caller; 401 for an anonymous one (403 too while REST is off)."""
+        """Return 403 for a known caller, 401 for an anonymous one (also 403 while REST is off)."""
         anonymous = permissions.is_anonymous(self.user) and not self.rest_off
         return RefusedError(empty(401 if anonymous else 403))
 
     def require(self, permission: str, project: Project) -> None:
-        """Go on only where the caller has a permission in the project.
+        """Refuse the call unless the caller has a permission in the project.
 
-        Where nobody could have it (archived, closed, module off), an anonymous caller gets 403 too.
+        If no one can have it (archived, closed, module off), an anonymous caller gets 403 too.
         """
         if not permissions.possible(project, permission):
             raise RefusedError(empty(403))
@@ -57,21 +57,21 @@ class Call:
             raise self.forbidden()
 
     def require_admin(self) -> None:
-        """Go on only for an administrator."""
+        """Refuse the call unless the caller is an administrator."""
         if not self.user.admin:
             raise self.forbidden()
 
     def project_in_path(self) -> Project:
-        """The project that the path names by id or identifier; 404 where there is none."""
+        """Return the project that the path names by id or identifier; 404 if there is none."""
         project = self.tracker.find_project(self.ids[0])
         if project is None:
             raise RefusedError(empty(404))
         return project
 
     def location(self, path: str) -> str:
-        """The address of a new object."""
+        """Return the address of a new object."""
         return f"http://{self.host}{path}"
 
     def fault(self, field_name: str, kind: str, limit: int = 0) -> str:
-        """A validation error in the caller's language."""
+        """Return a validation error in the caller's language."""
         return texts.fault(self.language, field_name, kind, limit)

@@ -1,4 +1,4 @@
-"""The driver for tests: starts a stand-in, steers it, and asks what it saw."""
+"""The driver for tests: starts a stand-in, controls it, and reads what it received."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _PATIENCE = 15.0
 
 
 class StandIn:
-    """A mock Redmine as a process of its own, or as threads of this one.
+    """A mock Redmine in its own process, or in threads of this one.
 
     Attributes:
         base_url: Its address, once started.
@@ -135,7 +135,7 @@ class StandIn:
         return int(self._call("POST", "/faults", {"kind": kind, **options})["id"])
 
     def faults(self) -> list[dict[str, Any]]:
-        """The faults that are on, each with its `hits`."""
+        """Return the active faults, each with its `hits`."""
         found: list[dict[str, Any]] = self._call("GET", "/faults")["faults"]
         return found
 
@@ -144,7 +144,7 @@ class StandIn:
         self._call("DELETE", "/faults" if fault_id is None else f"/faults/{fault_id}")
 
     def settings(self, **values: Any) -> dict[str, Any]:
-        """Set switches (see `records.Settings`); returns all of them."""
+        """Set switches (see `records.Settings`), and return all of them."""
         return self._call("POST", "/settings", values)
 
     def patch(self, table: str, row_id: int, **values: Any) -> None:
@@ -156,7 +156,7 @@ class StandIn:
         self._call("POST", "/remove", {"table": table, "id": row_id})
 
     def reset(self) -> None:
-        """Back to the seed: data, switches, faults, log."""
+        """Reset data, switches, faults and log to the seed."""
         self._call("POST", "/reset")
 
     def forget(self) -> None:
@@ -164,11 +164,11 @@ class StandIn:
         self._call("POST", "/forget")
 
     def state(self) -> dict[str, list[dict[str, Any]]]:
-        """Everything it holds: issues, time_entries, projects, memberships, users."""
+        """Return all its data: issues, time_entries, attachments, projects, memberships, users."""
         return self._call("GET", "/state")
 
     def requests(self, since: int = 0) -> list[dict[str, Any]]:
-        """The requests it received after the one with that number, in order of arrival."""
+        """Return the requests after the one with this number, in order of arrival."""
         found: list[dict[str, Any]] = self._call("GET", f"/requests?since={since}")["requests"]
         return found
 

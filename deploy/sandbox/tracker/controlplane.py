@@ -1,4 +1,4 @@
-"""`/_control`: what tests steer and see. Loopback only, no key."""
+"""`/_control`: controls and logs for tests. Loopback only, no key."""
 
 from __future__ import annotations
 
@@ -50,10 +50,10 @@ def answer(sandbox: Sandbox, request: Request, *, client: str) -> Answer:
 
 
 def settings_from(values: dict[str, Any], base: Settings) -> Settings:
-    """Settings with some values changed.
+    """Return settings with some values changed.
 
     Raises:
-        ValueError: A name is unknown or a value has the wrong type.
+        ValueError: If a name is unknown or a value has the wrong type.
     """
     for name, value in values.items():
         present = getattr(base, name, None)
@@ -189,7 +189,7 @@ def _issue(tracker: Tracker, number: int) -> dict[str, Any]:
 
 
 def _flat(row: Any) -> dict[str, Any]:
-    """A row as JSON, with readable times, `values` under the name that the API has, and no key."""
+    """Return a row as JSON: readable times, `values` under the API's name for it, no API key."""
     shown = dataclasses.asdict(row)
     shown.pop("committed", None)
     shown.pop("api_key", None)

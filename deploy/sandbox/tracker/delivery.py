@@ -1,4 +1,4 @@
-"""One request of a client, from its arrival to the last byte of its answer, faults included."""
+"""One request of a client, from its arrival to the last byte of the response, faults included."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _CHANGED_IN_REQUEST = {"status_ignored", "switch_ignored"}
 
 
 def respond(sandbox: Sandbox, request: Request, channel: Channel) -> None:
-    """Work on a request and answer it, or fail to, as the active faults say."""
+    """Process a request and respond, or fail as the active faults demand."""
     tracker = sandbox.tracker
     entry = sandbox.log.add(request, key_ok=access.key_owner(tracker, request) is not None)
     fault = sandbox.faults.strike(request.method, request.path, request.body)
@@ -89,7 +89,7 @@ def _send(sandbox: Sandbox, channel: Channel, entry: Entry, answer: Answer) -> N
 
 
 def _replacement(fault: Fault) -> Answer:
-    """The answer of a proxy, or of a tracker that refuses, with the fault's status."""
+    """Return the response of a proxy or of a refusing tracker, with the fault's status."""
     answer = answers.empty(fault.status)
     if fault.status >= 500 or fault.status == 429:
         answer = answers.page(fault.status, f"Error {fault.status}")
@@ -99,7 +99,7 @@ def _replacement(fault: Fault) -> Answer:
 
 
 def _changed(request: Request, fault: Fault) -> Request:
-    """The request without its status_id or its impersonation header."""
+    """Return the request without the part that the fault drops: status_id or impersonation header."""
     if fault.kind == "switch_ignored":
         kept = {name: text for name, text in request.headers.items() if name not in access.SWITCH_HEADERS}
         return dataclasses.replace(request, headers=kept)

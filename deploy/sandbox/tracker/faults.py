@@ -8,7 +8,7 @@ import threading
 from dataclasses import dataclass, field
 from typing import Any
 
-# `_before`: the request has no effect. `_after`: it takes effect, and then its answer is lost or replaced.
+# `_before`: the request has no effect. `_after`: it takes effect, and then its response is lost or replaced.
 KINDS = {
     "delay": "works after `seconds`",
     "timeout_before": "no effect, silence for `seconds`, then the connection is closed",
@@ -38,13 +38,13 @@ class Fault:
 
     Attributes:
         kind: A key of KINDS.
-        method: HTTP method it applies to; None for any.
+        method: HTTP method that it applies to; None for any.
         path: Regular expression for the whole path without the query; None for any.
         text: It applies to requests whose body contains this text; None for any.
         count: How many requests it hits before it ends by itself; None until cleared.
         probability: Chance from 0 to 1 that a matching request is hit.
-        seconds: Duration that the kind speaks of.
-        status: HTTP status that the kind speaks of.
+        seconds: Duration in the kind's description.
+        status: HTTP status in the kind's description.
         retry_after: Value of the Retry-After header (seconds, or a date), if any.
         hits: How many requests it has hit.
     """
@@ -63,7 +63,7 @@ class Fault:
     over: threading.Event = field(default_factory=threading.Event, repr=False)
 
     def __post_init__(self) -> None:
-        """Check what a person typed, and fill in the kind's duration."""
+        """Check the values, and fill in the kind's duration."""
         if self.kind not in KINDS:
             raise ValueError(f"unknown kind {self.kind!r}; known: {', '.join(KINDS)}")
         self._pattern = re.compile(self.path) if self.path else None
@@ -71,7 +71,7 @@ class Fault:
             self.seconds = _SECONDS.get(self.kind, 30.0)
 
     def matches(self, method: str, path: str, body: bytes = b"") -> bool:
-        """Whether a request is one of those it applies to, and it isn't used up."""
+        """Return whether the fault applies to a request and is not used up."""
         if self.count is not None and self.hits >= self.count:
             return False
         if self.method and self.method.upper() != method:
@@ -81,7 +81,7 @@ class Fault:
         return self._pattern is None or self._pattern.fullmatch(path) is not None
 
     def shown(self) -> dict[str, Any]:
-        """The fault as JSON."""
+        """Return the fault as JSON."""
         hidden = ("over",)
         return {name: getattr(self, name) for name in self.__dataclass_fields__ if name not in hidden}
 
@@ -91,10 +91,10 @@ class Fault:
 
 
 class FaultBoard:
-    """All active faults. The first that matches a request, in the order they were set, hits it."""
+    """All active faults. The first that matches a request, in the order of creation, hits it."""
 
     def __init__(self, seed: int | None = None) -> None:
-        """Make an empty board; `seed` makes its chances repeatable."""
+        """Create an empty board; `seed` makes its random choices repeatable."""
         self._lock = threading.Lock()
         self._faults: list[Fault] = []
         self._next_id = 1
@@ -104,7 +104,7 @@ class FaultBoard:
         """Switch a fault on.
 
         Raises:
-            ValueError: The kind or the path is not valid, or a name is unknown.
+            ValueError: If the kind or the path is not valid, or a name is unknown.
         """
         seed = wanted.pop("seed", None)
         with self._lock:
@@ -119,7 +119,7 @@ class FaultBoard:
             return fault
 
     def strike(self, method: str, path: str, body: bytes = b"") -> Fault | None:
-        """The fault that hits this request, if any, counted as a hit."""
+        """Return the fault that hits this request, and count the hit, or return None."""
         if not self._faults:
             return None
         with self._lock:
@@ -130,12 +130,12 @@ class FaultBoard:
         return None
 
     def listed(self) -> list[dict[str, Any]]:
-        """Every fault with its hits, used-up ones included."""
+        """Return every fault with its hits, used-up ones included."""
         with self._lock:
             return [fault.shown() for fault in self._faults]
 
     def clear(self, fault_id: int | None = None) -> None:
-        """Switch one fault or all off; connections that they hold are let go."""
+        """Switch off one fault or all, and release the connections that they hold."""
         with self._lock:
             gone = [f for f in self._faults if fault_id in (None, f.id)]
             self._faults = [f for f in self._faults if f not in gone]

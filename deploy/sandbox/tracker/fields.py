@@ -1,4 +1,4 @@
-"""Reading values out of request bodies, with the tracker's tolerance for odd types."""
+"""Reads values from request bodies, as tolerant of odd types as the tracker."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _DECIMAL = re.compile(r"^-?\d+(?:[.,]\d+)?h?$")
 
 
 def whole(value: object) -> int | None:
-    """An id given as number or digits; None for anything else."""
+    """Return an id given as a number or digits; None for anything else."""
     if isinstance(value, bool) or value is None:
         return None
     if isinstance(value, int | float):
@@ -32,7 +32,7 @@ def whole(value: object) -> int | None:
 
 
 def text(value: object) -> str | None:
-    """A text column's value; numbers, lists and objects become their JSON."""
+    """Return the value for a text column; numbers, lists and objects become JSON."""
     if value is None or isinstance(value, str):
         return value
     if isinstance(value, bool):
@@ -41,23 +41,23 @@ def text(value: object) -> str | None:
 
 
 def blank(value: str | None) -> bool:
-    """Whether a text counts as missing: nothing but whitespace."""
+    """Return whether a text counts as missing: only whitespace."""
     return value is None or not value.strip()
 
 
 def refuse_null_character(call: Call, *values: str | None) -> None:
-    """500 for U+0000 where the settings say that the database can't store it."""
+    """Answer 500 for U+0000 if the settings say that the database cannot store it."""
     if call.tracker.settings.null_is_500 and any(value and "\x00" in value for value in values):
         raise RefusedError(broken())
 
 
 def stored_lines(value: str | None) -> str | None:
-    """Line ends as descriptions keep them: CR LF."""
+    """Return a text with the line ends of stored descriptions: CR LF."""
     return None if value is None else _LINE_END.sub("\r\n", value)
 
 
 def hours(value: object) -> float | None:
-    """Hours from a number or one of the accepted notations; None where they can't be read.
+    """Return hours from a number or an accepted notation; None if they cannot be parsed.
 
     Accepted: `1.5`, `1,5`, `1:30`, `1h30`, `2h`, `90m`. The result is not rounded.
     """
@@ -76,7 +76,7 @@ def hours(value: object) -> float | None:
 
 
 def two_decimals(value: float) -> float:
-    """Hours rounded to two decimals, halves away from zero as written (0.005 -> 0.01, 2.675 -> 2.68)."""
+    """Return hours rounded to two decimals, halves away from zero as written (0.005 -> 0.01, 2.675 -> 2.68)."""
     if not math.isfinite(value) or abs(value) > 1e12:
         return value
     steps = float(math.floor(abs(value) * 100 + 0.5))
@@ -86,18 +86,18 @@ def two_decimals(value: float) -> float:
 
 
 def listed_hours(value: float, release: Release) -> float:
-    """Hours as the tracker lists what was sent."""
+    """Return the hours that the tracker lists for those that were sent."""
     whole_minutes = release.whole_minutes and math.isfinite(value)
     return two_decimals(_nearest(value * 60) / 60 if whole_minutes else value)
 
 
 def _nearest(value: float) -> int:
-    """The nearest whole number, halves away from zero."""
+    """Return the nearest whole number, halves away from zero."""
     return int(Decimal(value).to_integral_value(ROUND_HALF_UP))
 
 
 def iso_date(value: object) -> str | None:
-    """A date as YYYY-MM-DD; None where it is none."""
+    """Return a date as YYYY-MM-DD, or None if it is not a date."""
     try:
         return date.fromisoformat(str(value).strip()[:10]).isoformat()
     except ValueError:
@@ -105,7 +105,7 @@ def iso_date(value: object) -> str | None:
 
 
 def custom_values(call: Call, kind: str, attributes: dict[str, Any]) -> tuple[dict[str, Any], list[str]]:
-    """Custom-field values of a body, in either notation, and what is wrong with them.
+    """Return the custom-field values of a body, in either notation, and their errors.
 
     Returns:
         The values by field id (as text), unknown ids left out; and the errors.
@@ -137,7 +137,7 @@ def custom_values(call: Call, kind: str, attributes: dict[str, Any]) -> tuple[di
 
 
 def _format_fault(field_format: str, value: str) -> str | None:
-    """What is wrong with the value of a custom field by its format; a yes or no may be any text."""
+    """Return the error in the value of a custom field by its format, or None; booleans may be any text."""
     if field_format == "int" and not _INTEGER.match(value):
         return "not_a_number"
     if field_format == "float" and not _FLOAT.match(value):

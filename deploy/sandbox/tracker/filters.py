@@ -1,4 +1,4 @@
-"""The query filters of issue and time-entry lists. As on the tracker, an unknown filter is ignored."""
+"""The query filters of lists. As in Redmine, unknown filters are ignored."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _SORTABLE = ("id", "created_on", "updated_on", "subject")
 
 
 def issue_tests(call: Call) -> list[Test]:
-    """One test per filter of an issue list."""
+    """Return one test per filter of an issue list."""
     tests = [_status(call)]
     for name, value in call.query.items():
         if name == "issue_id":
@@ -42,7 +42,7 @@ def issue_tests(call: Call) -> list[Test]:
 
 
 def time_entry_tests(call: Call) -> list[Test]:
-    """One test per filter of a time-entry list, `issue_id` excepted."""
+    """Return one test per filter of a time-entry list, except for `issue_id`."""
     tests: list[Test] = []
     for name, value in call.query.items():
         if name == "user_id":
@@ -57,7 +57,7 @@ def time_entry_tests(call: Call) -> list[Test]:
 
 
 def project_tests(call: Call) -> list[Test]:
-    """One test per filter of a project list; active ones only unless the query says otherwise."""
+    """Return one test per filter of a project list; only active projects unless the query has a status."""
     tests = [_one_of(call.query.get("status", str(ACTIVE)), attrgetter("status"))]
     if (ids := call.query.get("id", "")) and not ids.startswith("|"):
         tests.append(_one_of(ids, attrgetter("id")))
@@ -65,7 +65,7 @@ def project_tests(call: Call) -> list[Test]:
 
 
 def user_tests(call: Call) -> list[Test]:
-    """One test per filter of a user list; active users only unless the query says otherwise.
+    """Return one test per filter of a user list; only active users unless the query has a status.
 
     Only newer versions filter by login, mail and administrator; their `status=*` is `status=` on older ones.
     """
@@ -88,7 +88,7 @@ def user_tests(call: Call) -> list[Test]:
 
 
 def ordered(rows: list[Issue], sort: str) -> list[Issue]:
-    """Issues in the order of a `sort` parameter such as `created_on:desc,id`; else newest id first."""
+    """Return issues in the order of a `sort` parameter such as `created_on:desc,id`; else newest id first."""
     keys = [part.partition(":") for part in sort.split(",") if part.partition(":")[0] in _SORTABLE]
     rows = sorted(rows, key=lambda row: row.id, reverse=True)
     for name, _, direction in reversed(keys):
@@ -129,7 +129,7 @@ def _status(call: Call) -> Test:
 
 
 def _text(name: str, value: str) -> Test:
-    """`~` all words, `^` starts, `$` ends, `*` any, `!*` none, else equal; without regard to case."""
+    """Return a test: `~` all words, `^` prefix, `$` suffix (all ignore case), `*` any, `!*` none, else equal."""
     sign, rest = value[:1], value[1:].lower()
     if value in ("*", "!*"):
         return lambda row: bool(getattr(row, name)) == (value == "*")
@@ -144,7 +144,7 @@ def _text(name: str, value: str) -> Test:
 
 
 def _words(text: str) -> list[str]:
-    """What a "contains" filter looks for: the first five words of two letters or more, else all of it."""
+    """Return the words of a "contains" filter: the first five of two letters or more, else the whole text."""
     return [word.strip('"') for word in _WORDS.findall(text) if len(word) > 1][:5] or [text]
 
 
@@ -168,7 +168,7 @@ def _custom_value(key: str, value: str) -> Test:
 
 
 def _moment(call: Call, name: str, value: str) -> Test:
-    """`>=`, `<=`, `><A|B` or a day. `>=` a second finds what was created in that second."""
+    """Return a test for `>=`, `<=`, `><A|B` or a day. `>=` a second finds rows created in that second."""
     refused = RefusedError(answers.invalid([call.fault(name.removesuffix("_on"), "invalid")]))
     sign = value[:2] if value[:2] in (">=", "<=", "><") else ""
     parts = value[len(sign) :].split("|")
@@ -184,7 +184,7 @@ def _moment(call: Call, name: str, value: str) -> Test:
 
 
 def _span(text: str) -> tuple[float, float] | None:
-    """The open start and closed end (seconds since 1970) that a day or a point in time stands for."""
+    """Return the exclusive start and inclusive end of a day or second, in seconds since 1970; None if invalid."""
     try:
         if len(text) == 10:
             start = datetime.combine(date.fromisoformat(text), datetime.min.time(), UTC)

@@ -1,4 +1,4 @@
-"""What the tracker decides about creating, changing and deleting issues."""
+"""The tracker's decisions about creating, changing and deleting issues."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def create(call: Call) -> Answer:
 
 
 def _target(call: Call, reference: object) -> Project | None:
-    """The project an issue may be created in; none where the caller may not, or it isn't active."""
+    """Return the project for an issue, or None if it is not active or the caller may not create issues in it."""
     project = None if reference is None else call.tracker.find_project(reference)
     return project if may.allowed(call.tracker, call.user, "add_issues", project) else None
 
@@ -47,7 +47,7 @@ def _without_project(call: Call, attributes: dict[str, Any]) -> list[str]:
 
 
 def _watchers(call: Call, project: Project | None, attributes: dict[str, Any]) -> list[int]:
-    """The watchers that count: none where the caller may not add any; 404 for an unknown id."""
+    """Return the watchers to set: none if the caller may not add any; 404 for an unknown id."""
     if not may.allowed(call.tracker, call.user, "add_issue_watchers", project):
         return []
     given = attributes.get("watcher_user_ids")
@@ -114,7 +114,7 @@ def _validated(call: Call, project: Project, attributes: dict[str, Any], watcher
 
 
 def _dates(call: Call, attributes: dict[str, Any], today: str, errors: list[str]) -> tuple[str, str | None]:
-    """Start, today where none is given, and due date, which is not before it."""
+    """Return the start date, today by default, and the due date, which must not be before it."""
     given = {name: attributes.get(name) for name in ("start_date", "due_date")}
     read = {name: fields.iso_date(value) for name, value in given.items()}
     errors += [call.fault(name, "not_a_date") for name, value in given.items() if value and not read[name]]
@@ -125,7 +125,7 @@ def _dates(call: Call, attributes: dict[str, Any], today: str, errors: list[str]
 
 
 def _issue_type(call: Call, project: Project, attributes: dict[str, Any]) -> int:
-    """The asked-for issue type, silently replaced by the first that the caller may use in the project."""
+    """Return the requested issue type, silently replaced by the first that the caller may use in the project."""
     wanted, usable = (
         fields.whole(attributes.get("tracker_id")),
         may.issue_types(call.tracker, call.user, project),
@@ -134,7 +134,7 @@ def _issue_type(call: Call, project: Project, attributes: dict[str, Any]) -> int
 
 
 def _first_status(call: Call, project: Project, attributes: dict[str, Any]) -> int:
-    """New, whatever was asked for, unless the workflow of new issues is open to the caller."""
+    """Return New, whatever was requested, unless the caller may choose the status of new issues."""
     wanted = fields.whole(attributes.get("status_id"))
     has_role = call.user.admin or bool(may.member_role_ids(call.tracker, call.user.id, project))
     if call.tracker.settings.new_issue_statuses and has_role and wanted in call.tracker.statuses:
@@ -169,7 +169,7 @@ def _category_and_assignee(
 
 
 def find(call: Call) -> Issue:
-    """The issue of the path: 404 where there is none, 403 where the caller may not see it."""
+    """Return the issue in the path: 404 if there is none, 403 if the caller may not see it."""
     issue = call.tracker.issues.get(fields.whole(call.ids[0]) or 0)
     if issue is None:
         raise RefusedError(answers.empty(404))
@@ -179,7 +179,7 @@ def find(call: Call) -> Issue:
 
 
 def update(call: Call) -> Answer:
-    """PUT /issues/:id.json; a status that the workflow refuses is silently left as it was."""
+    """PUT /issues/:id.json; a status that the workflow refuses is silently ignored."""
     tracker, issue = call.tracker, find(call)
     project = tracker.projects[issue.project_id]
     may_edit = may.allowed(tracker, call.user, "edit_issues", project)
@@ -204,7 +204,7 @@ def update(call: Call) -> Answer:
 
 
 def _is_private(call: Call, project: Project, attributes: dict[str, Any]) -> bool:
-    """Whether the notes are private: the wish of a caller without that right is silently left out."""
+    """Return whether the notes are private; a caller without that permission is silently ignored."""
     wanted = attributes.get("private_notes") in (True, 1, "1", "true")
     return wanted and may.allowed(call.tracker, call.user, "set_notes_private", project)
 
@@ -235,7 +235,7 @@ def _apply(call: Call, issue: Issue, attributes: dict[str, Any], notes: str, fil
 
 
 def _references(call: Call, project: Project, attributes: dict[str, Any]) -> dict[str, int | None]:
-    """What a change names: issue type, priority, category of the project; what there is not is refused."""
+    """Return issue type, priority and category of a change; an unknown priority or category is refused."""
     tracker, found, errors = call.tracker, dict[str, int | None](), list[str]()
     if fields.whole(attributes.get("tracker_id")) in may.issue_types(tracker, call.user, project):
         found["tracker_id"] = fields.whole(attributes["tracker_id"])
@@ -262,9 +262,9 @@ def _change(
     *,
     private: bool = False,
 ) -> None:
-    """Set what differs and keep it, with notes and new files, in one journal; without any the date moves, no more.
+    """Apply the differences and record them, notes and new files in one journal; without any, only set the date.
 
-    Private notes have a journal of their own.
+    Private notes have a separate journal.
     """
     now = call.tracker.now()
     details = [
@@ -283,7 +283,7 @@ def _change(
         issue.closed_on = now
     for name, value in after.items():
         setattr(issue, name, value)
-    for entry_id in call.tracker.entries_of_issue.get(issue.id, ()):  # they go along to another project
+    for entry_id in call.tracker.entries_of_issue.get(issue.id, ()):  # they move to another project with it
         call.tracker.time_entries[entry_id].project_id = issue.project_id
     is_split = private and bool(details) and not fields.blank(notes)
     parts = [("", details, False), (notes, [], True)] if is_split else [(notes, details, private)]
@@ -304,7 +304,7 @@ def _change(
 
 
 def delete(call: Call) -> Answer:
-    """DELETE /issues/:id.json; the issues below it and all their time entries go with it."""
+    """DELETE /issues/:id.json, with its subtasks and all their time entries."""
     issue = find(call)
     call.require("delete_issues", call.tracker.projects[issue.project_id])
     call.tracker.delete_issue(issue.id)

@@ -1,4 +1,4 @@
-"""What the tracker decides about members of projects."""
+"""The tracker's decisions about members of projects."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from deploy.sandbox.tracker.records import ANONYMOUS_ID, Membership, Project
 
 
 def listed(call: Call, project: Project) -> list[Membership]:
-    """The memberships of a project, with those that it inherits."""
+    """Return the memberships of a project, inherited ones included."""
     rows = [row for row in call.tracker.memberships.values() if row.project_id == project.id]
     parent = call.tracker.projects.get(project.parent_id or 0) if project.inherit_members else None
     if parent is not None:
@@ -50,7 +50,7 @@ def create(call: Call) -> Answer:
 
 
 def _role_ids(call: Call, given: object) -> list[int]:
-    """The roles that exist and can be given; the others are dropped."""
+    """Return the roles that exist and can be assigned; others are dropped."""
     numbers = [fields.whole(value) for value in given] if isinstance(given, list) else []
     return [n for n in numbers if n in call.tracker.roles and not call.tracker.roles[n].builtin]
 

@@ -1,4 +1,4 @@
-"""The lists that the metadata synchronisation reads, projects excepted."""
+"""The lists that the metadata synchronisation reads, except for projects."""
 
 from __future__ import annotations
 
@@ -45,20 +45,20 @@ def priorities(call: Call) -> Answer:
 
 
 def activities(call: Call) -> Answer:
-    """GET /enumerations/time_entry_activities.json: the global ones, inactive ones too."""
+    """GET /enumerations/time_entry_activities.json: the global activities, inactive ones included."""
     require_reader(call)
     rows = [row for row in call.tracker.activities.values() if row.project_id is None]
     return answers.ok({"time_entry_activities": [views.enumeration(row) for row in rows]})
 
 
 def roles(call: Call) -> Answer:
-    """GET /roles.json: those that can be given."""
+    """GET /roles.json: the roles that can be assigned."""
     require_reader(call)
     return answers.ok({"roles": [views.named(row) for row in call.tracker.roles.values() if not row.builtin]})
 
 
 def role(call: Call) -> Answer:
-    """GET /roles/:id.json: built-in ones, too."""
+    """GET /roles/:id.json: any role, built-in ones included."""
     require_reader(call)
     row = call.tracker.roles.get(fields.whole(call.ids[0]) or 0)
     if row is None:
@@ -75,7 +75,7 @@ def role(call: Call) -> Answer:
 
 
 def users(call: Call) -> Answer:
-    """GET /users.json, administrators only: by login, locked ones left out unless asked for."""
+    """GET /users.json, administrators only: by login, without locked users unless requested."""
     call.require_admin()
     tests = filters.user_tests(call)
     rows = [row for row in call.tracker.users.values() if row.login and all(test(row) for test in tests)]
@@ -84,7 +84,7 @@ def users(call: Call) -> Answer:
 
 
 def current_user(call: Call) -> Answer:
-    """GET /users/current.json: the acting user, with his own key, as the tracker shows it."""
+    """GET /users/current.json: the acting user with their own key, as in Redmine."""
     if may.is_anonymous(call.user):
         raise call.forbidden()
     return answers.ok({"user": views.user(call.user, viewer=call.user)})
@@ -102,7 +102,7 @@ def user(call: Call) -> Answer:
 
 
 def _memberships(call: Call, user: User) -> list[dict[str, Any]]:
-    """A user's memberships of projects that the caller sees, with those that are inherited."""
+    """Return a user's memberships of projects that the caller sees, inherited ones included."""
     tracker, found = call.tracker, []
     for project in tracker.projects.values():
         if may.allowed(tracker, call.user, "view_project", project):

@@ -1,4 +1,4 @@
-"""What the tracker's lists have in common."""
+"""Paging and access, common to all lists."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ DEFAULT_PAGE, LARGEST_PAGE = 25, 100
 
 
 def page(call: Call, name: str, rows: Sequence[Any], show: Callable[[Any], object]) -> Answer:
-    """One page of a list, with total_count, offset and limit."""
+    """Return one page of a list, with total_count, offset and limit."""
     limit = min(fields.whole(call.query.get("limit")) or DEFAULT_PAGE, LARGEST_PAGE)
     offset = fields.whole(call.query.get("offset"))
     if offset is None:
@@ -24,6 +24,6 @@ def page(call: Call, name: str, rows: Sequence[Any], show: Callable[[Any], objec
 
 
 def require_reader(call: Call) -> None:
-    """A list that anonymous callers may read unless a login is required."""
+    """Refuse an anonymous caller if the settings require a login."""
     if call.tracker.settings.login_required and may.is_anonymous(call.user):
         raise call.forbidden()

@@ -1,4 +1,4 @@
-"""Who may do what, in which project, and which status changes the workflow allows."""
+"""Permissions in projects, and the status transitions that the workflow allows."""
 
 from __future__ import annotations
 
@@ -60,24 +60,24 @@ MODULE = {
     "edit_own_time_entries": "time_tracking",
     "log_time_for_other_users": "time_tracking",
 }
-# status id -> the ids it may become; the administrator and managers may set any
+# status id -> allowed next ids; the administrator and managers may set any
 DEVELOPER_MOVES = {1: {2, 3, 4, 5}, 2: {3, 4, 5}, 3: {2, 4, 5}, 4: {2, 3, 5}}
 REPORTER_MOVES = {1: {5}, 2: {5}, 3: {4, 5}, 4: {5}}
 MANAGER_ROLE, DEVELOPER_ROLE, REPORTER_ROLE = 3, 4, 5
 
 
 def is_anonymous(user: User) -> bool:
-    """Whether this is the caller without a valid key."""
+    """Return whether this is the caller without a valid key."""
     return user.id == ANONYMOUS_ID
 
 
 def builtin_role(tracker: Tracker, user: User) -> Role:
-    """The role that a user has where he is no member."""
+    """Return the role of a user in projects without a membership."""
     return tracker.roles[ANONYMOUS_ROLE if is_anonymous(user) else NON_MEMBER_ROLE]
 
 
 def member_role_ids(tracker: Tracker, user_id: int, project: Project | None) -> list[int]:
-    """Role ids of a member in a project, with those inherited from its parents; empty for a non-member."""
+    """Return a member's role ids in a project, with those inherited from its parents; empty for a non-member."""
     found: list[int] = []
     while project is not None:
         row = tracker.members.get((project.id, user_id))
@@ -90,7 +90,7 @@ def member_role_ids(tracker: Tracker, user_id: int, project: Project | None) -> 
 
 
 def roles_in(tracker: Tracker, user: User, project: Project) -> list[Role]:
-    """The roles a user acts with in a project; none for a non-member of a private one."""
+    """Return the roles of a user in a project; none for a non-member of a private one."""
     role_ids = member_role_ids(tracker, user.id, project)
     if role_ids:
         return [tracker.roles[role_id] for role_id in role_ids if role_id in tracker.roles]
@@ -98,7 +98,7 @@ def roles_in(tracker: Tracker, user: User, project: Project) -> list[Role]:
 
 
 def possible(project: Project, permission: str) -> bool:
-    """Whether a project lets anybody do something: it is open enough for it and has the module."""
+    """Return whether anyone can have a permission in a project, by its status and modules."""
     if project.status == ARCHIVED or (project.status != ACTIVE and permission not in READING):
         return False
     module = MODULE.get(permission)
@@ -106,7 +106,7 @@ def possible(project: Project, permission: str) -> bool:
 
 
 def allowed(tracker: Tracker, user: User, permission: str, project: Project | None) -> bool:
-    """Whether a user may do something in a project; closed ones allow reading, archived ones nothing."""
+    """Return whether a user has a permission in a project; closed ones allow reading, archived ones nothing."""
     if project is None or not possible(project, permission):
         return False
     if user.admin:
@@ -118,7 +118,7 @@ def allowed(tracker: Tracker, user: User, permission: str, project: Project | No
 
 
 def sees(tracker: Tracker, user: User, issue: Issue) -> bool:
-    """Whether a user sees an issue: some role shows all of them, or it is the user's own."""
+    """Return whether a user sees an issue: some role shows all issues, or the issue is the user's own."""
     project = tracker.projects[issue.project_id]
     if not allowed(tracker, user, "view_issues", project):
         return False
@@ -128,9 +128,9 @@ def sees(tracker: Tracker, user: User, issue: Issue) -> bool:
 
 
 def field_rule(tracker: Tracker, user: User, project: Project, rule: str) -> set[str]:
-    """The fields that the workflow makes `read_only` or `required` for a user: in every role that counts.
+    """Return the fields that the workflow makes `read_only` or `required` for a user, in every role that counts.
 
-    An administrator has all roles; those count that may create or change issues.
+    An administrator has all roles. Roles count if they may create or change issues.
     """
     roles = list(tracker.roles.values()) if user.admin else roles_in(tracker, user, project)
     counting = [role for role in roles if {"add_issues", "edit_issues"} & set(role.permissions)]
@@ -138,7 +138,7 @@ def field_rule(tracker: Tracker, user: User, project: Project, rule: str) -> set
 
 
 def issue_types(tracker: Tracker, user: User, project: Project) -> list[int]:
-    """The issue types of a project of which a user may create issues."""
+    """Return the issue types of a project of which a user may create issues."""
     if user.admin:
         return project.tracker_ids
     adding = [role for role in roles_in(tracker, user, project) if "add_issues" in role.permissions]
@@ -150,7 +150,7 @@ def issue_types(tracker: Tracker, user: User, project: Project) -> list[int]:
 
 
 def allowed_anywhere(tracker: Tracker, user: User, permission: str) -> bool:
-    """Whether a user may do something in some project; his role as a non-member counts too."""
+    """Return whether a user has a permission in any project; the non-member role counts too."""
     if user.admin or permission in builtin_role(tracker, user).permissions:
         return True
     for project_id in tracker.member_projects.get(user.id, ()):
@@ -163,14 +163,14 @@ def allowed_anywhere(tracker: Tracker, user: User, permission: str) -> bool:
 
 
 def visible_project_ids(tracker: Tracker, user: User, permission: str) -> set[int]:
-    """Ids of the projects where a user has a (reading) permission."""
+    """Return the ids of the projects in which a user has a (reading) permission."""
     return {p.id for p in tracker.projects.values() if allowed(tracker, user, permission, p)}
 
 
 def allowed_statuses(tracker: Tracker, user: User, issue: Issue) -> set[int]:
-    """Ids of the statuses that a user may give an issue, with its present one; none where no move is open.
+    """Return the ids of the statuses that a user may set on an issue and the current one; empty without a transition.
 
-    The administrator may make every move that some role may make. An issue with open subtasks is not closed.
+    The administrator may make every transition that some role may make. An issue with open subtasks cannot be closed.
     """
     found = _moves(tracker, user, issue)
     found -= {after for before, after in tracker.settings.closed_moves if before == issue.status_id}
@@ -181,7 +181,7 @@ def allowed_statuses(tracker: Tracker, user: User, issue: Issue) -> set[int]:
 
 
 def children(tracker: Tracker, issue: Issue) -> list[Issue]:
-    """The subtasks of an issue."""
+    """Return the subtasks of an issue."""
     return [tracker.issues[number] for number in sorted(tracker.below_issue.get(issue.id, ()))]
 
 

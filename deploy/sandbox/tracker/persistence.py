@@ -1,4 +1,4 @@
-"""Keeping the stand-in's data in a file, so that a restart finds it."""
+"""Saves the stand-in's data in a file, so that they survive a restart."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class UnreadableStateError(Exception):
 
 
 def snapshot(tracker: Tracker) -> str:
-    """All rows as a JSON document; the administrator's key is in it, settings are not."""
+    """Return all rows as a JSON document, which contains the administrator's key but no settings."""
     with tracker.lock:
         tables = {name: [_row(row) for row in getattr(tracker, name).values()] for name in TABLES}
         return json.dumps({"format": FORMAT, "last_ids": tracker.last_ids, "tables": tables})
@@ -32,10 +32,10 @@ def _row(row: Any) -> dict[str, Any]:
 
 
 def restore(tracker: Tracker, path: Path) -> None:
-    """Replace a tracker's rows by those of a file.
+    """Replace a tracker's rows with those in a file.
 
     Raises:
-        UnreadableStateError: The file can't be read or is not of this format.
+        UnreadableStateError: If the file cannot be read or has another format.
     """
     try:
         document = json.loads(path.read_text(encoding="utf-8"))
@@ -57,7 +57,7 @@ class Saver:
     """Writes the state to a file at most once a second while it changes, and at the end."""
 
     def __init__(self, sandbox: Sandbox, path: Path) -> None:
-        """Prepare to save; `start` begins."""
+        """Prepare to save; `start` starts the thread."""
         self._sandbox = sandbox
         self._path = path
         self._saved: tuple[int, int] | None = None
@@ -65,18 +65,18 @@ class Saver:
         self._thread = threading.Thread(target=self._run, name="saver", daemon=True)
 
     def start(self) -> None:
-        """Begin to save in the background."""
+        """Start saving in the background."""
         self._path.parent.mkdir(parents=True, exist_ok=True)
         self._thread.start()
 
     def stop(self) -> None:
-        """Save what has changed and end."""
+        """Save pending changes and end."""
         self._ending.set()
         self._thread.join()
         self.save()
 
     def save(self) -> None:
-        """Write the file if anything changed; it is replaced in one step, readable by its owner only."""
+        """Write the file if anything changed; it is replaced atomically, readable only by its owner."""
         tracker = self._sandbox.tracker
         version = (id(tracker), tracker.changes)
         if version == self._saved:

@@ -1,4 +1,4 @@
-"""What the tracker decides about creating, closing, archiving and deleting projects."""
+"""The tracker's decisions about creating, closing, archiving and deleting projects."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def _issue_types(call: Call, attributes: dict[str, Any]) -> list[int]:
 
 
 def _parent(call: Call, attributes: dict[str, Any], errors: list[str]) -> Project | None:
-    """The parent project: 500 where it is unknown, an error where it is not active."""
+    """Return the parent project: 500 if it is unknown, an error if it is not active."""
     reference = attributes.get("parent_id")
     if reference in (None, ""):
         return None
@@ -112,7 +112,7 @@ def _name_errors(call: Call, name: str, identifier: str) -> list[str]:
 
 
 def _identifier_taken(call: Call, identifier: str) -> bool:
-    """Whether the identifier exists; in the race of the settings only older projects are seen."""
+    """Return whether the identifier exists; in the simulated race, only projects older than the call count."""
     race = call.tracker.settings.duplicate_identifiers_race and not call.tracker.release.unique_identifiers
     return any(
         project.identifier == identifier and not (race and project.committed > call.arrived)
@@ -162,7 +162,7 @@ def unarchive(call: Call) -> Answer:
 
 
 def _set_status(call: Call, project: Project, status: int, *, taking: int | None = None) -> Answer:
-    """Give a project a status, with those below it: `taking` narrows them to those of one status."""
+    """Set the status of a project and those below it, or only its own to unarchive it; `taking` is the old status."""
     rows = [project] if (status, taking) == (ACTIVE, None) else call.tracker.descendants(project)
     for row in rows:
         if taking in (None, row.status):

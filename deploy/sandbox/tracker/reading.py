@@ -14,7 +14,7 @@ from deploy.sandbox.tracker.records import ACTIVE, CLOSED, Issue, Project
 
 
 def _tree(tracker_projects: Sequence[Project]) -> list[Project]:
-    """Projects by name, each followed by those below it."""
+    """Return projects by name, each followed by those below it."""
     children: dict[int | None, list[Project]] = {}
     for project in sorted(tracker_projects, key=lambda p: (p.name.lower(), -p.id)):
         children.setdefault(project.parent_id, []).append(project)
@@ -28,7 +28,7 @@ def _tree(tracker_projects: Sequence[Project]) -> list[Project]:
 
 
 def projects(call: Call) -> Answer:
-    """GET /projects.json: active projects that the caller may see; `status=1|5` with the closed ones."""
+    """GET /projects.json: active projects that the caller may see; `status=1|5` adds the closed ones."""
     require_reader(call)
     tracker = call.tracker
     visible = may.visible_project_ids(tracker, call.user, "view_project")
@@ -56,7 +56,7 @@ def project(call: Call) -> Answer:
 
 
 def _included(call: Call, row: Project) -> dict[str, Any]:
-    """What the query's `include` asks to have with a project."""
+    """Return the parts of a project that the query's `include` requests."""
     tracker, shown = call.tracker, dict[str, Any]()
     include = call.query.get("include", "").split(",")
     if "trackers" in include:
@@ -81,7 +81,7 @@ def members(call: Call) -> Answer:
 
 
 def _projects_asked_for(call: Call, permission: str) -> set[int]:
-    """Ids of the projects a list covers: those visible, or the one of the query and those below it."""
+    """Return the ids of the projects of a list: the visible ones, or the query's and those below it."""
     visible = may.visible_project_ids(call.tracker, call.user, permission)
     reference = call.query.get("project_id")
     if not reference:
@@ -149,7 +149,7 @@ def issue(call: Call) -> Answer:
 
 
 def _is_shown(call: Call, issue: Issue, entry: dict[str, Any]) -> bool:
-    """Whether a journal is shown: private notes only to their author, and to those with the right to see them."""
+    """Return whether a journal is shown: private notes only to their author and to users with the permission."""
     project = call.tracker.projects[issue.project_id]
     is_own = entry["user_id"] == call.user.id
     return (
@@ -181,7 +181,7 @@ def _journal(call: Call, entry: dict[str, Any]) -> dict[str, Any]:
 def time_entry_list(call: Call) -> Answer:
     """GET /time_entries.json: latest day first, then newest; an unknown issue gives an empty list.
 
-    A `sort` only ends that order: the tracker honours none of the keys that clients try.
+    A `sort` only switches this order off, because Redmine honours none of the keys that clients try.
     """
     require_reader(call)
     tracker = call.tracker

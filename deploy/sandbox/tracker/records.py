@@ -1,6 +1,6 @@
 """The rows that the mock Redmine holds, as plain dataclasses of JSON types.
 
-Times are seconds since 1970 with their fraction; answers show them cut to whole seconds.
+Times are seconds since 1970 with fractions; responses truncate them to whole seconds.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ STATUS_NEW = 1
 
 @dataclass(slots=True)
 class User:
-    """A tracker user. `language` is empty where the request's Accept-Language decides."""
+    """A tracker user. `language` is empty if the request's Accept-Language decides."""
 
     id: int
     login: str
@@ -35,7 +35,7 @@ class User:
 
     @property
     def name(self) -> str:
-        """The name as answers show it."""
+        """The name as responses show it."""
         return f"{self.firstname} {self.lastname}"
 
 
@@ -44,9 +44,9 @@ class Role:
     """A role; `builtin` ones (non-member, anonymous) can't be given to a member.
 
     Attributes:
-        issues_visibility: `default`, or `own`: only issues that the person is author or assignee of.
-        issue_type_ids: those of which it may create issues; empty: all.
-        read_only, required: fields of issues, such as `description`, that its workflow says so of.
+        issues_visibility: `default`, or `own`: only issues with the user as author or assignee.
+        issue_type_ids: types of which it may create issues; empty for all.
+        read_only, required: issue fields, such as `description`, that its workflow makes so.
     """
 
     id: int
@@ -80,8 +80,8 @@ class Status:
 class Enumeration:
     """An issue priority or a time-entry activity.
 
-    An activity with a `project_id` is that project's own row for the activity `parent_id`: where one
-    exists, the parent's id doesn't work in the project, and the row's id works while it is active.
+    An activity with a `project_id` is that project's own row for the activity `parent_id`. If there is
+    one, the parent's id is invalid in the project, and the row's id is valid while it is active.
     """
 
     id: int
@@ -94,7 +94,7 @@ class Enumeration:
 
 @dataclass(slots=True)
 class Category:
-    """An issue category of one project; `assigned_to_id` is who is given its new issues."""
+    """An issue category of one project; `assigned_to_id` is the assignee of its new issues."""
 
     id: int
     project_id: int
@@ -119,7 +119,7 @@ class CustomField:
 class Project:
     """A tracker project; `committed` is the monotonic time of its insertion (not kept over restarts).
 
-    `ends` is when a project that is being deleted is gone, in seconds since 1970.
+    `ends` is the time at which a project that is being deleted disappears, in seconds since 1970.
     """
 
     id: int
@@ -151,7 +151,7 @@ class Membership:
 
 @dataclass(slots=True)
 class Issue:
-    """An issue; `journals` are its changes and notes, numbered as those of all issues; `committed` as in Project."""
+    """An issue; `journals` are its changes and notes, numbered across all issues; `committed` as in Project."""
 
     id: int
     project_id: int
@@ -178,7 +178,7 @@ class Issue:
 
 @dataclass(slots=True)
 class Attachment:
-    """A file: uploaded, and of an issue once an update names its token; only its size is kept of its content."""
+    """An uploaded file, attached to an issue once an update names its token; its content is not kept."""
 
     id: int
     author_id: int
@@ -191,13 +191,13 @@ class Attachment:
 
     @property
     def token(self) -> str:
-        """What an update of an issue names it by."""
+        """The token by which an update of an issue attaches it."""
         return f"{self.id}.{self.digest}"
 
 
 @dataclass(slots=True)
 class TimeEntry:
-    """A time entry; `spent_on` is an ISO date, `hours` are as sent: answers show them rounded."""
+    """A time entry; `spent_on` is an ISO date, `hours` are as sent (responses show them rounded)."""
 
     id: int
     project_id: int
@@ -222,23 +222,23 @@ class Settings:
         new_issue_statuses: On: status_id is honoured when an issue is created.
         require_comments: On: a time entry needs a comment.
         accept_zero_hours: Off: hours that round to 0 are refused.
-        future_dates: Off: no time is taken on days to come.
+        future_dates: Off: time entries on future days are refused.
         max_hours_per_day: Hours one user may log on one day; 0 means no limit.
         required_custom_fields: Ids of custom fields that must have a value on creation.
         closed_moves: Pairs of status ids, before and after: no role may make this transition.
         null_is_500: On: U+0000 in a text answers 500, as on PostgreSQL.
         clock_offset: Seconds that the tracker's clock runs ahead of this machine's.
         date_header: Send a Date header.
-        latency_ms: Milliseconds that each request waits before it is worked on.
+        latency_ms: Milliseconds that each request waits before it is processed.
         duplicate_identifiers_race: On: concurrent creations of one project identifier all succeed.
-        put_conflicts: On: an issue changed since the request arrived answers the empty 422.
-        reuse_deleted_ids: On: the id of a deleted last object is given again, as on SQLite.
-        default_language: Language of error texts where neither the user nor the request has one.
-        redmine: The version of Redmine that it answers as (see `releases`).
-        attachment_max_kb: The largest file that is taken, in kilobytes.
-        refused_extensions: Endings of files that are not taken, such as `exe`.
-        closed_issues_take_time: Off: no time is taken on closed issues (6.1).
-        deletion_s: Seconds for which a deleted project is still there (6.0, 6.1).
+        put_conflicts: On: an update gets the empty 422 if the issue changed after the request arrived.
+        reuse_deleted_ids: On: the id of a deleted last object is reused, as on SQLite.
+        default_language: Language of error texts if neither the user nor the request has one.
+        redmine: The version of Redmine that it emulates (see `releases`).
+        attachment_max_kb: Maximum size of a file, in kilobytes.
+        refused_extensions: Extensions of refused files, such as `exe`.
+        closed_issues_take_time: Off: time entries on closed issues are refused (6.1).
+        deletion_s: Seconds for which a deleted project still exists (6.0, 6.1).
     """
 
     rest_enabled: bool = True

@@ -1,4 +1,4 @@
-"""What differs between the versions of Redmine that the stand-in answers as."""
+"""The differences between the versions of Redmine that the stand-in emulates."""
 
 from __future__ import annotations
 
@@ -9,20 +9,20 @@ DEFAULT = "5.0"
 
 @dataclass(frozen=True, slots=True)
 class Release:
-    """One version; what is False everywhere is what Redmine 5.0 does.
+    """One version; with every field False it behaves like Redmine 5.0.
 
     Attributes:
-        whole_minutes: hours are listed as whole minutes in two decimals, not as two decimals of what was sent.
-        creator_watches: who creates an issue watches it, where his role may add watchers.
-        blank_priority: a priority of null stands for the default.
+        whole_minutes: listed hours are rounded to whole minutes before they are rounded to two decimals.
+        creator_watches: the creator of an issue watches it if their role may add watchers.
+        blank_priority: a priority of null means the default.
         filters_users: users are listed with their status, and `login`, `mail`, `admin` and `status=*` are filters.
-        deletes_projects_later: a deleted project is there for a moment, with status 10.
+        deletes_projects_later: a deleted project still exists for a moment, with status 10.
         tells_more: custom fields and statuses have a description, listed projects a homepage.
-        bare_404: an address that no route has answers with an empty body in place of a page.
-        hides_entries: a time entry that may not be seen is 404, not 403.
-        open_categories: whoever sees a project's issues may read its categories, those of a closed one, too.
+        bare_404: an unknown address gets an empty body instead of a page.
+        hides_entries: a time entry that the caller may not see is 404, not 403.
+        open_categories: a user who sees a project's issues may read its categories, even if it is closed.
         closed_issues: logging time on closed issues may be switched off (`closed_issues_take_time`).
-        unique_identifiers: the database, too, refuses a project identifier that exists.
+        unique_identifiers: the database also refuses a project identifier that exists.
     """
 
     whole_minutes: bool = False

@@ -1,4 +1,4 @@
-"""The log of requests, for tests that ask what was sent. It never shows a key."""
+"""The log of requests, for tests that check what was sent. It never shows a key."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ _KEY_IN_QUERY = re.compile(r"(?i)(^|&)(key)=[^&]*")
 
 @dataclass(slots=True)
 class Entry:
-    """One request, with the status of its answer once it has one (None: no answer was sent).
+    """One request, with the status of its response (None if none was sent).
 
     Attributes:
-        at: when it had arrived, in seconds of this machine's monotonic clock.
+        at: time of its arrival, in seconds of this machine's monotonic clock.
     """
 
     n: int
@@ -39,7 +39,7 @@ class Entry:
     fault: str | None = None
 
     def shown(self) -> dict[str, Any]:
-        """The entry as JSON; the body as a document where it is one, else as text."""
+        """Return the entry as JSON; its body as a document if it is JSON, else as text."""
         body: Any = self.body.decode("utf-8", "replace")
         with contextlib.suppress(ValueError):
             body = json.loads(body) if body else None
@@ -87,7 +87,7 @@ class RequestLog:
         return entry
 
     def since(self, number: int) -> list[dict[str, Any]]:
-        """The entries after one's number, oldest first."""
+        """Return the entries after a number, oldest first."""
         with self._lock:
             entries = list(self._entries)
         skipped = max(0, number - entries[0].n + 1) if entries else 0

@@ -1,4 +1,4 @@
-"""Which decision answers which method and path."""
+"""Maps methods and paths to decisions."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ _WITH_IDS = [(re.compile(pattern), decisions) for pattern, decisions in _PATTERN
 
 
 def find(method: str, path: str) -> tuple[Decision, tuple[str, ...]] | None:
-    """The decision for a method and a path, with what the path's placeholders hold; None where unknown."""
+    """Return the decision for a method and a path, with the values of the path's placeholders; None if unknown."""
     fixed = _FIXED.get(path)
     if fixed is not None:
         decision = fixed.get(method)

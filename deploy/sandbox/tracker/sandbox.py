@@ -1,4 +1,4 @@
-"""One running stand-in: the tracker, its faults and its log, and how they are started afresh."""
+"""One running stand-in: the tracker, its faults and its log, and their reset."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from deploy.sandbox.tracker.state import Tracker
 
 
 class Sandbox:
-    """What a server serves; `tracker` is replaced by a reset."""
+    """The state behind a server; a reset replaces `tracker`."""
 
     def __init__(self, fresh: Callable[[], Tracker], *, tracker: Tracker | None = None) -> None:
         """Make a sandbox.
 
         Args:
             fresh: Makes a newly seeded tracker.
-            tracker: What to start with, where it isn't a fresh one.
+            tracker: The first tracker; by default a fresh one.
         """
         self._fresh = fresh
         self.tracker = tracker or fresh()
@@ -25,7 +25,7 @@ class Sandbox:
         self.log = RequestLog()
 
     def reset(self) -> None:
-        """Back to the seed: data, switches, faults and log."""
+        """Reset data, switches, faults and log to the seed."""
         self.faults.clear()
         self.tracker = self._fresh()
         self.tracker.changes = 1

@@ -1,4 +1,4 @@
-"""The data a fresh stand-in starts with: the ids and names of the seeded Redmine of the contract tests."""
+"""The initial data of a stand-in: the same ids and names as in the seeded Redmine of the contract tests."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ PEOPLE = (
 
 
 def user_key(login: str) -> str:
-    """The API key of a seeded user: 40 hexadecimal characters derived from the login."""
+    """Return the API key of a seeded user: 40 hexadecimal characters derived from the login."""
     return hashlib.sha1(f"key of {login}".encode(), usedforsecurity=False).hexdigest()
 
 
@@ -55,7 +55,7 @@ def seeded(
     extra_categories: int = 0,
     settings: Settings | None = None,
 ) -> Tracker:
-    """A tracker with the seed data.
+    """Return a tracker with the seed data.
 
     Args:
         key: The administrator's API key.

@@ -47,7 +47,7 @@ class Server(socketserver.ThreadingTCPServer):
         super().shutdown_request(request)
 
     def stop(self) -> None:
-        """Stop serving and let every connection go, those that a fault holds too."""
+        """Stop serving and close every connection, even if a fault holds it."""
         self.shutdown()
         self.sandbox.faults.clear()
         with self._open_lock:

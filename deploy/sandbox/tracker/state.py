@@ -42,7 +42,7 @@ TABLES: dict[str, type] = {
 
 
 class Tracker:
-    """Everything one mock Redmine knows. Hold `lock` while reading or changing it."""
+    """All data of one mock Redmine. Hold `lock` while reading or changing them."""
 
     def __init__(self, settings: Settings | None = None) -> None:
         """Make an empty tracker; see `seed.seeded` for one with data."""
@@ -67,11 +67,11 @@ class Tracker:
 
     @property
     def release(self) -> Release:
-        """The version of Redmine that it answers as."""
+        """The version of Redmine that it emulates."""
         return RELEASES[self.settings.redmine]
 
     def now(self) -> float:
-        """The tracker's clock: seconds since 1970, with the offset of the settings."""
+        """Return the tracker's time: seconds since 1970, with the offset in the settings."""
         return time.time() + self.settings.clock_offset
 
     def reindex(self) -> None:
@@ -91,7 +91,7 @@ class Tracker:
             self._index_entry(entry)
 
     def next_id(self, table: str) -> int:
-        """The id for the next row of a table; by default never one that was given before."""
+        """Return the id for the next row of a table; by default, ids are never reused."""
         rows: dict[int, object] = getattr(self, table)
         highest = next(reversed(rows), 0)
         if not self.settings.reuse_deleted_ids:
@@ -100,12 +100,12 @@ class Tracker:
         return highest + 1
 
     def next_journal_id(self) -> int:
-        """The id for the next journal, of whichever issue."""
+        """Return the id for the next journal of any issue."""
         self.last_ids["journals"] = self.last_ids.get("journals", 0) + 1
         return self.last_ids["journals"]
 
     def find_project(self, reference: object) -> Project | None:
-        """A project by id (number or text) or by identifier."""
+        """Return a project by id (number or text) or by identifier, or None."""
         text = str(reference)
         if text.isascii() and text.isdigit():
             return self.projects.get(int(text))
@@ -143,7 +143,7 @@ class Tracker:
         self.changes += 1
 
     def attachments_of(self, issue_id: int) -> list[Attachment]:
-        """The files of an issue, oldest first."""
+        """Return the files of an issue, oldest first."""
         return [one for one in self.attachments.values() if one.issue_id == issue_id]
 
     def delete_time_entry(self, entry_id: int) -> None:
@@ -168,7 +168,7 @@ class Tracker:
         self.changes += 1
 
     def forget_work(self) -> None:
-        """Delete every issue, time entry and file; their ids are not given again."""
+        """Delete every issue, time entry and file; their ids are not reused."""
         for table in ("issues", "time_entries", "attachments"):
             self.last_ids[table] = max(self.last_ids.get(table, 0), next(reversed(getattr(self, table)), 0))
             getattr(self, table).clear()
@@ -183,20 +183,20 @@ class Tracker:
         self.changes += 1
 
     def descendants(self, project: Project) -> list[Project]:
-        """The project itself and every project below it."""
+        """Return the project itself and every project below it."""
         found = [project]
         for parent in found:
             found += [p for p in self.projects.values() if p.parent_id == parent.id]
         return found
 
     def begin_deletion(self, project: Project) -> None:
-        """Mark a project, and those below it, as being deleted: `finish_deletions` does it once it is time."""
+        """Mark a project, and those below it, as being deleted: `finish_deletions` deletes them later."""
         for doomed in self.descendants(project):
             doomed.status, doomed.ends = DELETING, time.time() + self.settings.deletion_s
         self.changes += 1
 
     def finish_deletions(self) -> None:
-        """Delete the projects whose time has come."""
+        """Delete the marked projects whose time has come."""
         for project in [p for p in self.projects.values() if p.ends is not None and p.ends <= time.time()]:
             if project.id in self.projects:
                 self.delete_project(project)

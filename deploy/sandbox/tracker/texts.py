@@ -1,4 +1,4 @@
-"""Error texts in the languages the stand-in knows: English, German, French.
+"""Error texts in the languages of the stand-in: English, German, French.
 
 A text is a field's name and a predicate; clients must not match on either.
 """
@@ -108,13 +108,13 @@ def _column(language: str) -> int:
 
 
 def fault(language: str, field: str, kind: str, limit: int = 0) -> str:
-    """One validation error as a sentence.
+    """Return one validation error as a sentence.
 
     Args:
-        language: Two-letter language; an unknown one reads English.
+        language: Two-letter code; an unknown one means English.
         field: A key of the field table, or the name of a custom field, which has no translation.
         kind: A key of the fault table, such as `blank`.
-        limit: The number a length fault speaks of.
+        limit: The maximum in a length fault.
     """
     column = _column(language)
     name = _FIELDS[field][column] if field in _FIELDS else field
@@ -122,33 +122,33 @@ def fault(language: str, field: str, kind: str, limit: int = 0) -> str:
 
 
 def day_is_full(language: str, limit: float, logged: float) -> str:
-    """The error for a user's day that would hold more hours than allowed (both in hours)."""
+    """Return the error for a day on which a user would log more hours than allowed."""
     return _DAY_IS_FULL[_column(language)].format(limit=_clock(limit), logged=_clock(logged))
 
 
 def future_day(language: str) -> str:
-    """The error for a day that is still to come."""
+    """Return the error for a future day."""
     return _FUTURE_DAY[_column(language)]
 
 
 def file_too_large(language: str, kilobytes: int) -> str:
-    """The error for a file that is larger than allowed."""
+    """Return the error for a file that is larger than allowed."""
     size = f"{kilobytes / 1024:.3g} MB" if kilobytes >= 1024 else f"{kilobytes} KB"
     return _FILE_TOO_LARGE[_column(language)].format(limit=size)
 
 
 def file_refused(language: str, ending: str) -> str:
-    """The error for a file whose ending is not allowed."""
+    """Return the error for a file whose extension is not allowed."""
     return _FILE_REFUSED[_column(language)].format(ending=ending)
 
 
 def files_not_saved(language: str, count: int) -> str:
-    """The error for uploads of which the tokens are not known, or were used."""
+    """Return the error for uploads whose tokens are unknown or were already used."""
     return _FILES_NOT_SAVED[_column(language)].format(count=count)
 
 
 def preferred(accept_language: str, default: str) -> str:
-    """The first known language of an Accept-Language header, else the default."""
+    """Return the first known language of an Accept-Language header, else the default."""
     for part in accept_language.split(","):
         language = part.split(";")[0].strip().lower()[:2]
         if language in LANGUAGES:

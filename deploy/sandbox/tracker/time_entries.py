@@ -1,4 +1,4 @@
-"""What the tracker decides about logging and deleting time."""
+"""The tracker's decisions about logging and deleting time."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _ACCEPTED_BLANK = (None, "")
 
 
 def usable_activities(call: Call, project: Project) -> list[Enumeration]:
-    """The activities that work in a project: its own rows in place of the global ones, active ones only."""
+    """Return the active activities of a project, with its own rows in place of the global ones."""
     rows = call.tracker.activities.values()
     own = {row.parent_id: row for row in rows if row.project_id == project.id}
     found = [own.get(row.id, row) for row in rows if row.project_id is None]
@@ -58,13 +58,13 @@ def create(call: Call) -> Answer:
 
 
 def _is_closed(call: Call, issue: Issue) -> bool:
-    """Whether the settings keep time off an issue, where the version has such a setting."""
+    """Return whether the issue is closed and the version and the settings refuse time on closed issues."""
     switched_off = call.tracker.release.closed_issues and not call.tracker.settings.closed_issues_take_time
     return switched_off and call.tracker.statuses[issue.status_id].is_closed
 
 
 def _place(call: Call, named: Project | None, issue: Issue | None) -> tuple[Project | None, bool]:
-    """Where the time is to be logged, and whether the caller may log it on that issue."""
+    """Return the project of the time entry, and whether the caller may log time on the issue."""
     if issue is None:
         return named, False
     tracker, project = call.tracker, call.tracker.projects[issue.project_id]
@@ -76,7 +76,7 @@ def _place(call: Call, named: Project | None, issue: Issue | None) -> tuple[Proj
 def _validated(
     call: Call, attributes: dict[str, Any], project: Project | None
 ) -> tuple[list[str], TimeEntry | None]:
-    """Everything that doesn't depend on the place; the entry where it can be built at all."""
+    """Return the errors that do not depend on the place, and the entry if it can be built."""
     values, errors = fields.custom_values(call, "time_entry", attributes)
     activity_id = _activity(call, attributes)
     if activity_id is None:
@@ -158,7 +158,7 @@ def _activity_is_valid(call: Call, attributes: dict[str, Any], project: Project)
 
 
 def _user_is_valid(call: Call, attributes: dict[str, Any], project: Project | None) -> bool:
-    """Another user's time: only with the permission, and only an active member's who may log time there."""
+    """Return whether the caller may log the user's time; another user must be a member who may log time."""
     user_id = fields.whole(attributes.get("user_id"))
     if user_id is None or user_id == call.user.id:
         return True
@@ -171,7 +171,7 @@ def _user_is_valid(call: Call, attributes: dict[str, Any], project: Project | No
 
 
 def find(call: Call) -> TimeEntry:
-    """The time entry of the path; 404 where there is none."""
+    """Return the time entry in the path; 404 if there is none."""
     entry = call.tracker.time_entries.get(fields.whole(call.ids[0]) or 0)
     if entry is None:
         raise RefusedError(answers.empty(404))
@@ -179,7 +179,7 @@ def find(call: Call) -> TimeEntry:
 
 
 def update(call: Call) -> Answer:
-    """PUT /time_entries/:id.json, as far as its user: the administrator may name any member."""
+    """PUT /time_entries/:id.json, only for the user, who must be a member who may log time."""
     entry = find(call)
     project = call.tracker.projects[entry.project_id]
     call.require("edit_time_entries", project)

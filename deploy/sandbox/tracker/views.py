@@ -1,4 +1,4 @@
-"""How rows look in answers."""
+"""Rows as responses show them."""
 
 from __future__ import annotations
 
@@ -34,12 +34,12 @@ STANDARD_FIELDS = [
 
 
 def stamp(moment: float | None) -> str | None:
-    """A time as answers show it: UTC, whole seconds (cut, not rounded)."""
+    """Return a time as responses show it: UTC, truncated to whole seconds."""
     return None if moment is None else time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(moment))
 
 
 def custom_values(tracker: Tracker, kind: str, values: dict[str, Any]) -> list[dict[str, Any]]:
-    """The custom fields of one object, those without a value as null."""
+    """Return the custom fields of one object, null if they have no value."""
     return [
         {"id": row.id, "name": row.name, "value": values.get(str(row.id))}
         for row in tracker.custom_fields.values()
@@ -48,12 +48,12 @@ def custom_values(tracker: Tracker, kind: str, values: dict[str, Any]) -> list[d
 
 
 def named(row: Any) -> dict[str, Any]:
-    """A reference: id and name."""
+    """Return a reference: id and name."""
     return {"id": row.id, "name": row.name}
 
 
 def issue(tracker: Tracker, row: Issue, *, spent: bool = False) -> dict[str, Any]:
-    """An issue; `spent` adds the hours logged on it, which the answer to its creation lacks."""
+    """Return an issue; `spent` adds the hours logged on it, which the response to its creation lacks."""
     status = tracker.statuses[row.status_id]
     shown: dict[str, Any] = {
         "id": row.id,
@@ -92,7 +92,7 @@ def issue(tracker: Tracker, row: Issue, *, spent: bool = False) -> dict[str, Any
 
 
 def attachment(tracker: Tracker, row: Attachment, host: str) -> dict[str, Any]:
-    """A file of an issue."""
+    """Return a file of an issue."""
     return {
         "id": row.id,
         "filename": row.filename,
@@ -106,7 +106,7 @@ def attachment(tracker: Tracker, row: Attachment, host: str) -> dict[str, Any]:
 
 
 def time_entry(tracker: Tracker, row: TimeEntry) -> dict[str, Any]:
-    """A time entry."""
+    """Return a time entry."""
     shown: dict[str, Any] = {
         "id": row.id,
         "project": named(tracker.projects[row.project_id]),
@@ -126,7 +126,7 @@ def time_entry(tracker: Tracker, row: TimeEntry) -> dict[str, Any]:
 
 
 def project(tracker: Tracker, row: Project, *, homepage: bool = True) -> dict[str, Any]:
-    """A project; lists leave `homepage` out."""
+    """Return a project; `homepage` is missing in some lists."""
     shown: dict[str, Any] = {
         "id": row.id,
         "name": row.name,
@@ -148,7 +148,7 @@ def project(tracker: Tracker, row: Project, *, homepage: bool = True) -> dict[st
 
 
 def membership(tracker: Tracker, row: Membership) -> dict[str, Any]:
-    """A membership."""
+    """Return a membership."""
     return {
         "id": row.id,
         "project": named(tracker.projects[row.project_id]),
@@ -158,7 +158,7 @@ def membership(tracker: Tracker, row: Membership) -> dict[str, Any]:
 
 
 def listed_user(row: User, release: Release) -> dict[str, Any]:
-    """A user as administrators see him in the list."""
+    """Return a user as administrators see them in the list."""
     shown = {
         "id": row.id,
         "login": row.login,
@@ -176,7 +176,7 @@ def listed_user(row: User, release: Release) -> dict[str, Any]:
 
 
 def user(row: User, *, viewer: User) -> dict[str, Any]:
-    """A single user: everything for administrators, his own key for himself, little for others."""
+    """Return a single user: everything for administrators, their own key for themselves, little for others."""
     shown = listed_user(row, Release())
     if viewer.admin:
         return shown | {"api_key": row.api_key, "status": row.status}
@@ -188,7 +188,7 @@ def user(row: User, *, viewer: User) -> dict[str, Any]:
 
 
 def enumeration(row: Enumeration) -> dict[str, Any]:
-    """An issue priority or an activity."""
+    """Return an issue priority or an activity."""
     return {
         "id": row.id,
         "name": row.name,
@@ -198,7 +198,7 @@ def enumeration(row: Enumeration) -> dict[str, Any]:
 
 
 def custom_field(tracker: Tracker, row: CustomField) -> dict[str, Any]:
-    """A custom-field definition."""
+    """Return a custom-field definition."""
     shown: dict[str, Any] = {
         "id": row.id,
         "name": row.name,

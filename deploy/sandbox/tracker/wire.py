@@ -1,4 +1,4 @@
-"""HTTP/1.1 on a socket: reading requests and writing answers, no more of it than the stand-in needs."""
+"""HTTP/1.1 on a socket: reading requests and writing responses, only what the stand-in needs."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _dates: dict[int, str] = {}
 
 
 class BadRequestError(Exception):
-    """What came is not HTTP as the stand-in reads it."""
+    """The input is not HTTP that the stand-in can read."""
 
 
 class Channel:
@@ -33,10 +33,10 @@ class Channel:
         self.keep = True
 
     def read(self) -> Request | None:
-        """The next request; None where the client has closed the connection.
+        """Return the next request, or None if the client has closed the connection.
 
         Raises:
-            BadRequestError: What came can't be read; the connection is of no further use.
+            BadRequestError: If the input cannot be read; the connection is then unusable.
         """
         line = self._stream.readline(LONGEST_LINE)
         if not line:
@@ -110,10 +110,10 @@ class Channel:
 
 
 def rendered(answer: Answer, *, keep: bool, now: float | None = None) -> bytes:
-    """An answer as bytes.
+    """Return a response as bytes.
 
     Args:
-        answer: What to send.
+        answer: The response.
         keep: Whether the connection stays open.
         now: Seconds since 1970 for the Date header; None leaves it out.
     """

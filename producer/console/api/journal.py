@@ -1,4 +1,4 @@
-"""/api/events, /api/held, /api/misattributed, /api/trace: what came in, waits, or went wrong; one ticket's story."""
+"""/api/events, /api/changes, /api/held, /api/misattributed, /api/trace: events, problems, and a ticket's history."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""/api/links: the project and entity forms (SPEC 4.1), and the links they made."""
+"""/api/links: the project and entity forms (SPEC 4.1), and the mappings that they created."""
 
 from __future__ import annotations
 

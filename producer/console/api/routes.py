@@ -1,4 +1,4 @@
-"""What the API's routes share."""
+"""Base classes and the router of the API's routes."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ from producer.http.problems import refusals
 from shared.values.validation import Id
 
 EVERYWHERE = refusals(400, 401, 403, 408, 409, 413, 415, 422, 429, 503)
-"""Refusals that any route may answer; those of single routes are named there."""
+"""Refusals that any route may return; routes declare further ones themselves."""
 
 
 class RequestBody(BaseModel):
-    """Base of what a request brings. A member that is not described is an error; no error repeats what was sent."""
+    """Base of request bodies. Unknown members are errors, and no error repeats the input."""
 
     model_config = ConfigDict(extra="forbid", hide_input_in_errors=True)
 
 
 class Newest(BaseModel):
-    """Which page of a list that begins with the newest."""
+    """A page of a list that begins with the newest item."""
 
     model_config = ConfigDict(frozen=True)
 
@@ -29,10 +29,10 @@ class Newest(BaseModel):
 
 
 def api_router(prefix: str, tag: str) -> APIRouter:
-    """Return a router whose routes let in only who may use them.
+    """Return a router whose routes check the right of each request.
 
     Args:
-        prefix: what their paths begin with.
-        tag: what they are listed under.
+        prefix: prefix of their paths.
+        tag: group under which the reference lists them.
     """
     return APIRouter(prefix=prefix, tags=[tag], responses=EVERYWHERE, dependencies=[Depends(allowed)])

@@ -1,4 +1,4 @@
-"""/api/config, /api/trial, /api/metadata, /api/user-map: what an administrator sets up."""
+"""/api/config, /api/trial, /api/metadata, /api/user-map: the set-up by an administrator."""
 
 from __future__ import annotations
 
@@ -220,7 +220,7 @@ def unmap_user(services: WithServices, helpdesk_user_id: Id) -> Response:
 
 
 def _typed(value: Any) -> str:
-    """Return a JSON value as a person types it at the command line."""
+    """Return a JSON value as a user would type it at the command line."""
     if value is None:
         return ""
     return value if isinstance(value, str) else json.dumps(value)

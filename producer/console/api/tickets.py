@@ -1,4 +1,4 @@
-"""/api/tickets: what became of a ticket and what belongs to it, in short, for the helpdesk's own page of it."""
+"""/api/tickets: the results for a ticket and its parts, in short, for the ticket's page in the help desk."""
 
 from __future__ import annotations
 

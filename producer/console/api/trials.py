@@ -1,4 +1,4 @@
-"""/ajax/template_test.php: try a template before it is activated (SPEC 4.3); the path is the helpdesk's own."""
+"""/ajax/template_test.php: try a template before it is activated (SPEC 4.3); the path is the help desk's own."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ def preview_template(
 
 
 def _template(services: Services, trial: Trial) -> tuple[Operation, str]:
-    """Return the operation and the text that are to be tried."""
+    """Return the operation and the body to try."""
     if trial.template_id is not None and trial.body is None:
         found = services.templates.show(trial.template_id)
         if trial.operation not in (None, found.operation):

@@ -1,1 +1,1 @@
-"""Who is let in."""
+"""Authentication and authorization."""

@@ -1,4 +1,4 @@
-"""What the console's routes share: their collaborators, the shape of ids."""
+"""Dependencies that the console's routes share: services, the caller's name, ids."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def _who(request: Request) -> str:
 
 
 Who = Annotated[str, Depends(_who)]
-"""Who asks, as histories name them."""
+"""The caller's name, as the audit log records it."""
 WithServices = Annotated[Services, Depends(_desk)]
 Id = Annotated[int, Path(ge=1, le=LARGEST)]
 IdOrZero = Annotated[int, Path(ge=0, le=LARGEST)]

@@ -1,4 +1,4 @@
-"""What is answered if the database fails, and what the log says of it."""
+"""The response and the log fields for a failure of the database."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ AGAIN = N_("try again")
 
 
 def unusable(error: SQLAlchemyError) -> Problem:
-    """Return the answer, without the database's address: the client may be a stranger, so only the log contains it."""
+    """Return a 503 without the database's address, because the client may not be signed in."""
     code = Notice(why(error).code)
     return Problem(503, N_("Cannot use the database"), said(AGAIN), why=code, headers=AGAIN_S)
 
 
 def for_the_log(error: SQLAlchemyError) -> dict[str, Any]:
-    """Return what the log says of it: its code, the driver's kind of error, and the state that the server names.
+    """Return the log fields of a failure: its code, the driver's exception class, and the server's error state.
 
-    No word of the database's own: it quotes what people wrote.
+    The database's message is left out, because it quotes users' data.
     """
     cause = getattr(error, "orig", None) or error
     state = getattr(cause, "pgcode", None) or getattr(cause, "sqlite_errorname", None)

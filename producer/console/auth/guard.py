@@ -1,7 +1,7 @@
-"""Stands before the whole console: who may come in, and how much they may bring.
+"""The middleware in front of the whole console: it authenticates requests and limits their bodies.
 
-The API takes bearer tokens and nothing else: no other site can use a browser that is signed in. The pages take the
-session's cookie and nothing else, and say themselves what someone who is not signed in gets to see.
+The API accepts only bearer tokens, so that no other site can use a signed-in browser. The pages accept only the
+session cookie, and decide themselves what a visitor who is not signed in sees.
 """
 
 from __future__ import annotations
@@ -48,17 +48,17 @@ FORGIVEN_PER_S = 1 / 6
 """… and how many of them are forgotten per second: ten a minute."""
 
 SIGNED_IN_S = 300.0
-"""How long the answer to a signed-in user may take: a dry run and a synchronisation wait for the tracker."""
+"""Time limit of responses to authenticated clients: dry runs and synchronisations wait for the tracker."""
 
 
 class Guard:
-    """Lets a request through that carries a token or a session; before that nothing of its body is read.
+    """Authenticates requests, and reads bodies only after that; pages get other requests too, without their body.
 
     Args:
-        app: what is guarded.
-        tokens: the tokens that may do everything (setting CONSOLE_TOKENS; several allow rotation).
-        accounts: knows sessions, and the tokens that are kept.
-        languages: what the pages can be read in.
+        app: application to protect.
+        tokens: tokens with every right (setting CONSOLE_TOKENS; several allow rotation).
+        accounts: store of sessions and API tokens.
+        languages: languages of the pages.
         wrong: counts the wrong tokens of each address.
         bodies: reads the bodies of requests.
     """
@@ -106,7 +106,7 @@ class Guard:
             await self._app(scope, replayed(body, receive), send)
 
     async def _recognise(self, scope: Scope) -> SQLAlchemyError | None:
-        """Note who is signed in, if anyone is; return why the database cannot tell, if it cannot."""
+        """Note the signed-in account, if there is one. Return the error if the database cannot look it up."""
         connection = HTTPConnection(scope)
         session = connection.cookies.get(visitors.cookie_name(connection))
         if not session:
@@ -128,14 +128,14 @@ class Guard:
         return None
 
     async def _admit(self, scope: Scope, headers: Headers) -> None:
-        """Make sure that a request has a token.
+        """Check that a request has a valid token.
 
         Raises:
-            Problem: 401 it has none; 429 there were too many wrong ones from its address; 503 it is not known.
+            Problem: 401 if it has none; 429 after too many wrong ones from its address; 503 if the database fails.
         """
         client = visitors.client_of(HTTPConnection(scope))
         source = source_of(client)
-        # before the comparison: a wait that the right token ended would only tell that it was found
+        # before the comparison: if the right token ended the wait, a guesser would learn that it is right
         if wait := self._wrong.wait(source):
             log.warning("refused: too many wrong tokens", client=client)
             raise Problem(
@@ -162,7 +162,7 @@ class Guard:
         )
 
     async def _known(self, authorization: str) -> tuple[str, Right] | None:
-        """Return a token's name and what it may do; each of the settings' is compared in the same time."""
+        """Return a token's name and right, or None. Tokens of the settings are compared in constant time."""
         scheme, _, token = authorization.partition(" ")
         if scheme.lower() != "bearer":
             return None
@@ -178,7 +178,7 @@ class Guard:
 
 
 def _page_meant(scope: Scope) -> str | None:
-    """Return the page that is meant by an address of none: the console's first for `/`, else that without a slash."""
+    """Return where to redirect: from `/` to the first page, from a trailing slash to the page without it; else None."""
     path: str = scope["path"]
     if scope["method"] not in ("GET", "HEAD"):
         return None
@@ -191,10 +191,10 @@ def _page_meant(scope: Scope) -> str | None:
 
 
 def _check_address(scope: Scope) -> None:
-    """Refuse U+0000 in an address: no one types it, and no text of a database holds it.
+    """Refuse U+0000 in an address: no one types it, and no database stores it.
 
     Raises:
-        Problem: 422.
+        Problem: 422 if the address contains it.
     """
     if "\x00" in scope["path"] or b"%00" in scope.get("query_string", b""):
         fault = ("(address)", Invalid.TEXT_NOT_STORABLE())
@@ -202,7 +202,7 @@ def _check_address(scope: Scope) -> None:
 
 
 def fingerprint(authorization: str) -> str:
-    """Return what tells one token from another in a history, and gives none away."""
+    """Return a short hash that identifies a token in the audit log without revealing it."""
     return _digest(authorization.partition(" ")[2].strip()).hex()[:8]
 
 

@@ -1,7 +1,7 @@
-"""Signs people in by an OpenID provider: discovery, code flow with PKCE, state and nonce (OpenID Connect Core 3.1).
+"""Single sign-on by an OpenID provider: discovery, code flow with PKCE, state and nonce (OpenID Connect Core 3.1).
 
-What a sign-in needs until its end is in a cookie that only this installation's keys open, so that any console process
-may end what another began. Of the provider nothing is kept; off unless OIDC_ISSUER is set.
+The state of a sign-in is in a cookie, encrypted with this installation's keys, so that any console process can complete
+what another began. No data of the provider is stored. Off unless OIDC_ISSUER is set.
 """
 
 from __future__ import annotations
@@ -36,31 +36,31 @@ from shared.values.validation import parts_of
 log = get_logger("console")
 CALLBACK = "/console/sign-in/sso/callback"
 PATIENCE_S = 5.0
-"""For a call to the provider as a whole."""
+"""Time limit for a whole call to the provider."""
 
 KNOWN_S = 300.0
-"""So long what the provider says of itself is taken for true."""
+"""How long the provider's discovery document is cached."""
 
 AT_ONCE = threading.BoundedSemaphore(8)
 """Maximum number of calls that wait for the provider. Further ones are refused, to keep threads for pages."""
 
 LASTS_S = 600
-"""So long someone has to sign in at the provider."""
+"""How long a user may take to sign in at the provider."""
 
 LEEWAY_S = 60
 LONGEST_ANSWER = 1_000_000
 ENDPOINTS = ("authorization_endpoint", "token_endpoint", "jwks_uri")
 PLAIN = re.compile(r"[!-~]{1,2000}")
 ALGORITHMS = ("RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512")
-"""Of signatures by a key pair: with one that the client secret makes, anyone who knows the secret could be anyone."""
+"""Asymmetric signatures only: with HMAC, anyone who knows the client secret could sign in as anyone."""
 
 
 class SignOnRefused(BridgeError):
-    """Someone is not let in."""
+    """The user is not allowed to sign in."""
 
 
 class ProviderFailed(BridgeError):
-    """The provider cannot be asked, or does not answer as it should; what it says is for the log."""
+    """The provider cannot be reached, or its response is unusable; the details are only for the log."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,8 +68,8 @@ class Person:
     """A user that the provider has signed in.
 
     Attributes:
-        name: of the account.
-        right: what their groups give them; None: no group is mapped to a right.
+        name: name of the account.
+        right: right from their groups, or None if the settings map no groups to rights.
     """
 
     name: str
@@ -78,7 +78,7 @@ class Person:
 
 @dataclass(frozen=True, slots=True)
 class _Begun:
-    """What a sign-in needs at its end."""
+    """The state that completing a sign-in needs."""
 
     state: str
     nonce: str
@@ -88,14 +88,14 @@ class _Begun:
 
 
 class SingleSignOn:
-    """Signs in by the provider that the settings name.
+    """Signs users in by the provider in the settings.
 
     Args:
         settings: the process's settings.
-        vault: closes and opens what is in the cookie.
+        vault: encrypts and decrypts the cookie.
 
     Raises:
-        SettingsError: it is set up, and the extra `sso` is not installed, or there is no secret key.
+        SettingsError: if it is configured, but the extra `sso` is not installed or there is no secret key.
     """
 
     def __init__(self, settings: Settings, vault: Vault) -> None:
@@ -117,20 +117,20 @@ class SingleSignOn:
 
     @property
     def is_on(self) -> bool:
-        """Whether a provider is named."""
+        """Whether a provider is configured."""
         return self._settings.oidc_issuer is not None
 
     def begin(self, wanted: str) -> tuple[str, str]:
         """Begin a sign-in.
 
         Args:
-            wanted: the page to go to at its end.
+            wanted: page to open after it.
 
         Returns:
-            The provider's address, and what the browser's cookie is to hold.
+            The provider's address, and the value of the browser's cookie.
 
         Raises:
-            ProviderFailed: the provider cannot be asked.
+            ProviderFailed: if the provider's discovery fails.
             TooBusy: too many sign in at this moment.
         """
         state, nonce, verifier = (secrets.token_urlsafe(32) for _ in range(3))
@@ -151,18 +151,18 @@ class SingleSignOn:
         return f"{address}{'&' if '?' in address else '?'}{urlencode(asked)}", sealed
 
     def end(self, sealed: str, answer: Mapping[str, str]) -> tuple[Person, str]:
-        """End a sign-in.
+        """Complete a sign-in.
 
         Args:
-            sealed: what the browser's cookie holds.
-            answer: what the provider sent the browser back with.
+            sealed: value of the browser's cookie.
+            answer: query parameters of the provider's redirect.
 
         Returns:
-            Who it is, and the page to go to.
+            The user, and the page to open.
 
         Raises:
-            SignOnRefused: it was not begun here, is too old, or the provider or its groups let no one in.
-            ProviderFailed: the provider does not answer as it should.
+            SignOnRefused: if it was not begun here, is too old, or is not allowed by the provider or the user's groups.
+            ProviderFailed: if the provider cannot be reached or its response is unusable.
             TooBusy: too many sign in at this moment.
         """
         begun = self._begun(sealed)
@@ -235,7 +235,7 @@ class SingleSignOn:
         return _json(self._outbound, "POST", address, data=form, auth=auth)
 
     def _claims(self, found: Mapping[str, Any], tokens: Mapping[str, Any], nonce: str) -> dict[str, Any]:
-        """Return what the ID token says, once it is known to be the provider's, for us, of now and of this sign-in."""
+        """Return the ID token's claims after checking its signature, issuer, audience, times and nonce."""
         from joserfc import jwt
         from joserfc.jwk import KeySet
 
@@ -279,11 +279,11 @@ class SingleSignOn:
 
 
 def _json(outbound: Outbound, method: str, address: str, **more: Any) -> dict[str, Any]:
-    """Ask the provider; return the JSON object that it answers.
+    """Call the provider and return the JSON object in its response.
 
     Raises:
-        ProviderFailed: it does not.
-        TooBusy: too many calls wait for it.
+        ProviderFailed: if there is no response, or it has no JSON object.
+        TooBusy: if too many calls wait for it.
     """
     if not AT_ONCE.acquire(blocking=False):
         raise TooBusy(AccessRefusal.SIGN_IN_BUSY())
@@ -310,7 +310,7 @@ def _json(outbound: Outbound, method: str, address: str, **more: Any) -> dict[st
 
 
 def _object(content: bytes) -> dict[str, Any] | None:
-    """Return the JSON object that an answer is; None if it is none."""
+    """Parse a response as a JSON object; return None if it is not one."""
     try:
         found = json.loads(content)
     except (ValueError, RecursionError):

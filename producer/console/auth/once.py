@@ -1,7 +1,7 @@
-"""What is shown once: handed from the form that made it to the page that shows it.
+"""Texts that are shown once: passed from the form that created them to the page that shows them.
 
-The browser that sent the form carries it there in a cookie for a minute, sealed by its own session. So loading the page
-again does nothing a second time, and nothing of it is kept on the server.
+The browser carries such a text in a cookie for a minute, signed with its session. So reloading the page repeats no
+action, and nothing is stored on the server.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ SECONDS = 60
 
 @dataclass(frozen=True, slots=True)
 class Secret:
-    """What is shown once.
+    """A text that is shown once.
 
     Attributes:
-        kind: `link`, `token` or `warnings`.
-        name: whose link, or which token.
-        text: what opens the door, or what is to be known.
+        kind: `link`, `token`, `warnings` or `refusals`.
+        name: account of the link, or name of the token.
+        text: the link, the token, or the messages as JSON.
     """
 
     kind: str
@@ -38,14 +38,14 @@ class Secret:
 
 
 def hand_over(request: Request, response: Response, secret: Secret, path: str = PATH) -> None:
-    """Let the browser carry something to the page that shows it."""
+    """Set the cookie that carries the text to the page that shows it."""
     content = base64.urlsafe_b64encode(json.dumps(astuple(secret)).encode()).decode()
     name, sealed = visitors.cookie_name(request, COOKIE), f"{content}.{_seal(request, content)}"
     visitors.keep_cookie(request, response, name, sealed, path=path, seconds=SECONDS)
 
 
 def handed_over(request: Request) -> Secret | None:
-    """Return the secret that a browser carries; None if it has none of this session."""
+    """Return the text in the browser's cookie, or None if there is none of this session."""
     content, _, seal = request.cookies.get(visitors.cookie_name(request, COOKIE), "").partition(".")
     if not hmac.compare_digest(_seal(request, content).encode(), seal.encode("utf-8", "replace")):
         return None
@@ -56,7 +56,7 @@ def handed_over(request: Request) -> Secret | None:
 
 
 def forget(request: Request, response: Response, path: str = PATH) -> None:
-    """Have the browser forget it."""
+    """Delete the cookie."""
     response.delete_cookie(
         visitors.cookie_name(request, COOKIE), path=path, httponly=True, secure=visitors.is_secure(request)
     )

@@ -1,4 +1,4 @@
-"""Which right a request needs: reading a viewer's, changing an administrator's, unless it is named here."""
+"""The right that a request needs: viewer to read, administrator to change, with the exceptions listed here."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ OPERATOR_MAY = {
     "/console/people/confirm",
     "/console/settings/metadata",
 }
-"""Routes by which an operator changes something."""
+"""Routes by which an operator may make changes."""
 
 ANYBODY_MAY = {
     "/console/sign-out",
@@ -33,11 +33,11 @@ ANYBODY_MAY = {
     "/console/templates/preview",
     "/ajax/template_test.php",
 }
-"""Routes that are asked by POST and change nothing but what is one's own; a dry run says itself what it needs."""
+"""POST routes that change at most the user's own account; a dry run checks its right itself."""
 
 TICKETS = "/api/tickets"
 OF_HELPDESKS = ("/api/links", TICKETS)
-"""What a helpdesk shows on its pages: its token, for links, reads this and nothing else."""
+"""Data that a help desk shows on its pages: a token with the right `links` reads only this."""
 
 
 def needed_for(method: str, path: str) -> Right:
@@ -45,7 +45,7 @@ def needed_for(method: str, path: str) -> Right:
 
     Args:
         method: HTTP method.
-        path: the route, with the names of its parameters.
+        path: path of the route, with the names of its parameters.
     """
     if method in ("GET", "HEAD"):
         return Right.LINKS if any(_is_below(path, top) for top in OF_HELPDESKS) else Right.VIEWER
@@ -59,10 +59,10 @@ def _is_below(path: str, top: str) -> bool:
 
 
 def require(request: Request, needed: Right | None = None) -> None:
-    """Refuse who may not do it; a dependency of every route.
+    """Refuse a request that lacks the right `needed`, or else its route's.
 
     Raises:
-        Problem: 403.
+        Problem: 403 if the right is missing.
     """
     needed = needed or needed_for(request.method, request.scope["route"].path)
     has: Right = request.state.right
@@ -75,5 +75,5 @@ def require(request: Request, needed: Right | None = None) -> None:
 
 
 async def allowed(request: Request) -> None:
-    """Refuse who may not use a route: a dependency of each of the API's."""
+    """Refuse a request that lacks its route's right; a dependency of the API's routes and the pages."""
     require(request)

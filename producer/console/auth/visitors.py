@@ -1,4 +1,4 @@
-"""Visitors of the pages: the session cookie, and what tells that a form was sent by one of our own pages."""
+"""Visitors of the pages: cookies, forms, and the protection against forms of other sites."""
 
 from __future__ import annotations
 
@@ -30,10 +30,10 @@ class SignInNeeded(Exception):
 
 
 class Fields:
-    """What a form was filled in with.
+    """The fields of a submitted form.
 
     Args:
-        body: as browsers send it (application/x-www-form-urlencoded).
+        body: request body (application/x-www-form-urlencoded).
     """
 
     def __init__(self, body: bytes) -> None:
@@ -46,27 +46,27 @@ class Fields:
             raise Problem(400, N_("Not a valid form"), why=AccessRefusal.FORM_UNREADABLE()) from None
 
     def text(self, name: str, otherwise: str = "") -> str:
-        """Return a field, its outer blanks left out."""
+        """Return a field without whitespace around it."""
         return self.raw(name, otherwise).strip()
 
     def raw(self, name: str, otherwise: str = "") -> str:
-        """Return a field as it was typed, line ends as in the rest of the world."""
+        """Return a field as it was typed, with line ends as LF."""
         return self._values.get(name, [otherwise])[-1].replace("\r\n", "\n")
 
     def all(self, name: str) -> list[str]:
-        """Return every value of a field that may have several."""
+        """Return every value that is not empty of a field that may have several."""
         return [one for one in self._values.get(name, []) if one]
 
     def number(self, name: str) -> int | None:
-        """Return a field that is an id, or 0; None if it is empty or none."""
+        """Return a field as an id or 0, or None if it is neither."""
         return read_id(self.text(name))
 
     def has(self, name: str) -> bool:
-        """Return whether a box is ticked, or a field sent at all."""
+        """Return whether a box is ticked or a field was sent."""
         return name in self._values
 
     def under(self, prefix: str) -> dict[str, list[str]]:
-        """Return the fields whose name begins so, by the rest of their names."""
+        """Return the fields whose names begin with a prefix, by the rest of the name."""
         return {
             name.removeprefix(prefix): values
             for name, values in self._values.items()
@@ -80,18 +80,18 @@ def client_of(request: HTTPConnection) -> str:
 
 
 def session_of(request: Request) -> str | None:
-    """Return what the session cookie holds."""
+    """Return the value of the session cookie."""
     return request.cookies.get(cookie_name(request))
 
 
 def is_secure(request: HTTPConnection) -> bool:
-    """Return whether browsers reach the console over TLS: by the request, or by CONSOLE_URL behind a proxy."""
+    """Return whether browsers use TLS, as the request shows, or CONSOLE_URL behind a proxy."""
     configured: str | None = request.app.state.services.settings.console_url
     return request.url.scheme == "https" or (configured or "").startswith("https:")
 
 
 def cookie_name(request: HTTPConnection, cookie: str = COOKIE) -> str:
-    """Return a cookie's name: with TLS one that only TLS can set."""
+    """Return a cookie's name; with TLS it has a prefix that only TLS responses can set."""
     return f"__Secure-{cookie}" if is_secure(request) else cookie
 
 
@@ -105,29 +105,29 @@ def keep_cookie(
     seconds: int | None = None,
     samesite: Literal["strict", "lax"] = "strict",
 ) -> None:
-    """Have the browser keep a cookie that no script reads, and that TLS alone carries if the browser uses it.
+    """Set a cookie that scripts cannot read and, if browsers use TLS, that is sent only over TLS.
 
     Args:
-        request: what the browser asked.
-        response: the answer.
-        name: its name.
-        value: what it holds.
-        path: where it is sent.
-        seconds: how long it is kept; None: until the browser is closed.
-        samesite: `lax`: also if a link of another site leads here.
+        request: the browser's request.
+        response: the response to it.
+        name: name of the cookie.
+        value: value of the cookie.
+        path: path under which it is sent.
+        seconds: lifetime; None ends it when the browser is closed.
+        samesite: `lax` also sends it if a user follows a link from another site.
     """
     secure = is_secure(request)
     response.set_cookie(name, value, seconds, path=path, httponly=True, samesite=samesite, secure=secure)
 
 
 def keep_session(request: Request, response: Response, session: str, device: str | None = None) -> None:
-    """Have the browser keep a session.
+    """Set the session cookie, and the device cookie if there is one.
 
     Args:
-        request: what the browser asked.
-        response: the answer.
-        session: what opens the session.
-        device: what tells later that this browser has signed in to the account, if it has a password.
+        request: the browser's request.
+        response: the response to it.
+        session: secret of the session.
+        device: later proves that this browser has signed in to the account; only accounts with a password have one.
     """
     keep_cookie(request, response, cookie_name(request), session)
     if device:
@@ -135,22 +135,22 @@ def keep_session(request: Request, response: Response, session: str, device: str
 
 
 def drop_session(request: Request, response: Response) -> None:
-    """Have the browser forget its session."""
+    """Delete the session cookie."""
     response.delete_cookie(cookie_name(request), path=PATH, httponly=True, secure=is_secure(request))
 
 
 def form_token(session: str) -> str:
-    """Return what every form of a session carries."""
+    """Return the CSRF token that every form of a session carries."""
     return hmac.new(session.encode("utf-8", "surrogateescape"), b"form", hashlib.sha256).hexdigest()
 
 
 def check_own_page(request: Request) -> None:
-    """Refuse a form that none of our own pages has sent.
+    """Refuse a form that was not sent by one of our own pages.
 
-    Another port of the same host is the same site to a cookie, so SameSite is not enough.
+    For cookies, another port of the same host is the same site, so SameSite is not enough.
 
     Raises:
-        Problem: 403.
+        Problem: 403 if another page sent it, or it is unknown which.
     """
     site = request.headers.get("sec-fetch-site")
     if site is not None:
@@ -166,11 +166,11 @@ def check_own_page(request: Request) -> None:
 
 
 async def visiting(request: Request) -> None:
-    """Let in who is signed in; a change only from a form of their own session.
+    """Require a signed-in user, and for a change a form of their session.
 
     Raises:
-        SignInNeeded: no one is.
-        Problem: 403; 409 the form is of an earlier session.
+        SignInNeeded: if no one is signed in.
+        Problem: 403 if another page sent the form; 409 if it belongs to an earlier session.
     """
     if getattr(request.state, "account", None) is None:
         raise SignInNeeded
@@ -187,5 +187,5 @@ async def visiting(request: Request) -> None:
 
 
 async def fields_of(request: Request) -> Fields:
-    """Return what the form of a request was filled in with."""
+    """Return the form fields of a request."""
     return Fields(await request.body())

@@ -1,1 +1,1 @@
-"""The console's pages: a thin door over `producer.admin`; each module is a page with what its forms do."""
+"""The console's pages: a thin front end over `producer.admin`; each module is a page with its forms' actions."""

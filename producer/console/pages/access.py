@@ -1,4 +1,4 @@
-"""Accounts and API tokens: who may come in."""
+"""Accounts and API tokens."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def access(request: Request, services: WithServices) -> Response:
 
 @router.post("/access/accounts")
 def add_account(request: Request, services: WithServices, form: Form) -> Response:
-    """Add an account; its owner comes in by a link, shown once."""
+    """Add an account; its owner signs in by a link, which is shown once."""
     name = form.text("name")
     try:
         services.accounts.add(name, None, _right(form.text("right"), OF_ACCOUNTS))
@@ -42,7 +42,7 @@ def add_account(request: Request, services: WithServices, form: Form) -> Respons
 
 @router.get("/access/secret")
 def secret(request: Request) -> Response:
-    """Show a link or a token that was made just now, once."""
+    """Show a new link or token, once."""
     require(request, Right.ADMINISTRATOR)
     response = show(request, "secret", secret=handed_over(request))
     forget(request, response)
@@ -51,7 +51,7 @@ def secret(request: Request) -> Response:
 
 @router.post("/access/accounts/change")
 def change_account(request: Request, services: WithServices, form: Form) -> Response:
-    """Change what an account may do, shut it, open it, end its sessions, or make a link for its owner."""
+    """Change an account's right, disable or enable it, end its sessions, or create a sign-in link."""
     name, act = form.text("name"), form.text("act")
     try:
         if act == "link":
@@ -90,7 +90,7 @@ def add_token(request: Request, services: WithServices, form: Form) -> Response:
 
 @router.post("/access/tokens/rotate")
 def rotate_token(request: Request, services: WithServices, form: Form) -> Response:
-    """Replace a token; the one before goes on for an hour."""
+    """Replace a token; the old one remains valid for an hour."""
     name = form.text("name")
     try:
         token = services.accounts.rotate_token(name)

@@ -1,4 +1,4 @@
-"""What has another author in Redmine than was meant, by person, and how hours are given to the right person."""
+"""Issues and time entries with a wrong author in Redmine, by person, and the correction of time entries."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ router = page_router()
 PATH = "/console/authors"
 REFUSALS = "refusals"
 MOST_REASONS = 8
-"""So many reasons of refusals are shown, each with its first time entries."""
+"""Maximum number of refusal reasons that are shown, each with its first ticket tasks."""
 
 MOST_NAMED = 10
 
@@ -35,7 +35,7 @@ MOST_NAMED = 10
 def listed(
     request: Request, services: WithServices, below: str = "", whose: str = "", after: Number = 0
 ) -> Response:
-    """List who has work under another name, and each issue and time entry, the newest first."""
+    """List the people whose work has a wrong author, and the issues and time entries, newest first."""
     told = handed_over(request)
     if told is None or told.kind != REFUSALS:
         return _show(request, services, below=_place(below), whose=whose, after=after)
@@ -46,7 +46,7 @@ def listed(
 
 @router.post("/authors")
 def give(request: Request, services: WithServices, form: Form) -> Response:
-    """Give every time entry that was meant for one person to them."""
+    """Make a person the author of every time entry that was meant for them."""
     try:
         done = give_hours(services.store, services.connector.connect, form.text("whose"))
     except CorrectionOff as refused:
@@ -110,7 +110,7 @@ def _show(
 
 
 def _refusals(done: Given) -> list[str]:
-    """Return why time entries were not given away, each reason once, with the ticket tasks that it is about."""
+    """Return why time entries were not corrected: each reason once, with its ticket tasks."""
     tasks: dict[str, list[int]] = {}
     for task_id, problem in done.refused:
         tasks.setdefault(sentence(problem), []).append(task_id)
@@ -135,12 +135,12 @@ def _refusals(done: Given) -> list[str]:
 
 
 def _named(one: WrongAuthor) -> str:
-    """Return a row's place in the list, as addresses have it."""
+    """Return a row's position in the list, as a parameter of addresses."""
     return f"{one.since.isoformat()}/{one.kind}/{one.key}"
 
 
 def _place(text: str) -> Place | None:
-    """Return the place that an address names; None if it names none."""
+    """Return the position in a parameter of an address, or None."""
     since, _, place = text.partition("/")
     kind, _, key = place.partition("/")
     try:

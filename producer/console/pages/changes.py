@@ -1,4 +1,4 @@
-"""Who changed what: before, after."""
+"""The audit log: who changed what, with the values before and after."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ router = page_router()
 PATH = "/console/changes"
 OF_USERS = "tracker_user_id"
 NAMES_USERS = (Did.PERSON_MAPPED, Did.PERSON_UNMAPPED, Did.AUTHOR_CORRECTED)
-"""Changes whose values before and after are numbers of Redmine users."""
+"""Changes whose values before and after are ids of Redmine users."""
 FILTERS = ("who", "what")
 
 
@@ -49,14 +49,14 @@ def changes(request: Request, services: WithServices, below: int | None = None) 
 
 @router.get("/changes.csv")
 def export(request: Request, services: WithServices) -> Response:
-    """Return the changes that match as CSV."""
+    """Return the matching changes as CSV."""
     found = changes_csv(services.store, _wanted(filters_of(request.query_params, FILTERS)))
     return download(found, "deskbridge-changes.csv")
 
 
 @router.get("/changes/{change_id}")
 def change(request: Request, services: WithServices, change_id: Id) -> Response:
-    """Show one change; of a replay what became of the events."""
+    """Show one change; for a replay, also the results of its events."""
     found, became = change_of(services.store, change_id)
     return show(request, "change", one=found, became=became, diff=_differences(services))
 
@@ -66,7 +66,7 @@ def _wanted(given: dict[str, str]) -> WantedChanges:
 
 
 def _differences(services: Services) -> Callable[[ChangeRecord], list[tuple[str, Any, Any]]]:
-    """Return the differences of a change, with names instead of numbers."""
+    """Return a function that lists a change's differences, with names instead of ids."""
 
     def differences(one: ChangeRecord) -> list[tuple[str, Any, Any]]:
         field = OF_USERS if one.code in NAMES_USERS else ""
@@ -79,7 +79,7 @@ def _differences(services: Services) -> Callable[[ChangeRecord], list[tuple[str,
 
 
 def _diff(before: Any, after: Any) -> list[tuple[str, Any, Any]]:
-    """Return what differs as (name, before, after)."""
+    """Return the differences as (name, before, after)."""
     if isinstance(before, dict) or isinstance(after, dict):
         was = before if isinstance(before, dict) else {}
         now = after if isinstance(after, dict) else {}

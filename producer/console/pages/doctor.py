@@ -1,4 +1,4 @@
-"""Is every part ready? And the knowledge records that say more."""
+"""The doctor's check results, and the knowledge articles that explain them."""
 
 from __future__ import annotations
 
@@ -21,21 +21,21 @@ from shared.telemetry.logs import get_logger
 router = page_router()
 log = get_logger("console")
 EXAMINED_EVERY_S = 300.0
-"""So often a console looks at every part by itself: the first page and monitors tell what it found."""
+"""Interval of the console's own checks, whose results the first page and monitors show."""
 KEPT_S = 10.0
-"""So long a result is shown again: each takes seconds, and asks the tracker."""
+"""How long results are reused: the checks take seconds and call the tracker."""
 
 
 def examinations(services: Services) -> FreshLook[list[CheckResult]]:
-    """Return what examines the installation: once at a time, however many load the page, in a thread of its own."""
+    """Return the runner of the checks: one run at a time, however many load the page, in its own thread."""
     return FreshLook({"found": lambda: examined(Installation.of(services))}, KEPT_S)
 
 
 async def examine_regularly(examinations: FreshLook[list[CheckResult]]) -> None:
-    """Examine the installation again and again.
+    """Run the checks at regular intervals.
 
     Args:
-        examinations: what examines it.
+        examinations: runner of the checks.
     """
     while True:
         await asyncio.sleep(EXAMINED_EVERY_S)
@@ -47,7 +47,7 @@ async def examine_regularly(examinations: FreshLook[list[CheckResult]]) -> None:
 
 @router.get("/doctor")
 async def doctor(request: Request) -> Response:
-    """Examine every part; asks the tracker, so it may take some seconds."""
+    """Run every check and show the results; this calls the tracker, so it may take some seconds."""
     examined: FreshLook[list[CheckResult]] = request.app.state.examinations
     found = (await examined.look())["found"]
     wrong = {status: [one for one in found if one.status is status] for status in Status}
@@ -58,6 +58,6 @@ async def doctor(request: Request) -> Response:
 
 @router.get("/knowledge/{record_id}")
 def knowledge(request: Request, record_id: str) -> Response:
-    """Show a knowledge record."""
+    """Show a knowledge article."""
     record = shipped(record_id)
     return show(request, "knowledge", record=record, body=as_html(record.body))

@@ -1,4 +1,4 @@
-"""The journal: what came in, what became of it, and doing again what matches."""
+"""The journal: events, their results, and the replay of events that match a filter."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ router = page_router()
 PATH = "/console/events"
 FILTERS = ("state", "person", "place", "cause", "last", "kind", "ticket", "event")
 FOLDED = ("kind", "ticket", "event", "from", "to")
-"""Filters that are folded until a person opens them, or has set one of them."""
+"""Filters that are collapsed until a user opens them or has set one of them."""
 
 MOST_CHOSEN = 200
 CHOICES = {"state": tuple(EventState), "kind": KINDS, "last": tuple(LAST)}
@@ -47,7 +47,7 @@ CHOICES = {"state": tuple(EventState), "kind": KINDS, "last": tuple(LAST)}
 
 @router.get("/events")
 def events(request: Request, services: WithServices) -> Response:
-    """List the events that match, newest first."""
+    """List the matching events, newest first."""
     asked = request.query_params
     given = filters_of(asked, FILTERS)
     wanted = _wanted(given)
@@ -87,21 +87,21 @@ def events(request: Request, services: WithServices) -> Response:
 
 @router.get("/events.csv")
 def export_csv(request: Request, services: WithServices) -> Response:
-    """Return the events that match as CSV."""
+    """Return the matching events as CSV."""
     found = events_csv(services, _wanted(filters_of(request.query_params, FILTERS)))
     return download(found, "deskbridge-events.csv")
 
 
 @router.get("/events.json")
 def export_json(request: Request, services: WithServices) -> Response:
-    """Return the events that match as JSON."""
+    """Return the matching events as JSON."""
     found = events_json(services, _wanted(filters_of(request.query_params, FILTERS)))
     return download(found, "deskbridge-events.json", "application/json")
 
 
 @router.post("/events/replay")
 def replay(services: WithServices, form: Form) -> Response:
-    """Replay the chosen events, or what matches up to the highest id that was seen; nothing that came in since."""
+    """Replay the selected events, or all matching ones up to the highest id shown, without later arrivals."""
     if form.has("chosen"):
         return _replay_chosen(services, form)
     upto = form.number("upto")
@@ -115,7 +115,7 @@ def replay(services: WithServices, form: Form) -> Response:
 
 
 def _replay_chosen(services: WithServices, form: Fields) -> Response:
-    """Replay the events whose boxes are ticked, as far as they are kept."""
+    """Replay the selected events, as far as they are still stored."""
     back = address(PATH, **filters_of(form, FILTERS))
     chosen = [one for text in form.all("id")[:MOST_CHOSEN] if (one := read_id(text))]
     if not chosen:
@@ -128,7 +128,7 @@ def _replay_chosen(services: WithServices, form: Fields) -> Response:
 
 
 def _wanted(given: dict[str, str], upto: int | None = None) -> Wanted:
-    """Return the filter that an address has; a choice that does not exist does not count."""
+    """Build a filter from the parameters of an address; unknown choices are ignored."""
     since, until = period_of(given)
     chosen = {name: given[name] for name, choices in CHOICES.items() if given[name] in choices}
     asked = EventFilter.model_validate(
@@ -146,7 +146,7 @@ def _wanted(given: dict[str, str], upto: int | None = None) -> Wanted:
 
 
 def _cause_names(groups: Any, chosen: str) -> dict[str, str]:
-    """Return what the causes are called that can be chosen, the chosen one among them."""
+    """Return the labels of the causes to choose from, the chosen one included."""
     names = {group.cause: f"{in_short(group.notice)} ({group.count})" for group in groups[:20]}
     return names if not chosen or chosen in names else {**names, chosen: short_of(chosen) or chosen}
 

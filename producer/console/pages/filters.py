@@ -1,4 +1,4 @@
-"""The filters of a list, as addresses and forms have them, and times as a browser's fields hold them."""
+"""Filters of lists, read from addresses and forms, and times, read from a browser's fields."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from producer.admin.queries.events import LONGEST
 from producer.console.auth.visitors import Fields
 
 PERIOD = ("from", "to", "offset")
-"""Filters of every list that has times."""
+"""Filters that every list with times has."""
 
 
 def filters_of(asked: QueryParams | Fields, names: Iterable[str]) -> dict[str, str]:
-    """Return the filters that an address or a form has, each by its name; empty if it has none.
+    """Return the filters of an address or a form by name; a missing one is empty.
 
     Args:
         asked: the parameters of the address, or the fields of the form.
-        names: of the filters, besides PERIOD.
+        names: names of the filters, in addition to PERIOD.
     """
     read: Any = asked.text if isinstance(asked, Fields) else lambda name: asked.get(name, "").strip()
     return {name: read(name)[:LONGEST] for name in (*names, *PERIOD)}
@@ -32,16 +32,16 @@ def is_filtered(given: dict[str, str]) -> bool:
 
 
 def period_of(given: dict[str, str]) -> tuple[datetime | None, datetime | None]:
-    """Return from when to when filters ask; None for each time that they do not name."""
+    """Return the start and the end of the filtered period; None for each that is not set."""
     return typed_moment(given["from"], given["offset"]), typed_moment(given["to"], given["offset"])
 
 
 def typed_moment(text: str, offset: str) -> datetime | None:
-    """Return what a field for date and time holds; None if it holds none.
+    """Return the time in a date-and-time field, or None if it has none.
 
     Args:
-        text: the field, which has no zone.
-        offset: the browser's minutes from UTC.
+        text: value of the field, which has no time zone.
+        offset: minutes to add to the browser's time to get UTC.
     """
     try:
         found = datetime.fromisoformat(text)

@@ -1,4 +1,4 @@
-"""What waits for a decision: what was sent beside what the tracker has."""
+"""Creations on hold: the request that was sent beside the candidates in the tracker."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ FIELDS = {
     "filename": N_("file"),
     "filesize": N_("size"),
 }
-"""What people call the fields of a request body."""
+"""Labels of the fields of a request body."""
 
 KINDS = {
     "project_id": MetadataKind.PROJECT,
@@ -63,7 +63,7 @@ PEOPLE = ("assigned_to_id", "user_id")
 
 @router.get("/held")
 def held(request: Request, services: WithServices, after: Number = 0) -> Response:
-    """List what waits for a decision, longest first."""
+    """List the creations that wait for a decision, longest wait first."""
     rows = page_on_hold(services.store, limit=PAGE + 1, after=after)
     if after and not rows:
         return go(PATH)
@@ -73,7 +73,7 @@ def held(request: Request, services: WithServices, after: Number = 0) -> Respons
 
 @router.get("/held/{kind}/{key}")
 def one(request: Request, services: WithServices, kind: Kind, key: Id) -> Response:
-    """Show what was sent beside each candidate, and beside what a person has named by its number."""
+    """Show the request beside each candidate, and beside the object whose number a user typed."""
     typed = request.query_params.get("number")
     number = read_id((typed or "").strip().removeprefix("#")) or None
     is_wrong = typed is not None and number is None
@@ -90,7 +90,7 @@ def one(request: Request, services: WithServices, kind: Kind, key: Id) -> Respon
 
 @router.post("/held/{kind}/{key}")
 def decide(request: Request, services: WithServices, kind: Kind, key: Id, form: Form) -> Response:
-    """Adopt what was compared, or have it created again."""
+    """Adopt the object that was compared, or have it created again."""
     verdict, adopt = form.text("verdict"), form.number("adopt")
     if verdict not in ("adopt", "again"):
         raise Problem(422, "Not valid", why=AccessRefusal.NOTHING_ASKED_FOR())
@@ -99,7 +99,7 @@ def decide(request: Request, services: WithServices, kind: Kind, key: Id, form: 
     if verdict == "adopt" and form.number("seen") != adopt:
         row = row_on_hold(services.store, kind, key)
         if row is not None and adopt not in known_candidates(row):
-            return go(address(f"{PATH}/{kind}/{key}", number=adopt))  # no one has compared it yet
+            return go(address(f"{PATH}/{kind}/{key}", number=adopt))  # the user has not compared it yet
     try:
         done = resolve(services, kind, key, adopt if verdict == "adopt" else None, is_sure=form.has("sure"))
     except NotFound:
@@ -150,7 +150,7 @@ def _differs(name: str, sent: dict[str, Any], candidate: Candidate) -> bool:
 
 
 def _names(services: Services, several: Sequence[Mapping[str, Any]]) -> dict[tuple[str, int], str]:
-    """Return the names of what some fields hold the ids of, by field and id."""
+    """Return the names of the objects whose ids are in the fields, by field and id."""
     ids = defaultdict[str, set[int]](set)
     for fields in several:
         for name, value in fields.items():

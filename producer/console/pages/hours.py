@@ -1,4 +1,4 @@
-"""The hours of a month by person: known from GLPI beside logged in Redmine."""
+"""A month's hours by person: hours in GLPI beside hours logged in Redmine."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ from producer.console.rendering.addresses import address
 router = page_router()
 PATH = "/console/hours"
 SOON_S = 20.0
-"""So long a page waits for Redmine."""
+"""How long a page waits for Redmine."""
 
 SHOWN = 200
-"""So many differences a page shows; the CSV has all."""
+"""Maximum number of differences on the page; the CSV has all."""
 
 Month = Annotated[str, Query(max_length=10)]
 
@@ -55,7 +55,7 @@ def export(request: Request, month: Month = "", tasks: str = "") -> Response:
 
 
 def _month(text: str) -> str:
-    """Return a month that an address names; the current one if it names none."""
+    """Return the month in a parameter of an address, or else the current month."""
     try:
         month_of(text.strip())
     except ValueError:

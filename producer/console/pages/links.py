@@ -1,4 +1,4 @@
-"""Which tracker project a helpdesk project or entity goes to: the forms of SPEC 4.1."""
+"""Project mappings: the forms for a help desk project or entity (SPEC 4.1)."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ HelpdeskId = Annotated[int, Path(ge=0, le=LARGEST)]
 def links(
     request: Request, services: WithServices, kind: str = "entity", find: str = "", after: int = 0
 ) -> Response:
-    """List the links of entities, or of projects."""
+    """List the mappings of entities, or of projects."""
     return _list(request, services, kind, find, after)
 
 
@@ -88,7 +88,7 @@ def _list(
 
 @router.get("/links/open")
 def open_form(request: Request, services: WithServices) -> Response:
-    """Lead to the form of the helpdesk project or entity whose number was typed."""
+    """Redirect to the form of the help desk project or entity whose number was typed."""
     kind = "project" if request.query_params.get("kind") == "project" else "entity"
     asked = (request.query_params.get("id") or "").strip()
     number = read_id(asked)
@@ -99,7 +99,7 @@ def open_form(request: Request, services: WithServices) -> Response:
 
 @router.get("/links/{kind}/{helpdesk_id}")
 def form_page(request: Request, services: WithServices, kind: LinkKind, helpdesk_id: HelpdeskId) -> Response:
-    """Show the form of a helpdesk project or entity."""
+    """Show the form of a help desk project or entity."""
     _check(kind, helpdesk_id)
     return _show(request, services, kind, helpdesk_id)
 
@@ -108,7 +108,7 @@ def form_page(request: Request, services: WithServices, kind: LinkKind, helpdesk
 def save(
     request: Request, services: WithServices, kind: LinkKind, helpdesk_id: HelpdeskId, form: Form
 ) -> Response:
-    """Link to an existing project, or create one and link to it; the metadata is read afterwards."""
+    """Map to an existing project, or create one and map to it; the metadata is read afterwards."""
     _check(kind, helpdesk_id)
     status = 422
     try:
@@ -128,7 +128,7 @@ def save(
 
 @router.post("/links/{kind}/{helpdesk_id}/remove")
 def remove(services: WithServices, kind: LinkKind, helpdesk_id: HelpdeskId) -> Response:
-    """Remove a link."""
+    """Remove a mapping."""
     try:
         remove_link(services.store, kind, helpdesk_id)
     except NotFound:
@@ -142,10 +142,10 @@ def _check(kind: LinkKind, helpdesk_id: int) -> None:
 
 
 def _filled(services: WithServices, form: Fields) -> LinkForm:
-    """Return the request that a form was filled in to make.
+    """Return the request that a form describes.
 
     Raises:
-        FormRefused: no project was chosen.
+        FormRefused: if no project was chosen.
     """
     replay = form.has("replay")
     if form.text("how") == "new":

@@ -1,4 +1,4 @@
-"""Notifications to people: where they go, and whether they reach them."""
+"""Notifications to people: their addresses, and whether delivery works."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ log = get_logger("console")
 
 
 async def notify_regularly(services: Services) -> None:
-    """Send people what is due, again and again.
+    """Send due notifications to people at regular intervals.
 
     Args:
         services: the console's collaborators.
@@ -41,7 +41,7 @@ async def notify_regularly(services: Services) -> None:
 
 @router.get("/settings/notifications")
 def page(request: Request, services: WithServices) -> Response:
-    """Show where notifications go."""
+    """Show the addresses for notifications."""
     return _show(request, services)
 
 
@@ -73,7 +73,7 @@ def remove(services: WithServices) -> Response:
 
 
 def _address(request: Request) -> str:
-    """Return where this browser reaches the console; only an administrator's request says so."""
+    """Return the console's address as this browser uses it; only administrators' requests get here."""
     return f"{request.url.scheme}://{request.url.netloc}"
 
 

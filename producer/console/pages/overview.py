@@ -1,4 +1,4 @@
-"""The first page: whether it works, and what to do if it does not."""
+"""The first page: whether deskbridge works, and what to do if it does not."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ HOURS = 24
 
 @dataclass(frozen=True, slots=True)
 class Attempt:
-    """A step of the set-up that a person tried and that did not work.
+    """A set-up step that a user tried and that failed.
 
     Attributes:
-        step: which.
-        problems: why, as sentences.
-        typed: what was typed, but for the key.
-        sealed: the key that was typed, sealed for this address.
-        tested: what a test of the connection found.
+        step: name of the step.
+        problems: reasons, as sentences.
+        typed: typed values, without the key.
+        sealed: typed key, encrypted for this address.
+        tested: result of the connection test.
     """
 
     step: str = ""
@@ -50,7 +50,7 @@ NOTHING_TRIED = Attempt()
 
 @router.get("")
 def overview(request: Request, services: WithServices) -> Response:
-    """Show how everything stands, and what is still to be set up."""
+    """Show the state of the system, and the set-up steps that remain."""
     return show_overview(request, services)
 
 
@@ -60,10 +60,10 @@ def show_overview(
     """Return the first page.
 
     Args:
-        request: what asked for it.
-        services: the collaborators.
+        request: the browser's request.
+        services: the console's collaborators.
         status: HTTP status.
-        attempt: a step that a person tried and that did not work.
+        attempt: set-up step that a user tried and that failed.
     """
     found = look(services)
     hours = [(ago, *found.hours.get(ago, (0, 0))) for ago in reversed(range(HOURS))]

@@ -1,4 +1,4 @@
-"""What the pages' routes share."""
+"""Helpers that the pages' routes share."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from producer.console.rendering.fixing import Fixes
 from shared.values.ids import LARGEST
 
 PAGE = 50
-"""Rows of a page of a list."""
+"""Rows per page of a list."""
 
 CSV = "text/csv; charset=utf-8"
 Number = Annotated[int, Query(ge=0, le=LARGEST)]
@@ -24,7 +24,7 @@ Row = TypeVar("Row")
 
 
 def page_router() -> APIRouter:
-    """Return a router whose routes let in only who is signed in and may do it."""
+    """Return a router whose routes require a signed-in user with the route's right."""
     return APIRouter(
         prefix="/console", include_in_schema=False, dependencies=[Depends(visiting), Depends(allowed)]
     )
@@ -37,33 +37,33 @@ def show(request: Request, page: str, /, *, status: int = 200, **values: Any) ->
 
 
 def go(to: str, did: str = "", **more: Any) -> Response:
-    """Lead on after something was done, saying what."""
+    """Redirect after an action, and name the action in the address."""
     return RedirectResponse(with_parameters(to, did=did, **more), 303)
 
 
 def go_back(request: Request, otherwise: str, did: str, **more: Any) -> Response:
-    """Lead back to the page that a person came from, else to another one, saying what was done."""
+    """Redirect to the page that the user came from, or else to another, and name the action."""
     return go(way_back(request.query_params.get("back")) or otherwise, did, **more)
 
 
 def download(lines: Iterator[str], name: str, media_type: str = CSV) -> Response:
-    """Return a file, sent as it is made.
+    """Stream a file while it is generated.
 
     Args:
-        lines: what is in it.
-        name: what the browser calls it.
-        media_type: what kind of file it is.
+        lines: its content.
+        name: file name for the browser.
+        media_type: its media type.
     """
     headers = {"Content-Disposition": f'attachment; filename="{name}"', "Cache-Control": "no-store"}
     return StreamingResponse(lines, media_type=media_type, headers=headers)
 
 
 def fixes(request: Request, link: tuple[str, int] | None = None) -> Fixes:
-    """Return what finds the page that removes a cause, which leads back to the page that is shown.
+    """Return a finder of the pages that remove causes; they return the user to the current page.
 
     Args:
-        request: what asked for the page that names the cause.
-        link: the mapping that the causes are about.
+        request: request for the page that shows the causes.
+        link: mapping that the causes refer to.
     """
     return Fixes(lasting(request.url.path, request.url.query), link)
 
@@ -71,12 +71,12 @@ def fixes(request: Request, link: tuple[str, int] | None = None) -> Fixes:
 def newest_first(
     found: Sequence[Row], path: str, place: Callable[[Row], object], **filters: Any
 ) -> dict[str, Any]:
-    """Return what a list's page shows of rows that follow a place, and where the older ones are.
+    """Return the rows of a list's page, and the address of the older ones.
 
     Args:
-        found: a page of rows, and one more if there are older ones.
+        found: rows of a page, plus one if there are older ones.
         path: the page.
-        place: returns a row's place, as addresses have it.
+        place: returns a row's position, as a parameter of addresses.
         filters: the page's other parameters.
     """
     rows = found[:PAGE]
@@ -85,14 +85,14 @@ def newest_first(
 
 
 def leaf(rows: Sequence[Any], after: int, path: str, *, skipped: int = 0, **filters: Any) -> dict[str, Any]:
-    """Return what a list's page shows of many rows, and where the pages before and after it are.
+    """Return the rows of a list's page, and the addresses of the pages before and after it.
 
     Args:
-        rows: all of them; or one more than a page of them, those before them left out.
-        after: how many stand on the pages before, as the address says.
+        rows: all rows; or only those from this page on, one more than fit on it.
+        after: number of rows on the pages before, from the address.
         path: the page.
-        skipped: how many were left out.
-        filters: its other parameters.
+        skipped: number of rows left out before `rows`.
+        filters: the page's other parameters.
     """
     known = skipped + len(rows)
     after = min(max(0, after), known)

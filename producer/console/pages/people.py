@@ -1,4 +1,4 @@
-"""Who helpdesk users are on the tracker."""
+"""User mappings: the tracker user of each help desk user."""
 
 from __future__ import annotations
 
@@ -21,26 +21,26 @@ PATH = "/console/people"
 def listed(
     request: Request, services: WithServices, find: str = "", only: str = "", after: Number = 0
 ) -> Response:
-    """List helpdesk users, those who need someone first."""
+    """List help desk users, those without a tracker user first."""
     return _show(request, services, find=find.strip(), only=only, after=after)
 
 
 @router.get("/people/{helpdesk_user_id}")
 def person(request: Request, services: WithServices, helpdesk_user_id: Id) -> Response:
-    """Show one helpdesk user, with the form that says who it is."""
+    """Show one help desk user, with the mapping form."""
     return _show(request, services, one=helpdesk_user_id)
 
 
 @router.post("/people/confirm")
 def confirm_all(services: WithServices) -> Response:
-    """Confirm every match by e-mail that is new."""
+    """Confirm every new match by e-mail."""
     people.confirm_matches(services.store, None)
     return go(PATH, "confirmed")
 
 
 @router.post("/people/{helpdesk_user_id}")
 def decide(request: Request, services: WithServices, helpdesk_user_id: Id, form: Form) -> Response:
-    """Map a helpdesk user by hand, take that back, or confirm the match by e-mail."""
+    """Map a help desk user, remove the mapping, or confirm the match by e-mail."""
     act, one = form.text("act"), helpdesk_user_id if request.query_params.get("back") else None
     try:
         if act == "map":

@@ -1,4 +1,4 @@
-"""The search of every page, and what the fields search in: tracker projects, users and categories by name."""
+"""The search on every page, and the search in form fields for tracker projects, users and categories."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ Text = Annotated[str, Query(max_length=200)]
 def search_page(
     request: Request, services: WithServices, q: Text = "", in_all: Annotated[str, Query(alias="all")] = ""
 ) -> Response:
-    """Find what a person typed; a single hit is led to at once."""
+    """Search for the typed text, and redirect to the hit if there is only one."""
     text = q.strip()
     found = search(services.store, text, in_all=bool(in_all)) if text else Found()
     hits = [

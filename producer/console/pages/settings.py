@@ -1,4 +1,4 @@
-"""The settings: the tracker, what new issues and time entries get, and the metadata."""
+"""The settings: the tracker, defaults of new issues and time entries, and the metadata."""
 
 from __future__ import annotations
 
@@ -30,18 +30,18 @@ from shared.values.ids import read_id
 router = page_router()
 WARNINGS = "warnings"
 SHOWN = 50
-"""So many issues are listed before their status is changed."""
+"""Maximum number of issues that are listed before their status is changed."""
 
 SOON_S = 2.0
-"""So long someone waits for a reading before the page shows how far it is."""
+"""How long a request waits for a metadata run before the page shows its progress."""
 
 CONNECTION = ("base_url", "header_prefix", "verify_tls")
-"""The settings with which a connection is tested."""
+"""The settings that a connection test uses."""
 
 
 @router.get("/settings")
 def settings(request: Request, services: WithServices) -> Response:
-    """Show the settings, and once what is to be known of what was saved just now."""
+    """Show the settings, and once the warnings about the last save."""
     told = handed_over(request)
     if told is None or told.kind != WARNINGS:
         return _show(request, services)
@@ -60,7 +60,7 @@ def further_settings(request: Request, services: WithServices) -> Response:
 
 @router.post("/settings")
 def save(request: Request, services: WithServices, form: Form) -> Response:
-    """Save what was changed; a wrong form keeps every value."""
+    """Save the changed settings; a form with faults is shown again with every typed value."""
     before, path = configuration.current(services.store), page_of(_part(request, form))
     typed = _typed(form, before)
     key = form.text("api_key") or _tested_key(services, form)
@@ -87,7 +87,7 @@ def save(request: Request, services: WithServices, form: Form) -> Response:
 
 @router.get("/settings/statuses")
 def owed_statuses(request: Request, services: WithServices) -> Response:
-    """List the issues that have another status than the map says, before anything is changed."""
+    """List the issues whose status differs from the map, before any of them is changed."""
     owed = configuration.owed_statuses(services.store, SHOWN)
     if not owed.count:
         return go_back(request, PATH, request.query_params.get("did", ""))
@@ -97,14 +97,14 @@ def owed_statuses(request: Request, services: WithServices) -> Response:
 
 @router.post("/settings/statuses")
 def give_statuses(request: Request, services: WithServices) -> Response:
-    """Give the issues that have another status than the map says what it says now."""
+    """Set the mapped status on the issues that have a different one."""
     configuration.give_statuses(services)
     return go_back(request, PATH, "given")
 
 
 @router.post("/settings/trial")
 def switch_trial(services: WithServices, form: Form) -> Response:
-    """Switch trial mode on, or off with what waits sent or dropped."""
+    """Switch trial mode on, or off and send or drop the waiting events."""
     wanted = form.text("trial")
     if wanted == "on":
         trial.begin(services.store)
@@ -117,7 +117,7 @@ def switch_trial(services: WithServices, form: Form) -> Response:
 
 @router.post("/settings/test")
 def test(request: Request, services: WithServices, form: Form) -> Response:
-    """Try the connection with what is typed, saved or not."""
+    """Test the connection with the typed values, saved or not."""
     before = configuration.current(services.store)
     try:
         typed = _typed(form, before)
@@ -131,7 +131,7 @@ def test(request: Request, services: WithServices, form: Form) -> Response:
 
 @router.post("/settings/metadata")
 def metadata(request: Request, services: WithServices) -> Response:
-    """Read the tracker's metadata now; what takes long goes on by itself, and the page tells how far it is."""
+    """Read the tracker's metadata now; a long run continues in the background, and the page shows its progress."""
     result = begin_reading(services, SOON_S)
     if result is None or result.busy:
         return go(f"{PATH}#metadata", "reading")
@@ -151,7 +151,7 @@ def _show(
     sealed: str = "",
     warnings: Sequence[str] = (),
 ) -> Response:
-    # first of all: what has ended by then is in what is read next
+    # first: if a run has ended by now, the reads below see its result
     try:
         reading = under_way(services.locks) if request.method == "GET" else None
     except RedisError:
@@ -199,7 +199,7 @@ def _show(
 
 
 def _options(name: str, choices: configuration.Choices) -> list[tuple[str | int, str]]:
-    """Return what a setting is chosen from, with the names."""
+    """Return the choices of a setting, as (value, label)."""
     setting, closed = SETTINGS[name], said("closed")
     if setting.kind in (None, "user"):
         return [(value, said(text)) for value, text in setting.choices.items()]
@@ -210,19 +210,19 @@ def _options(name: str, choices: configuration.Choices) -> list[tuple[str | int,
 
 
 def _rows(name: str, config: PluginConfig, choices: configuration.Choices) -> list[int]:
-    """Return the numbers of GLPI that a map's field has a row for."""
+    """Return the GLPI values that have a row in a map's field."""
     seen = choices.statuses_seen if name == "status_map" else ()
     return sorted({*SETTINGS[name].keys, *seen, *getattr(config, name)})
 
 
 def _part(request: Request, form: Fields | None) -> str:
-    """Return which page of the settings is shown: the one that the form is of, else the one that is asked for."""
+    """Return the settings page to show: the form's, or else the requested one."""
     named = form.text("part") if form else request.url.path.removeprefix(f"{PATH}/")
     return named if named in PARTS else REDMINE
 
 
 def _sealed(services: WithServices, base_url: str | None, key: str) -> str:
-    """Return a typed key as the page holds it until it is saved; empty if there is none, or no way to seal it."""
+    """Return a typed key, encrypted for the page until it is saved; empty without a key or a way to encrypt it."""
     try:
         return sealed_key(services.vault, base_url or "", key) if key else ""
     except SettingsError:
@@ -230,13 +230,13 @@ def _sealed(services: WithServices, base_url: str | None, key: str) -> str:
 
 
 def _tested_key(services: WithServices, form: Fields) -> str:
-    """Return the key that was typed before, as long as it goes to the address with which it was typed."""
+    """Return the key that was typed earlier, if the address is still the one it was typed with."""
     sealed = form.text("sealed_key")
     return unsealed_key(services.vault, form.text("base_url"), sealed) or "" if sealed else ""
 
 
 def _typed(form: Fields, before: PluginConfig) -> dict[str, str]:
-    """Return the form's values as they would be typed at the command line; a page's form changes what it has only."""
+    """Return every setting as typed at the command line; a page's form changes only the settings on that page."""
     typed = {name: _as_typed(before, name) for name in PluginConfig.model_fields}
     for name in PARTS.get(form.text("part"), SETTINGS):
         shape = shape_of(name)
@@ -274,12 +274,12 @@ def _as_typed(config: PluginConfig, name: str) -> str:
 
 
 def _seen(config: PluginConfig) -> str:
-    """Return a mark that shows whether the settings are still those that the user saw."""
+    """Return a hash that shows whether the settings are still those that the user saw."""
     return hashlib.sha256(config.model_dump_json().encode()).hexdigest()[:16]
 
 
 def _faults(wrong: SettingsError) -> dict[str, str]:
-    """Return the faults of a refusal by the field of the form that each stands under."""
+    """Return the faults of a refusal by form field; faults without a field are under ""."""
     found: dict[str, str] = {}
     for path, problem in wrong.problems:
         name = path.partition(".")[0]

@@ -1,4 +1,4 @@
-"""The steps of the first page that are done in place: Redmine, settings, metadata, and a test event."""
+"""The set-up steps on the first page: Redmine, settings, metadata, and a test event."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ def metadata(request: Request, services: WithServices) -> Response:
 
 @router.post("/setup/event")
 def send_event(request: Request, services: WithServices, form: Form) -> Response:
-    """Send a test event to the producer, signed as GLPI's are; the step turns green when it has arrived."""
+    """Send a test event to the producer, signed like GLPI's; the step turns green when it has arrived."""
     url = form.text("url")
     try:
         _check(services, url)
@@ -115,10 +115,10 @@ def remove_event(request: Request, services: WithServices) -> Response:
 
 
 def _check(services: WithServices, url: str) -> None:
-    """Refuse an address that no producer has.
+    """Refuse an address that cannot be a producer's.
 
     Raises:
-        NotSent: it is none, or leads to a cloud's secrets.
+        NotSent: if it is not an HTTP address, or a forbidden one such as a cloud's metadata service.
     """
     try:
         parts = urlsplit(url)

@@ -1,4 +1,4 @@
-"""Signing in and out, one's own password, and the language."""
+"""Sign-in, sign-out, the user's own password, and the language."""
 
 from __future__ import annotations
 
@@ -35,11 +35,11 @@ router = page_router()
 
 
 class Tries:
-    """Counts wrong passwords by address, and by name or device, in each process.
+    """Rate limiter of wrong passwords by address, and by account name or device; each process counts separately.
 
-    What is counted by a name slows anyone who never signed in to it. A browser that did is counted by itself, so that
-    no one who guesses a name keeps its owner out. A try counts as wrong from its beginning, so that many at once are
-    no more than one after another.
+    The limit by name applies to browsers that never signed in to the account. A browser that did has its own limit, so
+    that no one who guesses passwords locks the owner out. A try counts as wrong from the start, so that parallel tries
+    gain nothing.
     """
 
     def __init__(self) -> None:
@@ -48,12 +48,12 @@ class Tries:
         self._lock = threading.Lock()
 
     def begin(self, address: str, name: str = "", device: str = "") -> int:
-        """Count a try; return the seconds until the next one if none is allowed now.
+        """Count a try and return 0, or return the seconds to wait if no try is allowed now.
 
         Args:
-            address: where it comes from.
-            name: which account it is for.
-            device: what is known to have signed in to that account before, if anything is.
+            address: source address of the try.
+            name: name of the account.
+            device: id of the browser, if it has signed in to that account before.
         """
         with self._lock:
             waits = [self._of_address.wait(address)]
@@ -65,7 +65,7 @@ class Tries:
             return wait
 
     def take_back(self, address: str, name: str = "", device: str = "") -> None:
-        """A try that was begun was not wrong."""
+        """Uncount a try that was not wrong."""
         with self._lock:
             self._take(address, name, device, -1)
 
@@ -80,10 +80,10 @@ def _counted(name: str, device: str) -> tuple[str, str]:
 
 
 def sign_in_needed(request: Request) -> Response:
-    """Answer who is not signed in.
+    """Answer a request without a signed-in user.
 
-    A link from another site comes without our cookie, which is for our own pages only; one that this very page asks
-    for brings it. So the browser is first had to ask once more.
+    The session cookie is SameSite=Strict, so a link from another site arrives without it even if the user is signed in.
+    The response reloads the address as one of our own pages, which sends the cookie.
     """
     if request.method not in ("GET", "HEAD"):
         return show(request, "signed_out", status=401)
@@ -97,13 +97,13 @@ def sign_in_needed(request: Request) -> Response:
 
 @open_router.get("/sign-in")
 def sign_in_page(request: Request, next: str = "", code: str = "") -> Response:
-    """Ask who it is; or, come by a link, only whether to go on."""
+    """Show the sign-in form; after a sign-in link, only ask whether to continue."""
     return sign_in_form(request, next=own_path(next), code=code)
 
 
 @open_router.post("/sign-in")
 def sign_in(request: Request, services: WithServices, form: Form) -> Response:
-    """Begin a session, always a new one."""
+    """Sign a user in, always with a new session."""
     visitors.check_own_page(request)
     wanted, code = own_path(form.text("next")), form.text("code")
     client = visitors.client_of(request)
@@ -144,14 +144,14 @@ def sign_in(request: Request, services: WithServices, form: Form) -> Response:
 
 
 def too_many(wait: int) -> str:
-    """State that there were too many tries."""
+    """Return the message after too many tries."""
     return said("Too many attempts. Try again in %(seconds)d seconds.") % {"seconds": wait}
 
 
 def sign_in_form(
     request: Request, *, next: str, code: str = "", name: str = "", fault: str = "", status: int = 200
 ) -> Response:
-    """Show the page on which one signs in."""
+    """Show the sign-in page."""
     sso = request.app.state.sso.is_on
     return show(request, "sign_in", status=status, next=next, code=code, name=name, fault=fault, sso=sso)
 
@@ -167,7 +167,7 @@ def sign_out(request: Request, services: WithServices) -> Response:
 
 @open_router.post("/language")
 def choose_language(request: Request, form: Form) -> Response:
-    """Keep the language that someone chose."""
+    """Store the chosen language in a cookie."""
     visitors.check_own_page(request)
     response = go(own_path(form.text("next")))
     if form.text("language") in NAMES:
@@ -179,14 +179,14 @@ def choose_language(request: Request, form: Form) -> Response:
 
 @router.get("/account")
 def account_page(request: Request, services: WithServices) -> Response:
-    """Show one's own account."""
+    """Show the user's own account."""
     has_password = services.accounts.has_password(request.state.account.name)
     return show(request, "account", faults={}, has_password=has_password)
 
 
 @router.post("/account/password")
 def change_password(request: Request, services: WithServices, form: Form) -> Response:
-    """Change one's own password; every session ends, and a new one begins."""
+    """Change the user's own password, end all their sessions, and begin a new one."""
     account, status = request.state.account, 422
     faults: dict[str, str] = {}
     has_password = services.accounts.has_password(account.name)
@@ -228,7 +228,7 @@ def change_password(request: Request, services: WithServices, form: Form) -> Res
 
 @router.post("/account/sign-out")
 def sign_out_everywhere(request: Request, services: WithServices) -> Response:
-    """End every session of one's own."""
+    """End all of the user's own sessions."""
     services.accounts.sign_out_everywhere(request.state.account.name)
     response = go(f"{visitors.PATH}/sign-in")
     visitors.drop_session(request, response)

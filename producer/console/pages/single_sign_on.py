@@ -1,4 +1,4 @@
-"""Signing in by an OpenID provider."""
+"""Sign-in by an OpenID provider."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ open_router = APIRouter(prefix=visitors.PATH, include_in_schema=False)
 
 @open_router.get("/sign-in/sso")
 def begin(request: Request, next: str = "") -> Response:
-    """Lead to the provider; a link, since the pages' policy lets no form lead elsewhere."""
+    """Redirect to the provider; by GET, since the pages' policy forbids forms that lead to other sites."""
     sso, wanted = _sso(request), own_path(next)
     if refusal := _counted(request, wanted):
         return refusal
@@ -79,7 +79,7 @@ def _sso(request: Request) -> SingleSignOn:
 
 
 def _counted(request: Request, wanted: str) -> Response | None:
-    """Count a try of an address; refuse it if there were too many."""
+    """Count a try of an address; return a refusal if there were too many, else None."""
     tries: Tries = request.app.state.tries
     wait = tries.begin(_source(request))
     return sign_in_form(request, status=429, next=wanted, fault=too_many(wait)) if wait else None

@@ -1,4 +1,4 @@
-"""Payload templates: write them, see what they would send, try them, activate them, go back."""
+"""Payload templates: edit, preview, test, activate and roll back."""
 
 from __future__ import annotations
 
@@ -53,14 +53,14 @@ def templates(request: Request, services: WithServices) -> Response:
 def new(
     request: Request, services: WithServices, operation: Operation, *, with_ticket: bool = False
 ) -> Response:
-    """Begin a template with the standard body, or with one that tells the ticket's number and leads back to it."""
+    """Start a template from the standard body, optionally with the ticket's number and a link to the ticket."""
     body = default_template(operation, services.templates.custom_fields(), with_ticket=with_ticket)
     return _editor(request, services, operation, body=body)
 
 
 @router.post("/templates/new")
 def create(request: Request, services: WithServices, form: Form) -> Response:
-    """Keep a new template, or make a dry run of it."""
+    """Save a new template, or make a dry run of it."""
     operation = _operation(form.text("operation"))
     body, name = form.raw("body"), form.text("name")
     if form.text("act") == "dryrun":
@@ -75,7 +75,7 @@ def create(request: Request, services: WithServices, form: Form) -> Response:
 
 @router.post("/templates/preview")
 def preview(services: WithServices, form: Form) -> Response:
-    """Tell what a text would send, or what is wrong with it."""
+    """Return what a body would send, or what is wrong with it."""
     return JSONResponse(
         _previewed(services, _operation(form.text("operation")), form.raw("body"), form.number("event")),
         headers={"Cache-Control": "no-store"},
@@ -93,7 +93,7 @@ def template(
 
 @router.post("/templates/{template_id}")
 def act(request: Request, services: WithServices, template_id: Id, form: Form) -> Response:
-    """Save a version, try it, activate one, go back, or delete the template."""
+    """Save, test, activate, deactivate or roll back a template, or delete it."""
     who, what, version = request.state.who, form.text("act"), form.number("version")
     here = with_parameters(f"{PATH}/{template_id}", back=way_back(request.query_params.get("back")))
     store = services.templates
@@ -136,7 +136,7 @@ def act(request: Request, services: WithServices, template_id: Id, form: Form) -
 
 @router.get("/templates/{template_id}/compare")
 def compare(request: Request, services: WithServices, template_id: Id, old: int, new: int) -> Response:
-    """Show what differs between two versions."""
+    """Show the differences between two versions."""
     before, after = services.templates.show(template_id, old), services.templates.show(template_id, new)
     lines = list(difflib.ndiff(before.body.splitlines(), after.body.splitlines()))
     told = [(line[:1], line[2:]) for line in lines if not line.startswith("?")]
@@ -144,7 +144,7 @@ def compare(request: Request, services: WithServices, template_id: Id, old: int,
 
 
 def _saved(kept: Template) -> str:
-    """Return what was done, as notices name it: a faulty text is a draft."""
+    """Return the name of the message: a template with a fault is a draft."""
     return "draft" if kept.fault else "saved"
 
 
@@ -158,7 +158,7 @@ def _operation(text: str) -> Operation:
 def _previewed(
     services: WithServices, operation: Operation, body: str, event_id: int | None
 ) -> dict[str, Any]:
-    """Return what a text would send, as the editor shows it."""
+    """Return a preview for the editor: the payload, the fault, and remarks."""
     try:
         shown = render(services.store, operation, body, event_id=event_id)
     except TemplateError as fault:
@@ -185,7 +185,7 @@ def _previewed(
 def _try(
     request: Request, services: WithServices, operation: Operation, form: Fields, **shown: Any
 ) -> Response:
-    """Make a dry run, and show what came of it beside the text."""
+    """Make a dry run, and show its result beside the body."""
     body, event = form.raw("body"), form.number("event")
     try:
         made = services.dry_runs.try_out(operation, body, event_id=event)

@@ -1,4 +1,4 @@
-"""A ticket's story: where its hours are, why, and what is to be done."""
+"""A ticket's history: where its hours are, why, and what to do."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ router = page_router()
 
 @router.get("/tickets/{ticket_id}")
 def ticket(request: Request, services: WithServices, ticket_id: Id) -> Response:
-    """Show everything that is known of a ticket."""
+    """Show everything that is known about a ticket."""
     try:
         found = trace_ticket(services.store, ticket_id, services.redis)
     except NotFound:
@@ -84,7 +84,7 @@ def ticket(request: Request, services: WithServices, ticket_id: Id) -> Response:
 
 @router.post("/tickets/{ticket_id}/replay")
 def replay(services: WithServices, ticket_id: Id) -> Response:
-    """Replay what of a ticket's events may be replayed."""
+    """Replay those of a ticket's events that can be replayed."""
     wanted = trace_ticket(services.store, ticket_id).replayable
     if wanted:
         events.replay(services, wanted)
@@ -93,7 +93,7 @@ def replay(services: WithServices, ticket_id: Id) -> Response:
 
 @router.post("/tickets/{ticket_id}/forget-link")
 def forget(services: WithServices, ticket_id: Id, form: Form) -> Response:
-    """Forget which issue the ticket has, or which time entry one of its tasks has."""
+    """Remove the link of the ticket to its issue, or of one of its tasks to a time entry."""
     task_id = form.number("task_id")
     kind, key = (Kind.TICKET_TASK, task_id) if task_id else (Kind.TICKET, ticket_id)
     try:
@@ -105,7 +105,7 @@ def forget(services: WithServices, ticket_id: Id, form: Form) -> Response:
 
 @router.post("/tickets/{ticket_id}/take-back")
 def undo(services: WithServices, ticket_id: Id, form: Form) -> Response:
-    """Take an adoption back; the row waits for a decision again."""
+    """Undo an adoption; the row waits for a decision again."""
     try:
         kind = Kind(form.text("kind"))
         done = take_back(services, kind, form.number("key") or 0)
@@ -117,26 +117,26 @@ def undo(services: WithServices, ticket_id: Id, form: Form) -> Response:
 
 
 def _page(snapshot: dict[str, Any], helpdesk: str | None, ticket_id: int) -> str | None:
-    """Return the address of the ticket's page in the helpdesk: as that has told it, else as GLPI's are."""
+    """Return the address of the ticket's page in the help desk: from the snapshot, else built like GLPI's."""
     given: str | None = snapshot.get("url")
     return given or (helpdesk and f"{helpdesk.rstrip('/')}/front/ticket.form.php?id={ticket_id}")
 
 
 def _mapping(snapshot: dict[str, Any], link: Link | None) -> tuple[str, int] | None:
-    """Return the mapping that decides where the ticket goes, or the one that would."""
+    """Return the mapping that selects the ticket's project, or the one that could: its entity's."""
     if link:
         return str(link.kind), link.helpdesk_id
     return ("entity", place_of(snapshot).entity_id) if snapshot else None
 
 
 def _missing(open_events: list[Any]) -> list[Any]:
-    """Return one failure for each task and ticket, the newest."""
+    """Return the newest failed event of each ticket task and ticket."""
     failed = {row.key: row for row in open_events if row.state == EventState.FAILED}
     return list(failed.values())
 
 
 def _hints(steps: list[Any], missing: list[Any]) -> list[Notice]:
-    """Return why the tracker may have refused what is missing, of the newest refusal, unless that is said already."""
+    """Return why the tracker may have refused the failed events: the newest hint of each kind, unless already shown."""
     if not missing:
         return []
     said = {code for row in missing if row.notice for code in codes_in(row.notice)}
@@ -150,6 +150,6 @@ def _hints(steps: list[Any], missing: list[Any]) -> list[Notice]:
 
 
 def _person(step: Any) -> Notice | None:
-    """Return on whose behalf something was done, and why."""
+    """Return on whose behalf a step was done and why, or None."""
     match = step.notice.params.get("match")
     return match if isinstance(match, Notice) else None

@@ -1,1 +1,1 @@
-"""How a page looks."""
+"""Rendering of the pages."""

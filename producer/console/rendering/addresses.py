@@ -1,4 +1,4 @@
-"""Addresses of the console's pages: their parameters, and the way back."""
+"""Addresses of the console's pages: parameters and return addresses."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from urllib.parse import parse_qsl, urlencode
 
 PAGES = "/console"
 PASSING = ("did", "sent", "of")
-"""Parameters that say what was done just now."""
+"""Parameters that report what was just done."""
 
 
 def address(path: str, **parameters: Any) -> str:
@@ -17,7 +17,7 @@ def address(path: str, **parameters: Any) -> str:
 
 
 def with_parameters(to: str, **parameters: Any) -> str:
-    """Return an address with further parameters, which stand before its fragment."""
+    """Return an address with further parameters, placed before its fragment."""
     given = {name: value for name, value in parameters.items() if value not in (None, "")}
     if not given:
         return to
@@ -26,18 +26,18 @@ def with_parameters(to: str, **parameters: Any) -> str:
 
 
 def way_back(text: str | None) -> str | None:
-    """Return a page of this console that an address names as the way back; None for anything else."""
+    """Return a return address if it is a page of this console; None for anything else."""
     return text if text and own_path(text) == text else None
 
 
 def lasting(path: str, query: str) -> str:
-    """Return an address without what was done just now."""
+    """Return an address without the parameters that report what was just done."""
     kept = [(name, value) for name, value in parse_qsl(query) if name not in PASSING]
     return f"{path}?{urlencode(kept)}" if kept else path
 
 
 def own_path(text: str) -> str:
-    """Return where to go after signing in: a page of ours and nowhere else."""
+    """Return an address if it is a page of this console, or else the first page's."""
     fine = text == PAGES or text.startswith((f"{PAGES}/", f"{PAGES}?"))
     plain = all(" " < one < "\x7f" and one != "\\" for one in text)
     return text if fine and plain and "//" not in text.partition("?")[0] else PAGES

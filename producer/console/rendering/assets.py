@@ -1,4 +1,4 @@
-"""Script, style and icon of the pages: package data, each under an address that names its content."""
+"""Script, style and icon of the pages: package data, each at an address with its hash."""
 
 from __future__ import annotations
 

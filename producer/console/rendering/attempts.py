@@ -1,4 +1,4 @@
-"""A ticket's history by attempts: what came in, what was done about it, and how that ended."""
+"""A ticket's history by attempts: the event, the steps, and the outcome."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from shared.notices.steps import Arrival, What
 from shared.store.tables.journal import EventState
 
 APART = timedelta(seconds=10)
-"""Steps further apart than this belong to two attempts: the steps of one follow each other within a call's limit."""
+"""Steps this far apart belong to different attempts: within one, no call takes so long."""
 
 BEGINNINGS = (
     *Arrival,
@@ -22,7 +22,7 @@ BEGINNINGS = (
     What.TICKET_IS_BACK,
     What.PERSON_DECIDES,
 )
-"""Steps that something begins with."""
+"""Steps that begin an attempt."""
 
 BAD = (
     What.PERHAPS_REFUSED_FOR,
@@ -33,7 +33,7 @@ BAD = (
 )
 STOPPED = (EventState.FAILED, EventState.ON_HOLD)
 FEWEST_FOLDED = 2
-"""So many probes in a row are folded."""
+"""Minimum number of consecutive probes that are folded."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,20 +41,20 @@ class Run:
     """Steps that are shown together.
 
     Attributes:
-        steps: one step; or several probes, which are folded.
+        steps: one step, or several probes, which are folded.
     """
 
     steps: Sequence[Step]
 
     @property
     def is_folded(self) -> bool:
-        """Whether these are probes."""
+        """Whether these are folded probes."""
         return len(self.steps) >= FEWEST_FOLDED
 
 
 @dataclass(frozen=True, slots=True)
 class Attempt:
-    """An attempt to bring a ticket to Redmine.
+    """An attempt to sync a ticket to Redmine.
 
     Attributes:
         steps: its steps, oldest first.
@@ -64,7 +64,7 @@ class Attempt:
 
     @property
     def outcome(self) -> Step:
-        """The step that tells how it ended: what stopped it, else the last one that is no call."""
+        """The step that shows the result: the last that stopped the attempt, else the last that is not a call."""
         told = [one for one in self.steps if one.call is None] or self.steps
         return next((one for one in reversed(told) if _stops(one)), told[-1])
 
@@ -75,7 +75,7 @@ class Attempt:
 
     @property
     def runs(self) -> list[Run]:
-        """Its steps, with probes that follow each other together."""
+        """Its steps, with consecutive probes in one run."""
         found: list[Run] = []
         for are_probes, steps in groupby(self.steps, is_probe):
             together = list(steps)
@@ -87,10 +87,10 @@ class Attempt:
 
 
 def attempts(steps: Sequence[Step]) -> list[Attempt]:
-    """Return the attempts that steps belong to.
+    """Group steps into attempts.
 
     Args:
-        steps: a ticket's, oldest first.
+        steps: steps of a ticket, oldest first.
     """
     found: list[list[Step]] = []
     for step in steps:
@@ -103,12 +103,12 @@ def attempts(steps: Sequence[Step]) -> list[Attempt]:
 
 
 def is_probe(step: Step) -> bool:
-    """Return whether a step is a call that only read something, and got it."""
+    """Return whether a step is a successful call that only read something."""
     return step.call is not None and step.call.get("method") == "GET" and not is_bad(step)
 
 
 def is_bad(step: Step) -> bool:
-    """Return whether a step is to be seen at first sight."""
+    """Return whether a step is a failure that the page highlights."""
     status = (step.call or {}).get("status")
     return step.code in BAD or (isinstance(status, int) and status >= 400)
 

@@ -1,4 +1,4 @@
-"""Where the pages fix what is wrong: each cause and the page that removes it."""
+"""The pages that fix problems: each cause and the page that removes it."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ class Fix:
     """A page that removes a cause.
 
     Attributes:
-        label: what the link says.
-        address: where it leads.
+        label: text of the link.
+        address: target of the link.
     """
 
     label: str
@@ -40,7 +40,7 @@ SETTINGS, LINKS, PEOPLE, TEMPLATES, HELD, EVENTS = (
     f"/console/{name}" for name in ("settings", "links", "people", "templates", "held", "events")
 )
 RETURNING = (SETTINGS, LINKS, PEOPLE, TEMPLATES)
-"""Pages that lead back to the page that a person came from."""
+"""Pages that return the user to the page they came from."""
 
 COMMAND = re.compile(r"\s*(\([^()]*`deskbridge [^`]*`[^()]*\)|[;:,] [^;:,()]*`deskbridge [^`]*`[^;:()]*)")
 """The part of a sentence that names a command."""
@@ -49,7 +49,7 @@ Values = Mapping[str, Any]
 
 
 def _link(values: Values) -> str:
-    """Return the mapping's form, where the cause or the ticket says which mapping it is."""
+    """Return the mapping's form if the cause or the ticket identifies the mapping, else the list."""
     kind, number = str(values.get("kind", "")), values.get("id")
     if kind not in ("entity", "project") or number is None:
         kind, number = values.get("link") or ("", None)
@@ -66,7 +66,7 @@ def _person(values: Values) -> str:
 
 
 def _template(values: Values) -> str:
-    """Return the editor with the line of the error, where the cause says which template it is."""
+    """Return the editor at the line of the error if the cause names the template, else the list."""
     if not isinstance(values.get("id"), int):
         return TEMPLATES
     return address(f"{TEMPLATES}/{values['id']}", line=values.get("line"))
@@ -211,15 +211,15 @@ class Fixes:
     """Finds the page that removes a cause.
 
     Attributes:
-        back: the page that names the cause; the page that removes it leads back there.
-        link: the mapping that a ticket's causes are about, as kind and id.
+        back: page that shows the cause; the page that removes it returns there.
+        link: mapping that a ticket's causes refer to, as kind and id.
     """
 
     back: str = ""
     link: tuple[str, int] | None = None
 
     def __call__(self, notice: Notice | None) -> Fix | None:
-        """Return where a cause is removed; a cause within the cause is looked at, too."""
+        """Return the fix of the first known cause in a notice, nested ones included, or None."""
         cause = next((one for one in within(notice) if one.code in FIXES), None)
         if cause is None:
             return None
@@ -235,12 +235,12 @@ def has_fix(notice: Notice) -> bool:
 
 
 def without_command(text: str) -> str:
-    """Return a sentence without the part that names a command: a page does it."""
+    """Return a sentence without the part that names a command, since a page does the same."""
     return COMMAND.sub("", text)
 
 
 def _params(notice: Notice) -> dict[str, Any]:
-    """Return the parameters of a cause, and those of what caused it that it has not itself."""
+    """Return the parameters of a cause, completed with those of its nested causes."""
     found: dict[str, Any] = {}
     for value in notice.params.values():
         for one in value if isinstance(value, (list, tuple)) else [value]:

@@ -1,4 +1,4 @@
-"""The languages of the pages: by the browser's preference, or as a user has chosen."""
+"""The languages of the pages: the user's choice, or else the browser's preference."""
 
 from __future__ import annotations
 
@@ -33,11 +33,11 @@ class Languages:
         self._words = _catalogues()
 
     def names(self) -> dict[str, str]:
-        """Return what someone may choose: code to name."""
+        """Return the available languages: code to name."""
         return {code: name for code, name in NAMES.items() if code in self._words}
 
     def chosen(self, choice: str | None, headers: Headers) -> NullTranslations:
-        """Return the words of a choice, or else of the browser's preference."""
+        """Return the catalogue of a choice, or else of the browser's preference."""
         if choice in self._words:
             return self._words[choice]
         return self._words[self._preferred(headers.get("accept-language", ""))]

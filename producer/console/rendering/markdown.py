@@ -1,4 +1,4 @@
-"""The little Markdown that knowledge records use, as HTML; whatever is not of it stays text."""
+"""The subset of Markdown that knowledge articles use, as HTML; any other markup stays text."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ NUMBERED = re.compile(r"\d+\. ")
 
 
 def as_html(text: str) -> Markup:
-    """Return headings, paragraphs, lists, code and emphasis, each in the page's language.
+    """Return headings, paragraphs, lists, code and emphasis as HTML, in the page's language.
 
-    The first heading is left out: the page has one.
+    The title is left out, because the page has one.
     """
     return Markup("\n").join(_blocks(text))
 
 
 def texts_of(text: str) -> Iterator[str]:
-    """Yield each heading, paragraph and item: what there is to translate."""
+    """Yield the texts to translate: each heading, paragraph and list item."""
     for block in _parted(text):
         if block[0].startswith("#"):
             yield block[0].lstrip("# ")

@@ -1,4 +1,4 @@
-"""What a page says after something was done: the address names it, so that nothing is kept between requests."""
+"""Messages after an action: the address names the message, so that no state is kept between requests."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The pages of the settings: which settings each has, and by which kind of field."""
+"""The pages of the settings, and the kind of form field for each setting."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ REDMINE: Page = "redmine"
 PARTS: Mapping[str, tuple[str, ...]] = {
     page: tuple(name for name, one in SETTINGS.items() if one.page == page) for page in get_args(Page)
 }
-"""Each page, and the settings that its form has."""
+"""Each page and the settings in its form."""
 
 TRIAL = f"{PATH}/behaviour#trial"
-"""Where trial mode is switched, in a form of its own."""
+"""Address of the form that switches trial mode."""
 
 Shape = Literal["text", "number", "box", "choice", "id", "ids", "words", "map"]
 SHAPES: Mapping[object, Shape] = {
@@ -28,11 +28,11 @@ SHAPES: Mapping[object, Shape] = {
     Annotated: "id",
     int: "number",
 }
-"""The kind of field for a type; the first that is found."""
+"""The kind of form field for a type; the first match applies."""
 
 
 def shape_of(name: str) -> Shape:
-    """Return by which kind of field a page shows a setting."""
+    """Return the kind of form field for a setting."""
     annotation = PluginConfig.model_fields[name].annotation
     if annotation == tuple[str, ...]:
         return "words"
@@ -41,12 +41,12 @@ def shape_of(name: str) -> Shape:
 
 
 def row_of(name: str) -> str:
-    """Return what the names of a map's fields begin with: `status.5` is the one for 5 in status_map."""
+    """Return the prefix of a map's field names: `status.5` is the field for key 5 of status_map."""
     return name.removesuffix("_map")
 
 
 def page_of(part: str) -> str:
-    """Return the address of one of the pages."""
+    """Return the address of a settings page."""
     return PATH if part == REDMINE else f"{PATH}/{part}"
 
 

@@ -1,4 +1,4 @@
-"""What happened to an event in at most six words; the sentence says the rest."""
+"""An event's result in at most six words; the full sentence has the rest."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def in_short(notice: Notice | None) -> str:
 
 
 def short_of(code: str) -> str:
-    """Return what a code means in at most six words; empty if only its sentence says it."""
+    """Return a code's meaning in at most six words; empty if it has no short form."""
     return said(SHORT[code]) if code in SHORT else ""
 
 

@@ -1,4 +1,4 @@
-"""Makes the pages: one environment of Jinja2, and what every page shows around its own content."""
+"""Renders the pages: one Jinja2 environment, and the frame around the content of every page."""
 
 from __future__ import annotations
 
@@ -49,15 +49,15 @@ HEADERS = {
 MOST_COUNTED = 1000
 CODE = re.compile(r"`([^`]+)`")
 FIRST_WORD = re.compile(r"\A(<bdi>)?([a-zß-ÿœ])(?=[a-zß-ÿœ’'-]*[,:;.)]?(?:\s|<|$))")
-"""A word of a sentence; no name such as `issue.status_id`, no address, no command."""
+"""A plain first word of a sentence; not a name such as `issue.status_id`, an address or a command."""
 OF_WHAT = re.compile(r"(entity|project|person):\d{1,19}")
-"""What the tickets that are sent have in common."""
+"""The entity, project or person that the tickets in a message have in common."""
 RECORD = re.compile(r"\bKB-[A-Z]{2,20}-\d{3}\b")
 
 
 @cache
 def environment() -> Environment:
-    """Return what renders the views: each is compiled once in a process."""
+    """Return the Jinja2 environment; it compiles each view once per process."""
     made = Environment(
         loader=PackageLoader("producer.console", "views"),
         autoescape=True,
@@ -100,7 +100,7 @@ class View:
     Args:
         services: the console's collaborators.
         assets: script and style.
-        languages: what the pages can be read in.
+        languages: languages of the pages.
     """
 
     def __init__(self, services: Services, assets: Assets, languages: Languages) -> None:
@@ -120,11 +120,11 @@ class View:
         """Return a page.
 
         Args:
-            request: what asked for it.
-            file: its name in `views`.
+            request: the browser's request.
+            file: name of the view in `views`.
             status: HTTP status.
-            counts: failed events and rows on hold, if the page has counted them anyway.
-            values: what it shows.
+            counts: failed events and rows on hold, if the page has already counted them.
+            values: variables of the view.
         """
         with naming(self._desk.names):
             page = self._environment.get_template(f"{file}.html").render(
@@ -168,12 +168,12 @@ class View:
 
 
 def outside(value: object) -> Markup:
-    """Return a text from outside: set apart, so that it turns nothing round, and what is invisible in it marked."""
+    """Return external text as HTML: its text direction isolated, invisible characters marked."""
     return Markup("<bdi>{}</bdi>").format(plain(value))
 
 
 def plain(value: object) -> str:
-    """Return a text from outside if no element can be around it: an option, a label, an attribute."""
+    """Return external text for places without markup: options, labels, attributes."""
     return visible(NOT_FOR_A_TERMINAL.sub("\ufffd", str(value)))
 
 
@@ -190,12 +190,12 @@ def _why(notice: Notice | None) -> Markup:
 
 
 def _for_a_page(text: str, notice: Notice) -> str:
-    """Return a sentence; where a page removes the cause, without the command that does so."""
+    """Return a sentence, without its command if a page can remove the cause."""
     return without_command(text) if has_fix(notice) else text
 
 
 def _with_code(text: str) -> Markup:
-    """Return a sentence, which may hold a text from outside; what stands in backticks is a command."""
+    """Return a sentence, which may contain external text, as HTML; text in backticks is a command."""
     parts = CODE.split(text)
     shown = [
         Markup("<code>{}</code>").format(plain(part)) if number % 2 else _with_records(outside(part))
@@ -206,12 +206,12 @@ def _with_code(text: str) -> Markup:
 
 
 def _with_records(text: Markup) -> Markup:
-    """Lead from the number of each knowledge record to its page."""
+    """Link the number of each knowledge article to its page."""
     return Markup(RECORD.sub(r'<a class="nowrap" href="/console/knowledge/\g<0>">\g<0></a>', str(text)))
 
 
 def _capital(text: Markup) -> Markup:
-    """Return a sentence with a capital letter, unless it begins with what may be copied."""
+    """Capitalize a sentence, unless it begins with something to copy, such as a name or a command."""
     return Markup(FIRST_WORD.sub(lambda found: (found[1] or "") + found[2].upper(), str(text)))
 
 
@@ -233,12 +233,12 @@ def _exact(moment: datetime) -> str:
 
 
 def _exact_time(moment: datetime) -> Markup:
-    """Return a time to the second: in UTC, until the page's script puts the reader's own time there."""
+    """Return a time to the second in UTC, which the page's script replaces by the reader's local time."""
     return _time(moment, escape(_exact(moment)), "exact")
 
 
 def _moment(text: str) -> Markup:
-    """Return a time that another process has written, as ours are; if it is none, what is written there."""
+    """Return another process's timestamp like our own; if it is not a timestamp, return its text."""
     try:
         return _exact_time(datetime.fromisoformat(text))
     except (ValueError, OverflowError):
@@ -246,7 +246,7 @@ def _moment(text: str) -> Markup:
 
 
 def _ago(moment: datetime | None, *, exactly: bool = False) -> Markup:
-    """Return a time in words, with the exact time as its tooltip; the page's script adds the reader's own time."""
+    """Return a time in words, with the exact time as its tooltip; the page's script adds the local time."""
     if moment is None:
         return Markup()
     words = escape(when(moment))

@@ -1,4 +1,4 @@
-"""Words that pages have for states and rights."""
+"""Labels of states, rights and other codes on the pages."""
 
 from __future__ import annotations
 
@@ -125,9 +125,9 @@ IN_SENTENCES = (
     N_("category"),
     N_("custom field"),
 )
-"""Words of programs that stand in sentences as they are, and are other words in other languages."""
+"""Codes that English sentences contain unchanged and that other languages translate."""
 
 
 def label(word: str) -> str:
-    """Return what people call something that programs have a word for."""
+    """Return the label of a code."""
     return said(LABELS.get(word, word.replace("_", " ")))
