@@ -1,4 +1,4 @@
-"""Who may send events: Standard Webhooks signatures, several secrets at once for rotation."""
+"""Verifies who sends events: Standard Webhooks signatures, with several secrets at once for rotation."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ from shared.values.validation import is_in_milliseconds
 
 PREFIX = "whsec_"
 SHORTEST = 16
-"""Bytes of a secret. Standard Webhooks wants 24 to 64; shorter than this one could be guessed."""
+"""Minimum bytes of a secret. Standard Webhooks requires 24 to 64; one shorter than this could be guessed."""
 
 HEADERS = ("webhook-id", "webhook-timestamp", "webhook-signature")
 PLUGIN = "deskbridge-glpi/"
-"""How the User-Agent of GLPI's plugin begins."""
+"""Start of the User-Agent of GLPI's plugin."""
 TOLERANCE_S = 300
 SETTING = "DESKBRIDGE_WEBHOOK_SECRETS"
 LONGEST_STAMP = 19
 SIGNATURE = 44
-"""Characters of 32 bytes in base64."""
+"""Length of 32 bytes in base64."""
 
 
 class Verifier:
@@ -44,7 +44,7 @@ class Verifier:
         self._webhooks = [_webhook(secret.get_secret_value()) for secret in secrets]
 
     def check_headers(self, headers: Mapping[str, str]) -> None:
-        """Check what can be checked before a body is read, so that no one makes the producer read for nothing.
+        """Check what can be checked before a body is read, so that no body is read in vain.
 
         Raises:
             BadSignature: a header is missing, the time-stamp is too old or new, or there is no signature of version 1.
@@ -74,10 +74,10 @@ class Verifier:
             headers: the request's headers.
 
         Returns:
-            Which of the secrets it was, from 0.
+            The index of the secret, from 0.
 
         Raises:
-            BadSignature: none of the secrets fits, a header is missing, or the time-stamp is too old or new.
+            BadSignature: if no secret fits, a header is missing, or the time-stamp is too old or new.
         """
         signed = {name: headers[name] for name in HEADERS if name in headers}
         for number, webhook in enumerate(self._webhooks):

@@ -239,7 +239,7 @@ def _usable(project: ProjectNow, activity_id: int | None) -> list[CheckResult]:
 
 
 def _issue_type(project: ProjectNow, issue_type_id: int | None) -> list[CheckResult]:
-    """Return a failure if a project lacks the issue type that is sent: the tracker would use the project's first one."""
+    """Return a failure if a project lacks the issue type that is sent: the tracker would use its first one."""
     usable = project.issue_types
     if (
         project.standing is not Standing.ACTIVE

@@ -49,7 +49,7 @@ def preview(
     """Render a template from a stored event, a given context, or else the sample.
 
     Args:
-        store: where events, links and the metadata cache are.
+        store: the database.
         operation: what the template is for.
         body: the template.
         event_id: an event of the journal.
@@ -85,7 +85,7 @@ def preview(
 
 
 def _refused_roles(operation: Operation, payload: dict[str, Any], config: PluginConfig) -> list[Notice]:
-    """Return the warning of a membership whose roles no template may give."""
+    """Return a warning if a membership has roles that templates must not give."""
     beyond = roles_beyond(payload, config) if operation is Operation.MEMBERSHIP_CREATE else []
     return [cautions.Caution.ROLES_NOT_ALLOWED(roles=list(beyond))] if beyond else []
 
