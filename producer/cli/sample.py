@@ -115,7 +115,7 @@ def _post(url: str, secret: SecretStr | None, sample: Sample) -> int:
     """Send a sample's event; return its id in the journal.
 
     Raises:
-        NotSent: the producer cannot be reached, or refused it.
+        NotSent: if the producer cannot be reached, or refused it.
     """
     from producer.http.sending import ProducerClient, ready_event
 

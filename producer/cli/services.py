@@ -73,7 +73,7 @@ def open_services() -> Iterator[CommandServices]:
 
     Raises:
         WrongUsage: if the environment is invalid.
-        SettingsError: `deskbridge migrate` is due.
+        SettingsError: if `deskbridge migrate` is due.
     """
     from producer.admin.records.transaction import Store
     from shared.store.configuration.changes import acting

@@ -64,7 +64,7 @@ class ProducerClient:
         """Post one batch; post it again if the producer asks to wait.
 
         Raises:
-            NotSent: the producer cannot be reached or refused it.
+            NotSent: if the producer cannot be reached or refused it.
         """
         body = b"[" + b", ".join(one.content for one in batch) + b"]"
         answer = self._post(body)

@@ -80,7 +80,7 @@ def create_app(settings: Settings, *, host: str = "127.0.0.1", port: int = PRODU
         port: the port to which it will be bound.
 
     Raises:
-        SettingsError: no signing secret is set, and unsigned events are not allowed on this bind; or a secret is too
+        SettingsError: if no signing secret is set, and unsigned events are not allowed on this bind; or a secret is too
             short.
     """
     producer = Producer(settings, host, port)

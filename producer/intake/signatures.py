@@ -37,7 +37,7 @@ class Verifier:
         secrets: signing secrets, `whsec_<base64>`.
 
     Raises:
-        SettingsError: a secret does not have that form, or is too short.
+        SettingsError: if a secret does not have that form, or is too short.
     """
 
     def __init__(self, secrets: Sequence[SecretStr]) -> None:
@@ -47,7 +47,7 @@ class Verifier:
         """Check what can be checked before a body is read, so that no body is read in vain.
 
         Raises:
-            BadSignature: a header is missing, the time-stamp is too old or new, or there is no signature of version 1.
+            BadSignature: if a header is missing, the time-stamp is too old or new, or no signature has version 1.
         """
         if missing := [name for name in HEADERS if not headers.get(name)]:
             had_them = len(missing) < len(HEADERS) or headers.get("user-agent", "").startswith(PLUGIN)

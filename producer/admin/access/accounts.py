@@ -130,7 +130,7 @@ class AccountStore:
         """Replace a password, and end every session of the account.
 
         Raises:
-            NotFound: there is no such account.
+            NotFound: if there is no such account.
             AccountRefused: if the password is too short or too long.
         """
         hashed = hash_of(_checked(password))
@@ -148,7 +148,7 @@ class AccountStore:
             How many tokens were revoked.
 
         Raises:
-            NotFound: there is no such account.
+            NotFound: if there is no such account.
             AccountRefused: if no enabled administrator would be left.
         """
         revoked: Sequence[str] = ()
@@ -174,7 +174,7 @@ class AccountStore:
         """Change what an account may do.
 
         Raises:
-            NotFound: there is no such account.
+            NotFound: if there is no such account.
             AccountRefused: if no enabled administrator would be left, or accounts cannot have this right.
         """
         _check_right(right)
@@ -218,7 +218,7 @@ class AccountStore:
         """Start a session for a user who was authenticated in another way; return its cookie value.
 
         Raises:
-            NotFound: there is no such account.
+            NotFound: if there is no such account.
             AccountRefused: if it is disabled, or was changed in the meantime.
         """
         with self._store.transaction() as tx:
@@ -232,7 +232,7 @@ class AccountStore:
         """Return a code that signs in to an account once, within a quarter of an hour.
 
         Raises:
-            NotFound: there is no such account.
+            NotFound: if there is no such account.
         """
         code = secrets.token_urlsafe(32)
         with self._store.transaction() as tx:
@@ -327,7 +327,7 @@ class AccountStore:
         """End every session of an account; return how many there were.
 
         Raises:
-            NotFound: there is no such account.
+            NotFound: if there is no such account.
         """
         with self._store.transaction() as tx:
             count = tx.accounts.end_sessions(_found(tx, name).id)
@@ -354,7 +354,7 @@ class AccountStore:
             days: the number of days until it expires; None if it never does.
 
         Raises:
-            NotFound: there is no such account.
+            NotFound: if there is no such account.
             AccountRefused: if the name is taken or invalid, or the owner is disabled or has a lower right.
         """
         _check_name(name)
@@ -383,7 +383,7 @@ class AccountStore:
         The old token stays valid for an hour.
 
         Raises:
-            NotFound: there is no such token.
+            NotFound: if there is no such token.
             AccountRefused: if it is revoked or expired.
         """
         token = secrets.token_urlsafe(32)
@@ -408,7 +408,7 @@ class AccountStore:
         """Stop accepting a token.
 
         Raises:
-            NotFound: there is no such token.
+            NotFound: if there is no such token.
         """
         with self._store.transaction() as tx:
             token = tx.accounts.token_named(name)

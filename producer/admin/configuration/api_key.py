@@ -98,7 +98,7 @@ def ask_whose_key(connect: Connect) -> str:
     """Check that the tracker accepts the stored API key as an administrator's; return the owner's login.
 
     Raises:
-        SettingsError: no tracker is configured.
+        SettingsError: if no tracker is configured.
         TrackerError: if the tracker refuses the key, or cannot be queried.
     """
     _, client = connect()

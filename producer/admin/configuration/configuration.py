@@ -308,7 +308,7 @@ def _check_trust(config: PluginConfig, before: PluginConfig) -> None:
     Another path of a host may be another application's, and an unverified certificate anyone's.
 
     Raises:
-        SettingsError: the stored key would be sent to another address, or to a server that pretends to be the tracker.
+        SettingsError: if the stored key would go to another address, or to a server that pretends to be the tracker.
     """
     if config.base_url != before.base_url:
         raise _wrong("base_url", Invalid.KEY_NEEDED_ELSEWHERE())
@@ -335,7 +335,7 @@ def _change_address(
     """Allow base_url to change if nothing was created on the old tracker, or it is still the same tracker.
 
     Raises:
-        SettingsError: tickets and ticket tasks would be linked to objects of another tracker.
+        SettingsError: if tickets and ticket tasks would be linked to objects of another tracker.
     """
     if before.base_url is None:
         return []

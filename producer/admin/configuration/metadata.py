@@ -46,7 +46,7 @@ def entries(store: Store, part: str, tracker_project_id: int | None = None) -> S
     """Return the entries of a part of the cache (not users), of one tracker project if it is given.
 
     Raises:
-        NotFound: there is no such part.
+        NotFound: if there is no such part.
     """
     if part not in PARTS:
         raise NotFound(Refusal.METADATA_PART_UNKNOWN(part=part[:40], parts=["users", *PARTS]))

@@ -76,7 +76,7 @@ def write_bundle(services: Services, findings: Iterable[CheckResult], file: Path
         file: the file to write; it must not exist.
 
     Raises:
-        OSError: it exists, or cannot be written.
+        OSError: if it exists, or cannot be written.
     """
     parts: Mapping[str, Callable[[], Any]] = {
         "versions.json": lambda: _versions(services),

@@ -99,7 +99,7 @@ class DryRuns:
             DryRunRefused: if the dry run cannot be made, with the reason.
             TrackerError: if the tracker cannot be reached, refuses the key, or asks to wait.
             LeaseOver: if the process stood still for too long; what was created is in the list.
-            SettingsError: no tracker is configured.
+            SettingsError: if no tracker is configured.
         """
         operation = Operation(operation)
         render = rendering_with(Engine(catalogue_for(operation, custom_fields)), body, deepcopy(context))

@@ -174,8 +174,8 @@ class Trial:
         """Raise an error if the answer concerns the tracker or the key, and not the payload.
 
         Raises:
-            TrackerClosed: the key is refused, or the REST API is off.
-            TrackerBusy: the tracker asks to wait.
+            TrackerClosed: if the key is refused, or the REST API is off.
+            TrackerBusy: if the tracker asks to wait.
         """
         status = answer.status if answer else None
         if status == 401:

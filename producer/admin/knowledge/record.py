@@ -83,7 +83,7 @@ def parse_record(text: str) -> Record:
     """Parse an article.
 
     Raises:
-        NotARecord: there is no front matter, or it is not YAML.
+        NotARecord: if there is no front matter, or it is not YAML.
     """
     lines = text.removeprefix("\ufeff").removesuffix("\n").split("\n")
     if lines[0].rstrip() != FENCE:

@@ -103,7 +103,7 @@ def give_hours(store: Store, connect: Connect, whose: str, seconds: float = AT_O
         seconds: the time after which no further correction is started.
 
     Raises:
-        CorrectionOff: the settings do not allow it.
+        CorrectionOff: if the settings do not allow it.
     """
     began, task_ids = time.monotonic(), entries_of(store, whose, MOST_AT_ONCE)
     given: list[Corrected] = []

@@ -184,7 +184,7 @@ def unmap_user(store: Store, helpdesk_user_id: int) -> None:
     """Remove the mapping of a help desk user, and forget the match by e-mail.
 
     Raises:
-        NotFound: there is neither.
+        NotFound: if there is neither.
     """
     with store.transaction() as tx:
         before = tx.people.overrides().get(helpdesk_user_id)

@@ -98,7 +98,7 @@ class ProjectForms:
         """Map to an existing active project, notify replayed tickets, then synchronise the metadata.
 
         Raises:
-            NotFound: the tracker project or the category is unknown.
+            NotFound: if the tracker project or the category is unknown.
         """
         linked = make_link(self.store, link, replay=replay, keep_category=keep_category, connect=self.connect)
         self._notify(linked)

@@ -78,7 +78,7 @@ def outcome(store: Store, event_id: int, ticket_id: int) -> Outcome:
     """Return the outcome of a sample so far.
 
     Raises:
-        NotFound: nothing is known of it.
+        NotFound: if nothing is known of it.
     """
     with store.transaction() as tx:  # before the history, which is complete once the event has ended
         row = tx.journal.get(event_id)

@@ -92,7 +92,7 @@ def default_template(
         JSON with tags, laid out for people.
 
     Raises:
-        ValueError: there is no such operation.
+        ValueError: if there is no such operation.
     """
     operation = Operation(operation)
     body = dict(_DEFAULTS[operation]) | (WITH_TICKET.get(operation, {}) if with_ticket else {})

@@ -56,9 +56,9 @@ def preview(
         context: plain data, in place of an event.
 
     Raises:
-        TemplateError: the template is faulty.
-        NotFound: there is no such event.
-        NoContext: the operation cannot be rendered from that event.
+        TemplateError: if the template is faulty.
+        NotFound: if there is no such event.
+        NoContext: if the operation cannot be rendered from that event.
     """
     with store.transaction() as tx:
         engine, custom_fields = engine_for(operation, tx), custom_fields_of(tx)

@@ -108,7 +108,7 @@ class TemplateStore:
         """Return the templates, of one operation if one is named.
 
         Raises:
-            NotFound: there is no such operation.
+            NotFound: if there is no such operation.
         """
         wanted = str(operation_of(operation)) if operation is not None else None
         with self._store.transaction() as tx:
@@ -118,7 +118,7 @@ class TemplateStore:
         """Return one template, with the text of its newest version or of the one that is named.
 
         Raises:
-            NotFound: there is no such template, or version of it.
+            NotFound: if there is no such template, or version of it.
         """
         with self._store.transaction() as tx:
             return _as_it_is(tx, _found(tx, template_id), version)
@@ -133,7 +133,7 @@ class TemplateStore:
             who: the user who saves it.
 
         Raises:
-            NotFound: there is no such operation.
+            NotFound: if there is no such operation.
             TemplateRefused: if the name is taken or invalid, or the text cannot be stored.
         """
         wanted = operation_of(operation)
@@ -163,10 +163,10 @@ class TemplateStore:
             in_force: activate it in the same transaction; a faulty text is then refused, and nothing is saved.
 
         Raises:
-            NotFound: there is no such template.
+            NotFound: if there is no such template.
             TemplateError: if the text to be activated is faulty.
-            TemplateRefused: the text cannot be stored.
-            EditedMeanwhile: another user saved a version after `based_on`.
+            TemplateRefused: if the text cannot be stored.
+            EditedMeanwhile: if another user saved a version after `based_on`.
         """
         _check(body)
         with self._store.transaction() as tx:
@@ -186,9 +186,9 @@ class TemplateStore:
         """Activate a version, by default the newest; it replaces the operation's active template.
 
         Raises:
-            NotFound: there is no such template, or version of it.
-            TemplateError: the version is faulty.
-            TemplateRefused: another template of the operation was activated at the same moment.
+            NotFound: if there is no such template, or version of it.
+            TemplateError: if the version is faulty.
+            TemplateRefused: if another template of the operation was activated at the same moment.
         """
         with self._store.transaction() as tx:
             template = _found(tx, template_id, lock=True)
@@ -198,8 +198,8 @@ class TemplateStore:
         """Deactivate a template; the operation uses the 1.x body again.
 
         Raises:
-            NotFound: there is no such template.
-            TemplateRefused: it is not active.
+            NotFound: if there is no such template.
+            TemplateRefused: if it is not active.
         """
         with self._store.transaction() as tx:
             template = _found(tx, template_id, lock=True)
@@ -213,9 +213,9 @@ class TemplateStore:
         """Activate an earlier version again, by default the one that was active before.
 
         Raises:
-            NotFound: there is no such template or version, or none was active before.
-            TemplateError: the version is faulty by now.
-            TemplateRefused: another template of the operation was activated at the same moment.
+            NotFound: if there is no such template or version, or none was active before.
+            TemplateError: if the version is faulty by now.
+            TemplateRefused: if another template of the operation was activated at the same moment.
         """
         with self._store.transaction() as tx:
             template = _found(tx, template_id, lock=True)
@@ -228,8 +228,8 @@ class TemplateStore:
         """Delete a template with its versions and history.
 
         Raises:
-            NotFound: there is no such template.
-            TemplateRefused: it is active.
+            NotFound: if there is no such template.
+            TemplateRefused: if it is active.
         """
         with self._store.transaction() as tx:
             template = _found(tx, template_id, lock=True)
@@ -242,7 +242,7 @@ class TemplateStore:
         """Return the history of a template, newest first.
 
         Raises:
-            NotFound: there is no such template.
+            NotFound: if there is no such template.
         """
         with self._store.transaction() as tx:
             _found(tx, template_id)

@@ -107,7 +107,7 @@ def _require_migrated(loaded: Settings, process: str) -> None:
     """Refuse to start on a database whose tables are not current; if it is down, the process waits for it.
 
     Raises:
-        SettingsError: `deskbridge migrate` is due.
+        SettingsError: if `deskbridge migrate` is due.
     """
     from shared.store.tables.schema import is_current
     from shared.telemetry.logs import get_logger

@@ -40,7 +40,7 @@ class GlpiVerifier:
         """Check what can be checked before the body is read.
 
         Raises:
-            BadSignature: a header is missing or malformed, or the time stamp is too old or too new.
+            BadSignature: if a header is missing or malformed, or the time stamp is too old or too new.
         """
         signature, stamp = headers.get(SIGNATURE, ""), headers.get(TIMESTAMP, "")
         if len(signature) != DIGITS or not signature.isascii() or not signature.isalnum():

@@ -32,7 +32,7 @@ def webhooks(secrets: Sequence[SecretStr], intake: Intake) -> APIRouter:
         intake: the producer.
 
     Raises:
-        SettingsError: a secret is too short.
+        SettingsError: if a secret is too short.
     """
     router = APIRouter(prefix="/webhooks/glpi", tags=["glpi"])
     if not secrets:
