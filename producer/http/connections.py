@@ -186,7 +186,7 @@ class GuardedProtocol(HttpToolsProtocol):
     def connection_made(self, transport: Any) -> None:
         """Start to wait for the first request."""
         super().connection_made(transport)
-        transport.set_write_buffer_limits(high=0)  # writing is paused as long as anything is unsent
+        transport.set_write_buffer_limits(high=0)  # writing is paused while anything is unsent
         self.source = source_of(self.client[0]) if self.client else ""
         self._start_clock()
         self._crowd.join(self)

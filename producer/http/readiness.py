@@ -18,7 +18,7 @@ def told(seen: Mapping[str, bool]) -> dict[str, str]:
 
 
 class FreshLook(Generic[Seen]):
-    """Looks up whether services answer, and the like. However many callers there are, other requests do not wait.
+    """Runs lookups in a thread, and caches their results. However many callers there are, other requests do not wait.
 
     Args:
         looks: the lookups, by name.

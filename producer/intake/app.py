@@ -209,7 +209,7 @@ class Producer:
             return self._accepted(accepted)
 
     def _append_and_notify(self, delivered: Sequence[Delivery]) -> list[Accepted]:
-        """Append to the journal; the thread that committed also notifies new events, in parallel to the responses."""
+        """Append to the journal; the committing thread also notifies the tickets of new events, parallel to the responses."""
         is_asked = any(one.has_private_text for one in delivered)
         private_text = self._private_text.may_be_kept() if is_asked else PrivateTexts.NONE
         accepted = append(self._store, delivered, private_text=private_text)
@@ -446,7 +446,7 @@ def _verify(verifier: Verifier | None, body: str, headers: Mapping[str, str]) ->
     """Return which secret signed a request; 0 if none is required.
 
     Raises:
-        Problem: 401, if no secret fits.
+        Problem: 401, if the signature is missing or wrong.
     """
     if verifier is None:
         return 0
@@ -455,7 +455,7 @@ def _verify(verifier: Verifier | None, body: str, headers: Mapping[str, str]) ->
 
 
 def _weight(count: int, size: int) -> int:
-    """Return how many events a request counts as: those in it, or as many as its size corresponds to."""
+    """Return how many events a request counts as: the number in it, or its size in EVENT_BYTES if that is more."""
     return max(count, math.ceil(size / EVENT_BYTES))
 
 

@@ -66,7 +66,7 @@ class KnownToken:
         name: what it is for.
         right: what it may do.
         owner: the account that owns the token, or None.
-        created_at: when it was made.
+        created_at: when it was created.
         used_at: when it was used last.
         revoked_at: when it stops being accepted, or None; in the future if the token was replaced.
         expires_at: when it expires, or None if it never does.
@@ -350,7 +350,7 @@ class AccountStore:
         Args:
             name: what it is for.
             right: what it may do.
-            owner: the account that owns the token, which ends with the account; None if no account does.
+            owner: the account that owns the token, or None; disabling the account revokes the token.
             days: the number of days until it expires; None if it never does.
 
         Raises:

@@ -32,7 +32,7 @@ def hash_of(password: str) -> str:
 
 
 def matches(hashed: str | None, password: str) -> bool:
-    """Return whether a password matches a hash; without a hash this takes the same time.
+    """Return whether a password matches a hash; without a hash it does not, after the same time.
 
     Raises:
         TooBusy: if too many sign-ins are in progress.

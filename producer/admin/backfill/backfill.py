@@ -72,7 +72,7 @@ class Imported:
         added: number of new links.
         unchanged: number of links that existed already.
         tickets: tickets whose waiting events can proceed.
-        unasked: issues whose tracker project the file does not name and the tracker could not be queried for.
+        unasked: number of issues whose tracker project the file lacks, and for which the tracker could not be queried.
         failure: why the tracker could not be queried.
     """
 

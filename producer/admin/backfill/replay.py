@@ -1,4 +1,4 @@
-"""Makes events pending again on request; the ledger prevents that anything is created twice."""
+"""Makes events pending again on request; the ledger prevents duplicates."""
 
 from __future__ import annotations
 

@@ -33,7 +33,7 @@ class Changed:
     """The Redmine settings after a change, and what a person should know about it.
 
     Attributes:
-        config: the settings now in force.
+        config: the settings that are now active.
         warnings: what could not be checked, or needs attention.
         owed: tickets whose issue has another status than the new status_map assigns.
         replayed: whether these statuses are now due, so that the tickets must be notified.
@@ -53,7 +53,7 @@ def show(store: Store) -> dict[str, Any]:
 
 
 def current(store: Store) -> PluginConfig:
-    """Return the Redmine settings in force."""
+    """Return the active Redmine settings."""
     with store.transaction() as tx:
         return tx.configs.get()[0]
 
@@ -178,7 +178,7 @@ def owed_statuses(store: Store, most: int) -> OwedStatuses:
 
 
 def give_statuses(services: Services) -> None:
-    """Set each issue that has another status than the map assigns to the mapped one."""
+    """Make the mapped status due for every issue that has another one."""
     status_map = current(services.store).status_map
     save(services, {"status_map": json.dumps(status_map)}, replay=True)
 
@@ -243,7 +243,7 @@ def _keep_others_out(tx: Transaction, assignments: Mapping[str, str]) -> None:
 
 
 def _owed(store: Store, config: PluginConfig, before: PluginConfig, *, replay: bool) -> list[int]:
-    """Return the tickets whose issue has another status than the new map assigns; on replay, make it due.
+    """Return the tickets whose issue has another status than the new map assigns; if `replay`, make that due.
 
     Each batch has its own transaction, which may take long: nothing is decided by the old map any more.
     """
@@ -270,7 +270,7 @@ def _note(tx: Transaction, before: PluginConfig, after: PluginConfig) -> None:
 
 
 def _check_ids(tx: Transaction, config: PluginConfig, assignments: Mapping[str, str]) -> list[Notice]:
-    """Check the ids in the assignments against the cache; warn if the cache is too empty to confirm one.
+    """Check the assigned ids against the cache; return a warning about ids that an empty cache cannot confirm.
 
     Raises:
         SettingsError: if a filled cache lacks an id; it names each setting concerned and its choices.

@@ -1,7 +1,7 @@
 """A file for support: the state of the installation without secrets, names and texts.
 
 Nothing is masked by pattern. Each part contains only what is listed here: numbers, booleans, times, codes that
-deskbridge knows, and its own words.
+deskbridge knows, and fixed words of its own.
 """
 
 from __future__ import annotations

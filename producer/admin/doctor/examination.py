@@ -58,7 +58,7 @@ def _examine(installation: Installation) -> Iterator[CheckResult]:
     alive = yield from _all(services.database, installation)
     is_written = yield from _all(services.redis, installation)
     yield from services.others(installation)
-    if is_written or not installation.settings.is_broker_redis:  # else it says nothing new
+    if is_written or not installation.settings.is_broker_redis:  # else it adds nothing
         yield from services.broker(installation)
     if is_written:  # else there can be no heartbeats in it
         yield from services.processes(installation)

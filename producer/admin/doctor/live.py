@@ -1,4 +1,4 @@
-"""Reads everything that the settings, mappings and templates name from the tracker, as it is now."""
+"""Reads the current state of everything on the tracker that the settings, mappings and templates name."""
 
 from __future__ import annotations
 

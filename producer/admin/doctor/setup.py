@@ -134,7 +134,7 @@ def text_formatting(installation: Installation) -> Iterator[CheckResult]:
 
 @check(Group.SETTINGS, {"statuses": "KB-SETUP-004"})
 def statuses(installation: Installation) -> Iterator[CheckResult]:
-    """Check that every status that events have named is mapped, and to one that exists."""
+    """Check that every status that events have named is mapped, and to a status that exists."""
     with installation.store.transaction() as tx:
         config, _ = tx.configs.get()
         seen = tx.statuses.statuses_seen()

@@ -70,7 +70,7 @@ def _why_not_usable(error: TrackerError, base_url: str | None) -> Notice:
     if error.status == NOT_FOUND:
         return TrackerFinding.NOT_A_TRACKER(base_url=base_url, status=error.status)
     detail = error.notice.params.get("detail")
-    if isinstance(detail, Notice) and because(detail):  # it says itself what to do
+    if isinstance(detail, Notice) and because(detail):  # the detail itself says what to do
         return TrackerFinding.TRACKER_NOT_REACHED(problem=detail)
     return ServiceFinding.TRACKER_NOT_USABLE(problem=error.notice)
 

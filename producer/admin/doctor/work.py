@@ -136,7 +136,7 @@ def held(installation: Installation) -> Iterator[CheckResult]:
 
 @check(Group.WORK, {"failed": "KB-WORK-003"}, glance=Glance.OWN_WORDS)
 def failed(installation: Installation) -> Iterator[CheckResult]:
-    """Check that no event failed; report failures by cause, and if it is fixed. Deliveries have their own check."""
+    """Check that no event failed; report failures by cause and whether it is fixed. Deliveries have their own check."""
     with installation.store.transaction() as tx:
         every = [why for _, why in tx.journal.reasons(EventState.FAILED)]
     reasons = [one for one in every if one is None or one.code != Reason.DELIVERY_UNREADABLE]
@@ -187,7 +187,7 @@ def authors(installation: Installation) -> Iterator[CheckResult]:
 
 
 def _orphaned(installation: Installation) -> Iterator[CheckResult]:
-    """Yield a warning about work that the tracker gave to Anonymous with its deleted author, if it can be corrected."""
+    """Yield a warning about work that went to Anonymous when its author was deleted, if it can be corrected."""
     deleted = installation.deleted
     if not deleted:
         return

@@ -1,4 +1,4 @@
-"""Dry runs: each creates on the tracker as the API user, and deletes again (SPEC 4.3).
+"""Dry runs: each creates objects on the tracker as the API user, and deletes them again (SPEC 4.3).
 
 What people may notice: the tracker sends its usual notifications of a new or changed issue, to those whom the
 project's settings name, and to the watchers and the assignee of the payload. Redmine 5.0 offers nothing over REST

@@ -28,7 +28,7 @@ LOCK = 0x6465736B6272
 """Key of PostgreSQL's advisory lock: one migration at a time."""
 
 LOCK_TIMEOUT_S = 0.5
-"""Below PostgreSQL's `deadlock_timeout`, so that in a deadlock it is the migration that gives way, never a worker."""
+"""Below PostgreSQL's `deadlock_timeout`, so that in a deadlock the migration gives way, never a worker."""
 TRIES = 20
 PAUSE_S = 0.5
 

@@ -61,7 +61,7 @@ class Given:
 
 
 def correct_author(store: Store, connect: Connect, task_id: int) -> Corrected:
-    """Set a ticket task's time entry to the author intended now, and verify that the tracker did so.
+    """Change a time entry's author to the person intended now, and verify that the tracker did so.
 
     An issue's author cannot be changed: Redmine 5.0 and 6.0 answer such a PUT with 204 and keep the author.
 

@@ -142,7 +142,7 @@ class Erasure:
         return counts
 
     def forget_authors(self, person: Person) -> int:
-        """Remove the person's tracker id from all other creations; return how many."""
+        """Remove the person's tracker id from creations whose outcome is decided; return how many."""
         count = 0
         for model in LEDGERS:
             settled = model.state.not_in(UNSETTLED)
@@ -227,7 +227,7 @@ def _has_names(table: Table, column: Column[Any]) -> bool:
 
 
 def _forms(names: Iterable[str]) -> Iterator[str]:
-    """Yield names as they are written, and as they are written in file names."""
+    """Yield names as they are written, and as they appear in file names."""
     for name in names:
         yield name
         yield from (name.replace(" ", one) for one in AS_IN_A_FILE if " " in name)

@@ -57,7 +57,7 @@ class Scrubber:
         return self._pattern.sub(FORGOTTEN, text) if self._pattern else text
 
     def data(self, value: Any, role: str | None = None) -> Any:
-        """Return JSON data without the person; objects that name them become None."""
+        """Return JSON data without the person; objects and ids that name them become None."""
         if isinstance(value, str):
             return self.text(value)
         if isinstance(value, list):

@@ -155,7 +155,7 @@ def _is_newer(now: ProjectNow, category_id: int | None) -> bool:
 
 
 def _now(connect: Connect, project_id: int) -> ProjectNow | None:
-    """Return a project's current state, or None if it cannot be read: an uncached one may be closed or new."""
+    """Return a project's current state, or None if unreadable: an uncached one may be closed, archived or new."""
     try:
         _, client = connect()
         lists = TrackerLists(client)

@@ -98,7 +98,7 @@ def unknown_fields(
     known = {field.name for field in fields_for(operation, custom_fields)}
     unknown = [f"{top}.{name}" for name in payload[top] if name not in known]
     if not custom_fields:
-        return unknown  # an empty cache knows nothing of them
+        return unknown  # an empty cache cannot tell
     own = {str(field.id) for field in custom_fields if field.belongs_to(operation)}
     named = [str(one.get("id")) for one in payload[top].get("custom_fields", ())]
     named += payload[top].get("custom_field_values", ())

@@ -48,7 +48,7 @@ def unfit_constant(tx: Transaction, operation: Operation, body: str) -> Template
     Args:
         tx: an open transaction.
         operation: what the template is for.
-        body: the template, which compiles.
+        body: the template, which must compile.
     """
     source, document = read(body)
     constants = _constant(document)

@@ -51,7 +51,7 @@ class Planned:
 
 
 def planned(venv: Path, root: Path = Path("/")) -> list[Planned]:
-    """Return every file to be written, in that order.
+    """Return every file to be written, in order.
 
     Args:
         venv: where deskbridge is installed.

@@ -144,7 +144,7 @@ def read(item: Item, body: bytes, delivery_id: str) -> Delivery | None:
 
     Returns:
         The delivery. It is a deletion if a ticket was put in the bin, or a ticket task was deleted.
-        None if nothing follows from it, as from a change of a follow-up, or a solution of a problem.
+        None if nothing follows from it, such as a changed follow-up, or the solution of a problem.
 
     Raises:
         InvalidEvent: if the body is invalid; it names every fault by its path in GLPI's body.
@@ -167,7 +167,7 @@ def read(item: Item, body: bytes, delivery_id: str) -> Delivery | None:
 def without_private_text(body: bytes) -> bytes:
     """Return an unreadable body, without the text of its task or follow-up if that is marked as private.
 
-    The setting that allows private texts applies only to readable bodies. If a body is not JSON, it is unchanged.
+    The setting that allows private texts applies only to readable bodies. A body that is not JSON is unchanged.
     """
     try:
         data = json.loads(body)
@@ -247,7 +247,7 @@ def _lacking(name: str, part: dict[str, Any]) -> list[str]:
 
 
 def _user(user: _Named | None) -> dict[str, Any] | None:
-    """Return the author of a part of a ticket, or None: who writes by mail may have no account, and so no number."""
+    """Return the author of a part of a ticket, or None: an author by mail may have no account, and so no id."""
     return {"id": user.id, "email": None} if user and user.id > 0 else None
 
 

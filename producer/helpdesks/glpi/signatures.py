@@ -83,7 +83,7 @@ class GlpiVerifier:
         raise BadSignature(Undelivered.SECRET_UNKNOWN(setting=SETTING))
 
     def answer_challenge(self, token: str) -> str:
-        """Answer GLPI's challenge, and sign nothing else: whoever could have any text signed could sign deliveries.
+        """Answer GLPI's challenge, and sign nothing else: if any text were signed, an attacker could sign deliveries.
 
         Args:
             token: the `crc_token` of the query.
