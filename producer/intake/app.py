@@ -209,7 +209,7 @@ class Producer:
             return self._accepted(accepted)
 
     def _append_and_notify(self, delivered: Sequence[Delivery]) -> list[Accepted]:
-        """Append to the journal; the committing thread also notifies the tickets of new events, parallel to the responses."""
+        """Append to the journal; the committing thread also notifies the tickets, in parallel to the responses."""
         is_asked = any(one.has_private_text for one in delivered)
         private_text = self._private_text.may_be_kept() if is_asked else PrivateTexts.NONE
         accepted = append(self._store, delivered, private_text=private_text)

@@ -56,7 +56,7 @@ SEND_S = 10.0
 
 
 class ProjectInDoubt(BridgeError):
-    """It is unknown whether the project was created; the same form can be sent again: the project is looked up first."""
+    """It is unknown if the project was created; the form can be sent again, since the project is looked up first."""
 
 
 @dataclass(frozen=True, slots=True)
