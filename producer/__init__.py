@@ -1,1 +1,1 @@
-"""What takes events in, and what people do."""
+"""Event intake and administration."""

@@ -1,1 +1,1 @@
-"""What a person does with deskbridge; the command line and the console are doors to it."""
+"""Actions of administrators, shared by the command line, the API and the pages."""

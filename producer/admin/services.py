@@ -1,4 +1,4 @@
-"""What the command line and the console work with: built once per process, each part when it is first needed."""
+"""Collaborators of the command line and the console: built once per process, each when it is first needed."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ if TYPE_CHECKING:
     from shared.redis.locks import Locks
 
 MOST_WITH_PRIORITY = 100
-"""More tickets are a backlog themselves."""
+"""More tickets get no priority, since they are a backlog themselves."""
 
 
 @dataclass(frozen=True)
 class Services:
-    """The collaborators of one process. Imports wait until they are needed, so that `--help` is quick."""
+    """The collaborators of one process. Imports are deferred, so that `--help` is quick."""
 
     settings: Settings
     store: Store
@@ -41,28 +41,28 @@ class Services:
 
     @cached_property
     def whose(self) -> Whose:
-        """What returns the installation's id."""
+        """The provider of the installation's id."""
         from shared.redis.installation import Whose
 
         return Whose(self.store.database)
 
     @cached_property
     def locks(self) -> Locks:
-        """Locks over every process of the installation."""
+        """Locks that all processes of the installation share."""
         from shared.redis.locks import Locks
 
         return Locks(self.redis, self.settings.lock_lease, keeps=True)
 
     @cached_property
     def vault(self) -> Vault:
-        """What opens and closes the tracker's API key."""
+        """The vault that encrypts and decrypts the tracker's API key."""
         from shared.connection.vault import Vault
 
         return Vault(self.settings.secret_keys)
 
     @cached_property
     def connector(self) -> Connector:
-        """The way to the tracker, at the rate limit of all workers."""
+        """The connector to the tracker, within the rate limit that all workers share."""
         from shared.redis.rate_limit import RateLimiter
 
         limit = self.settings.rate_limit
@@ -70,7 +70,7 @@ class Services:
 
     @cached_property
     def checks(self) -> Connector:
-        """The way to the tracker for checks, which wait for no rate limit: they must say that it is the cause."""
+        """The connector for checks, which do not wait for the rate limit: they must report if it is the cause."""
         return self._connector(None)
 
     def _connector(self, rate_limiter: Callable[[], float] | None) -> Connector:
@@ -95,14 +95,14 @@ class Services:
 
     @cached_property
     def names(self) -> Names:
-        """The names of what has a number in GLPI or Redmine."""
+        """The names of items that have a number in GLPI or Redmine."""
         from producer.admin.naming.names import Names
 
         return Names(self.store)
 
     @property
     def accounts(self) -> AccountStore:
-        """Who may come in."""
+        """Accounts, sessions and API tokens."""
         from producer.admin.access.accounts import AccountStore
 
         return AccountStore(self.store)
@@ -120,7 +120,7 @@ class Services:
         return DryRuns(self.store, self.connector.connect, self.settings.settling_time)
 
     def notify(self, ticket_ids: Sequence[int]) -> bool:
-        """Notify tickets, with priority if they are few; return False if the broker is down, and the sweep does it."""
+        """Notify tickets, with priority if they are few; return False if the broker is down: the sweep will notify."""
         if not ticket_ids:
             return True
         from shared.queue.publisher import Publisher

@@ -1,1 +1,1 @@
-"""The command line `deskbridge`: one small module per group of commands; heavy imports wait until they are needed."""
+"""The command line `deskbridge`: one small module per group of commands; heavy imports are deferred."""

@@ -1,4 +1,4 @@
-"""What was typed, as commands need it: arguments of the form NAME=VALUE, and requests filled in from options."""
+"""Turns what was typed into what commands need: NAME=VALUE arguments, and requests filled in from options."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def filled(request: type[Request], **options: Any) -> Request:
     """Fill in a request from options.
 
     Raises:
-        WrongUsage: an option is not what the request takes.
+        WrongUsage: if the request does not accept the value of an option.
     """
     try:
         return request.model_validate(options)
@@ -32,11 +32,11 @@ def pairs(given: Sequence[str], form: str, command: str) -> dict[str, str]:
 
     Args:
         given: the arguments.
-        form: what each should look like, such as `KEY=VALUE`.
-        command: whose help tells more.
+        form: the expected form, such as `KEY=VALUE`.
+        command: the command whose help explains it.
 
     Raises:
-        WrongUsage: one has no equals sign.
+        WrongUsage: if an argument has no equals sign.
     """
     split = {}
     for one in given:

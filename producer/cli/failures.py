@@ -16,10 +16,10 @@ WRONG_USAGE = 2
 
 
 class WrongUsage(BridgeError):
-    """What was typed, or the environment, is not what the command takes.
+    """The command does not accept the arguments, or the environment.
 
     Args:
-        told: what it is not; a text where only this command can say so.
+        told: what is wrong; a text if only this command can report it.
     """
 
     def __init__(self, told: Notice | str) -> None:
@@ -41,7 +41,7 @@ def explain(error: BaseException) -> tuple[Notice, int]:
 
 
 def _reword(error: Any) -> None:
-    """State what was expected of an argument or option in our words, which typer's own display then shows."""
+    """Replace an error's text about an argument or option by our words, which typer then displays."""
     from pydantic import ValidationError
 
     from shared.notices.render import sentence
@@ -49,5 +49,5 @@ def _reword(error: Any) -> None:
 
     if isinstance(error.__cause__, ValidationError):
         (fault, *_) = error.__cause__.errors(include_url=False)
-        told = fault.get("ctx", {}).get("error")  # typer's own: of which choices it is none
+        told = fault.get("ctx", {}).get("error")  # typer's own: it names the choices
         error.message = str(told) if type(told) is ValueError else sentence(expected(fault))

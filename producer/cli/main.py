@@ -1,4 +1,4 @@
-"""The command line's entry, and the one place where every failure ends."""
+"""The command line's entry point, and the one place that handles every failure."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ AS_JSON = f"{__name__}.json"
 
 
 class Commands(TyperGroup):
-    """Runs a command; whatever it raises ends here.
+    """Runs a command, and handles whatever it raises.
 
-    It becomes an exit code and one line on standard error, or with --json one document on standard output.
+    A failure becomes an exit code and one line on standard error, or with --json one document on standard output.
     """
 
     def list_commands(self, _ctx: Any) -> list[str]:
-        """Return the names of the commands by task."""
+        """Return the names of the commands, ordered by task."""
         order = list(Panel)
         return sorted(
             (name for name, one in self.commands.items() if not one.hidden),
@@ -42,7 +42,7 @@ class Commands(TyperGroup):
         )
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Remember whether JSON is wanted, before anything can fail."""
+        """Record whether JSON was requested, before anything can fail."""
         ctx.meta[AS_JSON] = "--json" in args
         try:
             return super().parse_args(ctx, args)
@@ -60,14 +60,14 @@ class Commands(TyperGroup):
             raise self._told(ctx, error) from None
 
     def _told(self, ctx: Any, error: BaseException) -> BaseException:
-        """Report a failure once; return what ends the process."""
+        """Report a failure once; return the exception that ends the process."""
         if isinstance(error, typer.Exit):
             return error
         notice, code = explain(error)
         if ctx.meta[AS_JSON]:
             print_json({"error": {**notice_json(notice), "message": sentence(notice)}})
         elif isinstance(error, typer.Abort) or hasattr(error, "exit_code"):
-            return error  # typer's own: they know how to show themselves
+            return error  # typer's own errors display themselves
         else:
             complain(sentence(notice))
         return typer.Exit(code)
@@ -115,7 +115,7 @@ def run() -> None:
 
 
 def _silence() -> None:
-    """Let nothing more be written to a pipe whose reader has left."""
+    """Discard all further output, since the reader of the pipe has left."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
 
 

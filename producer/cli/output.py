@@ -1,4 +1,4 @@
-"""How commands speak: tables and sentences for people, one JSON document for programs."""
+"""Output of commands: tables and sentences for people, one JSON document for programs."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from rich.text import Text
 
 WIDTH = 100
-"""Columns of tables that go to a file or pipe; a terminal's own width otherwise."""
+"""Width of output to a file or pipe; on a terminal it is the terminal's."""
 
 COLOURS = {
     "pending": "yellow",
@@ -44,7 +44,7 @@ def console(*, stderr: bool = False) -> Console:
 
 
 def say(*lines: str | Text) -> None:
-    """Print lines for a person; a long one is left for the terminal to fold, so that it can be copied."""
+    """Print lines for a person; the terminal folds long ones, so that they can be copied."""
     out = console()
     for line in lines:
         out.print(plain(line) if isinstance(line, str) else line, soft_wrap=True)
@@ -97,7 +97,7 @@ def state_text(state: str) -> Text:
 
 
 def plain(value: object) -> str:
-    """Return text without what a terminal would obey, what is invisible in it marked; an empty cell for None."""
+    """Return text without terminal control characters, and with invisible ones marked; None becomes an empty text."""
     return "" if value is None else visible(NOT_FOR_A_TERMINAL.sub("", str(value)))
 
 

@@ -1,4 +1,4 @@
-"""How commands are declared: each registers itself, with its group, its examples and its old name."""
+"""Declaration of commands: each registers itself, with its group, its examples and its old name."""
 
 from __future__ import annotations
 
@@ -145,9 +145,9 @@ def id_argument(metavar: str, help: str, *, least: int = 1) -> Any:
     """Return an argument that is an id, or several of them.
 
     Args:
-        metavar: what help calls it.
-        help: what it is.
-        least: the smallest that is one.
+        metavar: its name in the help.
+        help: its help text.
+        least: the smallest valid id.
     """
     return typer.Argument(metavar=metavar, min=least, callback=_fits, help=help, show_default=False)
 
@@ -156,10 +156,10 @@ def id_option(metavar: str, help: str, *names: str, least: int = 1) -> Any:
     """Return an option that is an id, or several of them.
 
     Args:
-        metavar: what help calls its value.
-        help: what it is.
-        names: how it is typed, if not as its parameter is called.
-        least: the smallest that is one.
+        metavar: the name of its value in the help.
+        help: its help text.
+        names: its names, if not that of its parameter.
+        least: the smallest valid id.
     """
     return typer.Option(*names, metavar=metavar, min=least, callback=_fits, help=help, show_default=False)
 
@@ -181,7 +181,7 @@ Json = Annotated[bool, typer.Option("--json", help="Print one JSON document.")]
 
 
 def zoned(text: str | None, option: str = "--since") -> datetime | None:
-    """Return a time that was typed as an option, in UTC; refuse one without its zone."""
+    """Return a time option in UTC; refuse one without a time zone."""
     if text is None:
         return None
     try:

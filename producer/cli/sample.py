@@ -39,8 +39,8 @@ def send_sample(
     Args:
         url: the producer's address for events.
         secret_of: returns the secret to sign with.
-        entity: the ticket's entity; None: one that is linked.
-        email: for whom it acts; None: for no one.
+        entity: the ticket's entity; None: one with a mapping.
+        email: e-mail address of the person; None: no one.
         seconds: how long to wait.
         as_json: whether one JSON document is shown.
     """
@@ -115,7 +115,7 @@ def _post(url: str, secret: SecretStr | None, sample: Sample) -> int:
     """Send a sample's event; return its id in the journal.
 
     Raises:
-        NotSent: the producer cannot be reached, or refused it.
+        NotSent: if the producer cannot be reached, or refused it.
     """
     from producer.http.sending import ProducerClient, ready_event
 

@@ -1,4 +1,4 @@
-"""Reads files of events, and puts them into batches that the producer takes."""
+"""Reads files of events, and splits them into batches that the producer accepts."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ __all__ = ["NotSent", "batches", "read_events"]
 
 MOST_EVENTS = 100
 LARGEST_BATCH = 900 * 1024
-"""Bytes of a batch; the producer takes 1 MiB."""
+"""Bytes of a batch; the producer accepts 1 MiB."""
 
 MOST_FAULTS = 20
 Place = tuple[Literal["number", "line"], int]
-"""Which event of a file, or which line."""
+"""The place of a fault in a file: the number of an event, or of a line."""
 
 
 def read_events(content: bytes) -> list[Ready]:
     """Read a file of events: JSON lines, or one JSON array, or a single event.
 
     Raises:
-        NotSent: it is not such a file; every fault is named by its line or place.
+        NotSent: if it is not such a file; every fault is named by its line or number.
     """
     try:
         text = content.decode("utf-8-sig")
@@ -51,7 +51,7 @@ def read_events(content: bytes) -> list[Ready]:
 
 
 def batches(ready: Sequence[Ready]) -> Iterator[list[Ready]]:
-    """Split events into batches that the producer takes."""
+    """Split events into batches that the producer accepts."""
     batch: list[Ready] = []
     size = 0
     for one in ready:
@@ -65,7 +65,7 @@ def batches(ready: Sequence[Ready]) -> Iterator[list[Ready]]:
 
 
 def _entries(text: str) -> Iterator[tuple[Place, Any, str]]:
-    """Yield (place, data, what is wrong with it) for each event of a file."""
+    """Yield (place, data, fault) for each event of a file."""
     try:
         whole = json.loads(text)
     except (ValueError, RecursionError):

@@ -1,4 +1,4 @@
-"""What commands work with: settings read once, the store, the publisher."""
+"""Collaborators of commands: settings read once, the store, the publisher."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class CommandServices(Services):
     """The collaborators of one command."""
 
     def notify(self, ticket_ids: Sequence[int]) -> bool:
-        """Notify tickets; if the broker is down the sweep does it, so that is only a warning."""
+        """Notify tickets; only warn if the broker is down, since the sweep then notifies them."""
         notified = super().notify(ticket_ids)
         if not notified:
             warn(
@@ -31,7 +31,7 @@ class CommandServices(Services):
 
 
 def who_types() -> str:
-    """Return the name of the user of the command line for histories."""
+    """Return the name that histories show for the user of the command line."""
     try:
         return f"{getpass.getuser()} at the command line"
     except (OSError, KeyError):  # a user of the system without a name
@@ -45,7 +45,7 @@ def settings(process: str = "command") -> Settings:
         process: the name of the process in log lines.
 
     Raises:
-        WrongUsage: a variable is unknown or wrong.
+        WrongUsage: if a variable is unknown or invalid.
     """
     import logging
 
@@ -57,23 +57,23 @@ def settings(process: str = "command") -> Settings:
     except SettingsError as error:
         raise WrongUsage(error.notice) from None
     configure_logging(loaded.log_format, process=process)
-    if process == "command":  # a command says itself what a process would log
+    if process == "command":  # a command itself reports what a process would log
         logging.getLogger(CHANNEL).setLevel(logging.ERROR)
         for name in (
             "tracker",
             "throttle",
-        ):  # but for what the tracker refused (SPEC 7), and what a command waits for
+        ):  # except for the tracker's refusals (SPEC 7), and what a command waits for
             logging.getLogger(f"{CHANNEL}.{name}").setLevel(logging.WARNING)
     return loaded
 
 
 @contextmanager
 def open_services() -> Iterator[CommandServices]:
-    """Open the database, make sure that it is migrated, and close it at the end of the block.
+    """Open the database, check that it is migrated, and close it at the end of the block.
 
     Raises:
-        WrongUsage: the environment is wrong.
-        SettingsError: `deskbridge migrate` is due.
+        WrongUsage: if the environment is invalid.
+        SettingsError: if `deskbridge migrate` is due.
     """
     from producer.admin.records.transaction import Store
     from shared.store.configuration.changes import acting

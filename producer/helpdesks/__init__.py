@@ -1,1 +1,1 @@
-"""Helpdesks that speak a language of their own, one room each."""
+"""Help desks with an event format of their own, one package each."""

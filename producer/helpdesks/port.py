@@ -1,4 +1,4 @@
-"""What a helpdesk's room is given by the producer; another helpdesk is one more room over the same two doors."""
+"""The port between the producer and the packages of help desks with an event format of their own."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from shared.notices.invalid import Faults
 
 @dataclass(frozen=True, slots=True)
 class Unreadable:
-    """A delivery that is authentic and cannot be read: kept as it came, until it can be.
+    """An authentic delivery that cannot be read; it is stored as it came, until it can be.
 
     Attributes:
         delivery_id: the sender's id of this delivery.
-        source: whose it is, such as `glpi/ticket`: anyone who replays it chooses the reader by it.
+        source: its origin, such as `glpi/ticket`, by which a replay chooses the reader.
         body: the request's body, without the text of a private task or follow-up.
         faults: (path, what is wrong) for each fault.
     """
@@ -29,36 +29,36 @@ class Unreadable:
 
 
 class Intake(Protocol):
-    """The producer, as far as a helpdesk's room needs it."""
+    """The producer, as far as the package of a help desk needs it."""
 
     async def read(self, request: Request) -> bytes:
         """Read a request's body within its limits.
 
         Raises:
-            Problem: too large, too slow, or cut off.
+            Problem: if it is too large, too slow, or cut off.
         """
 
     def admit(self, source: str, size: int) -> None:
-        """Count a delivery against the limit of who signed it (setting EVENT_LIMIT).
+        """Count a delivery against the limit of its signer (setting EVENT_LIMIT).
 
         Args:
-            source: whose it is; each has a limit of its own.
-            size: bytes of its body: a large one counts as several.
+            source: the signer; each has its own limit.
+            size: bytes of its body; a large one counts as several.
 
         Raises:
-            Problem: 429, with the seconds to wait.
+            Problem: 429, with the seconds to wait, if the limit is reached.
         """
 
     async def keep(self, delivery: Delivery | Unreadable, *, within: float | None = None) -> dict[str, Any]:
-        """Commit a delivery to the journal and ring for it.
+        """Commit a delivery to the journal and notify its ticket.
 
         Args:
-            delivery: what came.
-            within: seconds after which to refuse, whether or not the journal still takes it.
+            delivery: the delivery.
+            within: seconds after which to refuse it, even if the journal then still commits it.
 
         Returns:
             The answer for the sender.
 
         Raises:
-            Problem: 503, the journal cannot be written, or not in time.
+            Problem: 503, if the journal cannot be written, or not in time.
         """

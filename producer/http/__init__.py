@@ -1,1 +1,1 @@
-"""What both HTTP processes share: their limits, their way to refuse."""
+"""HTTP code that producer and console share: limits, and refusals."""

@@ -1,4 +1,4 @@
-"""Reads the bodies of requests: limited in size, in time and in number, before anything else looks at them."""
+"""Reads the bodies of requests, limited in size, time and number, before anything else processes them."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ LARGEST_BODY = 1024 * 1024
 LONGEST_ENCODING = 40
 BODY_S = 10.0
 MOST_AT_ONCE = 100
-"""Bodies that are read at the same time: so many MiB of memory at most."""
+"""Maximum number of bodies that are read at the same time, and so of MiB of memory."""
 
 SLOWEST = 10_000
-"""Bytes per second: a slower sender falls behind, a faster one gets ahead."""
+"""Expected bytes per second: a slower sender falls behind, a faster one gets ahead."""
 
 
 @dataclass(eq=False)
@@ -31,10 +31,10 @@ class Reading:
     """A body that is being read.
 
     Attributes:
-        source: whose it is.
-        began: when, in seconds.
-        cut: ends it.
-        size: bytes that have come.
+        source: the source that sends it.
+        began: when it began, in seconds.
+        cut: aborts it.
+        size: bytes received so far.
     """
 
     source: str
@@ -44,19 +44,19 @@ class Reading:
 
     @property
     def behind(self) -> float:
-        """How many seconds later than the slowest that is expected."""
+        """Seconds behind a sender of the slowest expected speed; negative if it is ahead."""
         return time.monotonic() - self.began - self.size / SLOWEST
 
 
 class Bodies:
-    """Reads whole bodies. If there are too many at once, the slowest of the source with the most is cut.
+    """Reads whole bodies. If there are too many at once, it aborts the slowest one of the source with the most.
 
     An honest sender's body arrives within a moment, so a client that trickles loses its place. The next client and a
     slow but honest one keep theirs.
 
     Args:
-        seconds: time in which the whole of it must have come.
-        most: bodies that are read at the same time.
+        seconds: time limit for a whole body.
+        most: maximum number of bodies that are read at the same time.
     """
 
     def __init__(self, *, seconds: float = BODY_S, most: int = MOST_AT_ONCE) -> None:
@@ -64,10 +64,10 @@ class Bodies:
         self._readings: list[Reading] = []
 
     def expect(self, scope: Scope) -> None:
-        """Refuse a body by what is announced of it.
+        """Refuse a body by its headers, before it is read.
 
         Raises:
-            Problem: 413 it is too large, 415 it is compressed: a small one may hold any number of bytes.
+            Problem: 413 if it is too large, 415 if it is compressed: a small one may expand to any number of bytes.
         """
         headers = Headers(scope=scope)
         encoding = headers.get("content-encoding", "").strip().lower()
@@ -80,7 +80,7 @@ class Bodies:
         """Read a request's body.
 
         Raises:
-            Problem: as `expect`, before anything is read; 413 too large, 408 too slow, 400 cut off.
+            Problem: as `expect`, before anything is read; 413 if too large, 408 if too slow, 400 if cut off.
         """
         self.expect(scope)
         source = source_of((scope.get("client") or ("",))[0])
@@ -128,7 +128,7 @@ class Bodies:
 
 
 def too_large() -> Problem:
-    """Refuse a body that is larger than is taken."""
+    """Return the refusal of a body that is too large."""
     why = Undelivered.BODY_TOO_LARGE(most=LARGEST_BODY)
     return Problem(
         413, "Too large", f"at most {LARGEST_BODY} bytes are allowed; send fewer events at once", why=why
@@ -136,7 +136,7 @@ def too_large() -> Problem:
 
 
 def _encoded(encoding: str) -> Problem:
-    """Refuse a body that is compressed, or encoded otherwise."""
+    """Return the refusal of a body that is compressed, or encoded otherwise."""
     why = Undelivered.BODY_ENCODED(encoding=encoding[:LONGEST_ENCODING])
     return Problem(415, "Content-Encoding is not supported", "send the body uncompressed", why=why)
 

@@ -1,4 +1,4 @@
-"""Token buckets, one per source: how much each of them may ask for. Per process, in memory, of bounded size."""
+"""Token buckets, one per source, which limit its rate. Per process, in memory, of bounded size."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ MOST_SOURCES = 10_000
 
 
 class Buckets:
-    """Holds a bucket per source; one that no one knows yet is full. To be used from one thread.
+    """Holds a bucket per source; a new one is full. Must be used from one thread.
 
-    Taking more than a bucket holds leaves a debt, so that something large is not refused forever, and its source
-    waits all the longer afterwards.
+    Taking more than a bucket holds leaves a debt. So something large is not refused forever, but its source waits
+    all the longer afterwards.
 
     Args:
         rate: tokens that each bucket gains per second.
         capacity: tokens that a full bucket holds.
-        most: sources that are remembered; beyond, the one not seen for the longest time is forgotten.
-        clock: seconds, monotonic.
+        most: maximum number of sources to remember; beyond it, the least recently used one is forgotten.
+        clock: returns seconds, monotonic.
     """
 
     def __init__(
@@ -34,7 +34,7 @@ class Buckets:
         self._levels: OrderedDict[Hashable, tuple[float, float]] = OrderedDict()
 
     def wait(self, source: Hashable) -> float:
-        """Return the seconds until a source may take a token; 0: now."""
+        """Return the seconds until a source may take a token; 0 means now."""
         level = self._level(source)
         return 0.0 if level >= 1 else (1 - level) / self._rate
 

@@ -1,7 +1,7 @@
-"""How connections are served: uvicorn, with the limits that it does not have (decision 14).
+"""Serves connections: uvicorn, with the limits that it lacks (decision 14).
 
-uvicorn waits forever: for a connection's first byte, for the end of a request, and for a client to take its answer.
-None of that ever reaches the application.
+uvicorn waits forever: for a connection's first byte, for the end of a request, and for a client to read the response.
+The application never sees any of that.
 """
 
 from __future__ import annotations
@@ -21,42 +21,42 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 from producer.http.sources import is_among, source_of
 
 ARRIVAL_S = 20.0
-"""From the first byte of a request, or from the connection, to the request's last byte. Longer than the time for a
-body, so that a slow body is answered before its connection is cut."""
+"""Time limit from the first byte of a request, or from the connection, to the request's last byte. It is longer than
+the limit for a body, so that a slow body is answered before its connection is cut."""
 
 ANSWER_S = 30.0
-"""From the first byte of a request until the last byte of its answer was taken."""
+"""Time limit from the first byte of a request until the last byte of the response was read."""
 
 KNOWN = "known"
-"""Where the application knows who asks (a signature, a token), it puts here, into the request's state, how many seconds
-its answer may take instead."""
+"""Key in the request's state. If the application has authenticated the client (a signature, a token), it stores here
+how many seconds the response may take instead."""
 
 MOST_CONNECTIONS = 500
 MOST_OF_ONE_ADDRESS = 100
 
 LARGEST_HEAD = 64 * 1024
-"""Bytes of a request's line and headers together, and so many may come in a row of which nothing is body: the parser
+"""Maximum bytes of a request's line and headers together, and of consecutive bytes without any body: the parser
 has no limit of its own."""
 
 GRACE_S = 2.0
-"""A request may wait for so long before its connection makes room: under a flood, a turn of the event loop is long."""
+"""How long a request may wait before its connection can be cut: in a flood, one pass of the event loop takes long."""
 
 OPEN_FILES = 8192
-"""How many open files a server allows itself, where the system lets it: many are taken before the first is cut."""
+"""How many open files a server allows itself, if the system permits it: many are accepted before the first is cut."""
 
 BACKLOG = 1024
-"""How many connections wait to be taken, and how many are taken in one turn of the event loop."""
+"""How many connections wait to be accepted, and how many are accepted in one pass of the event loop."""
 
 
 class Crowd:
-    """The connections of a server. Where there are too many, those that keep the server waiting make room.
+    """The connections of a server. If there are too many, those that keep the server waiting are cut.
 
-    First those of the address with the most connections, and of these the ones that have waited the longest. Those of
-    someone whom the application knows come last. What is being served is not cut, and what is new only if there is
-    twice as much as may be; if all of them are being served, the next connection is cut.
+    Those of the address with the most connections are cut first, and of these the ones that have waited longest.
+    Those of authenticated clients are cut last. A connection that is being served is not cut, and a new one only if
+    there are twice as many as allowed; if all of these are being served, the next connection is cut.
 
     Args:
-        proxies: addresses whose connections carry many clients: they have no limit of their own, and make room last.
+        proxies: addresses whose connections carry many clients: they have no limit of their own, and are cut last.
     """
 
     def __init__(self, proxies: Sequence[IPv4Network | IPv6Network] = ()) -> None:
@@ -65,7 +65,7 @@ class Crowd:
         self._will_look = False
 
     def join(self, one: GuardedProtocol) -> None:
-        """Count a connection."""
+        """Add a connection."""
         one.is_proxy = is_among(one.client[0], self._proxies) if one.client and self._proxies else False
         neighbours = self._by_source[one.source]
         neighbours.add(one)
@@ -76,7 +76,7 @@ class Crowd:
         self._look_soon(one.loop)
 
     def leave(self, one: GuardedProtocol) -> None:
-        """Count a connection no more."""
+        """Remove a connection."""
         neighbours = self._by_source[one.source]
         neighbours.discard(one)
         if not neighbours:
@@ -87,7 +87,7 @@ class Crowd:
         return sum(map(len, self._by_source.values()))
 
     def _look_soon(self, loop: asyncio.AbstractEventLoop) -> None:
-        """Make room in a moment, if that is needed."""
+        """Schedule a check in a moment, if there are too many connections."""
         needed = self._count > MOST_CONNECTIONS or any(map(self._over, self._by_source.values()))
         if needed and not self._will_look:
             self._will_look = True
@@ -99,20 +99,20 @@ class Crowd:
         self._look_soon(loop)
 
     def _make_room(self, begun: float) -> None:
-        """Cut what is too much, of what has begun by then."""
+        """Cut the connections that are too many, if they began by then."""
         for neighbours in list(self._by_source.values()):
             self._cut(self._over(neighbours), neighbours, begun)
         everybody = [one for neighbours in self._by_source.values() for one in neighbours]
         self._cut(self._count - MOST_CONNECTIONS, everybody, begun)
 
     def _over(self, neighbours: set[GuardedProtocol]) -> int:
-        """Return how many connections an address has beyond its share."""
+        """Return by how many connections an address exceeds its limit."""
         if len(neighbours) <= MOST_OF_ONE_ADDRESS:
             return 0
         return max(0, sum(not one.is_proxy for one in neighbours) - MOST_OF_ONE_ADDRESS)
 
     def _cut(self, count: int, among: Iterable[GuardedProtocol], begun: float) -> None:
-        """Cut the first `count` by turn. A connection that began later is spared, and no other is cut instead."""
+        """Cut the first `count` in order. A connection that began later is spared, and no other is cut instead."""
         if count > 0:
             waiting = [one for one in among if not one.is_served]
             for one in sorted(waiting, key=self._turn)[:count]:
@@ -125,7 +125,7 @@ class Crowd:
 
 
 class Phase(Enum):
-    """How much of a request has come."""
+    """How much of a request has arrived."""
 
     NOTHING = "nothing"
     HEAD = "some of its head"
@@ -134,24 +134,24 @@ class Phase(Enum):
 
 
 class RequestRefused(Exception):
-    """A request that the parser takes and we do not; the parser stops with it."""
+    """A request that the parser accepts and we refuse; it stops the parser."""
 
 
 class GuardedProtocol(HttpToolsProtocol):
-    """uvicorn's HTTP/1.1 with a clock, one request at a time, and nothing that could be read in two ways.
+    """uvicorn's HTTP/1.1 with a timer, one request at a time, and no request that could be parsed in two ways.
 
-    The clock runs from the first byte of a request until nothing of its answer is unsent. A client that sends its next
-    request before it has the answer (pipelining) gets the one answer, and the connection is closed: its requests could
-    not be limited one by one.
+    The timer runs from the first byte of a request until all of the response is sent. A client that sends its next
+    request before it has the response (pipelining) gets the one response, and the connection is closed: its requests
+    could not be limited one by one.
 
     Args:
         crowd: the connections of this server.
-        options: uvicorn's.
+        options: uvicorn's options.
 
     Attributes:
-        source: what the connection is counted for.
+        source: the source to which the connection belongs.
         is_proxy: whether it carries many clients.
-        since: when it began what it does: to wait for a request, or with one.
+        since: when its current request began, or the wait for one.
     """
 
     def __init__(self, *, crowd: Crowd, **options: Any) -> None:
@@ -165,12 +165,12 @@ class GuardedProtocol(HttpToolsProtocol):
 
     @property
     def patience(self) -> float | None:
-        """How long its latest answer may take, where the application knows whose it is."""
+        """How long its latest response may take if the application has authenticated the client, else None."""
         return self.cycle.scope["state"].get(KNOWN) if self.cycle else None
 
     @property
     def is_served(self) -> bool:
-        """Its request has arrived, and the client is ready for the answer."""
+        """Whether its request has arrived, and the client is ready for the response."""
         under_way = self.cycle is not None and not self.cycle.response_complete
         return under_way and not self._is_arriving and not self.flow.write_paused
 
@@ -184,22 +184,22 @@ class GuardedProtocol(HttpToolsProtocol):
         return self._phase is not Phase.ALL and not self.flow.write_paused
 
     def connection_made(self, transport: Any) -> None:
-        """Begin to wait for the first request."""
+        """Start to wait for the first request."""
         super().connection_made(transport)
-        transport.set_write_buffer_limits(high=0)  # writing is paused as long as anything is unsent
+        transport.set_write_buffer_limits(high=0)  # writing is paused while anything is unsent
         self.source = source_of(self.client[0]) if self.client else ""
         self._start_clock()
         self._crowd.join(self)
 
     def data_received(self, data: bytes) -> None:
-        """Take what came."""
+        """Parse the bytes that came."""
         self._unset_keepalive_if_required()
-        self._start_clock()  # also for an answer that ends the connection
+        self._start_clock()  # also for a response that ends the connection
         self._feed(data)
         self._look()
 
     def on_message_begin(self) -> None:
-        """Begin with a request, unless it comes before the answer to the one before."""
+        """Start a request, unless it comes before the response to the previous one."""
         if self._phase is Phase.ALL:
             raise RequestRefused
         self._unset_keepalive_if_required()
@@ -207,26 +207,26 @@ class GuardedProtocol(HttpToolsProtocol):
         self._phase = Phase.HEAD
 
     def on_header(self, name: bytes, value: bytes) -> None:
-        """Take a header; those that follow a body are none of the request's."""
+        """Store a header; ignore those that follow a body (trailers)."""
         if self._phase is Phase.HEAD:
             super().on_header(name, value.rstrip(b" \t"))
 
     def on_headers_complete(self) -> None:
-        """Have the request answered, unless someone else might read another one in it."""
+        """Start to answer the request, unless another parser might read a different request in it."""
         self._check_head()
         if self.parser.get_http_version() == "1.0":
-            self.expect_100_continue = False  # it would take the word for the answer
+            self.expect_100_continue = False  # such a client would take it for the response
         if not self.parser.should_upgrade():
             super().on_headers_complete()
             self._phase = Phase.BODY
 
     def on_body(self, body: bytes) -> None:
-        """Take a piece of the body."""
+        """Pass on a piece of the body."""
         self._fruitless = 0
         super().on_body(body)
 
     def on_message_complete(self) -> None:
-        """Take nothing more before the answer."""
+        """Accept nothing more before the response is sent."""
         if self.parser.should_upgrade():
             return
         super().on_message_complete()
@@ -236,19 +236,19 @@ class GuardedProtocol(HttpToolsProtocol):
             self._wait_for_the_next()
 
     def on_response_complete(self) -> None:
-        """Go on with what comes next."""
+        """Continue with the next request."""
         super().on_response_complete()
         if self._phase is Phase.ALL:
             self._phase = Phase.NOTHING
         self._look()
 
     def resume_writing(self) -> None:
-        """Go on: everything was sent."""
+        """Continue, since everything was sent."""
         super().resume_writing()
         self._look()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Wait for nothing any more."""
+        """Stop the timer, and forget the connection."""
         self._stop_clock()
         self._crowd.leave(self)
         super().connection_lost(exc)
@@ -272,7 +272,7 @@ class GuardedProtocol(HttpToolsProtocol):
                 self._refuse()
 
     def _feed_without_upgrade(self, rest: bytes) -> None:
-        """Read a request again that asks for another protocol: we speak none, and its body was left out."""
+        """Parse a request for another protocol again as a plain one: we support none, and its body was left out."""
         version = self.parser.get_http_version().encode()
         lines = [b"%s %s HTTP/%s\r\n" % (self.parser.get_method(), self.url, version)]
         lines += [b"%s: %s\r\n" % header for header in self.headers if header[0] != b"upgrade"]
@@ -281,10 +281,10 @@ class GuardedProtocol(HttpToolsProtocol):
         self._feed(b"".join([*lines, b"\r\n", rest]))
 
     def _check_head(self) -> None:
-        """Refuse what HTTP/1.1 refuses, or lets anyone who stands in front of us understand in another way.
+        """Refuse what HTTP/1.1 refuses, and what a proxy in front of us might parse in another way.
 
         Raises:
-            RequestRefused: it is such a request.
+            RequestRefused: if it is such a request.
         """
         method, version = self.parser.get_method(), self.parser.get_http_version()
         hosts, codings, size = 0, [], len(self.url)
@@ -301,8 +301,8 @@ class GuardedProtocol(HttpToolsProtocol):
             raise RequestRefused
 
     def _refuse(self) -> None:
-        """End the connection after what the parser cannot read, with an answer unless there is one already."""
-        if self._phase is Phase.ALL:  # the request itself was in order: it is what came behind it
+        """Close the connection after what the parser cannot read, with a response unless there is one already."""
+        if self._phase is Phase.ALL:  # the request itself was valid, but not what came after it
             self.cycle.keep_alive = False
             return
         self.logger.warning("Invalid HTTP request received.")
@@ -318,7 +318,7 @@ class GuardedProtocol(HttpToolsProtocol):
         )
 
     def _look(self) -> None:
-        """Let the clock run as long as anything is under way; between two requests uvicorn's own limit holds."""
+        """Keep the timer running during a request; between two requests uvicorn's own limit applies."""
         if not self._is_idle:
             self._start_clock()
         elif self._clock:
@@ -346,10 +346,10 @@ class GuardedProtocol(HttpToolsProtocol):
 
 
 def server_options(proxies: Sequence[IPv4Network | IPv6Network] = ()) -> dict[str, Any]:
-    """Return uvicorn's options that producer and console have in common.
+    """Return the uvicorn options that producer and console share.
 
     Args:
-        proxies: whose word is taken for a client's address (setting TRUSTED_PROXIES).
+        proxies: proxies that are trusted to report a client's address (setting TRUSTED_PROXIES).
     """
     return {
         "http": partial(GuardedProtocol, crowd=Crowd(proxies)),
@@ -364,7 +364,7 @@ def server_options(proxies: Sequence[IPv4Network | IPv6Network] = ()) -> dict[st
 
 
 def allow_open_files() -> None:
-    """Let this process open as many files as its connections may need."""
+    """Raise this process's limit of open files to what its connections may need."""
     if sys.platform == "win32":
         return
     import resource

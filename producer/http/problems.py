@@ -45,12 +45,12 @@ class ProblemDetails(BaseModel):
 
 
 class Problem(Exception):
-    """A request that is refused; nothing of it was kept.
+    """A refused request; nothing of it was stored.
 
     Args:
         status: HTTP status.
         title: what is wrong, in a few words.
-        detail: what to do about it; by default what `why` says.
+        detail: what to do about it; by default the text of `why`.
         why: why it was refused.
         faults: (path, what was expected) for each fault.
         headers: further response headers.
@@ -75,11 +75,11 @@ class Problem(Exception):
 
     @property
     def detail(self) -> str:
-        """What to do about it; where nothing else was said, what `why` says."""
+        """What to do about it; by default the text of `why`."""
         return self._detail or (sentence(self.why) if self.why else "")
 
     def response(self) -> Response:
-        """Return it as an answer, in ASCII: what a request named may hold characters that UTF-8 has not."""
+        """Return it as a response, in ASCII: names in a request may have characters that UTF-8 cannot encode."""
         content: dict[str, Any] = {"type": "about:blank", "title": self.title, "status": self.status}
         if self.detail:
             content["detail"] = self.detail

@@ -1,4 +1,4 @@
-"""What many may ask for at once and takes time: looked up in a thread of its own, and kept for a moment."""
+"""Slow lookups that many may request at once: done in a thread of their own, and cached for a moment."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ Seen = TypeVar("Seen")
 
 
 def told(seen: Mapping[str, bool]) -> dict[str, str]:
-    """Return what /readyz answers: of each thing that was looked at whether it answers."""
+    """Return the content of /readyz: whether each service answers."""
     return {name: "ok" if answers else "unreachable" for name, answers in seen.items()}
 
 
 class FreshLook(Generic[Seen]):
-    """Looks at what a process needs. However many ask, no one else waits for it.
+    """Runs lookups in a thread, and caches their results. However many callers there are, other requests do not wait.
 
     Args:
-        looks: by name, what looks at something.
-        fresh_s: seconds for which what was seen is told again.
+        looks: the lookups, by name.
+        fresh_s: seconds for which a result is used again.
     """
 
     def __init__(self, looks: Mapping[str, Callable[[], Seen]], fresh_s: float = FRESH_S) -> None:
@@ -32,13 +32,13 @@ class FreshLook(Generic[Seen]):
         self._seen_at = 0.0
 
     async def look(self) -> dict[str, Seen]:
-        """Return by name what was seen a moment ago, or is seen now."""
+        """Return the results by name, either new or a moment old."""
         if self._latest is None or (self._latest.done() and time.monotonic() - self._seen_at > self._fresh_s):
             self._latest = asyncio.get_running_loop().run_in_executor(self._thread, self._look)
         return await asyncio.shield(self._latest)
 
     def close(self) -> None:
-        """Look no more."""
+        """Stop the thread of the lookups."""
         self._thread.shutdown(wait=False)
 
     def _look(self) -> dict[str, Seen]:

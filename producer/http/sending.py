@@ -1,4 +1,4 @@
-"""Sends events to the producer as a helpdesk would: signed, in batches, over one connection."""
+"""Sends events to the producer as a help desk would: signed, in batches, over one connection."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ MOST_WAITS = 10
 
 
 class NotSent(BridgeError):
-    """The events could not be read, or the producer did not take them; the text says what to do."""
+    """The events could not be read, or the producer did not accept them; the text says what to do."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +37,7 @@ class Ready:
 
 @dataclass(frozen=True, slots=True)
 class Taken:
-    """What the producer made of a batch."""
+    """The producer's result for a batch."""
 
     event_ids: list[int]
     duplicates: int
@@ -49,7 +49,7 @@ class ProducerClient:
     Args:
         url: the producer's address for events.
         secret: signing secret, None to send unsigned.
-        sleep: waits so many seconds.
+        sleep: waits for a number of seconds.
     """
 
     def __init__(
@@ -58,13 +58,13 @@ class ProducerClient:
         self._url, self._sleep = url, sleep
         self._webhook = Webhook(secret.get_secret_value()) if secret else None
         self._session = requests.Session()
-        self._session.trust_env = False  # no proxy of the environment comes in between
+        self._session.trust_env = False  # use no proxy of the environment
 
     def send(self, batch: Sequence[Ready]) -> Taken:
-        """Post one batch, again if the producer asks to wait.
+        """Post one batch; post it again if the producer asks to wait.
 
         Raises:
-            NotSent: the producer cannot be reached or refused it.
+            NotSent: if the producer cannot be reached or refused it.
         """
         body = b"[" + b", ".join(one.content for one in batch) + b"]"
         answer = self._post(body)
@@ -110,16 +110,16 @@ class ProducerClient:
 
 
 def _seconds_to_wait(answer: requests.Response) -> float:
-    """Return what Retry-After says, within bounds."""
+    """Return the seconds of Retry-After, within bounds."""
     said = answer.headers.get("Retry-After", "")
     return min(float(said), LONGEST_WAIT_S) if said.isdecimal() else 1.0
 
 
 def ready_event(data: Any) -> Ready:
-    """Validate an event as the producer does, and give it an id that its content decides on.
+    """Validate an event as the producer does; if it has no delivery id, derive one from its content.
 
     Raises:
-        InvalidEvent: naming every fault by its path.
+        InvalidEvent: if the event is invalid; it names every fault by its path.
     """
     own = data.get("delivery_id") if isinstance(data, dict) else None
     event = (
@@ -131,7 +131,7 @@ def ready_event(data: Any) -> Ready:
 
 
 def _refusal(answer: requests.Response) -> Notice:
-    """Return what a problem document says."""
+    """Return the refusal that a problem document contains."""
     try:
         problem = answer.json()
     except ValueError:

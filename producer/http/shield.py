@@ -1,4 +1,4 @@
-"""What every answer of producer and console has in common: headers that let a browser do nothing with it."""
+"""Security headers of every response of producer and console: they let a browser do nothing with it."""
 
 from __future__ import annotations
 
@@ -27,17 +27,17 @@ HEADERS = {
 
 RAW = [(name.lower().encode(), value.encode()) for name, value in HEADERS.items()]
 OWN_TRACES: TelemetryConfig = {"tracing": False, "metrics": False, "logs": False}
-"""Spans and figures are ours (`shared.telemetry`); FastAPI would look for others' at each request."""
+"""Traces and metrics are ours (`shared.telemetry`); FastAPI would look for other instrumentation at each request."""
 
 
 class ShieldedApp(FastAPI):
-    """An application with those headers on every answer, that of its last resort included.
+    """An application with these headers on every response, even on that to an unforeseen error.
 
-    It redirects no one: a redirect would lead to whatever host the request named.
+    It never redirects: a redirect would lead to whatever host the request named.
 
     Args:
-        schemas: schemas that OpenAPI's descriptions of routes refer to, by name.
-        options: FastAPI's.
+        schemas: schemas to which OpenAPI's descriptions of routes refer, by name.
+        options: FastAPI's options.
     """
 
     def __init__(self, *, schemas: Mapping[str, Any] | None = None, **options: Any) -> None:
@@ -48,12 +48,12 @@ class ShieldedApp(FastAPI):
         self._schemas = schemas or {}
 
     def answer_at_once(self, method: str, path: str, answer: Answer) -> None:
-        """Have requests of a path answered without the layers that others go through.
+        """Answer requests of a path without the middleware that other requests pass through.
 
         Args:
-            method: of the requests.
-            path: the same.
-            answer: answers; what it raises is answered by the application's handlers, as with others.
+            method: the method of the requests.
+            path: the path of the requests.
+            answer: answers them; the application's handlers answer its exceptions, as for other requests.
         """
         self._at_once[method, path] = answer
 
@@ -65,7 +65,7 @@ class ShieldedApp(FastAPI):
         return described
 
     def build_middleware_stack(self) -> ASGIApp:
-        """Put the shield around everything, around what catches unforeseen errors, too."""
+        """Put the shield around everything, even around the handler of unforeseen errors."""
         return Shield(self._answering(super().build_middleware_stack()))
 
     def _answering(self, layers: ASGIApp) -> ASGIApp:
@@ -97,10 +97,10 @@ class ShieldedApp(FastAPI):
 
 
 class Shield:
-    """Adds the headers that an answer does not have yet.
+    """Adds the headers that a response does not have yet.
 
     Args:
-        app: what answers.
+        app: the application.
     """
 
     def __init__(self, app: ASGIApp) -> None:

@@ -1,4 +1,4 @@
-"""Who is held responsible for a request: its address, of IPv6 the network, and which addresses are our own proxies."""
+"""The source of a request: its address, or for IPv6 its network, and whether an address is one of our proxies."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from functools import lru_cache
 from ipaddress import IPv4Network, IPv6Network
 
 IPV6_NEIGHBOURS = 64
-"""Bits of an IPv6 address that tell one network from another; the rest its owner can choose freely."""
+"""Bits of an IPv6 address that identify the network; its owner can choose the rest freely."""
 
 
 @lru_cache
 def source_of(client: str) -> str:
-    """Return what is counted for a client's address."""
+    """Return the source to which a client's address belongs."""
     try:
         address = ipaddress.ip_address(client)
     except ValueError:

@@ -1,1 +1,1 @@
-"""HTTP into the journal: an event is checked, kept, acknowledged and notified."""
+"""HTTP into the journal: an event is checked, stored and acknowledged, and its ticket notified."""

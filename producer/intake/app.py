@@ -1,4 +1,4 @@
-"""The producer: verify, validate, append and commit, notify, 202. It holds no tracker key."""
+"""The producer: verify, validate, append and commit, notify, answer 202. It has no tracker key."""
 
 from __future__ import annotations
 
@@ -58,16 +58,16 @@ from shared.telemetry.logs import get_logger, reason_fields
 log = get_logger("producer")
 RETRY_AFTER_S = 5
 LONGEST_PATH = 60
-"""Of an address that someone made up, so much is kept."""
+"""How much of an unknown path is kept."""
 POOL_SIZE = 10
 METRICS_WITHIN_S = 1.0
-"""A database that is slow keeps no counter from being read."""
+"""A slow database must not prevent the counters from being read."""
 FLOOD_S = 10
-"""A source may send so many seconds' worth of events at once before its limit holds."""
+"""A source may send the events of this many seconds at once before its limit applies."""
 EVENT_BYTES = 16 * 1024
-"""What an event may weigh; for EVENT_LIMIT a larger one counts as several."""
+"""Bytes of one event for EVENT_LIMIT; a larger event counts as several."""
 ARRAY_BYTES, ARRAYS_AT_ONCE = 64 * 1024, 16
-"""Of requests larger than this, which are arrays mostly, so many are events in memory at once: as objects they take
+"""Of requests larger than this, which are mostly arrays, this many are parsed at once: in memory, their objects take
 many times their size."""
 
 
@@ -76,11 +76,11 @@ def create_app(settings: Settings, *, host: str = "127.0.0.1", port: int = PRODU
 
     Args:
         settings: the process's settings.
-        host: the address it will be bound to.
-        port: the same.
+        host: the address to which it will be bound.
+        port: the port to which it will be bound.
 
     Raises:
-        SettingsError: no signing secret is set, and unsigned events are not allowed on this bind; or a secret is too
+        SettingsError: if no signing secret is set, and unsigned events are not allowed on this bind; or a secret is too
             short.
     """
     producer = Producer(settings, host, port)
@@ -88,7 +88,7 @@ def create_app(settings: Settings, *, host: str = "127.0.0.1", port: int = PRODU
     app.add_exception_handler(Problem, producer.refuse)
     app.add_exception_handler(HTTPException, producer.refuse_unknown)
     app.add_exception_handler(Exception, producer.refuse_by_our_fault)
-    # it reads and answers for itself: what FastAPI, which describes it, looks for on the way is of no use to it
+    # it reads and answers by itself, and needs nothing that FastAPI, which describes it, prepares for a route
     app.answer_at_once("POST", "/events", producer.events)
     app.add_api_route("/events", producer.events, methods=["POST"], **DOCUMENTED["events"])
     app.include_router(glpi.webhooks(settings.glpi_webhook_secrets, producer))
@@ -100,12 +100,12 @@ def create_app(settings: Settings, *, host: str = "127.0.0.1", port: int = PRODU
 
 
 class Producer:
-    """What the producer's routes work with.
+    """Handlers of the producer's routes, and their collaborators.
 
     Args:
         settings: the process's settings.
-        host: the address it will be bound to.
-        port: the same.
+        host: the address to which it will be bound.
+        port: the port to which it will be bound.
 
     Raises:
         SettingsError: as `create_app`.
@@ -138,7 +138,7 @@ class Producer:
 
     @asynccontextmanager
     async def lifespan(self, _app: FastAPI) -> AsyncIterator[None]:
-        """Notify, and leave heartbeats, while the application runs; at its end notify what is left."""
+        """Notify tickets and write heartbeats while the application runs; at its end notify the remaining tickets."""
         tracing.start(self._settings, "producer")
         self._notifier.start()
         self._sign.start()
@@ -172,11 +172,11 @@ class Producer:
     ) -> JSONResponse:
         webhook_id = headers.get("webhook-id") or _unsigned_id(body)
         async with self._arrays if len(body) > ARRAY_BYTES else nullcontext():
-            if len(body) > EVENT_BYTES:  # one made for it keeps the parser busy for a second
+            if len(body) > EVENT_BYTES:  # a crafted one keeps the parser busy for a second
                 delivered = await run_in_threadpool(deliveries, body, webhook_id)
             else:
                 delivered = deliveries(body, webhook_id)
-            if not delivered:  # the sender tries its address and secret
+            if not delivered:  # the sender tests its address and secret
                 return JSONResponse({"accepted": []}, 202)
             if trace:
                 delivered = [replace(one, traceparent=trace) for one in delivered]
@@ -190,11 +190,11 @@ class Producer:
         return await self._bodies.read(request.scope, request.receive)
 
     def admit(self, source: str, size: int) -> None:
-        """Count a delivery against the limit of who signed it (see `producer.helpdesks.port.Intake`)."""
+        """Count a delivery against the limit of its signer (see `producer.helpdesks.port.Intake`)."""
         self._refuse_flood(source, _weight(1, size))
 
     async def keep(self, delivery: Delivery | Unreadable, *, within: float | None = None) -> dict[str, Any]:
-        """Commit a helpdesk's delivery to the journal, and notify its ticket (see `producer.helpdesks.port.Intake`)."""
+        """Commit a help desk's delivery to the journal and notify its ticket (see `producer.helpdesks.port.Intake`)."""
         accepted: list[Accepted] = []
         with tracing.span("webhook", "server") as span:
             try:
@@ -209,7 +209,7 @@ class Producer:
             return self._accepted(accepted)
 
     def _append_and_notify(self, delivered: Sequence[Delivery]) -> list[Accepted]:
-        """Append to the journal, and notify what is new from the thread that has committed, beside the answers."""
+        """Append to the journal; the committing thread also notifies the tickets, in parallel to the responses."""
         is_asked = any(one.has_private_text for one in delivered)
         private_text = self._private_text.may_be_kept() if is_asked else PrivateTexts.NONE
         accepted = append(self._store, delivered, private_text=private_text)
@@ -225,7 +225,7 @@ class Producer:
         """Append to the journal; return once that is committed.
 
         Raises:
-            Problem: 503, the journal cannot be written; nothing was kept.
+            Problem: 503, if the journal cannot be written; nothing was stored.
         """
         with _as_unwritable():
             accepted = await self._appender.append(delivered)
@@ -238,7 +238,7 @@ class Producer:
         return accepted
 
     def _accepted(self, accepted: list[Accepted]) -> dict[str, Any]:
-        """Count, and return the answer for the sender."""
+        """Count the events, and return the answer for the sender."""
         duplicates = sum(one.duplicate for one in accepted)
         metrics.ACCEPTED.inc(len(accepted) - duplicates)
         metrics.DUPLICATES.inc(duplicates)
@@ -265,7 +265,7 @@ class Producer:
         return Response(generate_latest(self._registry), media_type=CONTENT_TYPE_LATEST)
 
     def _last_comparison(self) -> ReconciliationMark | None:
-        """Return what the last comparison with the helpdesk found; None also if the database cannot tell."""
+        """Return the result of the last comparison with the help desk, or None, also if the database fails."""
         try:
             with self._store.transaction() as tx:
                 return tx.reconciliation.get()
@@ -273,14 +273,14 @@ class Producer:
             return None
 
     def _refuse_flood(self, source: str, weight: int = 1) -> None:
-        """Refuse a source that sends more than its limit, before anything is parsed.
+        """Refuse a source that exceeds its limit, before anything is parsed.
 
         Args:
-            source: whose secret signed the request.
+            source: the secret that signed the request.
             weight: how many events it counts as, as far as that is known by now.
 
         Raises:
-            Problem: 429, with the seconds to wait.
+            Problem: 429, with the seconds to wait, if the limit is reached.
         """
         if self._sources is None:
             return
@@ -321,7 +321,7 @@ class Producer:
         return await self.refuse(request, Problem(status, title, headers=headers))
 
     async def refuse_by_our_fault(self, request: Request, error: Exception) -> Response:
-        """Answer a fault of ours without its traceback."""
+        """Answer an unforeseen error without its traceback."""
         log.error("a request failed", code=str(Undelivered.PRODUCER_FAILED), exc_info=error)
         return await self.refuse(
             request, Problem(500, "Internal error", "nothing was stored; please report this")
@@ -332,7 +332,7 @@ async def read_body(request: Request, bodies: Bodies) -> str:
     """Read a JSON body within its limits.
 
     Raises:
-        Problem: 413 too large, 408 too slow, 400 not UTF-8.
+        Problem: 413 if it is too large, 408 if it is too slow, 400 if it is not UTF-8.
     """
     content = await bodies.read(request.scope, request.receive)
     try:
@@ -350,10 +350,10 @@ def append(
 
 
 def park(store: Store, unreadable: Unreadable) -> None:
-    """Keep in the journal what cannot be read, as `failed`: shown by `event list`, replayed once it can be read.
+    """Store an unreadable delivery in the journal as `failed`: `event list` shows it, and a replay reads it again.
 
     Raises:
-        Problem: 503, the journal cannot be written; nothing was kept.
+        Problem: 503, if the journal cannot be written; nothing was stored.
     """
     log.warning(
         "a delivery cannot be read",
@@ -383,12 +383,12 @@ def _unwritable(what_to_do: str) -> Problem:
 
 
 def _was_delivery(request: Request, status: int) -> bool:
-    """Return whether what no route of ours took may have been a delivery; otherwise it was a stray request."""
+    """Return whether a refused request may have been a delivery; a read of an unknown path is a stray request."""
     return status not in (404, 405) or request.method in ("POST", "PUT", "PATCH")
 
 
 def _reason(request: Request, status: int) -> Notice:
-    """Return why something was refused that no route of ours took."""
+    """Return the reason of a refusal that has none: an unknown path, a wrong method, or a fault of ours."""
     path, method = request.url.path[:LONGEST_PATH], request.method
     if status not in (404, 405):
         return Undelivered.PRODUCER_FAILED(status=status)
@@ -417,16 +417,16 @@ def _is_loopback(host: str) -> bool:
 
 
 def _headers(request: Request) -> dict[str, str]:
-    """Return a request's headers, to be asked for many; of one that came twice the first, as everywhere."""
+    """Return a request's headers as a dict, for many lookups; of a repeated header the first, as everywhere."""
     raw = reversed(request.scope["headers"])
     return {name.decode("latin-1"): value.decode("latin-1") for name, value in raw}
 
 
 def _expect_json(headers: Mapping[str, str]) -> None:
-    """Make sure that a body may be JSON.
+    """Check that a body may be JSON.
 
     Raises:
-        Problem: 415.
+        Problem: 415, if its media type is another one.
     """
     media_type = headers.get("content-type", "").split(";")[0].strip().lower()
     if media_type != "application/json":
@@ -443,10 +443,10 @@ def _as_problem() -> Iterator[None]:
 
 
 def _verify(verifier: Verifier | None, body: str, headers: Mapping[str, str]) -> int:
-    """Return which secret signed a request, 0 if none is asked for.
+    """Return which secret signed a request; 0 if none is required.
 
     Raises:
-        Problem: 401.
+        Problem: 401, if the signature is missing or wrong.
     """
     if verifier is None:
         return 0
@@ -455,7 +455,7 @@ def _verify(verifier: Verifier | None, body: str, headers: Mapping[str, str]) ->
 
 
 def _weight(count: int, size: int) -> int:
-    """Return how many events a request counts as: those in it, or as many as its size is worth."""
+    """Return how many events a request counts as: the number in it, or its size in EVENT_BYTES if that is more."""
     return max(count, math.ceil(size / EVENT_BYTES))
 
 
@@ -464,7 +464,7 @@ def _unsigned_id(body: str) -> str:
 
 
 def _about(delivery: Delivery, kept: Accepted) -> dict[str, Any]:
-    """Return what a line says of the event that it is about, in the words of the worker's lines."""
+    """Return the fields of a log line about an event, with the names that the worker's log lines use."""
     trace = delivery.traceparent
     return {
         "ticket_id": kept.ticket_id,

@@ -1,7 +1,7 @@
-"""Appends to the journal what waits, together: under load many requests share one INSERT and one commit.
+"""Appends waiting requests to the journal together: under load many requests share one INSERT and one commit.
 
-No request waits for a group to grow: the first is written at once, and those that arrive while a group is written are
-written next.
+No request waits for a group to grow: the first is written at once, and those that arrive while a group is written
+form the next one.
 """
 
 from __future__ import annotations
@@ -19,16 +19,16 @@ from shared.store.journal.appending import Accepted
 from shared.store.tables.database import is_deadlock
 
 MOST_TOGETHER = 500
-"""Events of one transaction, beside a single request's own."""
+"""Maximum number of events in one transaction, unless a single request has more."""
 
 SLOW_S = 0.1
-"""A transaction that takes longer waits for someone; the next begins beside it."""
+"""A transaction that takes longer is blocked by another one; the next one starts in parallel."""
 
 MOST_AT_ONCE = 2
-"""Transactions at the same time."""
+"""Maximum number of concurrent transactions."""
 
 AWAY = (OperationalError, InterfaceError, NoConnection)
-"""The database is not there, which every request of a group would only find out again."""
+"""Errors of a database that is down: if each request of a group were tried alone, it would only fail again."""
 
 Request = list[Delivery]
 Outcome = list[Accepted] | Exception
@@ -36,7 +36,7 @@ Group = list[tuple[Request, asyncio.Future[list[Accepted]]]]
 
 
 class Appender:
-    """Appends requests' deliveries; the answer follows the commit.
+    """Appends the deliveries of requests, which are answered after the commit.
 
     Args:
         append: appends deliveries in one transaction; called in threads.
@@ -49,10 +49,10 @@ class Appender:
         self._under_way = set[asyncio.Task[None]]()
 
     async def append(self, deliveries: Request) -> list[Accepted]:
-        """Append a request's deliveries and commit; all of them or none.
+        """Append a request's deliveries and commit, all or none.
 
         Returns:
-            One answer per delivery, in their order.
+            One result per delivery, in the same order.
 
         Raises:
             Exception: whatever `append` raised for them.
@@ -72,7 +72,7 @@ class Appender:
                 await asyncio.wait([written], timeout=SLOW_S)
                 while len(self._under_way) >= MOST_AT_ONCE:
                     await asyncio.wait(self._under_way, return_when=asyncio.FIRST_COMPLETED)
-        finally:  # in one step with the last look: who comes next finds that it has ended
+        finally:  # without an await since the last check of `_waiting`, so the next request starts a new writer
             self._writer = None
 
     async def _write_group(self, group: Group) -> None:
@@ -97,7 +97,7 @@ class Appender:
         return group
 
     def _together(self, requests: Sequence[Request]) -> Sequence[Outcome]:
-        """Append requests in one transaction; if that fails, each in its own, so that none harms its neighbours."""
+        """Append requests in one transaction; if that fails, each in its own, so that a faulty one harms no other."""
         try:
             answers = iter(self._append(list(chain.from_iterable(requests))))
             return [list(islice(answers, len(one))) for one in requests]

@@ -1,4 +1,4 @@
-"""A request's body to validated deliveries: pure, so that every refusal can be tested without a server."""
+"""Turns a request's body into validated deliveries. Pure, so that every refusal can be tested without a server."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ MOST_EVENTS = 500
 MOST_FAULTS = 50
 LONGEST_FAULT = 200
 BYTE_ORDER_MARK = "\ufeff"
-"""What some programs write in front of UTF-8; no part of the JSON (RFC 8259, section 8.1, lets it be ignored)."""
+"""Some programs write it before UTF-8; it is no part of the JSON, and RFC 8259, section 8.1, allows ignoring it."""
 
 
 def deliveries(body: str, webhook_id: str) -> list[Delivery]:
-    """Read one event, or an array of them; an empty array is a test, and has none.
+    """Parse one event, or an array of them; an empty array is a test, and has none.
 
     Args:
         body: the request's body.
-        webhook_id: id of the delivery; in an array each event has its own `delivery_id`, else `<id>/<index>`.
+        webhook_id: id of the delivery; an event in an array has its own `delivery_id`, or gets `<id>/<index>`.
 
     Raises:
-        Problem: 400 not JSON, 422 not valid events, every fault named by its path.
+        Problem: 400 if it is not JSON, 422 if events are invalid, with every fault named by its path.
     """
     data = _decoded(body)
     if not isinstance(data, list):
@@ -70,7 +70,7 @@ def _parsed(items: list[tuple[Any, str, str]], source: str) -> list[Delivery]:
 
 
 def _first(faults: Faults) -> Notice:
-    """Return the first of some faults; of a path, which may be as long as the sender likes, the beginning."""
+    """Return the first fault; its path is cut, since the sender can make it as long as they like."""
     path, problem = faults[0]
     return Invalid.FAULT_OF_FIELD(field=path[:LONGEST_FAULT], problem=problem)
 

@@ -1,4 +1,4 @@
-"""How the producer's OpenAPI describes what comes in and every answer, those included that FastAPI cannot know."""
+"""OpenAPI's description of the producer's requests and responses, including those that FastAPI cannot know."""
 
 from __future__ import annotations
 
@@ -92,5 +92,5 @@ DOCUMENTED: dict[str, dict[str, Any]] = {
 
 
 def schemas() -> dict[str, Any]:
-    """Return the events' schemas, which no route names: no body is parsed before its signature is checked."""
+    """Return the events' schemas, which no route declares: no body is parsed before its signature is checked."""
     return schemas_of(*KINDS)

@@ -1,4 +1,4 @@
-"""Notifies off the request's path: a broker that is slow or down delays no answer."""
+"""Notifies outside of requests, so that a slow or unreachable broker delays no response."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from shared.telemetry.logs import get_logger
 log = get_logger("publisher")
 QUIET_S = 1.0
 PACE_S, EACH_S = 0.02, 0.004
-"""From one message to the next: EACH_S for each ticket of the last one, PACE_S at most. So under load a message names
-several tickets, and one that comes alone after another is notified at once."""
+"""Delay between two messages: EACH_S for each ticket of the last one, PACE_S at most. So under load a message names
+several tickets, and a single ticket after another one is notified at once."""
 
 
 class Notifier:
-    """Collects tickets and notifies them from one thread; the same ticket once.
+    """Collects tickets and notifies them from one thread, each ticket once.
 
     Args:
         notify: notifies tickets, each with the traceparent of its event; False if the broker could not be
@@ -30,7 +30,7 @@ class Notifier:
         self._thread = threading.Thread(target=self._work, name="ringer", daemon=True)
 
     def start(self) -> None:
-        """Begin to notify."""
+        """Start the thread."""
         self._thread.start()
 
     def notify(self, ticket_ids: Collection[int], traces: Mapping[int, str | None] | None = None) -> None:
@@ -38,7 +38,7 @@ class Notifier:
 
         Args:
             ticket_ids: the tickets.
-            traces: by ticket the traceparent of what it is notified for.
+            traces: traceparent of the event, by ticket.
         """
         if ticket_ids:
             with self._change:
@@ -46,7 +46,7 @@ class Notifier:
                 self._change.notify()
 
     def stop(self) -> None:
-        """Notify what is left, and end."""
+        """Notify the remaining tickets, and stop."""
         with self._change:
             self._stopping.set()
             self._change.notify()
@@ -65,7 +65,7 @@ class Notifier:
                 self._change.wait_for(lambda: self._waiting or self._stopping.is_set())
                 tickets, self._waiting = self._waiting, {}
                 stopping = self._stopping.is_set()
-            # what was not notified is the sweep's; leave the broker alone for a moment
+            # the sweep notifies what fails here, so leave the broker alone for a moment
             notified = not tickets or self._try_to_notify(tickets)
             self._stopping.wait(min(PACE_S, EACH_S * len(tickets)) if notified else QUIET_S)
             if stopping:

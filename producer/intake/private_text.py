@@ -1,4 +1,4 @@
-"""Which private texts of ticket tasks and follow-ups may be kept: the plugin config says so."""
+"""Which private texts of ticket tasks and follow-ups may be stored, according to the Redmine settings."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ REMEMBERED_S = 5.0
 
 
 class PrivateText:
-    """Asks for the setting, and uses its answer for some seconds.
+    """Reads the setting, and caches it for some seconds.
 
     Args:
-        store: where the plugin config is.
-        clock: a clock that only goes forward, in seconds.
+        store: the database.
+        clock: a monotonic clock, in seconds.
     """
 
     def __init__(self, store: Store, clock: Callable[[], float] = time.monotonic) -> None:
@@ -29,14 +29,14 @@ class PrivateText:
         self._until, self._answer = 0.0, PrivateTexts.NONE
 
     def may_be_kept(self) -> PrivateTexts:
-        """Return what the settings say.
+        """Return which private texts may be stored.
 
-        If the role has no right to read them (`deskbridge grants`), no text is kept: it cannot be undone from the
-        journal, and the hours come all the same.
+        If the database role may not read the settings (`deskbridge grants`), no text is stored: a stored text could not
+        be removed from the journal again, and the hours are logged without it.
 
         Raises:
-            SQLAlchemyError: the database does not answer. The delivery is refused and sent again: a follow-up without
-                its text would be lost.
+            SQLAlchemyError: if the database does not answer. The delivery is then refused and sent again: a follow-up
+                without its text would be lost.
         """
         if self._clock() >= self._until:
             try:

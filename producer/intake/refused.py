@@ -1,4 +1,4 @@
-"""What was refused, kept in memory: however many deliveries someone sends, it costs the database nothing."""
+"""Counts refused deliveries in memory, so that a flood of them costs the database nothing."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ class OfOneReason:
     """The deliveries that were refused for one reason.
 
     Attributes:
-        why: of the last one.
-        at: when that was, monotonic.
-        count: how many.
-        since: how many since a delivery was accepted last.
-        addresses: the latest senders, the last one at the end, and how many each.
+        why: the reason of the last one.
+        at: when the last one was refused, monotonic.
+        count: how many there are.
+        since: how many there are since the last accepted delivery.
+        addresses: the latest senders, the last one at the end, with their counts.
     """
 
     why: Notice
@@ -35,7 +35,7 @@ class OfOneReason:
 
 
 class Refused:
-    """Counts what was refused; reasons are few, of each the latest addresses are kept, and nothing of a body is."""
+    """Counts refusals by reason, with the latest addresses of each; nothing of a body is kept."""
 
     def __init__(self) -> None:
         self._reasons: dict[str, OfOneReason] = {}
@@ -60,7 +60,7 @@ class Refused:
                 reason.since = 0
 
     def told(self) -> list[dict[str, Any]]:
-        """Return it as plain JSON, by reason; the last sender first."""
+        """Return the counts as plain JSON, by reason, with the last sender first."""
         now = time.monotonic()
         with self._lock:
             return [
@@ -79,7 +79,7 @@ class Refused:
 
 
 def _address(client: str) -> str:
-    """Return an address; whatever else a proxy forwards as one is not kept."""
+    """Return an IP address; anything else that a proxy forwards becomes NO_ADDRESS."""
     try:
         return str(ipaddress.ip_address(client))
     except ValueError:

@@ -1,4 +1,4 @@
-"""The producer's heartbeat: in the database, since that is what it must be able to write."""
+"""The producer's heartbeat, in the database, since that is what the producer must be able to write."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ from shared.telemetry.logs import get_logger
 log = get_logger("producer")
 EVERY_S = 10.0
 AT_MOST_EVERY_S = 2.0
-"""So soon a refusal is seen by others, and so rarely is written, however many there are."""
+"""A refusal is written within this time, and refusals are never written more often, however many there are."""
 
 
 class SignOfLife:
-    """Writes the producer's row from a thread of its own.
+    """Writes the producer's heartbeat from a thread of its own.
 
     Args:
-        store: the producer's.
-        refused: what was refused.
-        spools: what the senders keep.
-        port: tells this producer from others of the same machine.
+        store: the producer's store.
+        refused: the counts of refused deliveries.
+        spools: the states of the senders' spools.
+        port: distinguishes this producer from others on the same machine.
     """
 
     def __init__(self, store: Store, refused: Refused, spools: Spools, port: int) -> None:
@@ -38,15 +38,15 @@ class SignOfLife:
         self._thread = threading.Thread(target=self._work, name="sign of life", daemon=True)
 
     def start(self) -> None:
-        """Begin to write."""
+        """Start the thread."""
         self._thread.start()
 
     def hurry(self) -> None:
-        """Write soon: there is something to tell."""
+        """Write soon, since there is something to report."""
         self._news.set()
 
     def stop(self) -> None:
-        """Write no more; the row stays."""
+        """Stop writing; the row stays."""
         self._stopping.set()
         self._news.set()
         self._thread.join(timeout=5)

@@ -1,4 +1,4 @@
-"""Who may send events: Standard Webhooks signatures, several secrets at once for rotation."""
+"""Verifies who sends events: Standard Webhooks signatures, with several secrets at once for rotation."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ from shared.values.validation import is_in_milliseconds
 
 PREFIX = "whsec_"
 SHORTEST = 16
-"""Bytes of a secret. Standard Webhooks wants 24 to 64; shorter than this one could be guessed."""
+"""Minimum bytes of a secret. Standard Webhooks requires 24 to 64; one shorter than this could be guessed."""
 
 HEADERS = ("webhook-id", "webhook-timestamp", "webhook-signature")
 PLUGIN = "deskbridge-glpi/"
-"""How the User-Agent of GLPI's plugin begins."""
+"""Start of the User-Agent of GLPI's plugin."""
 TOLERANCE_S = 300
 SETTING = "DESKBRIDGE_WEBHOOK_SECRETS"
 LONGEST_STAMP = 19
 SIGNATURE = 44
-"""Characters of 32 bytes in base64."""
+"""Length of 32 bytes in base64."""
 
 
 class Verifier:
@@ -37,17 +37,17 @@ class Verifier:
         secrets: signing secrets, `whsec_<base64>`.
 
     Raises:
-        SettingsError: a secret does not have that form, or is too short.
+        SettingsError: if a secret does not have that form, or is too short.
     """
 
     def __init__(self, secrets: Sequence[SecretStr]) -> None:
         self._webhooks = [_webhook(secret.get_secret_value()) for secret in secrets]
 
     def check_headers(self, headers: Mapping[str, str]) -> None:
-        """Check what can be checked before a body is read, so that no one makes the producer read for nothing.
+        """Check what can be checked before a body is read, so that no body is read in vain.
 
         Raises:
-            BadSignature: a header is missing, the time-stamp is too old or new, or there is no signature of version 1.
+            BadSignature: if a header is missing, the time-stamp is too old or new, or no signature has version 1.
         """
         if missing := [name for name in HEADERS if not headers.get(name)]:
             had_them = len(missing) < len(HEADERS) or headers.get("user-agent", "").startswith(PLUGIN)
@@ -74,10 +74,10 @@ class Verifier:
             headers: the request's headers.
 
         Returns:
-            Which of the secrets it was, from 0.
+            The index of the secret, from 0.
 
         Raises:
-            BadSignature: none of the secrets fits, a header is missing, or the time-stamp is too old or new.
+            BadSignature: if no secret fits, a header is missing, or the time-stamp is too old or new.
         """
         signed = {name: headers[name] for name in HEADERS if name in headers}
         for number, webhook in enumerate(self._webhooks):

@@ -1,4 +1,4 @@
-"""What a helpdesk says of its own spool beside its events: how many wait behind this request, what it gave up."""
+"""The state of a help desk's own spool, reported with its events: how many wait after this one, how many it parked."""
 
 from __future__ import annotations
 
@@ -18,19 +18,19 @@ SPOOL = re.compile(
 
 
 class Spools:
-    """Keeps what the senders said last of their spools, for the metrics and the doctor."""
+    """Keeps the last report of each sender on its spool, for the metrics and the doctor."""
 
     def __init__(self) -> None:
         self._last: dict[int, tuple[float, dict[str, Any]]] = {}
         self._lock = threading.Lock()
 
     def note(self, secret: int, header: str | None) -> None:
-        """Keep what a request says of its sender's spool; one that says nothing, or nonsense, changes nothing.
+        """Store a request's report on its sender's spool; ignore a missing or malformed one.
 
         Args:
-            secret: by which of the secrets the request was signed, from 0: so several helpdesks are kept apart. The
-                header itself is not signed: nothing but what is shown rests on it.
-            header: the request's header `HEADER`.
+            secret: index of the secret that signed the request, from 0, so that several help desks are kept apart.
+                The header itself is not signed: nothing depends on it except what is displayed.
+            header: the value of the header `HEADER`.
         """
         found = SPOOL.fullmatch(header) if header else None
         if found is None:
@@ -49,7 +49,7 @@ class Spools:
             self._last[secret] = (time.monotonic(), said)
 
     def report(self) -> list[dict[str, Any]]:
-        """Return it as plain JSON, with the seconds since."""
+        """Return the reports as plain JSON, with their age in seconds."""
         now = time.monotonic()
         with self._lock:
             return [{**said, "seconds": round(now - at, 1)} for at, said in self._last.values()]

@@ -1,1 +1,1 @@
-"""Who may come in."""
+"""Accounts, passwords, sessions and API tokens."""

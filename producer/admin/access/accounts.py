@@ -1,6 +1,6 @@
-"""Who may come in: accounts of people with a password, their sessions, and the API's tokens.
+"""Accounts with passwords, their sessions, and API tokens.
 
-What opens a door (a session, a sign-in link, a token) is 32 random bytes, shown once, and kept as SHA-256 only.
+Each secret that grants access (session, sign-in link, token) is 32 random bytes, stored only as a SHA-256 hash.
 """
 
 from __future__ import annotations
@@ -34,13 +34,13 @@ SESSION_S = 12 * 3600.0
 IDLE_S = 2 * 3600.0
 LINK_S = 15 * 60.0
 ROTATION_S = 3600.0
-"""So long a token that was replaced goes on, until everything has the new one."""
+"""How long a replaced token stays valid, so that its users can switch to the new one."""
 PROVIDER = "single sign-on"
-"""Who makes and changes accounts in the record of changes, where a provider's word does."""
+"""Actor in the audit log if a provider's sign-in creates or changes an account."""
 
 
 class AccountRefused(BridgeError):
-    """An account or a token that cannot be made or changed so."""
+    """A refused creation, change or use of an account or token."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,9 +48,9 @@ class SignedIn:
     """A signed-in user.
 
     Attributes:
-        id: of the account.
-        name: its name.
-        right: what they may do.
+        id: id of the account.
+        name: name of the account.
+        right: what the user may do.
     """
 
     id: int
@@ -60,16 +60,16 @@ class SignedIn:
 
 @dataclass(frozen=True, slots=True)
 class KnownToken:
-    """A token of the API, without what would open a door.
+    """An API token without its secret.
 
     Attributes:
         name: what it is for.
         right: what it may do.
-        owner: the account that it belongs to, None for one that belongs to none.
-        created_at: when it was made.
+        owner: the account that owns the token, or None.
+        created_at: when it was created.
         used_at: when it was used last.
-        revoked_at: from when on no one comes in with it; in the future if it was replaced.
-        expires_at: when it ends by itself, None: never.
+        revoked_at: when it stops being accepted, or None; in the future if the token was replaced.
+        expires_at: when it expires, or None if it never does.
     """
 
     name: str
@@ -88,10 +88,10 @@ class KnownToken:
 
 
 class AccountStore:
-    """Does what accounts, sessions and tokens need.
+    """Manages accounts, sessions and tokens.
 
     Args:
-        store: where they are kept.
+        store: where they are stored.
     """
 
     def __init__(self, store: Store) -> None:
@@ -106,12 +106,12 @@ class AccountStore:
         """Add an account.
 
         Args:
-            name: what its owner types.
-            password: None: only a sign-in link lets its owner in.
+            name: the name that the owner signs in with.
+            password: None if the owner can sign in only by a link or a provider.
             right: what its owner may do.
 
         Raises:
-            AccountRefused: the name is taken or unfit, the password too short, or the right is none of an account.
+            AccountRefused: if the name is taken or invalid, the password unfit, or the right invalid.
         """
         _check_name(name)
         _check_right(right)
@@ -130,8 +130,8 @@ class AccountStore:
         """Replace a password, and end every session of the account.
 
         Raises:
-            NotFound: there is no such account.
-            AccountRefused: the password is too short.
+            NotFound: if there is no such account.
+            AccountRefused: if the password is too short or too long.
         """
         hashed = hash_of(_checked(password))
         with self._store.transaction() as tx:
@@ -142,14 +142,14 @@ class AccountStore:
             tx.changes.note(Did.PASSWORD_CHANGED(account=name))
 
     def disable(self, name: str, *, disabled: bool = True) -> int:
-        """Disable an account and its tokens from this moment; or enable it, without its tokens.
+        """Disable an account and revoke its tokens, or enable it again; revoked tokens stay revoked.
 
         Returns:
             How many tokens were revoked.
 
         Raises:
-            NotFound: there is no such account.
-            AccountRefused: no one else could administer.
+            NotFound: if there is no such account.
+            AccountRefused: if no enabled administrator would be left.
         """
         revoked: Sequence[str] = ()
         with self._store.transaction() as tx:
@@ -174,8 +174,8 @@ class AccountStore:
         """Change what an account may do.
 
         Raises:
-            NotFound: there is no such account.
-            AccountRefused: no one else could administer, or it is no right of an account.
+            NotFound: if there is no such account.
+            AccountRefused: if no enabled administrator would be left, or accounts cannot have this right.
         """
         _check_right(right)
         with self._store.transaction() as tx:
@@ -191,35 +191,35 @@ class AccountStore:
             tx.changes.note(did, before={"right": before}, after={"right": right})
 
     def sign_in(self, name: str, password: str) -> str | None:
-        """Begin a session; return what the cookie holds, None if name and password do not belong together.
+        """Start a session and return its cookie value, or None if the name or the password is wrong.
 
-        A name that no one has takes as long as one that someone has.
+        The check takes as long for an unknown name as for a known one.
 
         Raises:
-            TooBusy: too many sign in at this moment.
+            TooBusy: if too many sign-ins are in progress.
         """
         account = self._proven(name, password)
         return None if account is None else self._begin(account)
 
     def has_password(self, name: str) -> bool:
-        """Return whether an account has a password; one that a link or a provider signs in has none."""
+        """Return whether an account has a password; without one, only a link or a provider signs its owner in."""
         with self._store.transaction() as tx:
             return _found(tx, name).password_hash is not None
 
     def proves(self, name: str, password: str) -> bool:
-        """Return whether a name and a password belong together.
+        """Return whether a password is right for an account.
 
         Raises:
-            TooBusy: too many sign in at this moment.
+            TooBusy: if too many sign-ins are in progress.
         """
         return self._proven(name, password) is not None
 
     def begin_anew(self, name: str) -> str:
-        """Begin a session of someone who has proved otherwise who they are; return what the cookie holds.
+        """Start a session for a user who was authenticated in another way; return its cookie value.
 
         Raises:
-            NotFound: there is no such account.
-            AccountRefused: it is shut, or changed at this moment.
+            NotFound: if there is no such account.
+            AccountRefused: if it is disabled, or was changed in the meantime.
         """
         with self._store.transaction() as tx:
             account = _found(tx, name)
@@ -232,7 +232,7 @@ class AccountStore:
         """Return a code that signs in to an account once, within a quarter of an hour.
 
         Raises:
-            NotFound: there is no such account.
+            NotFound: if there is no such account.
         """
         code = secrets.token_urlsafe(32)
         with self._store.transaction() as tx:
@@ -240,21 +240,21 @@ class AccountStore:
         return code
 
     def sign_in_by_link(self, code: str) -> str | None:
-        """Begin a session by such a code, which is used up; None if it is none, or no longer."""
+        """Use up a sign-in code; return the cookie value of a new session, or None if the code is not valid."""
         with self._store.transaction() as tx:
             account = tx.accounts.use_link(digest(code))
         return None if account is None else self._begin(account)
 
     def sign_in_known(self, name: str, right: Right | None, *, add: bool) -> str:
-        """Begin a session of a user whom an OpenID provider signed in; return what the cookie holds.
+        """Start a session for a user whom an OpenID provider authenticated; return its cookie value.
 
         Args:
-            name: of the account.
-            right: what they may do from now on; None: what the account may, a new one only look.
-            add: make the account if there is none.
+            name: name of the account.
+            right: the right to assign; None keeps the account's, and makes a new account a viewer.
+            add: whether to create a missing account.
 
         Raises:
-            AccountRefused: there is none, it is shut, its name is unfit, or no one else could administer.
+            AccountRefused: if the account is missing, disabled or misnamed, or no administrator would be left.
         """
         _check_name(name)
         with self._store.transaction() as tx:
@@ -271,9 +271,9 @@ class AccountStore:
         return self.begin_anew(name)
 
     def device_of(self, session: str) -> str | None:
-        """Return what tells later that a browser has signed in to an account; None without a session or a password.
+        """Return a value that marks a browser as known to an account, or None without a session or password.
 
-        It proves no more than that, and means nothing any more once the password is another one.
+        It grants no access, and a change of the password makes it invalid.
         """
         with self._store.transaction() as tx:
             account = tx.accounts.in_session(digest(session), IDLE_S)
@@ -283,7 +283,7 @@ class AccountStore:
         return f"{nonce}.{_mark(account.password_hash, account.id, nonce)}"
 
     def known_device(self, name: str, device: str | None) -> str:
-        """Return by what a browser is known that has signed in to an account before; "" for any other."""
+        """Return the id of a browser that has signed in to an account before, or "" for any other."""
         if not device or not name:
             return ""
         with self._store.transaction() as tx:
@@ -301,7 +301,7 @@ class AccountStore:
         return account if matches(hashed, password) else None
 
     def _begin(self, account: ConsoleAccount) -> str | None:
-        """Begin a session, unless the account was disabled or got another password since it was read."""
+        """Start a session; return None if the account was disabled or its password changed since it was read."""
         session = secrets.token_urlsafe(32)
         with acting(account.name), self._store.transaction() as tx:
             tx.accounts.lock()
@@ -313,7 +313,7 @@ class AccountStore:
         return session
 
     def whose(self, session: str) -> SignedIn | None:
-        """Return who is signed in with a session; None if it is over."""
+        """Return the user of a session, or None if it is over."""
         with self._store.transaction() as tx:
             account = tx.accounts.in_session(digest(session), IDLE_S)
             return SignedIn(account.id, account.name, Right(account.right)) if account else None
@@ -327,7 +327,7 @@ class AccountStore:
         """End every session of an account; return how many there were.
 
         Raises:
-            NotFound: there is no such account.
+            NotFound: if there is no such account.
         """
         with self._store.transaction() as tx:
             count = tx.accounts.end_sessions(_found(tx, name).id)
@@ -345,17 +345,17 @@ class AccountStore:
             ]
 
     def add_token(self, name: str, right: Right, owner: str | None = None, days: int | None = None) -> str:
-        """Make a token of the API; return it: it is never shown again.
+        """Create an API token and return it; it is never shown again.
 
         Args:
             name: what it is for.
             right: what it may do.
-            owner: the account that it belongs to and ends with; None: it belongs to none.
-            days: after how many days it expires; None: never.
+            owner: the account that owns the token, or None; disabling the account revokes the token.
+            days: the number of days until it expires; None if it never does.
 
         Raises:
-            NotFound: there is no such account.
-            AccountRefused: the name is taken or unfit, or its owner may do less.
+            NotFound: if there is no such account.
+            AccountRefused: if the name is taken or invalid, or the owner is disabled or has a lower right.
         """
         _check_name(name)
         token = secrets.token_urlsafe(32)
@@ -378,13 +378,13 @@ class AccountStore:
         return token
 
     def rotate_token(self, name: str) -> str:
-        """Replace a token by another one of the same name, owner, right and duration; return that.
+        """Replace a token by a new one of the same name, owner, right and lifetime; return the new one.
 
-        The one before goes on for an hour.
+        The old token stays valid for an hour.
 
         Raises:
-            NotFound: there is no such token.
-            AccountRefused: it is revoked or has expired, so that there is nothing to replace.
+            NotFound: if there is no such token.
+            AccountRefused: if it is revoked or expired.
         """
         token = secrets.token_urlsafe(32)
         try:
@@ -408,7 +408,7 @@ class AccountStore:
         """Stop accepting a token.
 
         Raises:
-            NotFound: there is no such token.
+            NotFound: if there is no such token.
         """
         with self._store.transaction() as tx:
             token = tx.accounts.token_named(name)
@@ -419,7 +419,7 @@ class AccountStore:
                 tx.changes.note(Did.TOKEN_REVOKED(token=name))
 
     def token_with(self, text: str) -> tuple[str, Right] | None:
-        """Return a good token's name and what it may do; None if it is none."""
+        """Return the name and the right of a valid token, or None if the token is not valid."""
         with self._store.transaction() as tx:
             found = tx.accounts.token_with(digest(text))
             if found is None:
@@ -427,7 +427,7 @@ class AccountStore:
             token, of_owner = found
             right = Right(token.right)
             if of_owner is not None and not Right(of_owner).covers(right):
-                right = Right(of_owner)  # its owner may do less by now
+                right = Right(of_owner)  # the owner's right was reduced
             return token.name, right
 
 

@@ -1,4 +1,4 @@
-"""Passwords are kept as Argon2 hashes, and few are hashed at once: each takes 64 MiB."""
+"""Argon2 hashes of passwords; few are computed at once, since each takes 64 MiB."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ PATIENCE_S = 5.0
 
 
 class TooBusy(BridgeError):
-    """Too many sign in at this moment."""
+    """Too many sign-ins are in progress."""
 
 
 def hash_of(password: str) -> str:
@@ -32,10 +32,10 @@ def hash_of(password: str) -> str:
 
 
 def matches(hashed: str | None, password: str) -> bool:
-    """Compare a password with a hash, or with no one's, in the same time.
+    """Return whether a password matches a hash; without a hash it does not, after the same time.
 
     Raises:
-        TooBusy: too many sign in at this moment.
+        TooBusy: if too many sign-ins are in progress.
     """
     from argon2 import PasswordHasher
     from argon2.exceptions import InvalidHashError, VerificationError
@@ -55,10 +55,10 @@ def matches(hashed: str | None, password: str) -> bool:
 
 @contextmanager
 def _turn() -> Iterator[None]:
-    """Wait for one's turn to hash, unless the line is too long.
+    """Wait for a turn to hash, unless too many sign-ins wait already.
 
     Raises:
-        TooBusy: it is, or it does not move.
+        TooBusy: if too many wait, or the turn does not come within PATIENCE_S.
     """
     busy = TooBusy(AccessRefusal.SIGN_IN_BUSY())
     if not LINE.acquire(blocking=False):

@@ -1,1 +1,1 @@
-"""What was missed, brought in later."""
+"""Backfill: import of links, reconciliation, recovery and replay."""

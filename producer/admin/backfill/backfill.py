@@ -1,4 +1,4 @@
-"""Moves the link stores between installations as CSV, refusing whatever would break "one per ticket" (SPEC 1.5)."""
+"""Exports and imports links and mappings as CSV, and refuses what would break "one per ticket" (SPEC 1.5)."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ COLUMNS = (
     "tracker",
 )
 USER: Literal["user"] = "user"
-"""A manual override: helpdesk user to tracker user."""
+"""A user mapping: help desk user to tracker user."""
 KINDS = (*LinkKind, *Kind, USER)
 NEEDED = {
     USER: ("tracker_id",),
@@ -52,10 +52,10 @@ Faults = list[tuple[int, Notice]]
 
 
 class NotImported(BridgeError):
-    """A file that is not imported; nothing was changed.
+    """A refused import; nothing was changed.
 
     Args:
-        faults: (line of the file, what is wrong with it).
+        faults: line number and fault of each faulty line.
     """
 
     def __init__(self, faults: Faults) -> None:
@@ -66,14 +66,14 @@ class NotImported(BridgeError):
 
 @dataclass(frozen=True, slots=True)
 class Imported:
-    """What an import did.
+    """The result of an import.
 
     Attributes:
-        added: links that are new here.
-        unchanged: links that were here already.
-        tickets: tickets whose waiting work may go on.
-        unasked: issues of which the file names no tracker project, and the tracker could not be asked for it.
-        failure: why it could not.
+        added: number of new links.
+        unchanged: number of links that existed already.
+        tickets: tickets whose waiting events can proceed.
+        unasked: number of issues whose tracker project the file lacks, and for which the tracker could not be queried.
+        failure: why the tracker could not be queried.
     """
 
     added: int
@@ -85,7 +85,7 @@ class Imported:
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """One link of a file."""
+    """One link or mapping of a file."""
 
     number: int
     kind: LinkKind | Kind | Literal["user"]
@@ -93,7 +93,7 @@ class Line:
 
     @property
     def id(self) -> int:
-        """Helpdesk project, entity, ticket or ticket task."""
+        """The id of the help desk's item: project, entity, ticket, ticket task and so on."""
         return self.values["id"] or 0
 
     @property
@@ -103,14 +103,14 @@ class Line:
 
 
 def export_links(store: Store, out: TextIO) -> tuple[int, int]:
-    """Write every link.
+    """Write every project mapping and every link.
 
     Args:
-        store: where they are.
-        out: where to.
+        store: the database.
+        out: the file to write.
 
     Returns:
-        How many were written, and how many rows are undecided (claimed, in doubt, on hold) and were not.
+        The number of lines written, and of undecided rows (claimed, in doubt, on hold), which are left out.
     """
     written = csv.DictWriter(out, COLUMNS, restval="", extrasaction="raise")
     written.writeheader()
@@ -137,9 +137,9 @@ def export_links(store: Store, out: TextIO) -> tuple[int, int]:
 
 
 def import_links(services: Services, text: Iterable[str], *, same_tracker: bool = False) -> Imported:
-    """Add every link of a file as `add_links` does, and ring the tickets whose waiting work may go on.
+    """Add every link of a file as `add_links` does, and notify the tickets whose waiting events can proceed.
 
-    The tracker is asked in which projects issues are; if it cannot be, that is asked for when they are next needed.
+    The tracker is queried for missing projects of issues. If that fails, it is queried when they are next needed.
 
     Raises:
         NotImported: as `add_links`.
@@ -167,16 +167,16 @@ def add_links(
     same_tracker: bool = False,
     projects_of: Callable[[Sequence[int]], Mapping[int, int]] = lambda _: {},
 ) -> Imported:
-    """Add every link of a file, all or nothing; those that are here already change nothing.
+    """Add all links of a file, or none if one is faulty; links that exist already change nothing.
 
     Args:
-        store: where to.
+        store: the database.
         text: the lines of the file.
-        same_tracker: the file's tracker is ours under another address.
-        projects_of: is asked for the tracker projects of issues that the file names none for.
+        same_tracker: whether the file's tracker is ours under another address.
+        projects_of: returns the tracker projects of issues for which the file names none.
 
     Raises:
-        NotImported: naming each line that cannot be read, or would link something a second time.
+        NotImported: if a line cannot be read, or would link something twice; it names each of these lines.
     """
     with store.transaction() as tx:
         config, _ = tx.configs.get()
@@ -205,7 +205,7 @@ def _cells(kind: Kind, row: LedgerRow) -> dict[str, Any]:
 
 
 def _read(text: Iterable[str], tracker: str | None) -> tuple[list[Line], Faults]:
-    """Return the lines of a file, and the faults of those that cannot be read."""
+    """Return the readable lines of a file, and the faults of the others."""
     rows = csv.DictReader(text, strict=True)
     lines: list[Line] = []
     faults: Faults = []
@@ -230,7 +230,7 @@ def _read(text: Iterable[str], tracker: str | None) -> tuple[list[Line], Faults]
 
 
 def _line(number: int, row: Mapping[str | None, Any]) -> Line | Notice:
-    """Return a link, or what is wrong with it."""
+    """Return a line, or what is wrong with it."""
     kind = next((one for one in KINDS if one == row["kind"]), None)
     if kind is None:
         return Unimported.KIND_EXPECTED(kinds=[str(one) for one in KINDS])
@@ -246,7 +246,7 @@ def _line(number: int, row: Mapping[str | None, Any]) -> Line | Notice:
 
 
 def _twice(lines: Sequence[Line]) -> Faults:
-    """Return the lines that link something, or a tracker id, that an earlier line links already."""
+    """Return a fault for each line whose id or tracker id an earlier line links already."""
     seen: dict[tuple[str, str, int | None], int] = {}
     faults: Faults = []
     for line in lines:
@@ -264,7 +264,7 @@ def _twice(lines: Sequence[Line]) -> Faults:
 def _with_projects(
     lines: Sequence[Line], projects_of: Callable[[Sequence[int]], Mapping[int, int]]
 ) -> list[Line]:
-    """Return the lines, those of issues with their tracker project if that can be known."""
+    """Return the lines; those of issues get their missing tracker project if it is found."""
     lacking = [
         one.values["tracker_id"] or 0
         for one in lines
@@ -303,7 +303,7 @@ def _add_all(tx: Transaction, lines: Sequence[Line]) -> Imported:
 
 
 def _add_link(tx: Transaction, kind: LinkKind, line: Line) -> bool | Notice:
-    """Add the link of a helpdesk project or entity; False if it is here, or why it cannot be added."""
+    """Add a project mapping; return False if it exists, or a notice why it cannot be added."""
     link = Link(kind, line.id, line.values["tracker_project_id"] or 0, line.values["default_category_id"])
     before = tx.links.get(kind, link.helpdesk_id)
     if before == link:
@@ -321,7 +321,7 @@ def _add_link(tx: Transaction, kind: LinkKind, line: Line) -> bool | Notice:
 
 
 def _add_override(tx: Transaction, line: Line) -> bool | Notice:
-    """Add a manual override; False if it is here, or why it cannot be added."""
+    """Add a user mapping; return False if it exists, or a notice why it cannot be added."""
     tracker_user_id = line.values["tracker_id"] or 0
     before = tx.people.overrides().get(line.id)
     if before is not None and before != tracker_user_id:
@@ -331,7 +331,7 @@ def _add_override(tx: Transaction, line: Line) -> bool | Notice:
 
 
 def _add_created(tx: Transaction, kind: Kind, line: Line) -> bool | Notice:
-    """Add the link of a ticket or ticket task; False if it is here, or why it would break "one per ticket"."""
+    """Add a link of a ledger; return False if it exists, or a notice why it would break "one per ticket"."""
     ledger, tracker_id = tx.ledger(kind), line.values["tracker_id"] or 0
     row = ledger.lock(line.id)
     if row is not None and row.state == LedgerState.LINKED and row.tracker_id == tracker_id:

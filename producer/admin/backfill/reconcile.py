@@ -1,4 +1,4 @@
-"""Compares the helpdesk with the journal at a person's word."""
+"""Compares the help desk with the journal on request."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ from shared.notices.system_refusals import SystemRefusal
 def compare(
     services: Services, since: datetime | None, *, hours_since: date | None, dry_run: bool
 ) -> Reconciled:
-    """Forward what the helpdesk has and no event told of, and ring its tickets; a dry run only tells of it.
+    """Add events that the journal never received, and notify their tickets; a dry run only reports them.
 
     Args:
         services: the collaborators.
-        since: how far to look back; None: since the last run, less a day.
-        hours_since: leave out ticket tasks of an earlier day.
-        dry_run: whether nothing is changed.
+        since: how far to look back; None: to the last run, less a day.
+        hours_since: leave out ticket tasks of earlier days.
+        dry_run: whether to change nothing.
 
     Raises:
-        SettingsError: no helpdesk can be asked.
-        HelpdeskUnreachable: it does not answer.
+        SettingsError: if no help desk API is configured.
+        HelpdeskUnreachable: if the help desk does not answer.
     """
     lookup = configured_lookup(services.settings)
     if lookup is None:

@@ -1,4 +1,4 @@
-"""Working on after a backup was restored: the tracker is asked before each creation, until a person ends it."""
+"""Recovery mode after a restored backup: workers query the tracker before each creation."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ from shared.notices.refusals import Refusal
 from shared.store.tables.journal import EventState
 
 MARGIN = timedelta(days=1)
-"""Looked back further than to the newest thing the database knows of, in case deskbridge has run since."""
+"""Extra look-back before the newest activity in the database, which may be from after the restore."""
 
 
 @dataclass(frozen=True, slots=True)
 class Recovering:
-    """How far lookups reach back, since when the mode is on, and what is still to be done.
+    """The state of recovery mode.
 
     Attributes:
-        since: nothing that was created on the tracker earlier is looked for.
+        since: lookups ignore what was created on the tracker earlier.
         began_at: when the mode was switched on (database clock).
-        pending: events that wait.
-        on_hold: creations that wait for a person.
+        pending: number of pending events.
+        on_hold: number of creations that wait for a person.
     """
 
     since: datetime
@@ -33,15 +33,15 @@ class Recovering:
 
 
 def begin(store: Store, retention_days: float, since: datetime | None = None) -> Recovering:
-    """Ask the tracker before each creation from now on; if that is so already, only ever look further back.
+    """Switch recovery mode on; if it is on already, lookups can only reach further back.
 
     Args:
         store: the restored database.
-        retention_days: how far to look back if the database knows of nothing at all.
-        since: when the backup was made; None: the newest moment that the database knows of, less a day.
+        retention_days: how far to look back if the database has no activity at all.
+        since: when the backup was made; None: the newest activity in the database, less a day.
 
     Raises:
-        SettingsError: the time lies in the future.
+        SettingsError: if `since` is in the future.
     """
     with store.transaction() as tx:
         now = tx.now()
@@ -58,7 +58,7 @@ def begin(store: Store, retention_days: float, since: datetime | None = None) ->
 
 
 def status(store: Store) -> Recovering | None:
-    """Return how it stands, None if the mode is off."""
+    """Return the state of recovery mode, or None if it is off."""
     with store.transaction() as tx:
         mode = tx.recovery.get()
         if mode is None:
@@ -69,7 +69,7 @@ def status(store: Store) -> Recovering | None:
 
 
 def end(store: Store) -> Recovering | None:
-    """Create without asking again; return how it stood, None if the mode was off."""
+    """Switch recovery mode off; return its last state, or None if it was off."""
     before = status(store)
     with store.transaction() as tx:
         tx.recovery.end()
@@ -79,6 +79,6 @@ def end(store: Store) -> Recovering | None:
 
 
 def is_recovering(store: Store) -> bool:
-    """Return whether the tracker is asked before each creation."""
+    """Return whether recovery mode is on."""
     with store.transaction() as tx:
         return tx.recovery.get() is not None

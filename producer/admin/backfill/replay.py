@@ -1,4 +1,4 @@
-"""Makes events pending again at a person's word; the ledger keeps what was done from being done twice."""
+"""Makes events pending again on request; the ledger prevents duplicates."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ REPLAYABLE = (EventState.FAILED, EventState.SKIPPED)
 
 @dataclass(frozen=True, slots=True)
 class Replayed:
-    """What a replay brought.
+    """The result of a replay.
 
     Attributes:
-        events: how many are pending again.
-        tickets: the tickets to ring.
-        unreadable: deliveries that still cannot be read; they stay as they are.
+        events: number of events that are pending again.
+        tickets: the tickets to notify.
+        unreadable: number of deliveries that still cannot be read; they stay as they are.
     """
 
     events: int
@@ -48,13 +48,13 @@ def replay(
     state: EventState | None = None,
     code: str | None = None,
 ) -> Replayed:
-    """Replay events, and ring their tickets.
+    """Replay events, and notify their tickets.
 
     Args:
         services: the collaborators.
-        event_ids: the events, where no state is given.
-        state: every event in this state.
-        code: of those only the ones whose reason, or what explains it, has this code.
+        event_ids: the events, if no state is given.
+        state: replay every event in this state.
+        code: only the events in this state whose reason, or a cause within it, has this code.
 
     Raises:
         NotFound: as `replay_events`.
@@ -73,7 +73,7 @@ def replay_events(store: Store, event_ids: Collection[int]) -> Replayed:
     """Replay the named events.
 
     Raises:
-        NotFound: naming those that the journal does not hold; nothing was replayed.
+        NotFound: if events are not in the journal; it names them, and nothing was replayed.
     """
     wanted = set(event_ids)
     with store.transaction() as tx:
@@ -92,13 +92,13 @@ def replay_events(store: Store, event_ids: Collection[int]) -> Replayed:
 
 
 def _these(event_ids: list[int]) -> Notice:
-    """Return the first of some events, and how many others there are."""
+    """Return a notice with the first of some events, and how many more there are."""
     more = max(0, len(event_ids) - MOST_NAMED) or None
     return Which.EVENTS_NAMED(events=event_ids[:MOST_NAMED], more=more)
 
 
 def replay_state(store: Store, state: EventState, code: str | None = None) -> Replayed:
-    """Replay every event of a state, or those that have it for one reason, named by its code."""
+    """Replay every event in a state, or those whose reason has a code."""
     with store.transaction() as tx:
         count = tx.journal.count(state, code=code)
         tickets = tx.journal.replay_state(state, code=code)
@@ -111,7 +111,7 @@ def replay_state(store: Store, state: EventState, code: str | None = None) -> Re
 
 
 def replay_code(store: Store, state: EventState, code: str) -> Replayed:
-    """Replay the events of a state whose reason, or what explains it, has a code."""
+    """Replay the events in a state whose reason, or a cause within it, has a code."""
     if code == Reason.DELIVERY_UNREADABLE:
         return replay_state(store, state, code)
     with store.transaction() as tx:
@@ -128,16 +128,16 @@ def replay_code(store: Store, state: EventState, code: str) -> Replayed:
 
 
 def replay_matching(services: Services, wanted: Wanted) -> tuple[Replayed, int | None]:
-    """Replay every failed or skipped event that a filter matches, up to the highest id seen; ring their tickets.
+    """Replay the failed or skipped events that match a filter, up to its highest id; notify their tickets.
 
-    As with single events, failed ones of the same keys go with them.
+    As with single events, failed events with the same keys are replayed too.
 
     Args:
         services: the collaborators.
         wanted: the filter; its state is `failed` or `skipped`, and its `upto` is set.
 
     Returns:
-        What was replayed, and the number of the change that keeps which events these were; None if nothing matched.
+        The result, and the id of the audit log entry that lists the events; None if none matched.
     """
     with services.store.transaction() as tx:
         found = tx.events.page(wanted, limit=MOST_TOLD)
@@ -165,7 +165,7 @@ def _named(wanted: Wanted) -> Iterator[tuple[str, object]]:
 
 
 def _read_again(tx: Transaction, wanted: Collection[int] | None = None) -> tuple[int, list[int]]:
-    """Read once more what could not be read; return how many still cannot, and the tickets of the others."""
+    """Parse unreadable deliveries again; return how many are still unreadable, and the tickets of the others."""
     left, tickets = 0, list[int]()
     private_text = tx.journal.keeps_private_text()
     for row in tx.journal.unreadable():

@@ -1,6 +1,6 @@
-"""The link tables of plugin 1.x, as its database exports them, in the form that `mapping import` reads.
+"""Converts the link tables of plugin 1.x, as its database exports them, to the format of `mapping import`.
 
-SPEC 2.2 names the tables and not their columns, so anyone who imports them says which column is what.
+SPEC 2.2 names the tables but not their columns, so the user who imports them assigns the columns.
 """
 
 from __future__ import annotations
@@ -41,16 +41,16 @@ KINDS = {
 def as_links(
     text: Iterable[str], table: Table, columns: Mapping[str, str], *, delimiter: str = ","
 ) -> Iterator[str]:
-    """Yield a table of plugin 1.x as lines that `import_links` reads.
+    """Yield a table of plugin 1.x as CSV lines that `import_links` reads.
 
     Args:
-        text: the lines of the export, the first of which names the columns.
+        text: the lines of the export; the first one names the columns.
         table: which table it is.
-        columns: our name of a column (`id`, `tracker_id`, …) to the name that it has in the export.
-        delimiter: what stands between two cells.
+        columns: our name of a column (`id`, `tracker_id`, …) to its name in the export.
+        delimiter: the character between two cells.
 
     Raises:
-        NotImported: a column that is needed is not named, or the export does not have it.
+        NotImported: if a needed column is not assigned, or a column is unknown or not in the export.
     """
     kind = KINDS[table]
     rows = csv.DictReader(text, delimiter=delimiter, strict=True)

@@ -1,1 +1,1 @@
-"""What a person sets."""
+"""Changes of settings."""

@@ -1,4 +1,4 @@
-"""The API key of Redmine, and the keys that it is encrypted with."""
+"""Redmine's API key, and the secret keys that encrypt it."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ KEY = "api_key"
 
 @dataclass(frozen=True, slots=True)
 class KeyStored:
-    """What the tracker says of an API key that was stored.
+    """The tracker's answer to a stored API key.
 
     Attributes:
-        whose: the login that it belongs to.
-        failure: why nothing can be sent with it yet.
-        resumed: whether a pause ended, since the key may be what was waited for; None: Redis is away.
+        whose: login of the key's owner.
+        failure: why the key cannot be used yet.
+        resumed: whether the circuit breaker was open and is now closed; None if Redis is down.
     """
 
     whose: str = ""
@@ -38,10 +38,10 @@ class KeyStored:
 
 
 def checked_key(text: str) -> str:
-    """Return an API key without its outer blanks.
+    """Return an API key without surrounding whitespace.
 
     Raises:
-        SettingsError: it is empty or holds characters that no key has.
+        SettingsError: if it is empty or has characters that no key has.
     """
     key = text.strip()
     if not key:
@@ -52,10 +52,10 @@ def checked_key(text: str) -> str:
 
 
 def encrypted_key(vault: Vault, text: str) -> str:
-    """Return an API key as a person typed it, checked and encrypted.
+    """Return a typed API key, checked and encrypted.
 
     Raises:
-        SettingsError: it is empty or holds characters that no key has, or there is nothing to encrypt it with.
+        SettingsError: if it is empty or has characters that no key has, or there is no secret key to encrypt it with.
     """
     return vault.encrypt(SecretStr(checked_key(text)))
 
@@ -71,7 +71,7 @@ def set_key(services: Services, text: str) -> KeyStored:
 
 
 def try_stored_key(services: Services) -> KeyStored:
-    """Ask the tracker whose the stored key is; what had waited for another key goes on if it takes this one."""
+    """Query the owner of the stored key; if the tracker accepts the key, close the circuit breaker."""
     try:
         whose = ask_whose_key(services.connector.connect)
     except (SettingsError, TrackerError) as failure:
@@ -95,11 +95,11 @@ def store_api_key(store: Store, vault: Vault, text: str) -> None:
 
 
 def ask_whose_key(connect: Connect) -> str:
-    """Ask the tracker whether it takes the stored API key as an administrator's; return whose it is.
+    """Check that the tracker accepts the stored API key as an administrator's; return the owner's login.
 
     Raises:
-        SettingsError: no tracker is configured.
-        TrackerError: it does not, and why, or it could not be asked.
+        SettingsError: if no tracker is configured.
+        TrackerError: if the tracker refuses the key, or cannot be queried.
     """
     _, client = connect()
     client.call("GET", USERS, params={"limit": 1})
@@ -107,13 +107,13 @@ def ask_whose_key(connect: Connect) -> str:
 
 
 def rotate_keys(store: Store, vault: Vault) -> bool:
-    """Encrypt the stored API key, and the addresses of notifications, with the first of the secret keys.
+    """Encrypt the stored API key and the notification addresses again, with the first secret key.
 
     Returns:
         False if neither is stored.
 
     Raises:
-        SettingsError: there is no secret key, or none of them opens it.
+        SettingsError: if there is no secret key, or none of them decrypts what is stored.
     """
     with store.transaction() as tx:
         _, encrypted = tx.configs.get()

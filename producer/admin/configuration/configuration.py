@@ -1,4 +1,4 @@
-"""Changes the plugin configuration, with the checks that need more than the record itself (SPEC 2.1)."""
+"""Changes the Redmine settings, with the checks that need more than the settings themselves (SPEC 2.1)."""
 
 from __future__ import annotations
 
@@ -30,13 +30,13 @@ from shared.values.addresses import why_forbidden
 
 @dataclass(frozen=True, slots=True)
 class Changed:
-    """The configuration after a change, and what a person should know of it.
+    """The Redmine settings after a change, and what a person should know about it.
 
     Attributes:
-        config: as it is now.
-        warnings: what could not be checked, or is to be looked at.
-        owed: tickets whose issue was given another status than the new status_map says.
-        replayed: whether they are given it now; they are to be notified.
+        config: the settings that are now active.
+        warnings: what could not be checked, or needs attention.
+        owed: tickets whose issue has another status than the new status_map assigns.
+        replayed: whether these statuses are now due, so that the tickets must be notified.
     """
 
     config: PluginConfig
@@ -46,24 +46,24 @@ class Changed:
 
 
 def show(store: Store) -> dict[str, Any]:
-    """Return every value, and of the API key only whether it is stored."""
+    """Return every setting; of the API key only whether it is stored."""
     with store.transaction() as tx:
         config, encrypted = tx.configs.get()
     return {**config.model_dump(mode="json"), "api_key": "stored" if encrypted else "not stored"}
 
 
 def current(store: Store) -> PluginConfig:
-    """Return the active configuration."""
+    """Return the active Redmine settings."""
     with store.transaction() as tx:
         return tx.configs.get()[0]
 
 
 @dataclass(frozen=True, slots=True)
 class Choices:
-    """What the configuration is chosen from.
+    """The choices for the Redmine settings.
 
     Attributes:
-        entries: the tracker's, by kind.
+        entries: the tracker's metadata, by kind.
         statuses_seen: statuses that tickets have had.
         has_key: whether an API key is stored.
     """
@@ -74,7 +74,7 @@ class Choices:
 
 
 def choices(store: Store) -> Choices:
-    """Return what the configuration is chosen from."""
+    """Return the choices for the Redmine settings."""
     with store.transaction() as tx:
         kinds = {MetadataKind(one.kind) for one in SETTINGS.values() if one.kind and one.kind != "user"}
         return Choices(
@@ -91,12 +91,12 @@ def save(
     knows_key: bool = False,
     replay: bool = False,
 ) -> Changed:
-    """Change values of the configuration as `change` does, notify who is owed a status or waited, and try a new key.
+    """Change settings as `change` does, notify the tickets that this concerns, and try a new API key.
 
     Args:
         services: the collaborators.
-        assignments: key to the value as a person typed it.
-        api_key: a new API key as a person typed it.
+        assignments: setting to its value, as typed.
+        api_key: a new API key, as typed.
         moved: as `change`.
         knows_key: as `change`.
         replay: as `change`.
@@ -128,11 +128,11 @@ def save(
 
 @dataclass(frozen=True, slots=True)
 class OwedStatus:
-    """An issue that has another status than the map says.
+    """An issue that has another status than the status map assigns.
 
     Attributes:
-        status: the ticket's.
-        has, wanted: names of the issue's statuses, as far as they are known.
+        status: the ticket's status.
+        has, wanted: the issue's status and the mapped one, as names if they are known.
     """
 
     ticket_id: int
@@ -145,7 +145,7 @@ class OwedStatus:
 
 @dataclass(frozen=True, slots=True)
 class OwedStatuses:
-    """How many issues there are of them, and the first of them."""
+    """The number of these issues, and the first of them."""
 
     count: int
     first: Sequence[OwedStatus]
@@ -178,7 +178,7 @@ def owed_statuses(store: Store, most: int) -> OwedStatuses:
 
 
 def give_statuses(services: Services) -> None:
-    """Give the issues that have another status than the map says what it says now."""
+    """Make the mapped status due for every issue that has another one."""
     status_map = current(services.store).status_map
     save(services, {"status_map": json.dumps(status_map)}, replay=True)
 
@@ -193,20 +193,20 @@ def change(
     knows_key: bool = True,
     replay: bool = False,
 ) -> Changed:
-    """Change values of the configuration.
+    """Change Redmine settings.
 
     Args:
-        store: where the configuration is.
-        assignments: key to the value as a person typed it.
-        moved: a new base_url is another address of the same tracker.
+        store: the database.
+        assignments: setting to its value, as typed.
+        moved: whether a new base_url is another address of the same tracker.
         allow_link_local: whether the tracker may be at a link-local or cloud-metadata address.
-        api_key: a new API key for it, encrypted; stored in the same transaction.
-        knows_key: whether the caller could read the stored key anyway, which is sent to base_url.
-        replay: a new status_map is applied to what was given before, too.
+        api_key: a new API key, encrypted; it is stored in the same transaction.
+        knows_key: whether the caller may read the stored key anyway, which is sent to base_url.
+        replay: whether a new status_map also applies to issues that have a status already.
 
     Raises:
-        SettingsError: a key or value is wrong, unknown to a filled cache, base_url is an address that no tracker has,
-            or one that the key must not be sent to, or would change under creations.
+        SettingsError: if a setting or value is invalid, or unknown to a filled cache; if no tracker can have
+            base_url, the key must not be sent to it, or it would change although objects were created.
     """
     with store.transaction() as tx:
         _keep_others_out(tx, assignments)
@@ -230,22 +230,22 @@ def change(
 
 
 def _keep_others_out(tx: Transaction, assignments: Mapping[str, str]) -> None:
-    """Let no one claim for another address, nor change the settings, until this is committed.
+    """Block other changes of the settings, and claims if the address changes, until this is committed.
 
-    In the order in which a worker locks who is alone: the ledger, then the settings. One with others takes them the
-    other way round; it gives up long before PostgreSQL looks for a deadlock (`Transaction.wait_briefly`).
+    The order is that of a worker's single operation: the ledger, then the settings. A batch locks them in reverse,
+    but it gives up long before PostgreSQL looks for a deadlock (`Transaction.wait_briefly`).
     """
     before, _ = tx.configs.get()
     if before.base_url is not None and before.changed(assignments).base_url != before.base_url:
-        for kind in Kind:  # what is claimed after this is counted is sent to the address that is left
+        for kind in Kind:  # a claim after they are counted would be sent to the old address
             tx.ledger(kind).keep_others_out()
     tx.configs.hold()
 
 
 def _owed(store: Store, config: PluginConfig, before: PluginConfig, *, replay: bool) -> list[int]:
-    """Return the tickets that are owed a status by a map that was activated; have it given if it is to be.
+    """Return the tickets whose issue has another status than the new map assigns; if `replay`, make that due.
 
-    In transactions of their own, which may take their time: no one concludes by the map of before any more.
+    Each batch has its own transaction, which may take long: nothing is decided by the old map any more.
     """
     with store.transaction() as tx:
         owed = tx.statuses.owed(config.status_map, before.status_map)
@@ -270,10 +270,10 @@ def _note(tx: Transaction, before: PluginConfig, after: PluginConfig) -> None:
 
 
 def _check_ids(tx: Transaction, config: PluginConfig, assignments: Mapping[str, str]) -> list[Notice]:
-    """Confirm the ids that are set; those that nothing cached can confirm make a warning.
+    """Check the assigned ids against the cache; return a warning about ids that an empty cache cannot confirm.
 
     Raises:
-        SettingsError: naming each key with an id that a filled cache does not hold, and its choices.
+        SettingsError: if a filled cache lacks an id; it names each setting concerned and its choices.
     """
     unconfirmed: list[str] = []
     faults: Faults = []
@@ -291,10 +291,10 @@ def _check_ids(tx: Transaction, config: PluginConfig, assignments: Mapping[str, 
 def change_of_address(
     config: PluginConfig, before: PluginConfig, *, typed: bool, allow_link_local: bool
 ) -> None:
-    """Refuse to ask an address that no tracker has, or one to which the stored key must not go.
+    """Refuse an address that no tracker can have, or to which the stored key must not be sent.
 
     Raises:
-        SettingsError: it is one of these.
+        SettingsError: if it is one of these.
     """
     if not typed:
         _check_trust(config, before)
@@ -303,12 +303,12 @@ def change_of_address(
 
 
 def _check_trust(config: PluginConfig, before: PluginConfig) -> None:
-    """Prevent that a user who may not know the API key chooses where it is sent.
+    """Prevent a user who may not read the API key from choosing where it is sent.
 
-    Another path of a host may be another application's, and an unchecked certificate anyone's.
+    Another path of a host may be another application's, and an unverified certificate anyone's.
 
     Raises:
-        SettingsError: the stored key would be sent to another address, or to a server that pretends to be the tracker.
+        SettingsError: if the stored key would go to another address, or to a server that pretends to be the tracker.
     """
     if config.base_url != before.base_url:
         raise _wrong("base_url", Invalid.KEY_NEEDED_ELSEWHERE())
@@ -317,12 +317,12 @@ def _check_trust(config: PluginConfig, before: PluginConfig) -> None:
 
 
 def _check_address(base_url: str) -> None:
-    """Refuse an address that no tracker has, as far as it can be told without asking anyone.
+    """Refuse an address that no tracker can have, as far as that is clear without a name lookup.
 
-    What a name leads to is checked at each connection.
+    The address that a name resolves to is checked at each connection.
 
     Raises:
-        SettingsError: it is link-local, or a cloud's metadata service.
+        SettingsError: if it is link-local, or a cloud's metadata service.
     """
     reason = why_forbidden(urlsplit(base_url).hostname or "")
     if reason:
@@ -332,10 +332,10 @@ def _check_address(base_url: str) -> None:
 def _change_address(
     tx: Transaction, before: PluginConfig, base_url: str | None, *, moved: bool
 ) -> list[Notice]:
-    """Let base_url change if nothing was created on the old tracker, or if it is the same one.
+    """Allow base_url to change if nothing was created on the old tracker, or it is still the same tracker.
 
     Raises:
-        SettingsError: tickets and ticket tasks would be linked to objects of another tracker.
+        SettingsError: if tickets and ticket tasks would be linked to objects of another tracker.
     """
     if before.base_url is None:
         return []
@@ -362,7 +362,7 @@ def _change_address(
 
 
 def _why_guarded(before: str, base_url: str | None, issues: int, times: int) -> Notice:
-    """Return why the address stays, and what to do in each of the cases that a person may have in mind."""
+    """Return why the address cannot change, and what to do for each intention that a person may have."""
     made = {
         "before": before,
         "issues": Amount.ISSUES_COUNTED(count=issues),

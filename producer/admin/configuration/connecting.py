@@ -1,4 +1,4 @@
-"""Tries a connection to the tracker with values that are not stored yet."""
+"""Tests a connection to the tracker with settings that are not stored yet."""
 
 from __future__ import annotations
 
@@ -24,16 +24,16 @@ from shared.process.outbound import Outbound
 from shared.tracker.client import MYSELF, Target, TrackerClient
 
 KEPT_S = 3600
-"""So long a tested key can be saved without being typed again."""
+"""How long a tested key can be saved without being typed again."""
 
 
 @dataclass(frozen=True, slots=True)
 class Tested:
-    """What a try has shown.
+    """The result of a connection test.
 
     Attributes:
-        user: whose key it is; empty if the tracker does not tell.
-        milliseconds: how long the first answer took.
+        user: login of the key's owner; empty if the tracker does not report it.
+        milliseconds: duration of the first call.
     """
 
     results: Sequence[CheckResult]
@@ -47,15 +47,15 @@ class Tested:
 
 
 def try_connection(services: Services, wanted: PluginConfig, typed_key: str) -> Tested:
-    """Ask a tracker who the key's owner is, and whether they may act for others; nothing is kept.
+    """Test whether a tracker accepts a key and lets its owner act for others; store nothing.
 
     Args:
         services: the collaborators.
-        wanted: the configuration as it is typed.
-        typed_key: empty: the stored one, as long as the address is unchanged.
+        wanted: the settings as typed.
+        typed_key: the key; if empty, the stored one is used, provided that the address is unchanged.
 
     Raises:
-        SettingsError: the address is none, or the stored key would be sent elsewhere.
+        SettingsError: if the address or the key is missing or not allowed, or the stored key would be sent elsewhere.
     """
     with services.store.transaction() as tx:
         before, encrypted = tx.configs.get()
@@ -87,21 +87,21 @@ def try_connection(services: Services, wanted: PluginConfig, typed_key: str) -> 
 
 
 def sealed_key(vault: Vault, base_url: str, key: str) -> str:
-    """Return a key that was tested with an address, sealed so that a page can hold it until it is saved.
+    """Return a key that was tested with an address, encrypted so that a page can hold it until it is saved.
 
     Raises:
-        SettingsError: there is nothing to encrypt it with.
+        SettingsError: if there is no secret key to encrypt it with.
     """
     return vault.encrypt(SecretStr(json.dumps([base_url.rstrip("/"), key])))
 
 
 def unsealed_key(vault: Vault, base_url: str, sealed: str) -> str | None:
-    """Return a key that was tested with an address; None if it was for another one, or is too old.
+    """Return a tested key, or None if it was tested with another address or is too old.
 
     Args:
-        vault: what has sealed it.
-        base_url: the address that is to be saved.
-        sealed: what the page held.
+        vault: decrypts it.
+        base_url: the address to be saved.
+        sealed: the encrypted key that the page held.
     """
     try:
         tested_with, key = json.loads(vault.decrypt(sealed, KEPT_S).get_secret_value())

@@ -1,4 +1,4 @@
-"""What is cached of the tracker's metadata, and reading it at a person's word."""
+"""The cached metadata of the tracker, and its synchronisation on request."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Metadata(Answer):
 
 
 def cached(store: Store) -> Metadata:
-    """Return how much is cached of the tracker, and the latest synchronisations, newest first."""
+    """Return how many entries of each part are cached, and the latest synchronisations, newest first."""
     with store.transaction() as tx:
         counts, good = tx.metadata.counts(), tx.metadata.last_good_run()
         parts = {name: counts[str(kind)] for name, kind in PARTS.items()}
@@ -43,10 +43,10 @@ def cached(store: Store) -> Metadata:
 
 
 def entries(store: Store, part: str, tracker_project_id: int | None = None) -> Sequence[Entry]:
-    """Return a part of the cache other than the users, of a tracker project if one is named.
+    """Return the entries of a part of the cache (not users), of one tracker project if it is given.
 
     Raises:
-        NotFound: there is no such part.
+        NotFound: if there is no such part.
     """
     if part not in PARTS:
         raise NotFound(Refusal.METADATA_PART_UNKNOWN(part=part[:40], parts=["users", *PARTS]))
@@ -61,7 +61,7 @@ def names(store: Store, kind: MetadataKind, tracker_ids: Collection[int]) -> dic
 
 
 def find_projects(store: Store, text: str, most: int) -> list[tuple[Entry, str | None]]:
-    """Return active tracker projects by name, identifier or number, each with the name of the one above it."""
+    """Return active tracker projects by name, identifier or number, each with the name of its parent."""
     with store.transaction() as tx:
         found = tx.metadata.search(MetadataKind.PROJECT, text, most)
         above = {one.details.get("parent_id") for one in found} - {None}
@@ -76,7 +76,7 @@ def find_categories(store: Store, text: str, most: int, tracker_project_id: int)
 
 
 def read_now(services: Services, progress: Progress | None = None) -> MetadataResult:
-    """Replace the cache by what the tracker has now; what came of it is recorded, success or not."""
+    """Synchronise the cache with the tracker; the run is recorded whether it succeeds or not."""
     result = synchronise(services.store, services.locks, services.connector.connect, progress)
     if result:
         found = {name: part.shortened() for name, part in result.parts.items()}
@@ -86,16 +86,16 @@ def read_now(services: Services, progress: Progress | None = None) -> MetadataRe
 
 
 def begin_reading(services: Services, within: float) -> MetadataResult | None:
-    """Do the same, and let it go on by itself if it takes longer: `under_way` tells how far it has come.
+    """Synchronise in a thread, which continues if it takes longer than `within`; `under_way` returns its progress.
 
-    A process that ends in the meantime takes it along: the cache is as it was, and the lock's lease runs out.
+    If the process ends in the meantime, the cache stays as it was, and the lock's lease runs out.
 
     Args:
         services: the collaborators.
         within: seconds to wait for its end.
 
     Returns:
-        What came of it; None if it goes on.
+        The result, or None if it continues.
     """
     done: Future[MetadataResult] = Future()
 
@@ -106,7 +106,7 @@ def begin_reading(services: Services, within: float) -> MetadataResult | None:
             log.exception("reading the metadata failed")
             done.set_exception(error)
 
-    context = contextvars.copy_context()  # who asked for it is part of the record
+    context = contextvars.copy_context()  # the audit log names who requested it
     threading.Thread(target=context.run, args=(read,), name="metadata", daemon=True).start()
     try:
         return done.result(within)

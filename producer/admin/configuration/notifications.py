@@ -1,4 +1,4 @@
-"""Where notifications to people go: stored encrypted, tested, and removed."""
+"""The addresses of notifications: stored encrypted, tested and removed."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ PAGE = "/console/settings/notifications"
 
 @dataclass(frozen=True, slots=True)
 class Notified:
-    """Where notifications go, and what became of the last one.
+    """The addresses of notifications, and the result of the last message.
 
     Attributes:
         services: the scheme of each address; the rest is never shown.
         is_installed: whether this process can send.
-        console_url: where browsers reach the console, as messages name it; None: it is not known.
-        sent_at: when a service last took a message.
-        failed_at, failure: when and why a service did not take the last one.
+        console_url: the console's address in messages, or None if it is unknown.
+        sent_at: when a service last accepted a message.
+        failed_at, failure: when and why a service did not accept the last one.
     """
 
     services: Sequence[str]
@@ -41,7 +41,7 @@ class Notified:
 
 
 def show(services: Services) -> Notified:
-    """Return where notifications go, without any secret."""
+    """Return the state of notifications, without any secret."""
     configured, is_installed = services.settings.console_url, delivery.is_installed()
     with services.store.transaction() as tx:
         found = tx.notifications.get()
@@ -63,10 +63,10 @@ def save(services: Services, text: str, console_url: str | None = None) -> Seque
     Args:
         services: the collaborators.
         text: the addresses, one on each line.
-        console_url: where the person's browser reaches the console, used if CONSOLE_URL is not set.
+        console_url: the console's address in the person's browser, used if CONSOLE_URL is not set.
 
     Raises:
-        SettingsError: an address is none, Apprise is not installed, or there is no key to encrypt them with.
+        SettingsError: if an address is invalid, Apprise is not installed, or there is no secret key to encrypt with.
     """
     urls = _checked(services, text)
     encrypted, named = sealed(services.vault, urls), delivery.schemes(urls)
@@ -86,15 +86,15 @@ def remove(store: Store) -> bool:
 
 
 def send_test(services: Services, text: str = "", console_url: str | None = None) -> Sequence[Delivered]:
-    """Send a test message now; return what became of it at each address.
+    """Send a test message now; return the result for each address.
 
     Args:
         services: the collaborators.
-        text: addresses that are not stored; empty: the stored ones.
-        console_url: where the person's browser reaches the console.
+        text: the addresses to test; if it is empty, the stored ones.
+        console_url: the console's address in the person's browser.
 
     Raises:
-        SettingsError: an address is none, none is stored, they cannot be opened, or Apprise is not installed.
+        SettingsError: if an address is invalid, none is stored or can be decrypted, or Apprise is not installed.
     """
     is_stored = not text.strip()
     urls = _checked(services, _stored(services) if is_stored else text)
@@ -107,7 +107,7 @@ def send_test(services: Services, text: str = "", console_url: str | None = None
 
 
 def _note(store: Store, done: Sequence[Delivered]) -> None:
-    """Note whether the stored addresses work; the time of the last message stays, since a test is none."""
+    """Record whether the stored addresses work; a test does not change the time of the last message."""
     with store.transaction() as tx:
         tx.notifications.failed(next((one.failure for one in done if one.failure), None))
 

@@ -14,16 +14,16 @@ from shared.store.journal.trace import Step
 from shared.store.tables.journal import EventState
 
 AT_ONCE = 500
-"""Events of one transaction."""
+"""Maximum number of events per transaction."""
 
 
 @dataclass(frozen=True, slots=True)
 class Trial:
-    """How trial mode stands.
+    """The state of trial mode.
 
     Attributes:
         is_on: whether it is on.
-        waiting: how many events wait.
+        waiting: number of pending events.
     """
 
     is_on: bool
@@ -32,7 +32,7 @@ class Trial:
 
 @dataclass(frozen=True, slots=True)
 class Ended:
-    """What switching trial mode off brought.
+    """The result of switching trial mode off.
 
     Attributes:
         was_on: whether it was on; if not, nothing was done.
@@ -46,13 +46,13 @@ class Ended:
 
 
 def standing(store: Store) -> Trial:
-    """Return how trial mode stands."""
+    """Return the state of trial mode."""
     with store.transaction() as tx:
         return _standing(tx)
 
 
 def begin(store: Store) -> Trial:
-    """Switch trial mode on; return how it stands."""
+    """Switch trial mode on; return its state."""
     with store.transaction() as tx:
         tx.configs.hold()
         if not _is_on(tx):
@@ -65,15 +65,15 @@ def end(services: Services, *, drops: bool) -> Ended:
 
     Args:
         services: the collaborators.
-        drops: whether the events that wait are dropped; they can be replayed. Else they are sent.
+        drops: whether to drop the waiting events, which can be replayed. Otherwise they are sent.
     """
     return _end_dropping(services.store) if drops else _end_sending(services)
 
 
 def go_on(services: Services) -> int:
-    """Make the events due that waited in trial mode, which is off now; return how many.
+    """Make the events due that trial mode, which is now off, kept waiting; return how many.
 
-    In transactions of their own: if this fails, each is due within minutes all the same.
+    Each batch has its own transaction. If this fails, the events still become due within minutes.
     """
     count = 0
     while True:
@@ -97,7 +97,7 @@ def _end_sending(services: Services) -> Ended:
 
 
 def _end_dropping(store: Store) -> Ended:
-    """Drop what waits while nothing can be sent; the last of it is dropped in the commit that switches it off."""
+    """Drop the waiting events while nothing can be sent; the commit that drops the last ones ends trial mode."""
     dropped = 0
     while True:
         with store.transaction() as tx:

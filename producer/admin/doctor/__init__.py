@@ -1,1 +1,1 @@
-"""Whether every part is ready: one file per kind of check."""
+"""Health checks of every part, one file per kind of check."""

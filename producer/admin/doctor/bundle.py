@@ -1,7 +1,7 @@
-"""One file for support: how the installation stands, without secrets, names and texts.
+"""A file for support: the state of the installation without secrets, names and texts.
 
-Nothing is masked by what it looks like. Each part has only what is listed here: numbers, truth values, times, codes
-that deskbridge knows, and words of its own.
+Nothing is masked by pattern. Each part contains only what is listed here: numbers, booleans, times, codes that
+deskbridge knows, and fixed words of its own.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ WORDS_OF_PATHS = frozenset({
     "issue_statuses", "issues", "memberships", "projects", "roles", "search", "time_entries",
     "time_entry_activities", "trackers", "users",
 })  # fmt: skip
-"""Words of Redmine's API; anything else in a path may be someone's."""
+"""Words of Redmine's API; anything else in a path may identify someone."""
 
 LABELS = frozenset({"code", "kind", "process", "python", "service", "state", "status", "version", "why"})
 """Labels of metrics whose values are deskbridge's own words."""
@@ -72,11 +72,11 @@ def write_bundle(services: Services, findings: Iterable[CheckResult], file: Path
 
     Args:
         services: the collaborators.
-        findings: what the doctor found.
-        file: where to; it must not exist.
+        findings: the doctor's results.
+        file: the file to write; it must not exist.
 
     Raises:
-        OSError: it exists, or cannot be written.
+        OSError: if it exists, or cannot be written.
     """
     parts: Mapping[str, Callable[[], Any]] = {
         "versions.json": lambda: _versions(services),
@@ -95,7 +95,7 @@ def write_bundle(services: Services, findings: Iterable[CheckResult], file: Path
 
 
 def _known(made: Callable[[], Any]) -> Any:
-    """Return a part; if a server does not answer only which kind of error that was."""
+    """Return a part, or only the type of the error if a server does not answer."""
     try:
         return made()
     except (SQLAlchemyError, RedisError, OSError) as error:
@@ -143,7 +143,7 @@ def _settings(services: Services) -> dict[str, Any]:
 
 
 def _values(model: type[BaseModel], values: BaseModel) -> dict[str, Any]:
-    """Return the values of settings: numbers and choices as they are, of anything else whether it is set."""
+    """Return settings: numbers and choices as they are; of anything else only whether it is set."""
     return {
         name: _value(getattr(values, name), is_choice=_is_choice(field.annotation))
         for name, field in model.model_fields.items()
@@ -151,7 +151,7 @@ def _values(model: type[BaseModel], values: BaseModel) -> dict[str, Any]:
 
 
 def _is_choice(annotation: Any) -> bool:
-    """Return whether a setting has one of some words."""
+    """Return whether a setting is a choice between fixed words."""
     if get_origin(annotation) is Literal:
         return True
     return any(_is_choice(one) for one in get_args(annotation))
@@ -174,7 +174,7 @@ def _finding(one: CheckResult) -> dict[str, Any]:
 
 
 def _notice(notice: Notice) -> dict[str, Any]:
-    """Return a notice as its code, and of its parameters those that are numbers, times or codes."""
+    """Return a notice's code, and those of its parameters that are numbers, times or codes."""
     params = {name: value for name, one in notice.params.items() if (value := _param(one)) is not None}
     return {"code": _code(notice.code), "params": params}
 
@@ -188,7 +188,7 @@ def _param(value: Any) -> Any:
 
 
 def _code(code: str | None) -> str | None:
-    """Return a code that this version knows; anything else could hold a name."""
+    """Return a code if this version knows it; any other could contain a name."""
     return None if code is None else str(code) if code in CODES else OTHER
 
 

@@ -1,4 +1,4 @@
-"""How a check of the doctor registers itself: its parts, their articles, its group, and who else looks at it."""
+"""Registration of the doctor's checks: their parts, articles, groups, and when the console's first page runs them."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Check = Callable[["Installation"], Iterator[CheckResult]]
 
 
 class Group(IntEnum):
-    """What a check belongs to, in the order in which the report names what was not looked at."""
+    """Groups of checks, in the order in which the report lists the parts that were not checked."""
 
     SERVICES = 1
     KEY = 2
@@ -31,11 +31,11 @@ class Group(IntEnum):
 
 
 class Glance(StrEnum):
-    """When the console's first page looks at a part itself.
+    """When the console's first page checks a part itself.
 
     ALWAYS, IN_REDIS: at each request, the latter only if Redis answers.
-    NOTED: if `what_is_noted` (`producer/admin/queries/overview.py`) says that there is something to tell.
-    OWN_WORDS: never, because the page tells it itself.
+    NOTED: if `what_is_noted` (`producer/admin/queries/overview.py`) marks the part.
+    OWN_WORDS: never, because the page reports it in its own words.
     """
 
     ALWAYS = "always"
@@ -49,10 +49,10 @@ class Registered:
     """A check, or the short form of one.
 
     Attributes:
-        parts: the parts of the report that it finds.
-        glance: when the first page looks, too; None: it does not.
-        only: the codes that the first page finds itself; empty: all of the check's.
-        is_short: whether the first page alone makes it.
+        parts: the parts of the report that it covers.
+        glance: when the first page runs it, too; None if never.
+        only: the codes that the first page finds itself; empty for all of the check's.
+        is_short: whether only the first page runs it.
     """
 
     function: Check
@@ -76,13 +76,13 @@ def check(
     """Register a check.
 
     Args:
-        group: what it belongs to; checks of a group are made in the order in which they are defined.
-        records: each part that it is the first to find, and its knowledge record.
-        glance: when the first page looks, too.
-        only: the codes that the first page finds itself; empty: all of the check's.
+        group: its group, whose checks run in the order in which they are defined.
+        records: each part that it registers, and the part's article.
+        glance: when the first page runs it, too.
+        only: the codes that the first page finds itself; empty for all of the check's.
 
     Raises:
-        ValueError: another check has stated one of its parts.
+        ValueError: if another check has registered one of its parts.
     """
     parts = records or {}
     if twice := RECORDS.keys() & parts.keys():
@@ -94,13 +94,13 @@ def check(
 def glimpse(
     group: Group, part: str, glance: Glance, *, only: tuple[Code, ...] = ()
 ) -> Callable[[Check], Check]:
-    """Register the short form of a check, which the first page makes in its place.
+    """Register the short form of a check, which the first page runs instead.
 
     Args:
-        group: what its check belongs to.
-        part: the part that it finds.
-        glance: when it is taken.
-        only: the codes that it finds; empty: all of the check's.
+        group: the group of its check.
+        part: the part that it covers.
+        glance: when the first page runs it.
+        only: the codes that it finds; empty for all of the check's.
     """
     return _register(group, (part,), glance, only, is_short=True)
 
@@ -116,7 +116,7 @@ def _register(
 
 
 def registered() -> list[Registered]:
-    """Return what is registered, by group."""
+    """Return the registered checks, sorted by group."""
     return sorted(_REGISTERED, key=lambda one: one.group)
 
 
@@ -133,5 +133,5 @@ def parts() -> list[str]:
 
 
 def is_fresher(part: str, code: str) -> bool:
-    """Return whether the first page finds something itself."""
+    """Return whether the first page itself checks for a code of a part."""
     return any(one.glance and (code in one.only if one.only else part in one.parts) for one in _REGISTERED)

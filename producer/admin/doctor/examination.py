@@ -1,4 +1,4 @@
-"""`deskbridge doctor`: is every part ready, and where not, what is to be done."""
+"""`deskbridge doctor`: checks whether every part is ready, and reports what to do if one is not."""
 
 from __future__ import annotations
 
@@ -30,13 +30,13 @@ from shared.notices.doctor_service import ServiceFinding
 __all__ = ["RECORDS", "CheckResult", "Installation", "Status", "examine", "examine_helpdesk"]
 
 LOCAL = checks(Group.CACHE, Group.WORK, Group.HELPDESK)
-"""What the database and the helpdesk tell."""
+"""Checks of the database and the help desk."""
 LIVE = checks(Group.TRACKER, Group.SETTINGS, Group.TEMPLATES)
-"""What only the tracker can confirm."""
+"""Checks that only the tracker can answer."""
 
 
 def examine(installation: Installation) -> Iterator[CheckResult]:
-    """Check every part, those first without which the others cannot be checked; what could not be is unknown.
+    """Check every part, those on which others depend first; report as unknown what could not be checked.
 
     Args:
         installation: the installation.
@@ -58,9 +58,9 @@ def _examine(installation: Installation) -> Iterator[CheckResult]:
     alive = yield from _all(services.database, installation)
     is_written = yield from _all(services.redis, installation)
     yield from services.others(installation)
-    if is_written or not installation.settings.is_broker_redis:  # else it says nothing new
+    if is_written or not installation.settings.is_broker_redis:  # else it adds nothing
         yield from services.broker(installation)
-    if is_written:  # else no one can leave a sign of life in it
+    if is_written:  # else there can be no heartbeats in it
         yield from services.processes(installation)
     yield from services.calls(installation)
     yield from services.rate_limit(installation)
@@ -86,7 +86,7 @@ def _of_the_tracker(installation: Installation) -> Iterator[CheckResult]:
 
 
 def _in_time(check: Check, installation: Installation) -> Iterator[CheckResult]:
-    """Yield what a check finds within the time that the tracker is given; the rest of it is left to its thread."""
+    """Yield what a check finds within the tracker's time limit; what its thread finds later is dropped."""
     if installation.patience_s is None:
         yield from check(installation)
         return
@@ -118,25 +118,25 @@ def _in_time(check: Check, installation: Installation) -> Iterator[CheckResult]:
 def at_a_glance(
     installation: Installation, *, asks_redis: bool = True, noted: Collection[str] = ()
 ) -> list[CheckResult]:
-    """Return what is not well of what can be seen at any time: no call is made, and little is looked up.
+    """Return the problems that can be found at any time: without calls to the tracker, and with few queries.
 
     Args:
         installation: the installation.
-        asks_redis: whether Redis is asked, too.
-        noted: of which parts (those with `Glance.NOTED`) there is something to tell.
+        asks_redis: whether to query Redis, too.
+        noted: the parts with `Glance.NOTED` that have something to report.
     """
     found: list[CheckResult] = []
     looks = {glance: [one for one in registered() if one.glance is glance] for glance in Glance}
     looked_at = looks[Glance.ALWAYS] + (looks[Glance.IN_REDIS] if asks_redis else [])
     looked_at += [one for part in noted for one in looks[Glance.NOTED] if part in one.parts]
     for look in looked_at:
-        with suppress(SQLAlchemyError):  # which the first of them names
+        with suppress(SQLAlchemyError):  # the first of them reports it
             found += look.function(installation)
     return [one for one in found if one.status is not Status.OK]
 
 
 def examine_helpdesk(installation: Installation) -> Iterator[CheckResult]:
-    """Check only whether the helpdesk is connected.
+    """Check only whether the help desk is connected.
 
     Args:
         installation: the installation.

@@ -11,7 +11,7 @@ from shared.notices.notice import Notice, notice_json
 from shared.notices.render import because, sentence
 
 RECORDS: dict[str, str] = {}
-"""Each part and the article that says more about it (producer/admin/knowledge/records); `@check` fills it."""
+"""Each part and its article (producer/admin/knowledge/records); `@check` fills it."""
 LABELS = {
     "held": N_("on hold"),
     "helpdesk API": N_("GLPI API"),
@@ -22,7 +22,7 @@ LABELS = {
     "refused": N_("rejected"),
     "tracker": N_("Redmine"),
 }
-"""What people call a part if its name in the code, which the API keeps, is another one."""
+"""Names of parts for people, if they differ from the names in the code, which the API keeps."""
 
 
 class Status(StrEnum):
@@ -49,7 +49,7 @@ class CheckResult:
 
     @property
     def label(self) -> str:
-        """Return what people call the part."""
+        """The part's name for people."""
         return LABELS.get(self.check, self.check)
 
     @property
@@ -59,38 +59,38 @@ class CheckResult:
 
     @property
     def todo(self) -> str:
-        """What to do about it, else about what it quotes; empty if all is well."""
+        """What to do about it, or about the notice that it quotes; empty if all is well."""
         return "" if self.status is Status.OK else because(self.advice)
 
     @property
     def advice(self) -> Notice:
-        """The code that says what to do: what was found, else what that quotes."""
+        """The notice that says what to do: the one found, or one that it quotes."""
         quoted = (one for one in self.found.params.values() if isinstance(one, Notice) and because(one))
         return self.found if because(self.found) else next(quoted, self.found)
 
     @property
     def record(self) -> str | None:
-        """The knowledge record on it; None if all is well."""
+        """The article about it, or None if all is well."""
         return None if self.status is Status.OK else RECORDS[self.check]
 
 
 def ok(check: str, found: Notice) -> CheckResult:
-    """All is well."""
+    """Report that all is well."""
     return CheckResult(check, Status.OK, found)
 
 
 def unknown(check: str, found: Notice) -> CheckResult:
-    """It was not looked at."""
+    """Report that a part was not checked."""
     return CheckResult(check, Status.UNKNOWN, found)
 
 
 def warning(check: str, found: Notice) -> CheckResult:
-    """It works, but needs attention."""
+    """Report that a part works, but needs attention."""
     return CheckResult(check, Status.WARNING, found)
 
 
 def failure(check: str, found: Notice) -> CheckResult:
-    """It does not work."""
+    """Report that a part does not work."""
     return CheckResult(check, Status.FAILURE, found)
 
 

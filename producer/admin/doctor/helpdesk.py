@@ -1,4 +1,4 @@
-"""Is the helpdesk connected: do its events come, can they be read, can it be asked, has anything been missed."""
+"""Checks of the help desk: do events arrive, can they be read, does its API answer, was anything missed."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ DAYS_S = 2 * 86400.0
 WEEK_S = 7 * 86400.0
 MOST_NAMED = 10
 LATELY, ENOUGH = 1000, 10
-"""Of so many newest events are ticket tasks looked at, and so many that are not Done make one wonder."""
+"""How many of the newest events are searched for ticket tasks, and how many tasks not Done cause a warning."""
 WAS_DONE = (EventState.DONE, EventState.FAILED, EventState.ON_HOLD)
 
 
 @check(Group.HELPDESK, {"helpdesk events": "KB-HELPDESK-001"})
 def events(installation: Installation) -> Iterator[CheckResult]:
-    """Events have come in lately."""
+    """Check that events have arrived recently."""
     with installation.store.transaction() as tx:
         newest, now = tx.journal.newest_received(), tx.now()
     if newest is None:
@@ -46,7 +46,7 @@ def _quiet_s(installation: Installation) -> float:
 
 @check(Group.HELPDESK, {"refused": "KB-HELPDESK-005"}, glance=Glance.ALWAYS)
 def refused(installation: Installation) -> Iterator[CheckResult]:
-    """The producers have refused nothing since they accepted a delivery last."""
+    """Check that the producers have refused nothing since they last accepted a delivery."""
     with installation.store.transaction() as tx:
         producers = tx.producers.seen()
     found = [one for producer in producers for one in _refused_by(producer)]
@@ -74,7 +74,7 @@ def _refused_by(producer: Producer) -> Iterator[CheckResult]:
 
 @glimpse(Group.HELPDESK, "helpdesk events", Glance.ALWAYS)
 def silence(installation: Installation) -> Iterator[CheckResult]:
-    """Events have come in lately, if any ever has: in one statement, by this machine's clock."""
+    """Check that events have arrived recently, if any ever did: in one statement, by this machine's clock."""
     with installation.store.transaction() as tx:
         newest = tx.journal.newest_received()
     if newest and (found := (datetime.now(UTC) - newest).total_seconds()) > _quiet_s(installation):
@@ -83,7 +83,7 @@ def silence(installation: Installation) -> Iterator[CheckResult]:
 
 @check(Group.HELPDESK, {"queue": "KB-HELPDESK-005"})
 def queue(installation: Installation) -> Iterator[CheckResult]:
-    """The helpdesk's plugin keeps nothing that was refused."""
+    """Check that the help desk's plugin has parked no refused event."""
     with installation.store.transaction() as tx:
         producers = tx.producers.seen()
     said: dict[int, tuple[float, Notice]] = {}
@@ -110,7 +110,7 @@ def queue(installation: Installation) -> Iterator[CheckResult]:
 
 @check(Group.HELPDESK, {"skipped": "KB-HELPDESK-006"})
 def skipped(installation: Installation) -> Iterator[CheckResult]:
-    """No ticket was skipped because its mapping was missing."""
+    """Check that no ticket was skipped because its project mapping was missing."""
     with installation.store.transaction() as tx:
         unlinked = tx.journal.unlinked(WEEK_S)
         resolved = [tx.links.resolve(one.project_id, one.entity_id) for one in unlinked]
@@ -136,7 +136,7 @@ def skipped(installation: Installation) -> Iterator[CheckResult]:
 
 @check(Group.HELPDESK, {"done state": "KB-HELPDESK-007"})
 def done_state(installation: Installation) -> Iterator[CheckResult]:
-    """Of the ticket tasks that came in lately some were Done, or they were too few to tell."""
+    """Check that some of the recent ticket tasks were Done, unless there are too few to tell."""
     with installation.store.transaction() as tx:
         rows = tx.journal.newest_of_any_task(LATELY)
         wanted = tx.configs.get()[0].done_state
@@ -153,7 +153,7 @@ def done_state(installation: Installation) -> Iterator[CheckResult]:
 
 @check(Group.HELPDESK, {"deliveries": "KB-HELPDESK-002"})
 def unreadable(installation: Installation) -> Iterator[CheckResult]:
-    """Every delivery could be read, or the helpdesk was asked since for what was in it."""
+    """Check that every delivery could be read, or that the help desk was compared with the journal since."""
     with installation.store.transaction() as tx:
         count, newest = tx.journal.count_unreadable(), tx.journal.newest_unreadable()
         mark = tx.reconciliation.get()
@@ -167,7 +167,7 @@ def unreadable(installation: Installation) -> Iterator[CheckResult]:
 
 @check(Group.HELPDESK, {"helpdesk API": "KB-HELPDESK-003"})
 def api(installation: Installation) -> Iterator[CheckResult]:
-    """The helpdesk's API can be asked, and its clock agrees."""
+    """Check that the help desk's API answers, and that its clock agrees."""
     lookup = configured_lookup(installation.settings)
     if lookup is None:
         yield ok("helpdesk API", HelpdeskFinding.HELPDESK_API_NOT_USED())
@@ -186,7 +186,7 @@ def api(installation: Installation) -> Iterator[CheckResult]:
 
 @check(Group.HELPDESK, {"documents": "KB-WORK-009"})
 def documents(installation: Installation) -> Iterator[CheckResult]:
-    """If documents are sent, they can be fetched."""
+    """Check that documents can be fetched, if they are sent."""
     with installation.store.transaction() as tx:
         config, _ = tx.configs.get()
     if not config.sends_documents:
@@ -206,7 +206,7 @@ def documents(installation: Installation) -> Iterator[CheckResult]:
 
 @check(Group.HELPDESK, {"reconciliation": "KB-HELPDESK-004"})
 def reconciled(installation: Installation) -> Iterator[CheckResult]:
-    """The helpdesk was compared with the journal lately, and nothing had been missed."""
+    """Check that the help desk was compared with the journal recently, and that nothing had been missed."""
     if configured_lookup(installation.settings) is None:
         yield ok("reconciliation", HelpdeskFinding.HELPDESK_API_NOT_USED())
         return

@@ -1,4 +1,4 @@
-"""What the doctor looks at."""
+"""The installation that the doctor checks."""
 
 from __future__ import annotations
 
@@ -21,20 +21,20 @@ from shared.tracker.projects import ProjectNow
 
 @dataclass
 class Installation:
-    """An installation.
+    """An installation, and what its checks have found so far.
 
     Attributes:
-        connect: returns the configuration and the tracker.
-        is_broker_answering: asks the broker.
+        connect: returns the Redmine settings and the tracker's client.
+        is_broker_answering: returns whether the broker answers.
         tracker_clocks: (the tracker's time, ours) of each answer of the tracker.
         is_tracker_open: whether the tracker answered as it should.
-        projects: the linked tracker projects as they are now, where the time sufficed; None: they could not be read.
-        well: whether each check that was made found all well.
+        projects: mapped tracker projects as they are now, as far as time allowed; None if they could not be read.
+        well: whether each part that was checked is OK.
         locked: the tracker's locked users.
-        deleted: ids of tracker users who were deleted, of those that people are matched with or that made something.
-        limit_s: for how long the tracker is asked at all, in seconds.
-        is_late: whether that did not suffice.
-        patience_s: for how long linked projects are asked about, in seconds; None: for as long as it takes.
+        deleted: ids of deleted tracker users, of those with a mapping or match and the authors of newest items.
+        limit_s: time limit of all checks of the tracker, in seconds.
+        is_late: whether that limit was reached.
+        patience_s: time limit for reading mapped projects, in seconds; None: neither this limit nor `limit_s`.
     """
 
     settings: Settings
@@ -55,7 +55,7 @@ class Installation:
 
     @classmethod
     def of(cls, services: Services) -> Self:
-        """Return the one that these services work with."""
+        """Return the installation of these services."""
         return cls(
             services.settings,
             services.store,

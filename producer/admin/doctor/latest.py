@@ -1,4 +1,4 @@
-"""The doctor's last results, so that a shorter check reports no less."""
+"""The doctor's last results, which complete the shorter check of the console's first page."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ WRONG = (Status.FAILURE, Status.WARNING)
 
 
 def examined(installation: Installation) -> list[CheckResult]:
-    """Examine every part, and keep what is not well for the first page and for monitors.
+    """Check every part, and store the problems for the first page and for monitors.
 
     Args:
         installation: the installation.
@@ -30,13 +30,13 @@ def examined(installation: Installation) -> list[CheckResult]:
         for one in found
         if one.status in WRONG
     ]
-    with suppress(RedisError):  # which is among what was found
+    with suppress(RedisError):  # the results report it
         stored.keep(installation.redis, wrong)
     return found
 
 
 def found_last(redis: Redis) -> list[CheckResult]:
-    """Return what was not well when the doctor looked last, but for what the first page looks at itself.
+    """Return the problems of the doctor's last run, except those that the first page checks itself.
 
     Args:
         redis: connection with its own time-outs.
@@ -50,7 +50,7 @@ def found_last(redis: Redis) -> list[CheckResult]:
 
 
 def _result(row: dict[str, Any]) -> CheckResult | None:
-    """Return what the doctor found; None: no doctor of ours wrote it."""
+    """Return a stored result, or None if the doctor did not write it."""
     try:
         found = Notice(str(row["code"]), from_json(row["params"]))
         result = CheckResult(str(row["check"]), Status(row["status"]), found)

@@ -1,4 +1,4 @@
-"""Reads from the tracker, as it is now, everything that the configuration, links and templates name."""
+"""Reads the current state of everything on the tracker that the settings, mappings and templates name."""
 
 from __future__ import annotations
 
@@ -31,16 +31,16 @@ from shared.tracker.projects import (
 
 LOCKED, NOT_FOUND = 3, 404
 IN_ONE_CALL = 50
-"""Half a page: a real tracker takes some 3 ms for each project, and a call has five seconds also while it is busy."""
+"""Half a page: a real tracker takes about 3 ms for each project, and has five seconds for a call even if it is busy."""
 NEWEST = 1000
-"""Of so many of the newest tickets, the projects are looked at first, and the authors."""
+"""Of this many of the newest tickets, the projects are read first, and the authors are looked up."""
 MOST_ASKED = 40
-"""So many people are looked up who are no active users and not locked either."""
+"""Maximum number of users to look up because they are neither active nor locked."""
 KINDS = [one.kind for one in LISTINGS]
 
 
 def read(installation: Installation) -> Iterator[CheckResult]:
-    """Bring the cache up to date, but for projects, and note how the linked projects stand."""
+    """Update the cache, except for projects, and record the state of the mapped projects."""
     with installation.store.transaction() as tx:
         config, links, first = tx.configs.get()[0], tx.links.all(), tx.issues.newest_projects(NEWEST)
         named = dict.fromkeys(
@@ -76,7 +76,7 @@ def _locked(lists: TrackerLists) -> list[TrackerPerson]:
 
 
 def _deleted(lists: TrackerLists, user_ids: Sequence[int]) -> set[int]:
-    """Return who of some users does not exist any more: one who has never been activated does, in no list."""
+    """Return which users no longer exist. A user who was never activated exists, but is in no list."""
     found: set[int] = set()
 
     def ask(user_id: int) -> int | None:
@@ -96,7 +96,7 @@ def _deleted(lists: TrackerLists, user_ids: Sequence[int]) -> set[int]:
 
 
 def _include(config: PluginConfig, links: Collection[Link]) -> list[str]:
-    """Return what is wanted of each project: what nothing names is not asked for, since it costs the tracker time."""
+    """Return what to read of each project; what no setting needs is left out, since it costs the tracker time."""
     wanted = {
         MODULES: True,
         ISSUE_TYPES: config.default_tracker_id is not None,
@@ -112,7 +112,7 @@ def _projects(
     include: Sequence[str],
     patience_s: float | None,
 ) -> dict[int, ProjectNow]:
-    """Return how projects stand, as many as there is time for."""
+    """Return the state of projects, as many as time allows."""
     until = math.inf if patience_s is None else time.monotonic() + patience_s
     found: dict[int, ProjectNow] = {}
     missing: list[int] = []

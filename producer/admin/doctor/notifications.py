@@ -1,4 +1,4 @@
-"""Do notifications reach people, if any are to."""
+"""Checks that notifications reach people, if they are set up."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from shared.notifications.delivery import EXTRA, PACKAGE, is_installed
 
 @check(Group.CACHE, {"notifications": "KB-SERVICE-012"})
 def notifications(installation: Installation) -> Iterator[CheckResult]:
-    """This process can send, and the last message was taken by every service."""
+    """Check that this process can send, and that every service accepted the last message."""
     with installation.store.transaction() as tx:
         found = tx.notifications.get()
     if found is None:

@@ -1,4 +1,4 @@
-"""The services that deskbridge stands on, and its own processes."""
+"""Checks of the services that deskbridge needs, and of its own processes."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ HINDRANCES = {
 
 @check(Group.SERVICES, {"database": "KB-SERVICE-001", "migrations": "KB-SERVICE-002"})
 def database(installation: Installation) -> Iterator[CheckResult]:
-    """The database answers, and its tables are those of this version."""
+    """Check that the database answers and has the schema of this version."""
     settings, name = installation.settings, installation.store.database.name
     try:
         schema.require_current(installation.store.database, loaded=settings.is_loaded)
@@ -68,7 +68,7 @@ def database(installation: Installation) -> Iterator[CheckResult]:
 
 
 def _hindrance(installation: Installation) -> CheckResult | None:
-    """Return what keeps an event from being committed, None if nothing does, or it cannot be told."""
+    """Return why no event can be committed, or None if nothing prevents it or the cause is unknown."""
     database = installation.store.database
     try:
         found = database.hindrance()
@@ -81,13 +81,13 @@ def _hindrance(installation: Installation) -> CheckResult | None:
 
 @glimpse(Group.SERVICES, "database", Glance.ALWAYS)
 def writes(installation: Installation) -> Iterator[CheckResult]:
-    """An event can be committed now."""
+    """Check that an event can be committed now."""
     if not installation.store.database.takes_writes():
         yield from database(installation)
 
 
 def _cause(error: SQLAlchemyError) -> str:
-    """Return the driver's own first line: a missing database or a wrong password is not a server that is down."""
+    """Return the first line of the driver's message, which tells a wrong password from a server that is down."""
     return words_of(error)[:LONGEST_ERROR]
 
 
@@ -98,7 +98,7 @@ def _kind(installation: Installation) -> str:
 
 @check(Group.SERVICES, {"redis": "KB-SERVICE-003"}, glance=Glance.IN_REDIS)
 def redis(installation: Installation) -> Iterator[CheckResult]:
-    """Redis answers, and keeps what it is given."""
+    """Check that Redis answers, and keeps what is written to it."""
     try:
         health.write(installation.redis)
         lost, policy = list(evictions(installation)), policy_of(installation.redis)
@@ -115,7 +115,7 @@ def redis(installation: Installation) -> Iterator[CheckResult]:
 
 @glimpse(Group.SERVICES, "worker", Glance.IN_REDIS)
 def unable(installation: Installation) -> Iterator[CheckResult]:
-    """Each worker that is alive can open the stored API key; if none can, nothing is sent."""
+    """Check that each live worker can decrypt the stored API key; if none can, nothing is sent."""
     heartbeats = Heartbeats(installation.redis)
     try:
         alive = [one for one in heartbeats.seen(WORKER) if one.seconds <= ALIVE_S]
@@ -131,7 +131,7 @@ def unable(installation: Installation) -> Iterator[CheckResult]:
 
 @check(Group.SERVICES, {"installation": "KB-SERVICE-003"}, glance=Glance.IN_REDIS)
 def others(installation: Installation) -> Iterator[CheckResult]:
-    """No other installation uses the same Redis database."""
+    """Check that no other installation uses the same Redis database."""
     try:
         here, found = Heartbeats(installation.redis).mine_and_others()
     except RedisError:
@@ -154,7 +154,7 @@ def others(installation: Installation) -> Iterator[CheckResult]:
 
 @check(Group.SERVICES, {"broker": "KB-SERVICE-004"})
 def broker(installation: Installation) -> Iterator[CheckResult]:
-    """The broker accepts rings."""
+    """Check that the broker accepts queue messages."""
     if installation.is_broker_answering():
         yield ok("broker", ServiceFinding.BROKER_ANSWERS())
     else:
@@ -163,7 +163,7 @@ def broker(installation: Installation) -> Iterator[CheckResult]:
 
 @check(Group.SERVICES, {"worker": "KB-SERVICE-005", "beat": "KB-SERVICE-006", "console": "KB-SERVICE-009"})
 def processes(installation: Installation) -> Iterator[CheckResult]:
-    """A worker and a beat were alive recently, and a console if one is used."""
+    """Check that a worker and a beat were alive recently, and a console if one is used."""
     heartbeats = Heartbeats(installation.redis)
     try:
         workers, beats, consoles = (heartbeats.seen(kind) for kind in (WORKER, BEAT, CONSOLE))
@@ -183,7 +183,7 @@ def processes(installation: Installation) -> Iterator[CheckResult]:
 
 
 def evictions(installation: Installation) -> Iterator[CheckResult]:
-    """Redis has dropped no key because memory was short, so that what it says of locks and signs of life is true."""
+    """Check that Redis has evicted no key for lack of memory, so that its locks and heartbeats can be trusted."""
     try:
         lost = evictions_of(installation.redis)
     except RedisError:
@@ -194,7 +194,7 @@ def evictions(installation: Installation) -> Iterator[CheckResult]:
 
 @check(Group.SERVICES, {"calls": "KB-TRACKER-008"})
 def calls(installation: Installation) -> Iterator[CheckResult]:
-    """How many calls each worker makes to the tracker at once, and why no more."""
+    """Report how many calls each worker makes to the tracker at once, and why not more."""
     try:
         found = published(installation.redis)
     except RedisError:
@@ -208,7 +208,7 @@ def calls(installation: Installation) -> Iterator[CheckResult]:
 
 @check(Group.SERVICES, {"producer": "KB-SERVICE-008"})
 def producer(installation: Installation) -> Iterator[CheckResult]:
-    """A producer was alive recently."""
+    """Check that a producer was alive recently."""
     with installation.store.transaction() as tx:
         seen = tx.producers.seen()
     yield _alive("producer", seen, ServiceFinding.PRODUCER_ALIVE) or failure(
@@ -217,7 +217,7 @@ def producer(installation: Installation) -> Iterator[CheckResult]:
 
 
 def _alive(check: str, seen: Sequence[ProcessSign | Producer], found: Code) -> CheckResult | None:
-    """Return that a process of a kind is alive, None if none is."""
+    """Return an OK result if a process of a kind is alive, else None."""
     alive = [one for one in seen if one.seconds <= ALIVE_S]
     if not alive:
         return None
@@ -232,7 +232,7 @@ def _last(seen: Sequence[ProcessSign | Producer]) -> dict[str, float]:
 
 @check(Group.SERVICES, {"clock": "KB-SERVICE-007"})
 def clocks(installation: Installation) -> Iterator[CheckResult]:
-    """The clocks of this machine, the database, the workers' machines and the tracker agree."""
+    """Check that the clocks of this machine, the database, the workers' machines and the tracker agree."""
     yield from worker_clocks(installation)
     with installation.store.transaction() as tx:
         clocks = [(Named.THE_DATABASE, tx.now(), datetime.now(UTC))]
@@ -252,7 +252,7 @@ def clocks(installation: Installation) -> Iterator[CheckResult]:
 
 @glimpse(Group.SERVICES, "clock", Glance.IN_REDIS)
 def worker_clocks(installation: Installation) -> Iterator[CheckResult]:
-    """The clock of each machine with a worker is the database's."""
+    """Check that the clock of each machine with a worker agrees with the database's."""
     try:
         workers = Heartbeats(installation.redis).seen(WORKER)
     except RedisError:
@@ -268,7 +268,7 @@ def worker_clocks(installation: Installation) -> Iterator[CheckResult]:
 
 @check(Group.SERVICES, {"rate limit": "KB-TRACKER-008"}, glance=Glance.IN_REDIS)
 def rate_limit(installation: Installation) -> Iterator[CheckResult]:
-    """The rate limit that workers keep, or else that of this command, lets work go on."""
+    """Check that the workers' rate limit, or else this command's, is high enough for work to proceed."""
     try:
         found = turns(installation.redis)
     except RedisError:
@@ -287,7 +287,7 @@ def rate_limit(installation: Installation) -> Iterator[CheckResult]:
 
 @glimpse(Group.SERVICES, "tracker", Glance.IN_REDIS, only=(ServiceFinding.CALLS_SLOW,))
 def slowness(installation: Installation) -> Iterator[CheckResult]:
-    """The workers' calls have not been slow lately."""
+    """Check that the workers' calls have not been slow recently."""
     try:
         seconds = seconds_per_call(installation.redis)
     except RedisError:

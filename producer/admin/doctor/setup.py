@@ -1,4 +1,4 @@
-"""What an administrator has set up, against what the tracker has."""
+"""Checks what an administrator has set up against what the tracker has."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ INTERVALS_MISSED = 3
 MOST_NAMED = 10
 MOST_COUNTED = 1000
 TAKEN_ALL_THE_SAME = ("priority",)
-"""Kinds that the tracker takes also if they are switched off: so everything is forwarded."""
+"""Kinds that the tracker accepts even if they are switched off, so that everything is forwarded."""
 CHECKS_OF = {"default_role_id": "role", "default_activity_id": "activity"}
-"""Checks of their own."""
+"""Settings with a check of their own."""
 
 
 @check(Group.KEY, {"api key": "KB-SETUP-001"})
 def api_key(installation: Installation) -> Iterator[CheckResult]:
-    """The API key is stored, and can be opened."""
+    """Check that the API key is stored, and can be decrypted."""
     with installation.store.transaction() as tx:
         _, encrypted = tx.configs.get()
     if encrypted is None:
@@ -53,7 +53,7 @@ def api_key(installation: Installation) -> Iterator[CheckResult]:
 
 @check(Group.CACHE, {"metadata": "KB-SETUP-005"}, glance=Glance.NOTED)
 def metadata(installation: Installation) -> Iterator[CheckResult]:
-    """The cache is filled, and fresh."""
+    """Check that the cache is filled, and fresh."""
     with installation.store.transaction() as tx:
         good, runs = tx.metadata.last_good_run(), tx.metadata.runs(1)
         now = tx.now()
@@ -72,7 +72,7 @@ def metadata(installation: Installation) -> Iterator[CheckResult]:
 
 @check(Group.SETTINGS, {"ids": "KB-SETUP-007", "role": "KB-SETUP-003", "activity": "KB-TRACKER-006"})
 def ids(installation: Installation) -> Iterator[CheckResult]:
-    """Every id of the plugin config exists on the tracker."""
+    """Check that every id of the Redmine settings exists on the tracker, and that role and activity are set."""
     with installation.store.transaction() as tx:
         config, _ = tx.configs.get()
         faults = unusable_defaults(tx, config)
@@ -84,7 +84,7 @@ def ids(installation: Installation) -> Iterator[CheckResult]:
 
 @glimpse(Group.SETTINGS, "ids", Glance.NOTED, only=(SetupFinding.CONFIG_ID_UNKNOWN,))
 def defaults(installation: Installation) -> Iterator[CheckResult]:
-    """Every id of the plugin config that is set exists on the tracker."""
+    """Check that every id that is set in the Redmine settings exists on the tracker."""
     with installation.store.transaction() as tx:
         faults = unusable_defaults(tx, tx.configs.get()[0])
     yield from _unusable(faults)
@@ -110,7 +110,7 @@ def _left_out(config: PluginConfig, faults: dict[str, Notice]) -> Iterator[Check
 
 @check(Group.SETTINGS)
 def memberships(installation: Installation) -> Iterator[CheckResult]:
-    """An e-mail address alone lets no one into a private project."""
+    """Check that an e-mail address alone makes no one a member of a private project."""
     with installation.store.transaction() as tx:
         config, _ = tx.configs.get()
         linked = {link.tracker_project_id for link in tx.links.all()}
@@ -123,7 +123,7 @@ def memberships(installation: Installation) -> Iterator[CheckResult]:
 
 @check(Group.CACHE, {"text formatting": "KB-SETUP-008"})
 def text_formatting(installation: Installation) -> Iterator[CheckResult]:
-    """It is known how the tracker renders descriptions: its API does not tell."""
+    """Check that the text formatting of descriptions is set, since the tracker's API does not report it."""
     with installation.store.transaction() as tx:
         config, _ = tx.configs.get()
     if config.text_formatting is None:
@@ -134,7 +134,7 @@ def text_formatting(installation: Installation) -> Iterator[CheckResult]:
 
 @check(Group.SETTINGS, {"statuses": "KB-SETUP-004"})
 def statuses(installation: Installation) -> Iterator[CheckResult]:
-    """Every status that events have named is mapped, and to one that exists."""
+    """Check that every status that events have named is mapped, and to a status that exists."""
     with installation.store.transaction() as tx:
         config, _ = tx.configs.get()
         seen = tx.statuses.statuses_seen()
@@ -155,7 +155,7 @@ def statuses(installation: Installation) -> Iterator[CheckResult]:
 
 @check(Group.SETTINGS, {"people": "KB-SETUP-006"})
 def people(installation: Installation) -> Iterator[CheckResult]:
-    """Every person in events has a tracker user."""
+    """Check that every person in events has a tracker user."""
     found = user_map(installation.store)
     waiting = [one for one in found if one.waits]
     is_locked = _locked_among(installation)
@@ -200,7 +200,7 @@ def _status(status: int, tickets: int) -> Notice:
 
 
 def _found_by_email(installation: Installation, people: Sequence[Mapped]) -> dict[int, list[str]]:
-    """Return the users that the tracker finds by each e-mail: it also searches further addresses, which no list has."""
+    """Return the users that the tracker finds by e-mail; it also searches additional addresses, which no list has."""
     _, client = installation.connect()
     found: dict[int, list[str]] = {}
 
@@ -233,7 +233,7 @@ def _locked_among(installation: Installation) -> Callable[[Mapped], bool]:
 
 
 def _deleted_among(installation: Installation, people: Sequence[Mapped]) -> list[Mapped]:
-    """Return those of some people whose matched tracker user was deleted since."""
+    """Return the people whose mapped or matched tracker user was deleted."""
     with installation.store.transaction() as tx:
         was = {**tx.people.pins(), **tx.people.overrides()}
     return [one for one in people if was.get(one.helpdesk_user_id) in installation.deleted]

@@ -1,4 +1,4 @@
-"""Payload templates: can the active ones be rendered, do they send what the tracker requires, is anything left?"""
+"""Checks of payload templates: do they render, do they send what the tracker requires, did dry runs leave anything?"""
 
 from __future__ import annotations
 
@@ -35,12 +35,12 @@ GONE = (
 )
 CHOSEN = (Hint.CUSTOM_FIELD_NOT_A_CHOICE,)
 CREATING = (Operation.ISSUE_CREATE, Operation.TIME_ENTRY_CREATE)
-"""Operations that the worker makes alone; a project's form asks for what is required."""
+"""Operations that the worker does by itself; a project's form asks for what is required."""
 
 
 @check(Group.TEMPLATES, {"templates": "KB-TEMPLATE-001"})
 def in_force(installation: Installation) -> Iterator[CheckResult]:
-    """Each active template can be rendered."""
+    """Check that each active template can be rendered."""
     with installation.store.transaction() as tx:
         found = list(tx.templates.active().values())
         faults = [(one, fault) for one in found if isinstance(fault := _payload(tx, one), TemplateError)]
@@ -56,7 +56,7 @@ def in_force(installation: Installation) -> Iterator[CheckResult]:
 
 @check(Group.TEMPLATES)
 def up_to_date(installation: Installation) -> Iterator[CheckResult]:
-    """Each active template names only what the tracker has: it silently ignores an unknown field or status."""
+    """Check that active templates name only what the tracker has: it silently ignores unknown fields or statuses."""
     with installation.store.transaction() as tx:
         known = known_of(tx, None)
         payloads = [(one, _payload(tx, one)) for one in tx.templates.active().values()]
@@ -75,14 +75,14 @@ def up_to_date(installation: Installation) -> Iterator[CheckResult]:
 
 
 def _is_literal(template: ActiveTemplate, payload: dict[str, Any], hint: Explanation) -> bool:
-    """Return whether a custom field's value stands in the template itself, and so is the same for every ticket."""
+    """Return whether a custom field's value is a literal in the template, and so the same for every ticket."""
     value = given_values(payload[Operation(template.operation).top_key]).get(hint.why.params["field_id"])
     return json.dumps(value, ensure_ascii=False) in template.body
 
 
 @check(Group.TEMPLATES, {"custom fields": "KB-TRACKER-003"})
 def custom_fields(installation: Installation) -> Iterator[CheckResult]:
-    """No custom field is required that is not sent."""
+    """Check that every required custom field is sent."""
     with installation.store.transaction() as tx:
         config, _ = tx.configs.get()
         required = [one for one in custom_fields_of(tx) if _is_required(tx, one, config)]
@@ -108,7 +108,7 @@ def custom_fields(installation: Installation) -> Iterator[CheckResult]:
 
 @check(Group.TEMPLATES, {"dry runs": "KB-TEMPLATE-002"})
 def left_by_dry_runs(installation: Installation) -> Iterator[CheckResult]:
-    """Dry runs have left nothing on the tracker."""
+    """Check that dry runs have left nothing on the tracker."""
     left = DryRuns(installation.store, installation.connect).left()
     if left:
         named = [one.notice for one in left[:10]]
@@ -118,7 +118,7 @@ def left_by_dry_runs(installation: Installation) -> Iterator[CheckResult]:
 
 
 def _is_required(tx: Transaction, field: CustomField, config: PluginConfig) -> bool:
-    """Return whether something must be sent for a field; one of other issue types than ours is left out."""
+    """Return whether a value must be sent for a field; fields of other issue types than ours are left out."""
     if not field.required or field.default_value is not None:
         return False
     entry = tx.metadata.get(MetadataKind.CUSTOM_FIELD, field.id)
@@ -127,7 +127,7 @@ def _is_required(tx: Transaction, field: CustomField, config: PluginConfig) -> b
 
 
 def _sent(tx: Transaction, template: ActiveTemplate | None) -> set[int]:
-    """Return the custom fields that a template fills, by the sample."""
+    """Return the custom fields that a template fills when it is rendered with the sample."""
     payload = _payload(tx, template) if template else {}
     if not template or isinstance(payload, TemplateError):
         return set()
@@ -135,7 +135,7 @@ def _sent(tx: Transaction, template: ActiveTemplate | None) -> set[int]:
 
 
 def _payload(tx: Transaction, template: ActiveTemplate) -> dict[str, Any] | TemplateError:
-    """Return what a template makes of the sample, or why it makes nothing."""
+    """Return a template rendered with the sample, or why that fails."""
     operation = Operation(template.operation)
     try:
         return (

@@ -1,4 +1,4 @@
-"""The tracker: can it be reached, is the key an administrator's, can one act as someone else."""
+"""Checks of the tracker: can it be reached, is the key an administrator's, does impersonation work."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ GONE = {
     {"tracker": "KB-TRACKER-001", "administrator": "KB-TRACKER-002", "impersonation": "KB-TRACKER-004"},
 )
 def connection(installation: Installation) -> Iterator[CheckResult]:
-    """The tracker answers this key as it answers an administrator's; lists would answer anyone."""
+    """Check that the tracker accepts the key as an administrator's, by the list of users; other lists answer anyone."""
     try:
         config, client = installation.connect()
     except SettingsError as missing:
@@ -70,7 +70,7 @@ def _why_not_usable(error: TrackerError, base_url: str | None) -> Notice:
     if error.status == NOT_FOUND:
         return TrackerFinding.NOT_A_TRACKER(base_url=base_url, status=error.status)
     detail = error.notice.params.get("detail")
-    if isinstance(detail, Notice) and because(detail):  # which says the step itself
+    if isinstance(detail, Notice) and because(detail):  # the detail itself says what to do
         return TrackerFinding.TRACKER_NOT_REACHED(problem=detail)
     return ServiceFinding.TRACKER_NOT_USABLE(problem=error.notice)
 
@@ -87,7 +87,7 @@ def _why_closed(closed: TrackerClosed) -> Notice:
 
 
 def _impersonation(client: TrackerClient) -> Iterator[CheckResult]:
-    """No one can be impersonated who does not exist: an answer of 412 proves that the header is respected."""
+    """Check impersonation with a user who does not exist: an answer of 412 proves that the header is respected."""
     header = f"X-{client.target.header_prefix}-Switch-User"
     try:
         client.call(
@@ -112,13 +112,13 @@ def _impersonation(client: TrackerClient) -> Iterator[CheckResult]:
     only=(TrackerFinding.NOTHING_LINKED,),
 )
 def projects(installation: Installation) -> Iterator[CheckResult]:
-    """Each link leads to an active project with the modules, the category and the activity that are needed."""
+    """Check that each mapping leads to an active project with the modules, category and activity that are needed."""
     with installation.store.transaction() as tx:
         config, _ = tx.configs.get()
         found = tx.links.all()
         categories = {one.tracker_id: one for one in tx.metadata.of_kind(MetadataKind.CATEGORY)}
         activity = tx.metadata.get(MetadataKind.ACTIVITY, config.default_activity_id or 0)
-    is_off = activity is not None and not activity.details.get("active", True)  # which no project can change
+    is_off = activity is not None and not activity.details.get("active", True)  # no project can change this
     if not found:
         yield warning("links", TrackerFinding.NOTHING_LINKED())
     first = {link.tracker_project_id: link for link in reversed(found)}
@@ -155,7 +155,7 @@ def projects(installation: Installation) -> Iterator[CheckResult]:
 
 @check(Group.TRACKER, {"notes": "KB-SETUP-003"})
 def notes(installation: Installation) -> Iterator[CheckResult]:
-    """The role that people are given may add the notes, and attach the documents, that the settings send."""
+    """Check that the default role may add the notes, and attach the documents, that the settings send."""
     config, client = installation.connect()
     role_id = config.default_role_id
     needed = [ADD_NOTES] if config.sends_notes or config.sends_documents else []
@@ -239,7 +239,7 @@ def _usable(project: ProjectNow, activity_id: int | None) -> list[CheckResult]:
 
 
 def _issue_type(project: ProjectNow, issue_type_id: int | None) -> list[CheckResult]:
-    """Return that the tracker ignores the issue type that is sent: it then takes the project's first one."""
+    """Return a failure if a project lacks the issue type that is sent: the tracker would use its first one."""
     usable = project.issue_types
     if (
         project.standing is not Standing.ACTIVE

@@ -1,4 +1,4 @@
-"""What is still to be done, and what waits for a person."""
+"""Checks of pending work, and of what waits for a person."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ NOT_SET_UP = (
     Refusal.API_KEY_NOT_OPENED,
     SystemRefusal.SECRET_KEYS_NOT_SET,
 )
-"""Why a worker pauses whose settings do not let it ask the tracker."""
+"""Why a worker pauses if its settings do not let it query the tracker."""
 
 OF_THE_WAY = (Detail.REFUSED_ON_THE_WAY, Detail.TOO_LARGE_ON_THE_WAY, Detail.ONLY_THIS_TEXT)
 SLOW_S = 120.0
 STUCK_S = 3600.0
 MOST_NAMED = 10
 NEWEST = 1000
-"""So many of the newest issues, and of the newest time entries, are looked at."""
+"""How many of the newest issues, and of the newest time entries, are checked."""
 FIXED_WHERE: Mapping[str, tuple[str, ...]] = {
     Hint.PROJECT_CLOSED: ("links",),
     Hint.PROJECT_ARCHIVED: ("links",),
@@ -54,7 +54,7 @@ FIXED_WHERE: Mapping[str, tuple[str, ...]] = {
     Hint.UNKNOWN_PRIORITY: ("ids", "templates"),
     Hint.UNKNOWN_WATCHERS: ("ids", "templates"),
 }
-"""Checks that find a cause for as long as it stands; where they find all well, what failed for it may be replayed."""
+"""Checks that find each cause while it lasts; once they are OK, what failed because of it can be replayed."""
 WHERE_THE_ISSUE_IS = (
     Hint.TIME_PROJECT_CLOSED,
     Hint.TIME_PROJECT_ARCHIVED,
@@ -62,12 +62,12 @@ WHERE_THE_ISSUE_IS = (
     Hint.NO_TIME_TRACKING,
     Hint.ACTIVITY_NOT_USABLE_NOW,
 )
-"""Causes that lie in the project of an issue that exists: which is looked at only if it is linked."""
+"""Causes in the project of an issue that exists, which is checked only if it is mapped."""
 
 
 @check(Group.WORK, {"pending": "KB-WORK-001"}, glance=Glance.OWN_WORDS)
 def pending(installation: Installation) -> Iterator[CheckResult]:
-    """No event has waited for long."""
+    """Check that no event has waited for long."""
     with installation.store.transaction() as tx:
         oldest, count, now = (
             tx.journal.oldest(EventState.PENDING),
@@ -98,7 +98,7 @@ def pending(installation: Installation) -> Iterator[CheckResult]:
 
 @check(Group.WORK, {"on the way": "KB-TRACKER-012"}, glance=Glance.ALWAYS)
 def on_the_way(installation: Installation) -> Iterator[CheckResult]:
-    """What is to be created reaches the tracker: a proxy may pass questions on, and answer all else itself."""
+    """Check that creations reach the tracker: a proxy may pass on reads, and answer everything else itself."""
     with installation.store.transaction() as tx:
         found = tx.events.unclear()
     causes = {ticket_id: cause for ticket_id, why in found.items() if (cause := _on_the_way(why))}
@@ -113,7 +113,7 @@ def on_the_way(installation: Installation) -> Iterator[CheckResult]:
 
 
 def _on_the_way(why: Notice | None) -> Notice | None:
-    """Return the cause within a reason, where something on the way to the tracker is it."""
+    """Return the cause within a reason if it lies on the way to the tracker, else None."""
     if why is None or why.code in OF_THE_WAY:
         return why
     within = (one for one in why.params.values() if isinstance(one, Notice))
@@ -122,7 +122,7 @@ def _on_the_way(why: Notice | None) -> Notice | None:
 
 @check(Group.WORK, {"held": "KB-WORK-002"}, glance=Glance.OWN_WORDS)
 def held(installation: Installation) -> Iterator[CheckResult]:
-    """Nothing waits for a person."""
+    """Check that nothing is on hold."""
     with installation.store.transaction() as tx:
         count = tx.count_undecided()
         lost = tx.journal.count_on_hold_for_nothing()
@@ -136,7 +136,7 @@ def held(installation: Installation) -> Iterator[CheckResult]:
 
 @check(Group.WORK, {"failed": "KB-WORK-003"}, glance=Glance.OWN_WORDS)
 def failed(installation: Installation) -> Iterator[CheckResult]:
-    """Nothing was refused; what was, by its cause, and whether that is fixed. Deliveries have a check of their own."""
+    """Check that no event failed; report failures by cause and whether it is fixed. Deliveries have their own check."""
     with installation.store.transaction() as tx:
         every = [why for _, why in tx.journal.reasons(EventState.FAILED)]
     reasons = [one for one in every if one is None or one.code != Reason.DELIVERY_UNREADABLE]
@@ -155,7 +155,7 @@ def failed(installation: Installation) -> Iterator[CheckResult]:
 
 
 def _is_fixed(cause: Notice, installation: Installation) -> bool:
-    """Return whether the checks that would find a cause find all well: none looks at unlinked projects."""
+    """Return whether the checks that would find a cause are OK; no check covers unmapped projects."""
     checks = FIXED_WHERE.get(cause.code, ())
     linked = installation.projects or ()
     if cause.code in WHERE_THE_ISSUE_IS and cause.params.get("project_id") not in linked:
@@ -164,7 +164,7 @@ def _is_fixed(cause: Notice, installation: Installation) -> bool:
 
 
 def _cause(why: Notice | None) -> Notice | None:
-    """Return what explains a refusal, where something definite does, else the reason itself."""
+    """Return the definite cause of a refusal if there is one, else the reason itself."""
     if why is None or why.code == Written.AS_WRITTEN:
         return None
     hints = [one.params["problem"] for one in why.params.get("hints") or () if isinstance(one, Notice)]
@@ -175,7 +175,7 @@ def _cause(why: Notice | None) -> Notice | None:
 
 @check(Group.WORK, {"authors": "KB-WORK-005"}, glance=Glance.NOTED, only=(WorkFinding.AUTHORS_WRONG,))
 def authors(installation: Installation) -> Iterator[CheckResult]:
-    """No work has the wrong author, and no author was deleted."""
+    """Check that no work has the wrong author, and that no author was deleted."""
     with installation.store.transaction() as tx:
         count = tx.misattributed.count()
     orphaned = list(_orphaned(installation))
@@ -187,7 +187,7 @@ def authors(installation: Installation) -> Iterator[CheckResult]:
 
 
 def _orphaned(installation: Installation) -> Iterator[CheckResult]:
-    """Yield what the tracker gave to Anonymous when it deleted who had made it, while anything can be done."""
+    """Yield a warning about work that went to Anonymous when its author was deleted, if it can be corrected."""
     deleted = installation.deleted
     if not deleted:
         return
@@ -203,7 +203,7 @@ def _orphaned(installation: Installation) -> Iterator[CheckResult]:
 
 @check(Group.WORK, {"issue statuses": "KB-SETUP-004"}, glance=Glance.NOTED)
 def issue_statuses(installation: Installation) -> Iterator[CheckResult]:
-    """The tracker took every status; one that was due without an event is in no list of events."""
+    """Check that the tracker accepted every status; one that was due without an event is in no list of events."""
     with installation.store.transaction() as tx:
         count, newest = tx.statuses.not_given(MOST_NAMED)
     if not count:
@@ -220,7 +220,7 @@ def issue_statuses(installation: Installation) -> Iterator[CheckResult]:
 
 @check(Group.WORK, {"fields": "KB-WORK-007"}, glance=Glance.NOTED)
 def fields(installation: Installation) -> Iterator[CheckResult]:
-    """The tracker has new issues as they were sent."""
+    """Check that the tracker has new issues as they were sent."""
     with installation.store.transaction() as tx:
         count, tickets = tx.statuses.with_fields_kept(RECENT_DAYS, MOST_NAMED)
     if count:
@@ -232,7 +232,7 @@ def fields(installation: Installation) -> Iterator[CheckResult]:
 
 @check(Group.WORK, {"recovery": "KB-WORK-004"}, glance=Glance.OWN_WORDS)
 def recovery(installation: Installation) -> Iterator[CheckResult]:
-    """Recovery mode was not left on after a restore."""
+    """Check that recovery mode was not left on after a restore."""
     with installation.store.transaction() as tx:
         mode = tx.recovery.get()
     if mode is None:
@@ -243,7 +243,7 @@ def recovery(installation: Installation) -> Iterator[CheckResult]:
 
 @check(Group.WORK, {"trial": "KB-WORK-008"}, glance=Glance.OWN_WORDS)
 def trial(installation: Installation) -> Iterator[CheckResult]:
-    """Trial mode is off, or the report says that nothing is sent."""
+    """Check that trial mode is off, or warn that nothing is sent."""
     with installation.store.transaction() as tx:
         is_on, waiting = tx.configs.get()[0].trial, tx.journal.count(EventState.PENDING)
     if is_on:
@@ -253,7 +253,7 @@ def trial(installation: Installation) -> Iterator[CheckResult]:
 
 
 def _paused(installation: Installation) -> Notice | None:
-    """Return why everything is paused, None if it is not."""
+    """Return why the circuit breaker is open, or None if it is closed or Redis is down."""
     try:
         paused = CircuitBreaker(installation.redis).current()
     except RedisError:

@@ -1,4 +1,4 @@
-"""Bodies of temporary issues and projects: plain ones, with what the tracker requires of any filled in."""
+"""Bodies of temporary issues and projects: minimal, but with the custom fields that the tracker requires."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ TEXT = "deskbridge dry run"
 
 
 def temporary_issue(mark: str, tracker_project_id: int, known: Known, config: PluginConfig) -> Body:
-    """Return the body of an issue that is only there to be worked on.
+    """Return the body of a temporary issue, on which something is tried.
 
     Args:
         mark: its whole subject.
-        tracker_project_id: where it is made.
-        known: the cache.
-        config: the plugin configuration.
+        tracker_project_id: the project in which it is created.
+        known: the cached metadata.
+        config: the Redmine settings.
 
     Raises:
-        DryRunRefused: the tracker requires a custom field that cannot be filled from here.
+        DryRunRefused: if the tracker requires a custom field for which no value can be chosen here.
     """
     issue: dict[str, Any] = {"project_id": tracker_project_id, "subject": mark}
     for name, value in (
@@ -45,11 +45,11 @@ def temporary_issue(mark: str, tracker_project_id: int, known: Known, config: Pl
 
 
 def temporary_project(mark: str, known: Known) -> Body:
-    """Return the body of a private project without modules, only there to be given a member.
+    """Return the body of a temporary project, private and without modules, to which a member is added.
 
     Args:
         mark: its identifier and name.
-        known: the cache.
+        known: the cached metadata.
 
     Raises:
         DryRunRefused: as `temporary_issue`.
@@ -71,7 +71,7 @@ def _required(known: Known, customized_type: str, issue_type_id: int | None) -> 
 
 
 def _any_value(field: Entry, noun: str) -> Any:
-    """Return some value that a field takes."""
+    """Return any value that a field accepts."""
     kind = field.details["field_format"]
     choices = [one["value"] for one in field.details["possible_values"]]
     value = next(iter(choices), None) or ANY_VALUE.get(kind) or (TEXT if kind in TEXTS else None)

@@ -1,4 +1,4 @@
-"""What a dry run tells."""
+"""Results of dry runs."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from shared.refusals.known import Explanation
 
 
 class DryRunRefused(BridgeError):
-    """A dry run that cannot be made; whatever was made for it is deleted or in the list."""
+    """A dry run that cannot be made; objects created for it are deleted, or in the list of what is left."""
 
 
 class Hint(WithNotice):
@@ -29,7 +29,7 @@ class Hint(WithNotice):
 
     @classmethod
     def of(cls, one: Explanation) -> Self:
-        """Return what may explain a refusal."""
+        """Return an explanation as a hint."""
         return cls(field=one.field, problem=sentence(one.why), record=one.record, **notice_json(one.why))
 
     def __str__(self) -> str:
@@ -71,16 +71,16 @@ class DryRun(Answer):
     method: str
     path: str
     status: int | None
-    """None: no answer came."""
+    """None if no answer came."""
 
     answer: str
     ok: bool
     hints: list[Hint]
     created: str | None
-    """Such as `issue #17`; of a status update what it was tried on; None: nothing was created."""
+    """Such as `issue #17`; for a status update, the issue on which it was tried; None if nothing was created."""
 
     deleted: bool | None
-    """Whether everything that was made, what was only temporary included, is gone; None: nothing was made."""
+    """Whether everything that was created, also temporarily, is gone; None if nothing was created."""
 
     left: list[Left]
     milliseconds: int

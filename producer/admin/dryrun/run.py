@@ -1,11 +1,11 @@
-"""One dry run: create on the tracker as the administrator, delete again (SPEC 4.3).
+"""Dry runs: each creates objects on the tracker as the API user, and deletes them again (SPEC 4.3).
 
-What people may notice of it: the tracker sends the notifications that it sends for any new or changed issue, to whom
-the project's settings say, and to the watchers and the assignee of the payload. Redmine 5.0 offers nothing over REST
-to suppress them: its model knows how (`notify`), but only imports and mails set it.
+What people may notice: the tracker sends its usual notifications of a new or changed issue, to those whom the
+project's settings name, and to the watchers and the assignee of the payload. Redmine 5.0 offers nothing over REST
+to suppress them: its model can (`notify`), but only imports and mails set it.
 New projects, memberships and time entries, and all deletions, notify no one. A subtask also changes its parent's
 dates and progress for a moment. Status updates, time entries and memberships are tried on a temporary issue or project,
-so that no one's own is touched.
+so that existing ones are not touched.
 """
 
 from __future__ import annotations
@@ -38,16 +38,16 @@ from shared.tracker.projects import project_now
 
 REFUSED = 422
 NO_ISSUE_YET = 1
-"""Stands for the temporary issue while a template is only checked against its context."""
+"""Stand-in for the temporary issue while a template is only checked against its context."""
 
 
 @dataclass(frozen=True)
 class DryRuns:
-    """Makes dry runs, and knows what they have left.
+    """Makes dry runs, and lists what they have left.
 
     Attributes:
-        connect: returns the configuration and the tracker.
-        settling: seconds after a lost answer before anything is concluded from it.
+        connect: returns the Redmine settings and the tracker's client.
+        settling: seconds to wait after a lost answer before anything is concluded from it.
     """
 
     store: Store
@@ -62,16 +62,16 @@ class DryRuns:
         event_id: int | None = None,
         context: dict[str, Any] | None = None,
     ) -> DryRun:
-        """Make a dry run of a template with the data that a preview of it has.
+        """Make a dry run of a template with the data that its preview has.
 
         Args:
             operation: what the template is for.
             body: the template.
             event_id: an event of the journal.
-            context: data of the shape of the variables; with neither it is the sample.
+            context: data in the shape of the template variables; without this and an event, the sample is used.
 
         Raises:
-            NotFound, NoContext: there is no such event, or it has not what the operation needs.
+            NotFound, NoContext: if there is no such event, or it lacks what the operation needs.
             TemplateError, DryRunRefused, TrackerError, LeaseOver, SettingsError: as `run`.
         """
         with self.store.transaction() as tx:
@@ -86,20 +86,20 @@ class DryRuns:
         context: dict[str, Any],
         custom_fields: tuple[CustomField, ...],
     ) -> DryRun:
-        """Render a template, make what it describes on the tracker, and delete it.
+        """Render a template, create what it describes on the tracker, and delete it.
 
         Args:
             operation: what the template is for.
             body: the template.
-            context: as `shared.templating.catalogue` makes it; it is only read.
+            context: data as `shared.templating.catalogue` builds it; it is only read.
             custom_fields: the tracker's.
 
         Raises:
-            TemplateError: the template is faulty; nothing was sent, or what was made for it is deleted.
-            DryRunRefused: it cannot be made, with the reason.
-            TrackerError: the tracker could not be reached, refuses the key, or asks to wait.
-            LeaseOver: it stood still for too long; what was made is in the list.
-            SettingsError: no tracker is configured.
+            TemplateError: if the template is faulty; nothing was sent, or what was created for it is deleted.
+            DryRunRefused: if the dry run cannot be made, with the reason.
+            TrackerError: if the tracker cannot be reached, refuses the key, or asks to wait.
+            LeaseOver: if the process stood still for too long; what was created is in the list.
+            SettingsError: if no tracker is configured.
         """
         operation = Operation(operation)
         render = rendering_with(Engine(catalogue_for(operation, custom_fields)), body, deepcopy(context))
@@ -118,9 +118,9 @@ class DryRuns:
         return self._told(tried, bench, _hints(operation, tried, known), started)
 
     def left(self) -> list[Left]:
-        """Return everything that dry runs asked for and that is not known to be gone, oldest first.
+        """Return everything that dry runs requested and that is not known to be gone, oldest first.
 
-        What a dry run that is still under way has made is among it.
+        It includes what a dry run that is still running has created.
         """
         with self.store.transaction() as tx:
             rows = tx.dry_runs.all()
@@ -164,7 +164,7 @@ def _hints(operation: Operation, tried: Tried, known: Known) -> list[Explanation
 
 
 def _project_of(operation: Operation, rendering: Rendering, context: dict[str, Any]) -> int | None:
-    """Return the tracker project that a payload is for; a template may name another one than the link."""
+    """Return the tracker project of a payload; a template may name another one than the mapping."""
     if operation.from_form:
         return None
     project = context.get("project")

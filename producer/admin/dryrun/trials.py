@@ -1,4 +1,4 @@
-"""How each operation is tried, so that nothing but what was made for it is touched."""
+"""How each operation is tried, so that only what was created for the trial is touched."""
 
 from __future__ import annotations
 
@@ -32,11 +32,11 @@ NEEDS_ISSUE = (*UPDATES, Operation.TIME_ENTRY_CREATE)
 
 @dataclass(frozen=True)
 class Tried:
-    """What was tried, and the tracker's answer to it; None if none came.
+    """What was tried, and the tracker's answer, or None if none came.
 
     Attributes:
         created: such as `issue #17`.
-        warnings: what a person should know of the way in which it was tried.
+        warnings: what a person should know about the way it was tried.
     """
 
     rendering: Rendering
@@ -54,13 +54,13 @@ class Tried:
 
 @dataclass(frozen=True)
 class Trial:
-    """One dry run's trial.
+    """The trial of one dry run.
 
     Attributes:
-        rendering: of the template, with a stand-in for the temporary issue's id.
-        render: renders it once more, with the id of the temporary issue.
+        rendering: the rendered template, with a stand-in for the temporary issue's id.
+        render: renders the template again, with the id of the temporary issue.
         project_id: the tracker project; None for a new one.
-        known: the cache, for that project.
+        known: the cached metadata, for that project.
     """
 
     operation: Operation
@@ -72,12 +72,12 @@ class Trial:
     known: Known
 
     def carry_out(self) -> Tried:
-        """Try it, and delete what was made.
+        """Try the operation, and delete what was created.
 
         Raises:
-            TemplateError: the template does not fit the temporary issue's id.
-            DryRunRefused: something temporary that is needed could not be made.
-            TrackerError: the tracker could not be reached, refuses the key, or asks to wait.
+            TemplateError: if the template does not work with the temporary issue's id.
+            DryRunRefused: if a temporary object that is needed could not be created.
+            TrackerError: if the tracker cannot be reached, refuses the key, or asks to wait.
         """
         if self.operation is Operation.ISSUE_CREATE:
             return self._creation(ObjectKind.ISSUE)
@@ -127,7 +127,7 @@ class Trial:
             self.bench.remove(project)
 
     def _temporary(self, kind: ObjectKind, mark: str, body: Body) -> tuple[Thing, int]:
-        """Make something that is only there to be worked on."""
+        """Create a temporary object, on which something is tried."""
         thing = self.bench.make(kind, mark, body, self.project_id if kind is ObjectKind.ISSUE else None)
         if thing.tracker_id is not None:
             return thing, thing.tracker_id
@@ -153,7 +153,7 @@ class Trial:
         )
 
     def _send(self, method: str, path: str, payload: Body, within: Thing) -> RawAnswer | None:
-        """Make the call that is tried; None if no answer came: whatever it made is inside what is temporary."""
+        """Make the call to be tried; return None if no answer came: what it created is inside the temporary object."""
         try:
             answer = self.bench.client.raw(method, path, body=payload, before_send=within.window.check)
         except OutcomeUnknown:
@@ -162,7 +162,7 @@ class Trial:
         return answer
 
     def _delete_time_entry(self, entry_id: int | None) -> str | None:
-        """Delete a time entry just made; if that fails, the temporary issue takes it along."""
+        """Delete a new time entry; if that fails, it is deleted with the temporary issue."""
         if entry_id is None:
             return None
         with suppress(TrackerError, LeaseOver):
@@ -171,11 +171,11 @@ class Trial:
         return f"time entry #{entry_id}"
 
     def _raise_outage(self, method: str, path: str, answer: RawAnswer | None) -> None:
-        """Raise what says nothing of the payload.
+        """Raise an error if the answer concerns the tracker or the key, and not the payload.
 
         Raises:
-            TrackerClosed: the key is refused, or the REST API is off.
-            TrackerBusy: the tracker asks to wait.
+            TrackerClosed: if the key is refused, or the REST API is off.
+            TrackerBusy: if the tracker asks to wait.
         """
         status = answer.status if answer else None
         if status == 401:
@@ -187,12 +187,12 @@ class Trial:
 
 
 def _still_marked(payload: Body, mark: str) -> Body:
-    """Return a change of an issue that leaves it its mark, also where it changes the subject."""
+    """Return an update of an issue that keeps the mark, even if it changes the subject."""
     return marked(ObjectKind.ISSUE, payload, mark) if "subject" in payload["issue"] else payload
 
 
 def rendering_with(engine: Engine, body: str, context: dict[str, Any]) -> Render:
-    """Return what renders a template for an issue's id; None leaves the context as it is."""
+    """Return a function that renders a template for an issue's id; None leaves the context as it is."""
 
     def render(issue_id: int | None) -> Rendering:
         return engine.render(body, context if issue_id is None else {**context, "issue": {"id": issue_id}})

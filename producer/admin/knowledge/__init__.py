@@ -1,1 +1,1 @@
-"""Knowledge records: their shape (SPEC 2.5), and the records that ship with deskbridge."""
+"""Knowledge articles: their format (SPEC 2.5), and the articles that ship with deskbridge."""

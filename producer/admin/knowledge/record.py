@@ -1,4 +1,4 @@
-"""Knowledge records: Markdown with YAML front matter of the shape that SPEC 2.5 gives. Pure: text in, faults out."""
+"""Knowledge articles: Markdown with YAML front matter in the format of SPEC 2.5. Pure: text in, faults out."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ Date = Annotated[str, AfterValidator(_date)]
 
 
 class Metadata(BaseModel):
-    """The shape of the front matter; additional fields may be anything that JSON can say."""
+    """The format of the front matter; additional fields may hold any JSON value."""
 
     model_config = ConfigDict(strict=True, extra="allow", hide_input_in_errors=True)
     __pydantic_extra__: dict[str, JsonValue]
@@ -54,10 +54,10 @@ class Metadata(BaseModel):
 
 
 class NotARecord(ValueError):
-    """Text without front matter that can be read.
+    """Text without front matter that can be parsed.
 
     Args:
-        line: where, from 1.
+        line: the line number, from 1.
         problem: what is wrong there.
     """
 
@@ -68,7 +68,7 @@ class NotARecord(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """One knowledge record.
+    """One knowledge article.
 
     Attributes:
         metadata: the front matter as it was read, additional fields included; `faults_of` checks it.
@@ -80,10 +80,10 @@ class Record:
 
 
 def parse_record(text: str) -> Record:
-    """Read a record.
+    """Parse an article.
 
     Raises:
-        NotARecord: there is no front matter, or it is not YAML.
+        NotARecord: if there is no front matter, or it is not YAML.
     """
     lines = text.removeprefix("\ufeff").removesuffix("\n").split("\n")
     if lines[0].rstrip() != FENCE:
@@ -95,7 +95,7 @@ def parse_record(text: str) -> Record:
 
 
 def faults_of(metadata: Mapping[str, Any]) -> list[str]:
-    """Return what does not fit the shape of SPEC 2.5, each with its field."""
+    """Return what does not fit the format of SPEC 2.5, each fault with its field."""
     try:
         Metadata.model_validate(metadata)
     except ValidationError as error:
@@ -104,7 +104,7 @@ def faults_of(metadata: Mapping[str, Any]) -> list[str]:
 
 
 def faults_between(records: Iterable[tuple[str, Mapping[str, Any]]]) -> list[tuple[str, str]]:
-    """Return (name, fault) for ids that two records share, and for related records that do not exist.
+    """Return (name, fault) for ids that two articles share, and for related articles that do not exist.
 
     Args:
         records: (name of the file, its metadata).
@@ -126,8 +126,8 @@ def faults_between(records: Iterable[tuple[str, Mapping[str, Any]]]) -> list[tup
 class _Loader(yaml.SafeLoader):
     """YAML as plain data.
 
-    Dates stay text, keys are text and come once. There are no aliases, with which a few lines grow to gigabytes, and
-    no tags.
+    Dates stay text, and keys are text and unique. Aliases are refused, since with them a few lines can grow to
+    gigabytes, and so are tags.
     """
 
     yaml_implicit_resolvers = {  # noqa: RUF012 (as the base class has it)
@@ -143,7 +143,7 @@ class _Loader(yaml.SafeLoader):
         return super().compose_node(parent, index)
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Hashable, Any]:
-        """Take keys as text, and each once, as YAML says; PyYAML takes the last of equal ones."""
+        """Read keys as text and refuse duplicates, as YAML demands; PyYAML would use the last of equal keys."""
         seen = set()
         for key, _ in node.value:
             if not isinstance(key, yaml.ScalarNode):

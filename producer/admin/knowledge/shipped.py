@@ -1,4 +1,4 @@
-"""The records that ship with deskbridge: what the doctor's findings and the hints name."""
+"""The articles that ship with deskbridge, to which the doctor's results and the hints refer."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ RECORDS = files("producer.admin.knowledge") / "records"
 
 
 def shipped(record_id: str) -> Record:
-    """Return a record by its id.
+    """Return an article by its id.
 
     Raises:
-        NotFound: there is none with that id.
+        NotFound: if there is no article with that id.
     """
     if record_id not in _ids():
         raise NotFound(Refusal.RECORD_UNKNOWN(record=record_id))

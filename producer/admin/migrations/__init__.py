@@ -1,1 +1,1 @@
-"""How the tables of each version become those of the next."""
+"""Schema migrations."""

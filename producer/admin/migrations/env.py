@@ -1,4 +1,4 @@
-"""Alembic's entry: runs within the transaction of `upgrade`, or from Alembic's command line."""
+"""Alembic's entry point: runs within the transaction of `upgrade`, or from Alembic's command line."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from shared.store.tables.types import Json, UtcDateTime
 
 
 def render_item(kind: str, item: Any, _context: AutogenContext) -> str | Literal[False]:
-    """Write our own column types as the plain ones they stand for: a revision must not change with the code."""
+    """Render our own column types as the plain ones they stand for: a revision must not change with the code."""
     if kind == "type" and isinstance(item, UtcDateTime):
         return "sa.DateTime(timezone=True)"
     if kind == "type" and isinstance(item, Json):

@@ -1,4 +1,4 @@
-"""The database's schema, brought up to date by Alembic: `deskbridge migrate`.
+"""Brings the database's schema up to date with Alembic: `deskbridge migrate`.
 
 A new revision is made with Alembic's own command line (see `[tool.alembic]` in pyproject.toml), against a
 database that is up to date: `alembic revision --autogenerate -m "what changes" --rev-id 0002`; then `HEAD`
@@ -28,7 +28,7 @@ LOCK = 0x6465736B6272
 """Key of PostgreSQL's advisory lock: one migration at a time."""
 
 LOCK_TIMEOUT_S = 0.5
-"""Below PostgreSQL's `deadlock_timeout`, so that in a deadlock it is the migration that gives way, never a worker."""
+"""Below PostgreSQL's `deadlock_timeout`, so that in a deadlock the migration gives way, never a worker."""
 TRIES = 20
 PAUSE_S = 0.5
 
@@ -36,17 +36,17 @@ T = TypeVar("T")
 
 
 def upgrade(database: Database, *, tries: int = TRIES) -> tuple[str | None, str]:
-    """Bring the schema to the newest revision, all or nothing; safe to run again, and by several at once.
+    """Upgrade the schema to the newest revision, all or nothing; safe to repeat, and for several processes at once.
 
     Args:
         database: the database.
-        tries: how often, where someone holds a table.
+        tries: maximum number of attempts if a table is locked.
 
     Returns:
-        The revision before (None: an empty database) and the one now.
+        The revision before (None for an empty database) and the one now.
 
     Raises:
-        SettingsError: a table was held for too long; nothing was changed.
+        SettingsError: if a table was locked for too long; nothing was changed.
     """
     from alembic import command
     from alembic.config import Config
@@ -66,18 +66,18 @@ def upgrade(database: Database, *, tries: int = TRIES) -> tuple[str | None, str]
 
 
 def beside_others(database: Database, change: Callable[[Connection], T], *, tries: int = TRIES) -> T:
-    """Change the schema in one transaction while everything else goes on.
+    """Change the schema in one transaction while other processes keep working.
 
-    A change of a table waits for anyone who reads it, and everyone else waits behind the change. So it waits for half
+    A change of a table waits for everyone who reads it, and everyone else waits behind the change. So it waits for half
     a second at most, gives way, and tries again.
 
     Args:
         database: the database.
-        change: does it.
-        tries: how often.
+        change: changes the schema.
+        tries: maximum number of attempts.
 
     Raises:
-        SettingsError: a table was held for too long; nothing was changed.
+        SettingsError: if a table was locked for too long; nothing was changed.
     """
     for left in reversed(range(tries)):
         try:

@@ -1,4 +1,4 @@
-"""Names instead of numbers, for pages, commands and the API: each is read at most once a minute."""
+"""Names instead of numbers, for pages, commands and the API; names are cached for a minute."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from shared.store.transaction import DatabaseFailed
 
 KEPT_S = 60.0
 SOON_S = 15.0
-"""What is not known is looked for again after so long."""
+"""How long the cache is used if it lacks a name."""
 
 OF_FIELDS: Mapping[str, str] = {
     "project_id": "tracker_project",
@@ -32,14 +32,14 @@ OF_FIELDS: Mapping[str, str] = {
     "tracker_user_id": "user",
     **{name: one.kind for name, one in SETTINGS.items() if one.kind},
 }
-"""What the fields of bodies, mappings and settings hold the numbers of."""
+"""The kind of item to which the numbers in fields of bodies, mappings and settings belong."""
 
 
 class Names:
-    """Knows the names of what has a number in GLPI or Redmine.
+    """Finds the names of items that have a number in GLPI or Redmine.
 
     Args:
-        store: where events and the metadata cache are.
+        store: the database with events and cached metadata.
     """
 
     def __init__(self, store: Store) -> None:
@@ -48,7 +48,7 @@ class Names:
         self._read_at = float("-inf")
 
     def name(self, kind: str, number: int) -> str | None:
-        """Return the name of something; None if it is not known.
+        """Return the name of an item, or None if it is unknown.
 
         Args:
             kind: `person`, `entity` or `project` of GLPI; `user`, `tracker_project` or a `MetadataKind` of Redmine.
@@ -62,7 +62,7 @@ class Names:
             try:
                 with self._store.transaction() as tx:
                     self._known = tx.known_names.all()
-            except DatabaseFailed:  # a page that says so has to be shown
+            except DatabaseFailed:  # the page that reports this must still be shown
                 return found
             self._read_at = time.monotonic()
             return self._known.get(kind, {}).get(number)
@@ -75,15 +75,15 @@ class Names:
             return tx.known_names.titles(ticket_ids)
 
     def numbered(self, kind: str, number: int | None) -> str | None:
-        """Return a number with its name behind it; None for none."""
+        """Return a number followed by its name, or None if there is no number."""
         return None if number is None else str(with_name(number, self.name(kind, number)))
 
     def value(self, field: str, value: Any) -> Any:
-        """Return the value of a field with names instead of the numbers that it holds.
+        """Return the value of a field, with names added to the numbers that it holds.
 
         Args:
-            field: of a body, a mapping or the settings.
-            value: a number, a list of them, or a map to them; anything else comes back as it is.
+            field: a field of a body, a mapping or the settings.
+            value: a number, a list of numbers, or a map to numbers; anything else is returned unchanged.
         """
         kind = OF_FIELDS.get(field)
         if kind is None or isinstance(value, (bool, str)) or value is None:

@@ -1,1 +1,1 @@
-"""Who is who on the tracker."""
+"""User mappings, and work with the wrong author."""

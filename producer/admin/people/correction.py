@@ -1,4 +1,4 @@
-"""Corrects the author of time entries on the tracker at a person's request: SPEC has no such call."""
+"""Corrects the author of time entries on the tracker on request; SPEC has no such call."""
 
 from __future__ import annotations
 
@@ -25,20 +25,20 @@ from shared.tracker.lists import TrackerLists
 from shared.values.ids import id_in
 
 AT_ONCE_S, MOST_AT_ONCE = 20.0, 500
-"""So long, and so many, time entries are given away for one request."""
+"""Time limit, and maximum number of time entries, of one request."""
 
 
 class NotCorrected(BridgeError):
-    """The time entry has the author that it had."""
+    """The time entry keeps its author."""
 
 
 class CorrectionOff(NotCorrected):
-    """The settings do not allow that authors are corrected."""
+    """The settings do not allow corrections of authors."""
 
 
 @dataclass(frozen=True, slots=True)
 class Corrected:
-    """A time entry that is its person's now."""
+    """A time entry with its author corrected."""
 
     ticket_id: int
     time_entry_id: int
@@ -47,11 +47,11 @@ class Corrected:
 
 @dataclass(frozen=True, slots=True)
 class Given:
-    """What became of the time entries that were meant for one person.
+    """The result for the time entries that were intended for one person.
 
     Attributes:
-        given: those that are theirs now.
-        refused: ticket tasks whose time entries are not, and why.
+        given: the corrected ones.
+        refused: ticket tasks whose time entries were not corrected, and why.
         left: how many were not tried.
     """
 
@@ -61,20 +61,20 @@ class Given:
 
 
 def correct_author(store: Store, connect: Connect, task_id: int) -> Corrected:
-    """Give the time entry of a ticket task to the person who is meant now, and make sure that the tracker did.
+    """Change a time entry's author to the person intended now, and verify that the tracker did so.
 
-    An issue's author cannot be changed: Redmine 5.0 and 6.0 answer such a PUT with 204 and keep whom they had.
+    An issue's author cannot be changed: Redmine 5.0 and 6.0 answer such a PUT with 204 and keep the author.
 
     Args:
-        store: where ledger and journal are.
-        connect: the configuration and the tracker.
+        store: the database.
+        connect: returns the Redmine settings and the tracker's client.
         task_id: the ticket task.
 
     Raises:
-        NotFound: the ticket task has no time entry.
-        CorrectionOff: the settings do not allow it.
-        NotCorrected: no one is known who it could be, or the tracker refused or ignored it.
-        TrackerError: no clear answer; it may be asked again.
+        NotFound: if the ticket task has no time entry.
+        CorrectionOff: if the settings do not allow it.
+        NotCorrected: if the intended author is not known, or the tracker refused or ignored the change.
+        TrackerError: if there was no clear answer; the call can be repeated.
     """
     config, client = connect()
     if not config.correct_authors:
@@ -94,16 +94,16 @@ def correct_author(store: Store, connect: Connect, task_id: int) -> Corrected:
 
 
 def give_hours(store: Store, connect: Connect, whose: str, seconds: float = AT_ONCE_S) -> Given:
-    """Give each time entry that was meant for one person to them, as `correct_author` does, as far as time allows.
+    """Correct each time entry that was intended for one person, as `correct_author` does, within a time limit.
 
     Args:
-        store: where ledger and journal are.
-        connect: the configuration and the tracker.
-        whose: `Whose.key`.
-        seconds: begin no further one after so long.
+        store: the database.
+        connect: returns the Redmine settings and the tracker's client.
+        whose: `Whose.key` of the person.
+        seconds: the time after which no further correction is started.
 
     Raises:
-        CorrectionOff: the settings do not allow it.
+        CorrectionOff: if the settings do not allow it.
     """
     began, task_ids = time.monotonic(), entries_of(store, whose, MOST_AT_ONCE)
     given: list[Corrected] = []
@@ -153,7 +153,7 @@ def _give(client: TrackerClient, row: LedgerRow, entry_id: int, person: TrackerP
 
 
 def _author_of(client: TrackerClient, row: LedgerRow, entry_id: int) -> int | None:
-    """Return whose a time entry is: to a change that it ignores the tracker answers 204, too."""
+    """Return a time entry's author, since the tracker answers 204 even to a change that it ignores."""
     kind = Kind.TICKET_TASK
     found = TrackerLists(client).find(kind.path, kind.list_name, entry_id, {"issue_id": row.issue_id or 0})
     return id_in(found.get("user")) if found else None

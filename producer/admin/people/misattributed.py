@@ -1,4 +1,4 @@
-"""Issues and time entries that have another author than was meant (SPEC section 5), one by one and by person."""
+"""Issues and time entries with another author than intended (SPEC section 5), one by one and by person."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from shared.store.ledger.misattributed import Place
 from shared.store.tables.ledger import Misattributed
 
 PERSON, LOGIN, NOBODY = "person", "login", "nobody"
-"""How `Whose.key` begins."""
+"""Prefixes of `Whose.key`."""
 
 
 class WrongAuthor(WithNotice):
@@ -54,14 +54,14 @@ class WrongAuthor(WithNotice):
 
 @dataclass(slots=True)
 class Whose:
-    """What was meant for one person and has another author.
+    """Work that was intended for one person and has another author.
 
     Attributes:
-        key: names the person in addresses: `person:99`, `login:alice`, or `nobody` if GLPI named no one.
-        helpdesk_user_id: None if it is not known who this is in GLPI.
-        name: e-mail, login, or number; empty for no one.
-        reasons: why.
-        person: who it is in Redmine as the mappings are now; None if they name no one.
+        key: identifies the person in addresses: `person:99`, `login:alice`, or `nobody` if GLPI named no one.
+        helpdesk_user_id: None if the GLPI user is not known.
+        name: e-mail, login, or number; empty if GLPI named no one.
+        reasons: why, with the numbers for each reason.
+        person: the Redmine user according to the current mappings, or None.
     """
 
     key: str
@@ -75,7 +75,7 @@ class Whose:
     person: TrackerPerson | None = None
 
     def add(self, one: Counted) -> None:
-        """Count what has another author for a further reason."""
+        """Add the work that has another author for one more reason."""
         self.reasons.append(one)
         self.issues += one.issues
         self.entries += one.entries
@@ -85,12 +85,12 @@ class Whose:
 
 @dataclass(frozen=True, slots=True)
 class ByPerson:
-    """Who has work under another name.
+    """The people whose work has another author.
 
     Attributes:
         people: those with the most hours first.
-        counted: how many issues and time entries that is.
-        all_counted: whether there are no older ones.
+        counted: number of their issues and time entries.
+        all_counted: whether no older ones were left out.
     """
 
     people: list[Whose]
@@ -99,19 +99,19 @@ class ByPerson:
 
 
 def misattributed(store: Store, *, limit: int | None = None, below: Place | None = None) -> list[WrongAuthor]:
-    """Return what has another author on the tracker than was meant, the newest first.
+    """Return the work that has another author than intended, newest first.
 
     Args:
-        store: where it is noted.
-        limit: how many; None: all.
-        below: where the page before ended.
+        store: the database.
+        limit: how many; None for all.
+        below: the end of the previous page.
     """
     with store.transaction() as tx:
         return _shown(tx, tx.misattributed.find(limit=limit, below=below))
 
 
 def with_names(names: Names, found: Iterable[WrongAuthor]) -> list[WrongAuthor]:
-    """Return what has another author with what its author, and who was meant, are called."""
+    """Return work with the wrong author, with the names of its author and of the intended one."""
     return [
         one.model_copy(
             update={
@@ -124,7 +124,7 @@ def with_names(names: Names, found: Iterable[WrongAuthor]) -> list[WrongAuthor]:
 
 
 def by_person(store: Store) -> ByPerson:
-    """Return the intended authors of work that has another author, newest first."""
+    """Return the intended authors of work that has another author, those with the most hours first."""
     with store.transaction() as tx:
         people = sorted(_people(tx).values(), key=lambda one: (-one.hours, -one.issues, one.key))
     counted = sum(one.issues + one.entries for one in people)
@@ -132,13 +132,13 @@ def by_person(store: Store) -> ByPerson:
 
 
 def of_whose(store: Store, key: str, *, limit: int, after: int = 0) -> list[WrongAuthor]:
-    """Return what was meant for one person, the newest first.
+    """Return the work that was intended for one person and has another author, newest first.
 
     Args:
-        store: where it is noted.
+        store: the database.
         key: `Whose.key`.
         limit: how many.
-        after: how many to leave out before them.
+        after: how many to skip before them.
     """
     with store.transaction() as tx:
         whose = _people(tx).get(key)
@@ -146,7 +146,7 @@ def of_whose(store: Store, key: str, *, limit: int, after: int = 0) -> list[Wron
 
 
 def entries_of(store: Store, key: str, limit: int) -> list[int]:
-    """Return the ticket tasks whose hours were meant for one person and have another author, the oldest first."""
+    """Return the ticket tasks whose hours were intended for one person and have another author, oldest first."""
     with store.transaction() as tx:
         whose = _people(tx).get(key)
         return list(tx.wrong_authors.entries(whose.reasons, limit)) if whose else []
@@ -167,7 +167,7 @@ def _people(tx: Transaction) -> dict[str, Whose]:
 
 
 def _match(tx: Transaction, found: Iterable[Whose], emails: dict[int, str]) -> None:
-    """Find who they are in Redmine as the mappings are now."""
+    """Set each person's Redmine user according to the current mappings."""
     known = {one.helpdesk_user_id: one for one in found if one.helpdesk_user_id is not None}
     users = [HelpdeskUser.model_construct(id=number, email=emails.get(number)) for number in known]
     administrators = tx.configs.get()[0].match_administrators
@@ -176,7 +176,7 @@ def _match(tx: Transaction, found: Iterable[Whose], emails: dict[int, str]) -> N
 
 
 def _users_of(tx: Transaction, reasons: Collection[Notice | None]) -> dict[int, int | None]:
-    """Return which GLPI user each reason is about, by the reason's place; None if it does not say so."""
+    """Return the GLPI user of each reason, by the reason's index; None if the reason names no one."""
     logins = {str(login) for one in reasons if (login := _param(one, "login"))}
     by_login = tx.wrong_authors.helpdesk_users(logins) if logins else {}
     return {
@@ -186,7 +186,7 @@ def _users_of(tx: Transaction, reasons: Collection[Notice | None]) -> dict[int, 
 
 
 def _param(notice: Notice | None, name: str) -> Any:
-    """Return a parameter of a reason, or of what caused it."""
+    """Return a parameter of a reason, or of a cause within it."""
     if notice is None:
         return None
     causes = (one for one in notice.params.values() if isinstance(one, Notice))

@@ -1,4 +1,4 @@
-"""Maps helpdesk users to tracker users by hand (SPEC section 5, rule 4a)."""
+"""User mappings: help desk user to tracker user, set by a person (SPEC section 5, rule 4a)."""
 
 from __future__ import annotations
 
@@ -21,18 +21,18 @@ MOST_NAMED = 10
 
 
 def map_user(store: Store, helpdesk_user_id: int, tracker_user_id: int) -> TrackerPerson | None:
-    """Create or replace the override of a helpdesk user.
+    """Create or replace the user mapping of a help desk user.
 
     Args:
-        store: where the overrides are.
-        helpdesk_user_id: the helpdesk's id.
+        store: the database.
+        helpdesk_user_id: the help desk's id.
         tracker_user_id: the tracker's id.
 
     Returns:
         The tracker user, or None if the cache is empty and cannot confirm the id.
 
     Raises:
-        NotFound: the cache is filled and does not hold the tracker user.
+        NotFound: if the cache is filled but lacks the tracker user.
     """
     with store.transaction() as tx:
         confirmed = confirm_people(tx, [tracker_user_id])
@@ -85,7 +85,7 @@ def logins_of(store: Store, tracker_user_ids: Iterable[int]) -> dict[int, str]:
 
 
 def user_map(store: Store) -> list[HelpdeskUser]:
-    """Return each helpdesk user that events have named or that was mapped by hand, those without a match first."""
+    """Return each help desk user that events have named or that has a mapping, those without a match first."""
     with store.transaction() as tx:
         config, _ = tx.configs.get()
         overrides = tx.people.overrides()
@@ -97,14 +97,14 @@ def user_map(store: Store) -> list[HelpdeskUser]:
 def user_map_page(
     store: Store, *, find: str = "", only: str = "", limit: int, after: int = 0
 ) -> tuple[list[HelpdeskUser], Everybody]:
-    """Return some of them in the same order, and how many there are in all.
+    """Return a page of these users in the same order, and how many there are in all.
 
     Args:
-        store: where they are.
-        find: what their number, e-mail or login has in it.
+        store: the database.
+        find: a text that their number, e-mail or login contains.
         only: `unmatched` or `new`; else all.
         limit: how many.
-        after: how many to leave out before them.
+        after: how many to skip before them.
     """
     with store.transaction() as tx:
         administrators = tx.configs.get()[0].match_administrators
@@ -117,7 +117,7 @@ def user_map_page(
 
 
 def with_names(names: Names, users: Iterable[HelpdeskUser]) -> list[HelpdeskUser]:
-    """Return helpdesk users with what they are called in GLPI."""
+    """Return help desk users with their names in GLPI."""
     return [
         one.model_copy(update={"name": names.name("person", one.helpdesk_user_id) or one.name})
         for one in users
@@ -125,7 +125,7 @@ def with_names(names: Names, users: Iterable[HelpdeskUser]) -> list[HelpdeskUser
 
 
 def mapped_person(store: Store, helpdesk_user_id: int) -> HelpdeskUser:
-    """Return who a helpdesk user is on the tracker, even if no event has named this user."""
+    """Return who a help desk user is on the tracker, even if no event has named this user."""
     with store.transaction() as tx:
         administrators = tx.configs.get()[0].match_administrators
         email = tx.people.email_of(helpdesk_user_id)
@@ -155,14 +155,14 @@ def confirm_matches(store: Store, helpdesk_user_ids: Collection[int] | None) -> 
     """Confirm that matches by e-mail are right.
 
     Args:
-        store: where they are.
-        helpdesk_user_ids: whose; None: everyone's that is new.
+        store: the database.
+        helpdesk_user_ids: the users; None: all with a new match.
 
     Returns:
-        Those that were confirmed now or before.
+        The users whose match is now confirmed, also if it was before.
 
     Raises:
-        NotFound: naming those who have no match by e-mail to be confirmed; nothing was confirmed.
+        NotFound: if users have no match by e-mail; it names them, and nothing was confirmed.
     """
     found = {one.helpdesk_user_id: one for one in user_map(store)}
     wanted = helpdesk_user_ids
@@ -181,10 +181,10 @@ def confirm_matches(store: Store, helpdesk_user_ids: Collection[int] | None) -> 
 
 
 def unmap_user(store: Store, helpdesk_user_id: int) -> None:
-    """Remove the override of a helpdesk user, and forget whom they were matched with by e-mail.
+    """Remove the mapping of a help desk user, and forget the match by e-mail.
 
     Raises:
-        NotFound: there is neither.
+        NotFound: if there is neither.
     """
     with store.transaction() as tx:
         before = tx.people.overrides().get(helpdesk_user_id)

@@ -1,1 +1,1 @@
-"""A person's data, taken out everywhere."""
+"""Erasure of a person's data."""

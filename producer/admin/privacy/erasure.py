@@ -1,4 +1,4 @@
-"""Takes a person out of every table (see `producer.admin.privacy.forgetting` for what may stand against it)."""
+"""Removes a person from every table (`producer.admin.privacy.forgetting` checks first whether that is allowed)."""
 
 from __future__ import annotations
 
@@ -44,13 +44,13 @@ from shared.store.tables.types import Json
 
 AT_ONCE = 500
 OWN_WORDS = ("params", "status_params", "call", "differences", "who", "before", "after")
-"""Columns with sentences of our own, in which a login or a name stands for the person and for nothing else."""
+"""Columns with our own sentences, in which a login or a name means the person and nothing else."""
 ADDITIONS = (NoteLink.__tablename__, DocumentLink.__tablename__)
 NAMED_IN = ("body", "earlier")
 """Columns of `ADDITIONS`: a text may begin with its author's name, and a file be named after a person."""
 PAYLOAD = "payload"
 AS_IN_A_FILE = "_-.+"
-"""What stands for a blank in the names of files."""
+"""Characters that replace a space in file names."""
 JSON_TEXT = ("payload", "completion")
 UNSETTLED = (LedgerState.CLAIMED, LedgerState.IN_DOUBT, LedgerState.ON_HOLD)
 OPEN_EVENTS = (EventState.PENDING, EventState.ON_HOLD)
@@ -59,17 +59,17 @@ SENT_FROM = {
     one.__tablename__
     for one in (UserMap, UserPin, TrackerUser, PluginConfigRecord, TemplateVersion, HelpdeskPerson)
 }
-"""What is sent is built from these, or workers keep it: a change of theirs is counted (`basis`)."""
+"""Requests are built from these tables, or workers cache them: a change of them is counted (`basis`)."""
 
 
 class Erasure:
-    """Finds and takes out a person, within one transaction."""
+    """Finds and removes a person within one transaction."""
 
     def __init__(self, session: Session) -> None:
         self._session = session
 
     def widen(self, person: Person) -> Person:
-        """Return the person with everything else that the tables of people know them by."""
+        """Return the person with all further ids, addresses and names that the tables of people have."""
         mails, ids = set(person.mails), set(person.helpdesk_ids)
         seen = select(HelpdeskPerson).where(
             or_(HelpdeskPerson.helpdesk_user_id.in_(ids), func.lower(HelpdeskPerson.email).in_(mails))
@@ -96,7 +96,7 @@ class Erasure:
         )
 
     def events_of(self, person: Person, after: int) -> Sequence[tuple[int, int, str, Any]]:
-        """Return some events after one that name a person: id, ticket, state, content."""
+        """Return the next events after an id that may name a person: id, ticket, state, content."""
         table = cast(Table, JournalEvent.__table__)
         columns = (table.c.id, table.c.ticket_id, table.c.state, table.c.payload, table.c.completion)
         statement = select(*columns).where(table.c.id > after, _mentions(table, person)).order_by(table.c.id)
@@ -108,7 +108,7 @@ class Erasure:
         ]
 
     def unsettled_of(self, person: Person) -> set[int]:
-        """Return tickets with a creation that is not settled and that this person, or their e-mail, is part of."""
+        """Return the tickets with an undecided creation that concerns this person, or their e-mail."""
         found: set[int] = set()
         for model in LEDGERS:
             rows = self._session.scalars(select(model).where(model.state.in_(UNSETTLED)))
@@ -122,7 +122,7 @@ class Erasure:
         return found
 
     def delete_records(self, person: Person) -> dict[str, int]:
-        """Delete the rows that are about the person and nothing else; return how many, by table."""
+        """Delete the rows that are only about the person; return how many, by table."""
         gone = {
             HelpdeskPerson: HelpdeskPerson.helpdesk_user_id.in_(person.helpdesk_ids),
             UserMap: UserMap.helpdesk_user_id.in_(person.helpdesk_ids),
@@ -142,7 +142,7 @@ class Erasure:
         return counts
 
     def forget_authors(self, person: Person) -> int:
-        """Take the person's tracker id out of creations that are settled; return how many."""
+        """Remove the person's tracker id from creations whose outcome is decided; return how many."""
         count = 0
         for model in LEDGERS:
             settled = model.state.not_in(UNSETTLED)
@@ -163,10 +163,10 @@ class Erasure:
         Args:
             table: the table.
             person: the person.
-            after: the key of the last row that was looked at; None: from the start.
+            after: the key of the last row that was examined; None starts at the beginning.
 
         Returns:
-            How many rows were changed, and the key to go on from (None: that was all).
+            How many rows were changed, and the key to continue from (None if that was all).
         """
         key = list(table.primary_key)
         statement = select(table).where(_mentions(table, person)).order_by(*key).limit(AT_ONCE)
@@ -187,7 +187,7 @@ class Erasure:
 
 
 def tables() -> Iterator[Table]:
-    """Yield every table that has texts."""
+    """Yield every table with text columns."""
     yield from (table for table in TABLES.sorted_tables if _texts(table))
 
 
@@ -203,11 +203,11 @@ def _is_text(column: Column[Any]) -> bool:
 
 
 def _mentions(table: Table, person: Person) -> ColumnElement[bool]:
-    """Match every row that may mention a person, and some that do not."""
+    """Return a condition that matches every row that may mention a person, and some that do not."""
     found: list[ColumnElement[bool]] = [false()]
     for column in _texts(table):
         text = func.lower(type_coerce(column, PlainText), type_=PlainText())
-        has_names = _has_names(table, column) or column.name == PAYLOAD  # of which a file may be named so
+        has_names = _has_names(table, column) or column.name == PAYLOAD  # a file in it may be named so
         words = {*person.mails, *(_forms(person.names) if has_names else ())}
         for word in words:
             for form in {
@@ -227,14 +227,14 @@ def _has_names(table: Table, column: Column[Any]) -> bool:
 
 
 def _forms(names: Iterable[str]) -> Iterator[str]:
-    """Yield names as they are written, and as files are named after them."""
+    """Yield names as they are written, and as they appear in file names."""
     for name in names:
         yield name
         yield from (name.replace(" ", one) for one in AS_IN_A_FILE if " " in name)
 
 
 def _without_name_of_file(data: Any, person: Person) -> Any:
-    """Return an event without the person in the name of its document."""
+    """Return an event with the person removed from its document's name."""
     document = data.get("document") if isinstance(data, dict) else None
     if not isinstance(document, dict) or not isinstance(document.get("name"), str):
         return data
@@ -243,7 +243,7 @@ def _without_name_of_file(data: Any, person: Person) -> Any:
 
 
 def _without(table: Table, row: Row[Any], person: Person) -> dict[str, Any]:
-    """Return the columns of a row that change."""
+    """Return the columns of a row that change when the person is removed."""
     values: dict[str, Any] = {}
     for column in _texts(table):
         before = getattr(row, column.name)

@@ -1,4 +1,4 @@
-"""Forgets a person at their wish: takes their e-mail, login, name and ids out of everything that is kept."""
+"""Erases a person on request: removes their e-mail, login, name and ids from everything that is stored."""
 
 from __future__ import annotations
 
@@ -21,17 +21,17 @@ MOST_NAMED = 10
 
 
 class StillNeeded(BridgeError):
-    """Something that names the person is not done yet; nothing was changed."""
+    """Something that names the person is not finished; nothing was changed."""
 
 
 @dataclass(frozen=True, slots=True)
 class Forgotten:
-    """What was done.
+    """The result of an erasure.
 
     Attributes:
-        person: what they were known by.
-        changed: rows that were rewritten or deleted, by table.
-        failed_events: events that failed and, replayed, would be the administrator's now.
+        person: everything that identified them.
+        changed: number of rows that were rewritten or deleted, by table.
+        failed_events: failed events whose replay would now act as the API user.
         warnings: what is left for a person to do.
     """
 
@@ -42,18 +42,18 @@ class Forgotten:
 
 
 def forget(store: Store, helpdesk_user_id: int | None, email: str | None) -> Forgotten:
-    """Take a person out of journal, desired states, ledger, trace, caches and records; safe to run again.
+    """Remove a person from journal, desired states, ledger, ticket history, caches and audit log; safe to run again.
 
-    What is done stays done: links keep their ids, so that nothing is created twice.
+    Links keep their ids, so that nothing is created twice.
 
     Args:
-        store: where everything is.
-        helpdesk_user_id: the helpdesk's id, or None.
+        store: the database.
+        helpdesk_user_id: the help desk's id, or None.
         email: an e-mail address, or None.
 
     Raises:
-        StillNeeded: events or creations that name the person are not done yet.
-        NotFound: nothing that is kept names them.
+        StillNeeded: if events or creations that name the person are not finished.
+        NotFound: if nothing that is stored names them.
     """
     ids = frozenset() if helpdesk_user_id is None else frozenset({helpdesk_user_id})
     mails = frozenset({email.strip().casefold()}) if email else frozenset()
@@ -73,7 +73,7 @@ def forget(store: Store, helpdesk_user_id: int | None, email: str | None) -> For
 
 
 def _find(store: Store, person: Person) -> tuple[Person, set[int], list[int]]:
-    """Return the person with every address the journal has for them, tickets that are not done, and failed events."""
+    """Return the person with all their addresses and names in the journal, unfinished tickets, and failed events."""
     while True:
         before, waiting, failed, after = person, set[int](), list[int](), 0
         with store.database.transaction() as session:
@@ -111,7 +111,7 @@ def _said_of(data: Any, person: Person, what: str, role: str | None = None) -> I
 
 
 def _erase(store: Store, person: Person) -> Iterator[tuple[str, int]]:
-    """Do it, in small transactions; yield how many rows were changed, by table."""
+    """Remove the person in small transactions; yield how many rows were changed, by table."""
     with store.database.transaction() as session:
         erasure = Erasure(session)
         yield from erasure.delete_records(person).items()

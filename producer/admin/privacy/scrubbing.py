@@ -1,4 +1,4 @@
-"""Takes a person out of texts and JSON data. Pure: what to look for is handed in."""
+"""Removes a person from texts and JSON data. Pure: what to look for is passed in."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ MAIL_BEFORE, MAIL_AFTER = r"(?<![\w.+-])", r"(?![\w-]|\.\w)"
 
 @dataclass(frozen=True, slots=True)
 class Person:
-    """Everything by which one person is known.
+    """Everything that identifies one person.
 
     Attributes:
-        helpdesk_ids: ids of the helpdesk.
+        helpdesk_ids: ids in the help desk.
         mails: e-mail addresses, case-folded.
-        tracker_ids: ids of the tracker.
-        names: logins and full names on the tracker, and the names in the helpdesk.
+        tracker_ids: ids on the tracker.
+        names: logins and full names on the tracker, and names in the help desk.
     """
 
     helpdesk_ids: frozenset[int] = frozenset()
@@ -29,7 +29,7 @@ class Person:
     names: frozenset[str] = frozenset()
 
     def is_meant(self, value: object, role: str | None = None) -> bool:
-        """Return whether a JSON value names this person: in the role of one, or with an e-mail."""
+        """Return whether a JSON value names this person: in a person's role, or with an e-mail."""
         if not isinstance(value, dict) or not (role in ROLES or "email" in value):
             return False
         mail = value.get("email")
@@ -38,11 +38,11 @@ class Person:
 
 
 class Scrubber:
-    """Replaces what points at a person.
+    """Replaces what identifies a person.
 
     Args:
         person: the person.
-        with_names: also logins and full names, as in our own sentences; a ticket's text may mean someone else.
+        with_names: also replace logins and full names, as in our own sentences; in a ticket they may mean someone else.
     """
 
     def __init__(self, person: Person, *, with_names: bool) -> None:
@@ -57,7 +57,7 @@ class Scrubber:
         return self._pattern.sub(FORGOTTEN, text) if self._pattern else text
 
     def data(self, value: Any, role: str | None = None) -> Any:
-        """Return JSON data without the person: no one where it named them."""
+        """Return JSON data without the person; objects and ids that name them become None."""
         if isinstance(value, str):
             return self.text(value)
         if isinstance(value, list):
@@ -70,7 +70,7 @@ class Scrubber:
 
 
 def _named(name: str) -> str:
-    """Match a name; a full one also as it stands in the name of a file, such as Sam_Stranger."""
+    """Return a pattern for a name; a full name also matches in a file name such as Sam_Stranger."""
     words = name.split()
     if len(words) < 2:
         return rf"(?<!\w){re.escape(name)}(?!\w)"

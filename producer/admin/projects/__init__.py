@@ -1,1 +1,1 @@
-"""Tracker projects for the helpdesk's."""
+"""Project mappings, and the creation of tracker projects."""

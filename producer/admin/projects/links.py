@@ -1,4 +1,4 @@
-"""Links helpdesk projects and entities to tracker projects, and replays what waited for a link (SPEC section 1)."""
+"""Project mappings, and replays of what was skipped because a mapping was missing (SPEC section 1)."""
 
 from __future__ import annotations
 
@@ -34,20 +34,20 @@ OF_THE_CATEGORY = (
     Refusal.PROJECT_WITHOUT_CATEGORIES,
     Refusal.CATEGORY_NOT_READ_YET,
 )
-"""What is refused for the category of a link, not for its tracker project."""
+"""Refusals that concern a mapping's category, not its tracker project."""
 
 
 @dataclass(frozen=True, slots=True)
 class Linked:
-    """What came of making a link.
+    """The result of adding a project mapping.
 
     Attributes:
-        link: as it is now.
-        before: the link that it replaced.
-        tickets: tickets whose events had been skipped, or whose status had been dropped, because it did not exist.
-        events: how many events these are.
-        replayed: whether these are sent now; the tickets are to be notified.
-        confirmed: whether the cache of the tracker's metadata knows the project; False: it is empty.
+        link: the mapping as it is now.
+        before: the mapping that it replaced.
+        tickets: tickets whose events were skipped, or whose status was dropped, because the mapping was missing.
+        events: number of these events.
+        replayed: whether they are sent now, so that the tickets must be notified.
+        confirmed: whether the cached metadata has the tracker project; False if the cache is empty.
     """
 
     link: Link
@@ -59,14 +59,14 @@ class Linked:
 
 
 def all_links(store: Store) -> Sequence[Link]:
-    """Return every link, projects first."""
+    """Return every project mapping, those of help desk projects first."""
     with store.transaction() as tx:
         return tx.links.all()
 
 
 @dataclass(frozen=True, slots=True)
 class NamedLinks:
-    """Links of one kind, with the names of what they lead to by its id."""
+    """Mappings of one kind, with the names of their tracker projects and categories by id."""
 
     links: list[Link]
     projects: dict[int, str]
@@ -74,7 +74,7 @@ class NamedLinks:
 
 
 def named_links(store: Store, kind: LinkKind) -> NamedLinks:
-    """Return the links of helpdesk projects, or of entities, with names."""
+    """Return the mappings of help desk projects, or of entities, with names."""
     with store.transaction() as tx:
         found = [one for one in tx.links.all() if one.kind is kind]
         project_ids = {one.tracker_project_id for one in found}
@@ -84,22 +84,22 @@ def named_links(store: Store, kind: LinkKind) -> NamedLinks:
 
 
 def find_link(store: Store, kind: LinkKind, helpdesk_id: int) -> Link | None:
-    """Return the link of a helpdesk project or entity, None if it has none."""
+    """Return the mapping of a help desk project or entity, or None."""
     with store.transaction() as tx:
         return tx.links.get(kind, helpdesk_id)
 
 
 def named_link(names: Names, link: Link) -> shapes.LinkNamed:
-    """Return a link with the names that are known."""
+    """Return a mapping with the names that are known."""
     project = names.name("tracker_project", link.tracker_project_id)
     return shapes.LinkNamed.of(link, name=names.name(str(link.kind), link.helpdesk_id), project=project)
 
 
 def link_with_project(store: Store, names: Names, kind: LinkKind, helpdesk_id: int) -> shapes.LinkShown:
-    """Return the link of a helpdesk project or entity, with the tracker project's name and address as far as known.
+    """Return the mapping of a help desk project or entity, with the tracker project's name and address if known.
 
     Raises:
-        NotFound: it has none.
+        NotFound: if there is no such mapping.
     """
     with store.transaction() as tx:
         link = tx.links.get(kind, helpdesk_id)
@@ -119,17 +119,17 @@ def link_with_project(store: Store, names: Names, kind: LinkKind, helpdesk_id: i
 def make_link(
     store: Store, link: Link, *, replay: bool, keep_category: bool = False, connect: Connect | None = None
 ) -> Linked:
-    """Create or replace a link.
+    """Create or replace a project mapping.
 
     Args:
-        store: where links and events are.
-        link: the link.
-        keep_category: the category of the link before stays, as long as the tracker project does.
-        replay: make the events pending, and the statuses due, that were skipped or dropped because it did not exist.
-        connect: returns the tracker, to be asked how a project stands that the cache does not hold.
+        store: the database.
+        link: the mapping.
+        keep_category: keep the category of the previous mapping if the tracker project is the same.
+        replay: make events pending, and statuses due, that were skipped or dropped because the mapping was missing.
+        connect: returns the tracker, to query the state of a project that is not cached.
 
     Raises:
-        NotFound: the tracker project is unknown or not active, or the category is not one of its own.
+        NotFound: if the tracker project is unknown or not active, or the category does not belong to it.
     """
     try:
         with store.transaction() as tx:
@@ -148,14 +148,14 @@ def make_link(
 
 
 def _is_newer(now: ProjectNow, category_id: int | None) -> bool:
-    """Return whether the tracker says something else than the cache."""
+    """Return whether the tracker's state differs from the cache."""
     if now.standing is not Standing.ACTIVE:
         return now.standing is not Standing.ABSENT
     return category_id is None or category_id in (now.categories or {})
 
 
 def _now(connect: Connect, project_id: int) -> ProjectNow | None:
-    """Return how a project stands now: what the cache does not hold may be closed, archived or new."""
+    """Return a project's current state, or None if unreadable: an uncached one may be closed, archived or new."""
     try:
         _, client = connect()
         lists = TrackerLists(client)
@@ -167,7 +167,7 @@ def _now(connect: Connect, project_id: int) -> ProjectNow | None:
 
 
 def lacking_modules(connect: Connect, project_id: int) -> list[str]:
-    """Return which modules a tracker project lacks that issues and time entries need; none if it cannot be asked.
+    """Return the modules for issues and time entries that a tracker project lacks; none if it cannot be queried.
 
     Args:
         connect: returns the tracker.
@@ -179,7 +179,7 @@ def lacking_modules(connect: Connect, project_id: int) -> list[str]:
 
 
 def put_link(tx: Transaction, link: Link, *, keep_category: bool = False) -> Linked:
-    """Create or replace a link within a transaction, as `make_link`; what waited for it is seen to after the commit."""
+    """Create or replace a mapping within a transaction, as `make_link`; after the commit, call `with_what_waited`."""
     tx.configs.hold()
     before = tx.links.get(link.kind, link.helpdesk_id)
     if keep_category and before and before.tracker_project_id == link.tracker_project_id:
@@ -195,19 +195,19 @@ def put_link(tx: Transaction, link: Link, *, keep_category: bool = False) -> Lin
 
 
 def with_what_waited(store: Store, made: Linked, *, replay: bool) -> Linked:
-    """Return what came of making a link with what had waited for it; notify the tickets that are to be sent.
+    """Return the result of a mapping with the events and statuses that waited for it; replay them if requested.
 
-    In transactions of their own, which may take their time: no one concludes by the links of before any more.
+    Each batch has its own transaction, which may take long: nothing is decided by the old mappings any more.
 
     Args:
-        store: where the link is.
-        made: by `put_link`, and committed.
+        store: the database.
+        made: the result of `put_link`, after its commit.
         replay: as `make_link`.
     """
     link = made.link
     with store.transaction() as tx:
         skipped = [one for one in tx.journal.skipped_tickets(Reason.NO_LINK) if _belongs(one[2], link)]
-        # a status may have been dropped without an event: its own had ended before
+        # a status may have been dropped without an event, if its own had ended before
         dropped = [
             one for one, snapshot in tx.statuses.dropped_for(Reason.NO_LINK) if _belongs(snapshot, link)
         ]
@@ -222,13 +222,13 @@ def with_what_waited(store: Store, made: Linked, *, replay: bool) -> Linked:
 
 
 def remove_link(store: Store, kind: LinkKind, helpdesk_id: int) -> Link:
-    """Remove a link; from now on nothing is sent for the tickets that it stood for.
+    """Remove a mapping; nothing more is sent for the tickets that depend on it.
 
     Returns:
-        The link as it was.
+        The removed mapping.
 
     Raises:
-        NotFound: there is no such link.
+        NotFound: if there is no such mapping.
     """
     with store.transaction() as tx:
         link = tx.links.get(kind, helpdesk_id)
@@ -240,7 +240,7 @@ def remove_link(store: Store, kind: LinkKind, helpdesk_id: int) -> Link:
 
 
 def _noted(link: Link) -> dict[str, Any]:
-    """Return a link as the audit log keeps it."""
+    """Return a mapping as the audit log stores it."""
     return shapes.Link.of(link).model_dump()
 
 
@@ -252,6 +252,6 @@ def _belongs(snapshot: Mapping[str, Any], link: Link) -> bool:
 
 def _replay(tx: Transaction, tickets: list[int], link: Link) -> None:
     tx.journal.replay_skipped(tickets, Reason.NO_LINK, Reason.LINK_WAS_MADE())
-    tx.statuses.give(tickets)  # the status was dropped with it, also where its own event had ended before
+    tx.statuses.give(tickets)  # the status was dropped, too, even if its own event had ended before
     what = What.REPLAYED_FOR_LINK(link=link.notice, tracker_project_id=link.tracker_project_id)
     tx.trace.append([Step(ticket_id, what) for ticket_id in tickets])

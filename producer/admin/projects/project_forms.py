@@ -25,7 +25,7 @@ from shared.values.validation import Id, model_faults
 MOST_FIELDS = 500
 
 Text = Annotated[str, Field(max_length=100_000), AfterValidator(clean)]
-"""What a person typed; the tracker answers some control characters with an error of its own."""
+"""Text that a person typed, without control characters: the tracker answers some of them with an error."""
 
 
 class FormRefused(BridgeError):
@@ -56,10 +56,10 @@ class ProjectForm(BaseModel):
 
     @classmethod
     def of(cls, values: Mapping[str, Any]) -> ProjectForm:
-        """Return the form without control characters in its texts, its identifier lower-cased (SPEC 2.4).
+        """Return the form without control characters in its texts, and with a lower-case identifier (SPEC 2.4).
 
         Raises:
-            FormRefused: naming each field that is missing, unknown or of the wrong type.
+            FormRefused: if fields are missing, unknown or of the wrong type; it names each of them.
         """
         try:
             form = cls.model_validate(dict(values))
@@ -70,7 +70,7 @@ class ProjectForm(BaseModel):
         )
 
     def for_templates(self) -> dict[str, Any]:
-        """Return the form as templates see it: several values of a field as one text."""
+        """Return the form as templates see it, with several values of a field joined to one text."""
         values = {
             name: ", ".join(value) if isinstance(value, list) else value
             for name, value in self.custom_field_values.items()
@@ -78,7 +78,7 @@ class ProjectForm(BaseModel):
         return {**self.model_dump(), "custom_field_values": values}
 
     def body(self) -> Body:
-        """Return the request that creates it; what is empty is left to the tracker's own defaults."""
+        """Return the request that creates the project; empty fields are left to the tracker's defaults."""
         values = self.model_dump(exclude_none=True)
         if not values["custom_field_values"]:
             del values["custom_field_values"]
@@ -86,14 +86,14 @@ class ProjectForm(BaseModel):
 
 
 def faults_of(tx: Transaction, project: Mapping[str, Any]) -> Faults:
-    """Return what the tracker would refuse, as far as the cache can tell, in the form's words.
+    """Return what the tracker would refuse, as far as the cache shows, by the form's field names.
 
     Args:
         tx: an open transaction.
-        project: what is to be sent: the form itself, or what a template made of it.
+        project: what will be sent: the form itself, or what a template made of it.
     """
     found = hints(Operation.PROJECT_CREATE, {"project": dict(project)}, known_of(tx, None))
-    # an identifier may have been taken by this form's own first try, which is looked up later
+    # an earlier attempt of this form may have taken the identifier; that is looked up later
     return [
         (one.field.removeprefix("project."), Detail.EXPLAINED_BY(problem=one.why, record=one.record))
         for one in found
@@ -102,15 +102,15 @@ def faults_of(tx: Transaction, project: Mapping[str, Any]) -> Faults:
 
 
 def fields_of_projects(store: Store) -> list[Entry]:
-    """Return the custom fields that a project has."""
+    """Return the custom fields of projects."""
     with store.transaction() as tx:
         return _project_fields(tx)
 
 
 def refusal(tx: Transaction, messages: Sequence[str]) -> FormRefused:
-    """Return the tracker's own messages as faults; one that begins with a custom field's name belongs to it.
+    """Return the tracker's messages as faults; one that begins with a custom field's name belongs to that field.
 
-    Other messages are in the tracker's language and name no field, so they stand for the whole form.
+    Other messages are in the tracker's language and name no field, so they apply to the whole form.
     """
     fields = sorted(_project_fields(tx), key=lambda field: -len(field.name))
 

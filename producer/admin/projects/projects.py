@@ -1,7 +1,7 @@
-"""Creates a tracker project for a helpdesk project or entity and links it, once (SPEC 2.3, 4.1 forms).
+"""Creates a tracker project for a help desk project or entity and maps it, exactly once (SPEC 2.3, 4.1 forms).
 
-The tracker itself makes several projects of one identifier when it is asked at the same time, so a form
-claims its identifier before the call, and anyone who comes after looks the project up before anything is sent again.
+The tracker itself creates several projects with one identifier if they are requested at the same time. So a form
+claims its identifier before the call, and every later form looks the project up before anything is sent again.
 """
 
 from __future__ import annotations
@@ -52,22 +52,22 @@ log = get_logger("projects")
 PATIENCE_S = 20.0
 LOOK_AGAIN_S = 0.1
 SEND_S = 10.0
-"""In this time after its claim a form is sent, or never."""
+"""Maximum time between a form's claim and its request; after it, nothing is sent."""
 
 
 class ProjectInDoubt(BridgeError):
-    """Whether the project was created is not known; the same form may be sent again, and is looked up first."""
+    """It is unknown if the project was created; the form can be sent again, since the project is looked up first."""
 
 
 @dataclass(frozen=True, slots=True)
 class Made:
-    """What a form did.
+    """The result of a form.
 
     Attributes:
-        linked: the link that was made.
-        created: whether the project was created by this form; else it was there already.
+        linked: the mapping that was added.
+        created: whether this form created the project; otherwise it existed already.
         metadata: the synchronisation afterwards.
-        warnings: what a person should know of the template that made the request, or failed to.
+        warnings: what a person should know about the template that built the request, or failed to.
     """
 
     linked: Linked
@@ -81,10 +81,10 @@ class ProjectForms:
     """Carries out the forms of the project tab and the entity tab (SPEC 4.1).
 
     Attributes:
-        connect: returns the configuration and the tracker.
+        connect: returns the Redmine settings and the tracker's client.
         settling: seconds after a lost answer before anything is sent again.
-        notify: rings the tickets whose skipped events are replayed.
-        sleep: waits so many seconds.
+        notify: notifies the tickets whose skipped events are replayed.
+        sleep: waits for a number of seconds.
     """
 
     store: Store
@@ -95,10 +95,10 @@ class ProjectForms:
     sleep: Callable[[float], None] = time.sleep
 
     def link(self, link: Link, *, replay: bool = False, keep_category: bool = False) -> Made:
-        """Link to an existing active project, ring what is replayed, then synchronise the metadata.
+        """Map to an existing active project, notify replayed tickets, then synchronise the metadata.
 
         Raises:
-            NotFound: the tracker project or the category is unknown.
+            NotFound: if the tracker project or the category is unknown.
         """
         linked = make_link(self.store, link, replay=replay, keep_category=keep_category, connect=self.connect)
         self._notify(linked)
@@ -114,21 +114,21 @@ class ProjectForms:
         keep_category: bool = True,
         replay: bool = False,
     ) -> Made:
-        """Create a project and link to it, as `mapping add` does; a repeat finds what the first one made.
+        """Create a project and map to it, as `mapping add` does; a repeated form finds the project of the first one.
 
         Args:
-            kind: what the form is for.
+            kind: whether the form is for a help desk project or an entity.
             helpdesk_id: its id.
-            form: as it was filled in.
-            category: of new issues; it is set once the project is seen to have it, and else told as a warning.
-            keep_category: where none is given, that of the link before stays.
+            form: the form as it was filled in.
+            category: category of new issues; it is set if the project turns out to have it, else there is a warning.
+            keep_category: if no category is given, keep the one of the previous mapping.
             replay: as `make_link`.
 
         Raises:
-            FormRefused: naming each field that is wrong, by our own checks or in the tracker's words.
-            ProjectInDoubt: no clear answer came, and the project is not there yet.
-            LockBusy: another form with this identifier takes too long.
-            TrackerError: the tracker could not be asked.
+            FormRefused: if fields are wrong, by our own checks or by the tracker's; it names each of them.
+            ProjectInDoubt: if there was no clear answer, and the project does not exist yet.
+            LockBusy: if another form with this identifier takes too long.
+            TrackerError: if the tracker cannot be queried.
         """
         config, client = self.connect()
         project, warnings = self._project(form, config)
@@ -152,10 +152,10 @@ class ProjectForms:
             self.notify(linked.tickets)
 
     def _project(self, form: ProjectForm, config: PluginConfig) -> tuple[dict[str, Any], tuple[Notice, ...]]:
-        """Return the object to send, the active template's or else the form's own (SPEC section 9), and warnings.
+        """Return the project to send, from the active template or else from the form (SPEC section 9), and warnings.
 
         Raises:
-            FormRefused: the tracker would refuse it.
+            FormRefused: if the tracker would refuse it.
         """
         with self.store.transaction() as tx:
             template = tx.templates.active().get(Operation.PROJECT_CREATE)
@@ -176,7 +176,7 @@ class ProjectForms:
 
     @contextmanager
     def _alone(self, identifier: str) -> Iterator[None]:
-        """Hold the lock of an identifier, waiting a while for another form with it."""
+        """Hold the lock of an identifier; wait a while if another form holds it."""
         deadline = time.monotonic() + PATIENCE_S
         while True:
             try:
@@ -191,7 +191,7 @@ class ProjectForms:
     def _ensure(
         self, client: TrackerClient, kind: LinkKind, helpdesk_id: int, project: dict[str, Any]
     ) -> tuple[Entry, bool]:
-        """Return the project and whether it was created just now."""
+        """Return the project, and whether it was created now."""
         identifier = project["identifier"]
         with self.store.transaction() as tx:
             claim = tx.project_claims.get(identifier)
@@ -258,7 +258,7 @@ class ProjectForms:
         return found
 
     def _keep(self, link: Link, project: Entry, *, replay: bool, keep_category: bool) -> Linked:
-        """Keep the project and its link, in one commit; then process what waited for it."""
+        """Store the project and its mapping in one commit; then process what waited for the mapping."""
         with self.store.transaction() as tx:
             tx.metadata.put([project])
             tx.project_claims.created(str(project.details["identifier"]), project.tracker_id)
@@ -274,7 +274,7 @@ class ProjectForms:
 
 
 def _is_ours(claim: ProjectClaim, kind: LinkKind, helpdesk_id: int) -> bool:
-    """Return whether a project of this identifier came of an earlier form of the same helpdesk object."""
+    """Return whether a project with this identifier comes from an earlier form of the same help desk object."""
     same = (claim.link_kind, claim.helpdesk_id) == (str(kind), helpdesk_id)
     return same and claim.state in (ClaimState.CLAIMED, ClaimState.CREATED)
 

@@ -1,4 +1,4 @@
-"""The request that links a helpdesk project or entity: command, API and page fill in the same one."""
+"""The request that maps a help desk project or entity, shared by command, API and page."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from shared.values.validation import StrictId
 
 
 class LinkRefused(BridgeError):
-    """A link that cannot be made as it was asked for; nothing was changed."""
+    """A mapping that cannot be added as requested; nothing was changed."""
 
 
 class LinkForm(BaseModel):
@@ -38,15 +38,15 @@ class LinkForm(BaseModel):
     )
 
     def carry_out(self, forms: ProjectForms, kind: LinkKind, helpdesk_id: int) -> Made:
-        """Make the link.
+        """Add the mapping.
 
         Args:
-            forms: what links and creates.
-            kind: what is linked.
+            forms: adds mappings and creates projects.
+            kind: whether a help desk project or an entity is mapped.
             helpdesk_id: its id.
 
         Raises:
-            LinkRefused: the project or its category is unknown, or neither or both of project and form are given.
+            LinkRefused: if the project or its category is unknown, or not exactly one of project and form is given.
             FormRefused, ProjectInDoubt, LockBusy, TrackerError: as `ProjectForms.create`.
         """
         if (self.create is None) == (self.tracker_project_id is None):

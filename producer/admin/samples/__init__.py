@@ -1,1 +1,1 @@
-"""A test event with ids that no helpdesk gives: sent, looked at, and removed again."""
+"""The test event of `event send --sample`, with ids that no help desk assigns: sent, checked and removed again."""

@@ -1,4 +1,4 @@
-"""The event of a sample: where it goes, for whom, and the mark by which what it creates is recognised."""
+"""The event of a sample: its project, its person, and the mark that identifies what it creates."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from shared.values.ids import new_sample
 
 SECONDS = 900
 ASSIGNED = 2
-"""GLPI's status of a ticket that someone works on: the sample's, unless only others are in status_map."""
+"""GLPI's status of an assigned ticket, which the sample has unless status_map has only others."""
 
 
 class NoSample(BridgeError):
-    """A sample that cannot be sent; nothing was."""
+    """A sample that cannot be sent; nothing was sent."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,9 +29,9 @@ class Sample:
     """A test event.
 
     Attributes:
-        id: of its ticket, its ticket task and its person.
-        link: by which it goes to a tracker project.
-        event: as it is posted.
+        id: id of its ticket, its ticket task and its person.
+        link: the mapping that selects the tracker project.
+        event: the event as it is posted.
     """
 
     id: int
@@ -40,20 +40,20 @@ class Sample:
 
 
 def mark_of(sample_id: int) -> str:
-    """Return what the issue and the time entry of a sample say, and nothing else does."""
+    """Return the mark that a sample's issue and time entry contain, and nothing else does."""
     return f"[deskbridge sample {sample_id}]"
 
 
 def new_event(store: Store, entity_id: int | None, email: str | None) -> Sample:
-    """Make a test event of a finished ticket task of a quarter of an hour, and note in the audit log that it is sent.
+    """Build a test event with a finished ticket task of 15 minutes, and record in the audit log that it is sent.
 
     Args:
-        store: where links, settings and people are.
-        entity_id: the ticket's entity; None: the first that is linked, else the first helpdesk project that is.
-        email: of the person for whom it acts; None: no one, so that the API's user acts.
+        store: the database.
+        entity_id: the ticket's entity; None: the first mapped entity, else the first mapped help desk project.
+        email: e-mail address of the person; None: no one, so that the API user acts.
 
     Raises:
-        NoSample: the entity is not linked, or nothing is.
+        NoSample: if the entity is not mapped, or there is no mapping.
     """
     sample_id = new_sample()
     with store.transaction() as tx:
@@ -97,7 +97,7 @@ def _link(tx: Transaction, entity_id: int | None) -> Link:
 
 
 def _user(tx: Transaction, sample_id: int, email: str | None) -> dict[str, Any] | None:
-    """Return the person as events name them: the helpdesk user of this e-mail, else one of the sample's own."""
+    """Return the person as events name them: the help desk user with this e-mail, else one of the sample's own."""
     if email is None:
         return None
     known = tx.samples.person(email)

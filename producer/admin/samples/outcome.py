@@ -1,4 +1,4 @@
-"""What became of a sample: waited for, and told as data."""
+"""Waits for the outcome of a sample, and returns it as data."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ class Outcome:
     """The state of a sample.
 
     Attributes:
-        state: its event's.
-        notice: why.
-        trace: its ticket's story.
-        tracker_status_id: what status_map makes of its status; None: nothing.
+        state: the state of its event.
+        notice: the reason for that state.
+        trace: the history of its ticket.
+        tracker_status_id: the status to which status_map maps the ticket's status, or None.
     """
 
     event_id: int
@@ -35,7 +35,7 @@ class Outcome:
 
     @property
     def waits(self) -> bool:
-        """Whether something is still to be done for it."""
+        """Whether something remains to be done for it."""
         state = self.trace.state
         return self.state == EventState.PENDING or bool(state and state.status_due and self.is_linked)
 
@@ -46,7 +46,7 @@ class Outcome:
 
     @property
     def is_as_expected(self) -> bool:
-        """Whether issue and time entry are there, and nothing is still to be done."""
+        """Whether issue and time entry exist, and nothing remains to be done."""
         logged = [one.state for one in self.trace.ticket_tasks]
         return (
             self.state == EventState.DONE
@@ -63,10 +63,10 @@ class Outcome:
 
 
 def wait_for(store: Store, event_id: int, ticket_id: int, seconds: float) -> Outcome:
-    """Wait until a sample has ended, or the time is over; return how it stands then.
+    """Wait until a sample has ended or the time is over; return its outcome.
 
     Raises:
-        NotFound: a user has removed it in the meantime.
+        NotFound: if a user has removed it in the meantime.
     """
     until = time.monotonic() + seconds
     while (found := outcome(store, event_id, ticket_id)).waits and time.monotonic() < until:
@@ -75,12 +75,12 @@ def wait_for(store: Store, event_id: int, ticket_id: int, seconds: float) -> Out
 
 
 def outcome(store: Store, event_id: int, ticket_id: int) -> Outcome:
-    """Return how a sample stands.
+    """Return the outcome of a sample so far.
 
     Raises:
-        NotFound: nothing is known of it.
+        NotFound: if nothing is known of it.
     """
-    with store.transaction() as tx:  # before the story: what an event has done is there once it has ended
+    with store.transaction() as tx:  # before the history, which is complete once the event has ended
         row = tx.journal.get(event_id)
         state, notice = (row.state, row.notice) if row else ("", None)
     trace = trace_ticket(store, ticket_id)
@@ -90,7 +90,7 @@ def outcome(store: Store, event_id: int, ticket_id: int) -> Outcome:
 
 
 def outcome_json(found: Outcome) -> Shape:
-    """Return how a sample stands, without what was removed."""
+    """Return the outcome of a sample as JSON data, without what was removed."""
     link = found.trace.link
     return {
         "as_expected": found.is_as_expected,

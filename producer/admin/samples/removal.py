@@ -1,6 +1,6 @@
-"""Removes a sample from the tracker and from deskbridge: only what the ledger names and what carries the mark.
+"""Removes a sample from the tracker and from deskbridge: only what the ledger lists and what carries the mark.
 
-The ledger is the list of what there is to delete. Its rows go last, so that whatever cannot be deleted now is still
+The ledger is the list of what to delete. Its rows are deleted last, so that whatever cannot be deleted now is still
 known the next time.
 """
 
@@ -27,7 +27,7 @@ from shared.tracker.lists import Listed, Params, TrackerLists
 from shared.values.ids import id_in
 
 PATIENCE_S = 10.0
-"""A worker keeps a ticket's lock for a moment after its event has ended."""
+"""How long to wait for the lock, which a worker keeps for a moment after the ticket's event has ended."""
 LOOKS_EVERY_S = 0.1
 ISSUES, TIMES = Kind.TICKET, Kind.TICKET_TASK
 
@@ -38,11 +38,11 @@ class NotRemoved(BridgeError):
 
 @dataclass(frozen=True, slots=True)
 class Removed:
-    """What was deleted on the tracker, and forgotten here.
+    """A removed sample, and what was deleted on the tracker.
 
     Attributes:
-        id: the sample.
-        issue_ids: its issues; more than one only where a lost answer has doubled it.
+        id: id of the sample.
+        issue_ids: its issues; more than one only if a lost answer led to a duplicate.
         time_entry_ids: its time entries.
     """
 
@@ -56,17 +56,17 @@ def sending(services: Services, sample_id: int) -> Iterator[None]:
     """Keep other commands from removing a sample during the block.
 
     Raises:
-        LockBusy: another command is at it.
+        LockBusy: if another command uses it.
     """
     with services.locks.hold(f"sample:{sample_id}"):
         yield
 
 
 def remove_left_over(services: Services) -> tuple[list[Removed], list[BridgeError]]:
-    """Remove every sample that no command is at; return those that were, and why others were not.
+    """Remove samples that no running command uses; return the removed ones, and why the others stay.
 
     Raises:
-        RedisError: Redis is away.
+        RedisError: if Redis is down.
     """
     with services.store.transaction() as tx:
         left = tx.samples.tickets()
@@ -87,8 +87,8 @@ def remove(services: Services, sample_id: int) -> Removed:
     """Delete what a sample has created on the tracker, then forget the sample.
 
     Raises:
-        NotRemoved: it is being worked on, or something stands against it; repeat it later.
-        TrackerError, SettingsError: the tracker could not be asked, or did not do it.
+        NotRemoved: if it is being processed, or something prevents the removal; repeat it later.
+        TrackerError, SettingsError: if the tracker cannot be queried, or does not delete it.
     """
     until = time.monotonic() + PATIENCE_S
     while True:
@@ -129,7 +129,7 @@ def _remove(services: Services, sample_id: int) -> Removed:
 def _delete(
     client: TrackerClient, removed: Removed, issue: LedgerRow | None, times: Sequence[LedgerRow]
 ) -> None:
-    """Delete a sample's issues, and before each the time that the sample has logged there."""
+    """Delete a sample's issues, each after the time entries that the sample has logged there."""
     lists, mark = TrackerLists(client), mark_of(removed.id)
     linked = {one for one in [issue and issue.tracker_id, *(entry.issue_id for entry in times)] if one}
     perhaps = set(issue.candidates or ()) if issue else set()
@@ -161,7 +161,7 @@ def _delete_issue(
 
 
 def _found_by_mark(client: TrackerClient, issue: LedgerRow, mark: str) -> int | None:
-    """Return the issue that carries the mark of a sample whose answer was lost; None if there is none."""
+    """Return the issue that carries the mark of a sample whose answer was lost, or None."""
     begun_at = issue.first_claimed_at or issue.changed_at
     asked = DryRunObject(
         kind=ObjectKind.ISSUE, mark=mark, tracker_project_id=issue.tracker_project_id, begun_at=begun_at
@@ -171,7 +171,7 @@ def _found_by_mark(client: TrackerClient, issue: LedgerRow, mark: str) -> int | 
 
 def _has_issues_below(lists: TrackerLists, issue_id: int) -> bool:
     def below(rows: list[Listed], _: object = None) -> bool:
-        # a tracker that does not know the filter gives any issues
+        # a tracker that does not know the filter returns unrelated issues
         return any(id_in(one.get("parent")) == issue_id for one in rows)
 
     params: Params = {"parent_id": issue_id, "status_id": "*"}
@@ -179,7 +179,7 @@ def _has_issues_below(lists: TrackerLists, issue_id: int) -> bool:
 
 
 def _call_delete(client: TrackerClient, path: str) -> None:
-    """Delete something; what is gone already is gone."""
+    """Delete an object; it is no error if it is gone already."""
     try:
         client.call("DELETE", path, expected=(404,))
     except TrackerRejected as refusal:

@@ -1,4 +1,4 @@
-"""The default template of each operation (SPEC 9.1 "Template store"): it gives exactly the 1.x body.
+"""The default template of each operation (SPEC 9.1 "Template store"): it renders exactly the 1.x body.
 
 Required custom fields of the tracker are merged in, each with a value that an administrator can then change.
 """
@@ -66,9 +66,9 @@ WITH_TICKET: dict[Operation, dict[str, Any]] = {
         " | default: 'Work' | truncate: 990 '…'}}"
     },
 }
-"""What tells the ticket's number, and leads back to it. Without the character # before it: that would be an issue's."""
+"""Fields with the ticket's number and a link back to it. Without a # before the number: that would mean an issue."""
 MOST_NAMED = TAGS - len(_DEFAULTS[Operation.PROJECT_CREATE]) + 1
-"""With more fields than tags are left, the form's map is taken as it is; the form itself asks for what is required."""
+"""If there are more fields than tags left, the form's map is used as it is; the form asks for required fields."""
 _SEEDS = {
     "date": "{{event.occurred_at | date}}",
     "user": "{{person.tracker_user_id | string}}",
@@ -86,13 +86,13 @@ def default_template(
     Args:
         operation: one of OPERATIONS.
         custom_fields: the tracker's, from the metadata cache; those that the operation requires are merged in.
-        with_ticket: with the ticket's number, and a link back to the helpdesk if the event has its address.
+        with_ticket: include the ticket's number, and a link back to the help desk if the event has its address.
 
     Returns:
         JSON with tags, laid out for people.
 
     Raises:
-        ValueError: there is no such operation.
+        ValueError: if there is no such operation.
     """
     operation = Operation(operation)
     body = dict(_DEFAULTS[operation]) | (WITH_TICKET.get(operation, {}) if with_ticket else {})
@@ -129,5 +129,5 @@ def _quoted(text: str) -> str:
 
 
 def _escaped(text: str) -> str:
-    """Return a text as it stands outside tags: a literal {{ keeps its meaning."""
+    """Return a text for use outside tags, in which a literal {{ keeps its meaning."""
     return f"{{{{{_quoted(text)}}}}}" if "{{" in text else text

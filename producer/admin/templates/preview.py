@@ -49,16 +49,16 @@ def preview(
     """Render a template from a stored event, a given context, or else the sample.
 
     Args:
-        store: where events, links and the metadata cache are.
+        store: the database.
         operation: what the template is for.
         body: the template.
         event_id: an event of the journal.
         context: plain data, in place of an event.
 
     Raises:
-        TemplateError: the template is faulty.
-        NotFound: there is no such event.
-        NoContext: the operation cannot be rendered from that event.
+        TemplateError: if the template is faulty.
+        NotFound: if there is no such event.
+        NoContext: if the operation cannot be rendered from that event.
     """
     with store.transaction() as tx:
         engine, custom_fields = engine_for(operation, tx), custom_fields_of(tx)
@@ -85,7 +85,7 @@ def preview(
 
 
 def _refused_roles(operation: Operation, payload: dict[str, Any], config: PluginConfig) -> list[Notice]:
-    """Return the warning of a membership whose roles no template may give."""
+    """Return a warning if a membership has roles that templates must not give."""
     beyond = roles_beyond(payload, config) if operation is Operation.MEMBERSHIP_CREATE else []
     return [cautions.Caution.ROLES_NOT_ALLOWED(roles=list(beyond))] if beyond else []
 
@@ -98,7 +98,7 @@ def unknown_fields(
     known = {field.name for field in fields_for(operation, custom_fields)}
     unknown = [f"{top}.{name}" for name in payload[top] if name not in known]
     if not custom_fields:
-        return unknown  # an empty cache knows nothing of them
+        return unknown  # an empty cache cannot tell
     own = {str(field.id) for field in custom_fields if field.belongs_to(operation)}
     named = [str(one.get("id")) for one in payload[top].get("custom_fields", ())]
     named += payload[top].get("custom_field_values", ())

@@ -1,4 +1,4 @@
-"""Closed lists and custom fields: what of a payload the tracker would refuse, as far as its metadata is cached."""
+"""Finds payload values that the tracker would refuse, in closed lists and custom fields, by the cached metadata."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ OF_A_VALUE = (
     Hint.CUSTOM_FIELD_TAKES_DATE,
     Hint.CUSTOM_FIELD_TAKES_BOOLEAN,
 )
-"""What is wrong with a value that is there; what a payload lacks may be filled in when it is rendered."""
+"""Faults of values that are present; what a payload lacks may be filled in when it is rendered."""
 TAGS = object()
-"""Stands for what a rendering will put there."""
+"""Stand-in for a text with tags, which a rendering replaces."""
 
 
 def unfit_values(tx: Transaction, operation: Operation, payload: dict[str, Any]) -> list[Explanation]:
-    """Return which values of a payload the tracker would refuse; an empty cache refuses none."""
+    """Return the values of a payload that the tracker would refuse; none if the cache is empty."""
     fields = payload.get(operation.top_key)
     project_id = whole(fields.get("project_id")) if isinstance(fields, dict) else None
     found = hints(operation, payload, known_of(tx, project_id))
@@ -43,12 +43,12 @@ def unfit_values(tx: Transaction, operation: Operation, payload: dict[str, Any])
 
 
 def unfit_constant(tx: Transaction, operation: Operation, body: str) -> TemplateError | None:
-    """Return what is wrong with a value that is the same in every rendering, None if nothing is.
+    """Return the fault of a value that is the same in every rendering, or None.
 
     Args:
         tx: an open transaction.
         operation: what the template is for.
-        body: the template; it can be compiled.
+        body: the template, which must compile.
     """
     source, document = read(body)
     constants = _constant(document)
@@ -65,13 +65,13 @@ def unfit_constant(tx: Transaction, operation: Operation, body: str) -> Template
 
 
 def _is_constant(inner: Node | None, name: str) -> bool:
-    """Return whether a list of a payload stands in the template whole: of one with tags, what is missing may come."""
+    """Return whether a list in a template has no tags; otherwise a rendering may add what is missing."""
     found = inner.members.get(name) if isinstance(inner, Object) else None
     return isinstance(found, Array) and all(_constant(one) is not TAGS for one in found.items)
 
 
 def _constant(node: Node) -> Any:
-    """Return the part of a template that does not depend on what it is rendered from."""
+    """Return the part of a template that is the same in every rendering."""
     if isinstance(node, Scalar):
         return node.value
     if isinstance(node, Text):

@@ -1,7 +1,7 @@
-"""The template store as a person uses it: save, activate, roll back (SPEC 9.1 "Template store").
+"""Actions on the template store: save, activate, roll back (SPEC 9.1 "Template store").
 
-Saving never changes what is sent: a new version waits until it is activated. So a faulty text can be kept as a draft,
-and a faulty text can never be active.
+Saving never changes what is sent: a new version waits until it is activated. So a faulty text can be saved as a draft,
+but it can never be active.
 """
 
 from __future__ import annotations
@@ -34,11 +34,11 @@ LONGEST_NAME = 100
 
 
 class TemplateRefused(BridgeError):
-    """Something that cannot be done with a template, or a field of it that is wrong."""
+    """An action on a template that is refused, or an invalid field of it."""
 
 
 class EditedMeanwhile(BridgeError):
-    """Another user saved a version after the one that was edited; nothing was kept."""
+    """Another user saved a version after the edited one; nothing was saved."""
 
 
 class TemplateFault(WithNotice):
@@ -90,10 +90,10 @@ class TemplateChange(Answer):
 
 
 class TemplateStore:
-    """Does what administrators do with templates.
+    """The actions of administrators on templates.
 
     Args:
-        store: where they are kept.
+        store: the database.
     """
 
     def __init__(self, store: Store) -> None:
@@ -108,7 +108,7 @@ class TemplateStore:
         """Return the templates, of one operation if one is named.
 
         Raises:
-            NotFound: there is no such operation.
+            NotFound: if there is no such operation.
         """
         wanted = str(operation_of(operation)) if operation is not None else None
         with self._store.transaction() as tx:
@@ -118,23 +118,23 @@ class TemplateStore:
         """Return one template, with the text of its newest version or of the one that is named.
 
         Raises:
-            NotFound: there is no such template, or version of it.
+            NotFound: if there is no such template, or version of it.
         """
         with self._store.transaction() as tx:
             return _as_it_is(tx, _found(tx, template_id), version)
 
     def create(self, operation: str, name: str, body: str, who: str) -> Template:
-        """Keep a new template.
+        """Save a new template.
 
         Args:
             operation: what it is for.
             name: for people; unique among the operation's.
-            body: its text; a faulty one is kept as a draft.
-            who: by whom.
+            body: its text; a faulty one is saved as a draft.
+            who: the user who saves it.
 
         Raises:
-            NotFound: there is no such operation.
-            TemplateRefused: the name is taken or unfit, or the text cannot be stored.
+            NotFound: if there is no such operation.
+            TemplateRefused: if the name is taken or invalid, or the text cannot be stored.
         """
         wanted = operation_of(operation)
         name = name.strip()
@@ -153,20 +153,20 @@ class TemplateStore:
     def edit(
         self, template_id: int, body: str, who: str, *, based_on: int, in_force: bool = False
     ) -> Template:
-        """Keep a new version of a template; the active version stays active.
+        """Save a new version of a template; the active version stays active.
 
         Args:
             template_id: the template.
-            body: the new text; a faulty one is kept as a draft.
-            who: by whom.
+            body: the new text; a faulty one is saved as a draft.
+            who: the user who saves it.
             based_on: the version that was edited.
-            in_force: activate it in the same transaction: a faulty text is refused, and nothing is kept.
+            in_force: activate it in the same transaction; a faulty text is then refused, and nothing is saved.
 
         Raises:
-            NotFound: there is no such template.
-            TemplateError: the text is faulty and was to be activated.
-            TemplateRefused: the text cannot be stored.
-            EditedMeanwhile: another user saved a version after `based_on`.
+            NotFound: if there is no such template.
+            TemplateError: if the text to be activated is faulty.
+            TemplateRefused: if the text cannot be stored.
+            EditedMeanwhile: if another user saved a version after `based_on`.
         """
         _check(body)
         with self._store.transaction() as tx:
@@ -183,23 +183,23 @@ class TemplateStore:
             return _as_it_is(tx, template)
 
     def activate(self, template_id: int, who: str, version: int | None = None) -> Template:
-        """Activate a version, the newest unless one is named; the one that was active for the operation no longer is.
+        """Activate a version, by default the newest; it replaces the operation's active template.
 
         Raises:
-            NotFound: there is no such template, or version of it.
-            TemplateError: the version is faulty.
-            TemplateRefused: another template of the operation was activated at the same moment.
+            NotFound: if there is no such template, or version of it.
+            TemplateError: if the version is faulty.
+            TemplateRefused: if another template of the operation was activated at the same moment.
         """
         with self._store.transaction() as tx:
             template = _found(tx, template_id, lock=True)
             return self._put_in_force(tx, template, version or template.version, who, Change.ACTIVATED)
 
     def deactivate(self, template_id: int, who: str) -> Template:
-        """Take a template out of force: the operation's body is the 1.x one again.
+        """Deactivate a template; the operation uses the 1.x body again.
 
         Raises:
-            NotFound: there is no such template.
-            TemplateRefused: it is not active.
+            NotFound: if there is no such template.
+            TemplateRefused: if it is not active.
         """
         with self._store.transaction() as tx:
             template = _found(tx, template_id, lock=True)
@@ -210,12 +210,12 @@ class TemplateStore:
             return _as_it_is(tx, template)
 
     def roll_back(self, template_id: int, who: str, version: int | None = None) -> Template:
-        """Activate an earlier version again: the one that was active before, unless one is named.
+        """Activate an earlier version again, by default the one that was active before.
 
         Raises:
-            NotFound: there is no such template or version, or none was active before.
-            TemplateError: the version is faulty by now.
-            TemplateRefused: another template of the operation was activated at the same moment.
+            NotFound: if there is no such template or version, or none was active before.
+            TemplateError: if the version is faulty by now.
+            TemplateRefused: if another template of the operation was activated at the same moment.
         """
         with self._store.transaction() as tx:
             template = _found(tx, template_id, lock=True)
@@ -228,8 +228,8 @@ class TemplateStore:
         """Delete a template with its versions and history.
 
         Raises:
-            NotFound: there is no such template.
-            TemplateRefused: it is active.
+            NotFound: if there is no such template.
+            TemplateRefused: if it is active.
         """
         with self._store.transaction() as tx:
             template = _found(tx, template_id, lock=True)
@@ -239,10 +239,10 @@ class TemplateStore:
             tx.templates.delete(template_id)
 
     def history(self, template_id: int) -> Sequence[TemplateChange]:
-        """Return what was done to a template, newest first.
+        """Return the history of a template, newest first.
 
         Raises:
-            NotFound: there is no such template.
+            NotFound: if there is no such template.
         """
         with self._store.transaction() as tx:
             _found(tx, template_id)
@@ -318,7 +318,7 @@ def _described(tx: Transaction, kept: SettingsCache) -> Template:
 
 
 def fault_of(tx: Transaction, operation: Operation, body: str) -> TemplateError | None:
-    """Return why a text cannot be a template of an operation, None if it can."""
+    """Return why a text cannot be a template of an operation, or None if it can."""
     try:
         engine_for(operation, tx).check(body)
     except TemplateError as fault:

@@ -1,1 +1,1 @@
-"""The units of systemd, and what belongs to them: one source for the wheel's `systemd install` and for the .deb."""
+"""systemd's units and the files that belong to them, shared by the wheel's `systemd install` and the .deb."""

@@ -1,4 +1,4 @@
-"""Sets deskbridge up under systemd out of the venv that it runs in."""
+"""Sets deskbridge up under systemd, from the venv in which it runs."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ from shared.notices.system_refusals import SystemRefusal
 
 SHIPPED = files("producer.admin.units")
 WRITTEN_FOR = "/opt/deskbridge"
-"""The venv that the shipped files name."""
+"""The path of the venv in the shipped files."""
 
 PLAIN = re.compile(r"(/[A-Za-z0-9._+-]+)+")
 HIDDEN = ("/home/", "/root/", "/run/user/", "/tmp/", "/var/tmp/")  # noqa: S108 (named, not used)
-"""Where a unit with ProtectHome and PrivateTmp sees nothing."""
+"""Paths that a unit with ProtectHome and PrivateTmp cannot see."""
 
 PACKAGED = Path("usr/lib/systemd/system/deskbridge.target")
 RUNNING = Path("/run/systemd/system")
-"""There where systemd runs the machine (sd_booted)."""
+"""A directory that exists if systemd runs the machine (sd_booted)."""
 COMMANDS = (("systemd-sysusers", "/etc/sysusers.d/deskbridge.conf"), ("systemctl", "daemon-reload"))
 
 
@@ -38,10 +38,10 @@ class Planned:
     """A file to be written.
 
     Attributes:
-        path: where, absolute.
-        text: what stands in it.
-        mode: who may read, write, execute it.
-        is_kept: whether one that is there already is left as it is.
+        path: its absolute path.
+        text: its content.
+        mode: its permissions.
+        is_kept: whether an existing file is left as it is.
     """
 
     path: Path
@@ -51,14 +51,14 @@ class Planned:
 
 
 def planned(venv: Path, root: Path = Path("/")) -> list[Planned]:
-    """Return every file, in the order in which they are written.
+    """Return every file to be written, in order.
 
     Args:
         venv: where deskbridge is installed.
         root: the root of the file system.
 
     Raises:
-        CannotInstall: units cannot run what is there, or a package has brought units.
+        CannotInstall: if units cannot run the venv, or a package has already installed units.
     """
     if not PLAIN.fullmatch(str(venv)) or not (venv / "bin" / "deskbridge").exists():
         raise CannotInstall(SystemRefusal.UNITS_NO_VENV(venv=str(venv)))
@@ -83,17 +83,17 @@ def planned(venv: Path, root: Path = Path("/")) -> list[Planned]:
 
 
 def install(venv: Path, root: Path = Path("/")) -> list[Path]:
-    """Write the files, have the accounts made and the units read.
+    """Write the files, create the system accounts, and have systemd read the units.
 
     Args:
         venv: where deskbridge is installed.
         root: the root of the file system; commands are run only if it is this machine's.
 
     Returns:
-        What was written.
+        The files that were written.
 
     Raises:
-        CannotInstall: not as root, without systemd, or a command failed, or as `planned`.
+        CannotInstall: if the user is not root, there is no systemd, or a command failed; or as `planned`.
     """
     if os.geteuid() != 0:
         raise CannotInstall(SystemRefusal.UNITS_NEED_ROOT())

@@ -25,7 +25,7 @@ State = Literal["pending", "on_hold", "done", "skipped", "superseded", "failed"]
 
 
 WIDE, LONGEST_TITLE = 140, 40
-"""Columns of a terminal that has room for titles and names."""
+"""Width of a terminal with room for titles and names, and the longest title shown."""
 
 
 @command(

@@ -145,7 +145,7 @@ def signing_secret(loaded: Settings) -> SecretStr | None:
     """Return the secret to sign with.
 
     Raises:
-        WrongUsage: there is none, and unsigned events are not allowed.
+        WrongUsage: if there is none, and unsigned events are not allowed.
     """
     if loaded.webhook_secrets:
         return loaded.webhook_secrets[0]

@@ -104,10 +104,10 @@ def _serve(application: FastAPI, loaded: Settings, host: str, port: int, process
 
 
 def _require_migrated(loaded: Settings, process: str) -> None:
-    """Refuse to start on a database without its tables; one that is down for a while is the process's to wait for.
+    """Refuse to start on a database whose tables are not current; if it is down, the process waits for it.
 
     Raises:
-        SettingsError: `deskbridge migrate` is due.
+        SettingsError: if `deskbridge migrate` is due.
     """
     from shared.store.tables.schema import is_current
     from shared.telemetry.logs import get_logger
@@ -117,16 +117,16 @@ def _require_migrated(loaded: Settings, process: str) -> None:
 
 
 def _drop_secrets(*arguments: str) -> None:
-    """Begin anew without the secrets that the producer has no use for.
+    """Restart this process without the secrets that the producer does not need.
 
-    Taking them out of this process's environment would leave them where the system shows it (/proc/PID/environ).
+    If they were only removed from the environment, the system would still show them (/proc/PID/environ).
     """
     dropped, environ = without_others_secrets()
     if not dropped:
         return
     from shared.telemetry.logs import configure_logging, get_logger
 
-    configure_logging(None, process="producer")  # the settings are read by the process that begins anew
+    configure_logging(None, process="producer")  # the restarted process reads the settings
     get_logger("producer").warning(
         "dropped what the producer has no use for; better not to give it", names=dropped
     )

@@ -170,8 +170,8 @@ def read(file: str) -> str:
     """Return a file's text.
 
     Raises:
-        WrongUsage: it is not UTF-8.
-        OSError: it cannot be read.
+        WrongUsage: if it is not UTF-8.
+        OSError: if it cannot be read.
     """
     try:
         content = sys.stdin.buffer.read() if file == "-" else Path(file).read_bytes()

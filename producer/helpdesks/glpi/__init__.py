@@ -1,1 +1,1 @@
-"""GLPI's own webhooks, for those who may install no plugin."""
+"""GLPI's own webhooks, for installations that cannot use the plugin."""

@@ -1,4 +1,4 @@
-"""GLPI's webhook bodies as events. Pure."""
+"""Turns GLPI's webhook bodies into events. Pure."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from shared.values.validation import model_faults
 Event = Literal["new", "update", "delete"]
 SOURCE = {"helpdesk": "glpi"}
 FIRST, NEXT, LAST = 0, 1, 2
-"""GLPI's dates have whole seconds; within one, `new` comes first and `delete` last, whichever is sent first."""
+"""GLPI's dates have whole seconds; within one, `new` comes first and `delete` last, in whatever order they are sent."""
 
 
 class Item(StrEnum):
@@ -134,20 +134,20 @@ class _SolutionBody(_NoteBody):
 def read(item: Item, body: bytes, delivery_id: str) -> Delivery | None:
     """Translate one delivery.
 
-    GLPI never sends an e-mail address or a project, and a technician only with a ticket: the event says so by its key
-    `incomplete`, so that the worker completes it from the helpdesk.
+    GLPI never sends an e-mail address or a project, and a technician only with a ticket. The event's key `incomplete`
+    lists what is missing, so that the worker completes it from the help desk.
 
     Args:
-        item: what the webhook is about, by its address; a body that is of the other kind is read as that.
+        item: the kind of item, by the webhook's address; a body of another kind is read as that kind.
         body: the request's body, byte for byte.
         delivery_id: the delivery's id.
 
     Returns:
-        The delivery. Of a ticket that was put in the bin, and of a ticket task that was deleted, it is a deletion.
-        None: it asks for nothing, as a follow-up that was changed, or a solution of a problem.
+        The delivery. It is a deletion if a ticket was put in the bin, or a ticket task was deleted.
+        None if nothing follows from it, such as a changed follow-up, or the solution of a problem.
 
     Raises:
-        InvalidEvent: naming every fault by its path in GLPI's body.
+        InvalidEvent: if the body is invalid; it names every fault by its path in GLPI's body.
     """
     try:
         data = json.loads(body)
@@ -157,7 +157,7 @@ def read(item: Item, body: bytes, delivery_id: str) -> Delivery | None:
         return _READERS[item](data, delivery_id)
     except ValidationError as error:
         faults = [(path or "(body)", problem) for path, problem in model_faults(error)]
-    # the signature does not cover the address, so a delivery may come to another one; it stays the delivery that it is
+    # the signature does not cover the address, so a delivery may come to another one; it is read as what it is
     for other in _READERS.keys() - {item}:
         with suppress(ValidationError):
             return _READERS[other](data, delivery_id)
@@ -165,9 +165,9 @@ def read(item: Item, body: bytes, delivery_id: str) -> Delivery | None:
 
 
 def without_private_text(body: bytes) -> bytes:
-    """Return a body that cannot be read without the text of the task or follow-up in it, if that says it is private.
+    """Return an unreadable body, without the text of its task or follow-up if that is marked as private.
 
-    Whether that may be kept is asked of what can be read; what a body that is no JSON holds, it is not known.
+    The setting that allows private texts applies only to readable bodies. A body that is not JSON is unchanged.
     """
     try:
         data = json.loads(body)
@@ -242,12 +242,12 @@ _READERS: dict[Item, Callable[[Any, str], Delivery | None]] = {
 
 
 def _lacking(name: str, part: dict[str, Any]) -> list[str]:
-    """Return what GLPI leaves out of a delivery about a part of a ticket."""
+    """Return the fields that GLPI leaves out of a delivery about a part of a ticket."""
     return ["ticket.project_id", "ticket.technician", *([f"{name}.user.email"] if part["user"] else [])]
 
 
 def _user(user: _Named | None) -> dict[str, Any] | None:
-    """Return who wrote a part of a ticket; who wrote by mail may have no account, and no number."""
+    """Return the author of a part of a ticket, or None: an author by mail may have no account, and so no id."""
     return {"id": user.id, "email": None} if user and user.id > 0 else None
 
 
@@ -280,7 +280,7 @@ def _person(some: list[_Member]) -> dict[str, Any]:
 
 
 def _deletion(name: str, changed_at: datetime, ids: dict[str, Any], delivery_id: str) -> Delivery:
-    """Make the event of a deletion, which comes after all others of its second."""
+    """Build the event of a deletion, which comes after all others of its second."""
     return parse_delivery(
         {"event": name, "occurred_at": changed_at.isoformat(), "sequence": LAST, **ids, "source": SOURCE},
         delivery_id,
@@ -295,7 +295,7 @@ def _delivery(
     incomplete: list[str],
     delivery_id: str,
 ) -> Delivery:
-    """Make the event of a snapshot: of the ticket, and of the part that it is about."""
+    """Build the event of a snapshot: of the ticket, and of the part that it is about."""
     data = {
         "event": name,
         "occurred_at": changed_at.isoformat(),

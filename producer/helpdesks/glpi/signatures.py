@@ -14,12 +14,12 @@ from shared.values.validation import is_in_milliseconds
 
 SIGNATURE, TIMESTAMP = "x-glpi-signature", "x-glpi-timestamp"
 AGENT = "GuzzleHttp/"
-"""How the User-Agent of GLPI's webhooks begins, which it always signs."""
+"""Start of the User-Agent of GLPI's webhooks, which GLPI always signs."""
 DIGITS = hashlib.sha256().digest_size * 2
 CHALLENGE = b"validate_cra_challenge"
 OLDEST_S = 7 * 86400
 """GLPI stamps a delivery when it queues it and repeats it with that stamp. A lower limit would lose deliveries after
-GLPI's cron was stopped. A repeat changes nothing, since the journal knows every signature that it has taken."""
+GLPI's cron was stopped. A repeat changes nothing, since the journal has the signature of each delivery as its id."""
 NEWEST_S = 300
 SETTING = "DESKBRIDGE_GLPI_WEBHOOK_SECRETS"
 
@@ -28,7 +28,7 @@ class GlpiVerifier:
     """Verifies deliveries and challenges against any of the secrets, so that a secret can be rotated.
 
     Args:
-        secrets: as they are typed into GLPI's webhooks.
+        secrets: as they are entered in GLPI's webhooks.
         clock: returns the seconds since the epoch.
     """
 
@@ -40,7 +40,7 @@ class GlpiVerifier:
         """Check what can be checked before the body is read.
 
         Raises:
-            BadSignature: a header is missing or malformed, or the time stamp is too old or too new.
+            BadSignature: if a header is missing or malformed, or the time stamp is too old or too new.
         """
         signature, stamp = headers.get(SIGNATURE, ""), headers.get(TIMESTAMP, "")
         if len(signature) != DIGITS or not signature.isascii() or not signature.isalnum():
@@ -68,11 +68,11 @@ class GlpiVerifier:
             headers: the request's headers.
 
         Returns:
-            Which of the secrets it was, from 0, and the signature, which is the delivery's id: a repeat carries the
+            The index of the secret, from 0, and the signature, which is the delivery's id: a repeat carries the
             same one.
 
         Raises:
-            BadSignature: as `check_headers`, or none of the secrets fits.
+            BadSignature: as `check_headers`, or if no secret fits.
         """
         self.check_headers(headers)
         given = headers[SIGNATURE]
@@ -83,16 +83,16 @@ class GlpiVerifier:
         raise BadSignature(Undelivered.SECRET_UNKNOWN(setting=SETTING))
 
     def answer_challenge(self, token: str) -> str:
-        """Answer GLPI's challenge, and nothing else: anyone who could have any text signed could sign deliveries.
+        """Answer GLPI's challenge, and sign nothing else: if any text were signed, an attacker could sign deliveries.
 
         Args:
             token: the `crc_token` of the query.
 
         Returns:
-            What GLPI expects as the answer's whole body.
+            The whole body of the answer that GLPI expects.
 
         Raises:
-            BadSignature: the token was not made with one of the secrets.
+            BadSignature: if the token was not made with one of the secrets.
         """
         for secret in self._secrets:
             if token.isascii() and hmac.compare_digest(_hmac(secret, CHALLENGE), token):

@@ -21,18 +21,18 @@ ANSWER_WITHIN_S = 1.0
 """GLPI waits for five seconds and then sends again; an endpoint that never answers stops its cron."""
 SOURCE = "glpi"
 SHORTEST = 16
-"""Bytes of a secret. An attacker who overhears a challenge could guess shorter ones."""
+"""Minimum bytes of a secret. An attacker who overhears a challenge could guess shorter ones."""
 
 
 def webhooks(secrets: Sequence[SecretStr], intake: Intake) -> APIRouter:
     """Return the routes; without secrets there are none, so that these addresses answer 404.
 
     Args:
-        secrets: as they are typed into GLPI's webhooks, several while one is rotated.
+        secrets: as they are entered in GLPI's webhooks; several during a rotation.
         intake: the producer.
 
     Raises:
-        SettingsError: a secret is too short.
+        SettingsError: if a secret is too short.
     """
     router = APIRouter(prefix="/webhooks/glpi", tags=["glpi"])
     if not secrets:
@@ -71,7 +71,7 @@ def webhooks(secrets: Sequence[SecretStr], intake: Intake) -> APIRouter:
 
 
 def read_or_park(item: Item, body: bytes, delivery_id: str) -> Delivery | Unreadable | None:
-    """Translate a delivery, or say why it cannot be read; None: it asks for nothing."""
+    """Translate a delivery, or return why it cannot be read; None if nothing follows from it."""
     try:
         return read(item, body, delivery_id)
     except InvalidEvent as invalid:

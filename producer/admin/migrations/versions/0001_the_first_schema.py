@@ -1,6 +1,6 @@
 """The first schema.
 
-Later revisions only add to it (expand); what is no longer used goes one version later (contract).
+Later revisions only add to it (expand); what is no longer used is removed one version later (contract).
 """
 
 from __future__ import annotations
@@ -390,20 +390,20 @@ def upgrade() -> None:
     )
     op.create_index("ix_user_pin_tracker_user_id", "user_pin", ["tracker_user_id"], unique=False)
     op.bulk_insert(installation, [{"id": 1, "name": uuid4().hex[:12]}])
-    # SQLite has no roles: who can append a row can do anything else, too
+    # SQLite has no roles: a process that can append a row can do anything else, too
     if op.get_bind().dialect.name == "postgresql":
         for name, condition in CHECKS.items():
             op.execute(f"ALTER TABLE journal ADD CONSTRAINT {name} CHECK ({condition})")
 
 
 def downgrade() -> None:
-    """Take this revision back."""
+    """Revert this revision."""
     for table in TABLES:
         op.drop_table(table)
 
 
 def _create_ledger(table: str, key: str, *columns: sa.Column[Any]) -> None:
-    """Create a table of creations: it has the same columns whatever they create."""
+    """Create a ledger table; the ledgers have the same columns."""
     op.create_table(
         table,
         sa.Column(key, KEY, autoincrement=False, nullable=False),
@@ -439,7 +439,7 @@ def _create_ledger(table: str, key: str, *columns: sa.Column[Any]) -> None:
 
 
 def _partial_index(name: str, table: str, columns: list[str], where: str, *, unique: bool = False) -> None:
-    """Create an index of some rows only, in both databases."""
+    """Create a partial index, on both databases."""
     condition = sa.text(where)
     op.create_index(name, table, columns, unique=unique, sqlite_where=condition, postgresql_where=condition)
 

@@ -1,4 +1,4 @@
-"""Notes and documents: the ledgers of follow-ups, solutions and documents, and which tickets have some that wait."""
+"""Notes and documents: the ledgers of follow-ups, solutions and documents, and which tickets have notes that wait."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ KEY_AFTER = (
     "THEN task_id IS NULL AND key ~ ('^' || split_part(event, '.', 1) || ':[1-9][0-9]{0,18}$') "
     f"ELSE {KEY_BEFORE} END"
 )
-"""What a row's key must be: a producer's account can only add rows that agree with themselves."""
+"""The condition for a row's key: a producer's database account can only add consistent rows."""
 KEY = sa.BigInteger().with_variant(sa.Integer(), "sqlite")
 
 
@@ -33,7 +33,7 @@ def upgrade() -> None:
 
 
 def downgrade() -> None:
-    """Take this revision back."""
+    """Revert this revision."""
     if op.get_bind().dialect.name == "postgresql":
         op.execute(f"DELETE FROM journal WHERE event IN ({ADDITIONS})")  # noqa: S608 - our own names
     _check_key(KEY_BEFORE)
@@ -43,7 +43,7 @@ def downgrade() -> None:
 
 
 def _create_ledger(table: str, *columns: sa.Column[str]) -> None:
-    """Create a table of creations."""
+    """Create a ledger table."""
     op.create_table(
         table,
         sa.Column("item_id", KEY, primary_key=True, autoincrement=False, nullable=False),
@@ -80,13 +80,13 @@ def _create_ledger(table: str, *columns: sa.Column[str]) -> None:
 
 
 def _partial_index(name: str, table: str, columns: list[str], where: str, *, unique: bool = False) -> None:
-    """Create an index of some rows only, in both databases."""
+    """Create a partial index, on both databases."""
     condition = sa.text(where)
     op.create_index(name, table, columns, unique=unique, sqlite_where=condition, postgresql_where=condition)
 
 
 def _check_key(check: str) -> None:
-    """Replace the check of the journal's keys, which only PostgreSQL has; the rows that are there need no look."""
+    """Replace the check of the journal's keys, which only PostgreSQL has; existing rows are not checked."""
     if op.get_bind().dialect.name == "postgresql":
         op.execute("ALTER TABLE journal DROP CONSTRAINT ck_journal_key")
         op.execute(f"ALTER TABLE journal ADD CONSTRAINT ck_journal_key CHECK ({check}) NOT VALID")
