@@ -153,12 +153,12 @@ class Decisions:
         self.tell(what, ticket_id=claim.ticket_id, task_id=self._task_id(claim.key))
         return True
 
-    def free(self, row: LedgerRow, breaker: float) -> None:
-        """Free a row in doubt whose object the tracker lacks; it is created again after `breaker` seconds."""
+    def free(self, row: LedgerRow, delay_s: float) -> None:
+        """Free a row in doubt whose object the tracker lacks; it is created again after `delay_s` seconds."""
         absent, ledger = LedgerEvent.ABSENT, self.tx.ledger(self.kind)
         if ledger.free(row.key, row.attempt, Reason.ABSENT_ON_TRACKER(because=row.notice), absent):
             self._note(row, What.CREATION_ABSENT(kind=self.kind))
-            self._in_journal(absent, row, Reason.WAS_NOT_ITS_OWN(), breaker)
+            self._in_journal(absent, row, Reason.WAS_NOT_ITS_OWN(), delay_s)
 
     def hold(self, row: LedgerRow, because: Notice, candidates: Collection[int] = ()) -> None:
         """Put a row in doubt on hold for a person's decision."""
@@ -256,14 +256,14 @@ class Decisions:
         self.to_notify.add(row.ticket_id)
         return asked
 
-    def _in_journal(self, event: LedgerEvent, row: LedgerRow, reason: Notice, breaker: float = 0) -> bool:
+    def _in_journal(self, event: LedgerEvent, row: LedgerRow, reason: Notice, delay_s: float = 0) -> bool:
         """Apply a transition to the ticket's events; return whether one that requires the row is pending again.
 
         Args:
             event: the transition's event.
             row: the row before the transition.
             reason: why events are pending again.
-            breaker: delay in seconds of the events that wait for the row.
+            delay_s: seconds that the events which require the row wait.
         """
         journal, key, asked = self.tx.journal, self._key(row.key), False
         for change in TRANSITIONS[event].journal:
@@ -276,7 +276,7 @@ class Decisions:
             elif change is InJournal.MAKE_DUE:
                 journal.hurry(row.ticket_id, key)
             else:
-                journal.put_off(row.ticket_id, breaker, key=key)
+                journal.put_off(row.ticket_id, delay_s, key=key)
         return asked
 
     def _owe(self, ticket_id: int, tracker_status_id: int | None) -> None:

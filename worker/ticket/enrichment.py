@@ -96,7 +96,7 @@ class Completion:
 
     def _wait(self, ticket_id: int, events: Sequence[Pending], because: Notice) -> Waiting | None:
         """Keep the events pending, unless the oldest has waited for long enough."""
-        breaker = self.paused_s() + AFTER_PAUSE_S
+        pause_s = self.paused_s() + AFTER_PAUSE_S
         with self.store.transaction() as tx:
             now = tx.now()
             since = min(_waits_since(tx.journal.get(one.id), now) for one in events)
@@ -104,7 +104,7 @@ class Completion:
             if left <= 0:
                 return None
             awaited = Reason.HELPDESK_AWAITED(since=since.isoformat(), because=because)
-            until = now + timedelta(seconds=min(left, breaker))
+            until = now + timedelta(seconds=min(left, pause_s))
             tx.journal.wait_due(ticket_id, until, awaited)
         return Waiting(awaited, until=until)
 
