@@ -15,7 +15,7 @@ from redis.exceptions import RedisError
 
 from shared.errors import BridgeError, SettingsError
 from shared.monitoring.clocks import OwnClock
-from shared.monitoring.standing import StandingCollector
+from shared.monitoring.state_metrics import StateMetricsCollector
 from shared.notices.system_refusals import SystemRefusal
 from shared.notifications.notifier import CHECKED_EVERY_S
 from shared.process.itself import Process
@@ -26,7 +26,7 @@ from shared.redis.call_limits import KEPT_S, publish
 from shared.redis.heartbeat import WORKER, is_there
 from shared.redis.installation import InstallationUnknown, Whose
 from shared.redis.latency import note_calls
-from shared.redis.rate_limit import forget_turns
+from shared.redis.rate_limit import discard_slots
 from shared.store.tables.database import Database
 from shared.store.tables.schema import is_current
 from shared.telemetry import metrics, tracing
@@ -81,7 +81,7 @@ def work(settings: Settings, concurrency: int) -> int:
         drop_strange_keys(settings, installation)
     worker = bootstrap(settings, installation, concurrency=concurrency)
     with suppress(RedisError):
-        forget_turns(worker.redis)
+        discard_slots(worker.redis)
     with suppress(RedisError):
         report_calls(worker)
     jobs = _jobs(worker)
@@ -93,7 +93,7 @@ def work(settings: Settings, concurrency: int) -> int:
     # what Celery prints when it is told to stop
     celery.apps.worker.safe_say = lambda text, *_: log.info(str(text).strip())
     registry.register(
-        StandingCollector(worker.redis, worker.store, worker.waiting, settings.quiet_hours * 3600)
+        StateMetricsCollector(worker.redis, worker.store, worker.waiting, settings.quiet_hours * 3600)
     )
     seen.update(_needed(worker))
     worker.heartbeats.keep_marking(WORKER, OwnClock(worker.store.database).ahead_s)

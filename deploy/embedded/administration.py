@@ -20,7 +20,7 @@ from producer.admin.configuration import configuration
 from producer.admin.configuration.api_key import store_api_key
 from producer.admin.migrations.upgrading import upgrade
 from producer.admin.people.people import map_user
-from producer.admin.projects.links import make_link
+from producer.admin.projects.links import add_mapping
 from producer.admin.records.rights import Right
 from producer.admin.records.transaction import Store
 from shared.connection.connector import Connector
@@ -132,7 +132,7 @@ class Administration:
         for values in links:
             link = Link(**{**values, "kind": LinkKind(values["kind"])})
             if (link.kind, link.helpdesk_id) not in known:
-                make_link(self._store, link, replay=False)
+                add_mapping(self._store, link, replay=False)
 
     def _map_users(self, overrides: Sequence[Mapping[str, int]]) -> None:
         with self._store.transaction() as tx:

@@ -145,7 +145,7 @@ def preview_context(
     return _event_context(tx, operation, row)
 
 
-def trial_context(
+def dry_run_context(
     tx: Transaction,
     operation: Operation,
     *,

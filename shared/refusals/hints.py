@@ -7,7 +7,7 @@ from typing import Any
 from shared.notices.hints import IDENTIFIER, IGNORED, Hint
 from shared.refusals import issue_hints, other_hints
 from shared.refusals.custom_field_hints import given_values, place, rule_for
-from shared.refusals.judging import Rule, blank, whole
+from shared.refusals.judging import Rule, as_integer, blank
 from shared.refusals.known import Explanation, Known
 from shared.templating.operations import Operation
 
@@ -83,7 +83,7 @@ def ignored(operation: Operation, payload: dict[str, Any], answer: Any) -> list[
     for name in REFERENCES:
         got = made.get(name.removesuffix("_id"))
         got_id = got.get("id") if isinstance(got, dict) else None
-        if got_id is not None and not blank(sent.get(name)) and whole(sent[name]) != got_id:
+        if got_id is not None and not blank(sent.get(name)) and as_integer(sent[name]) != got_id:
             used = got.get("name") if isinstance(got, dict) else None
             why = Hint.REFERENCE_REPLACED(sent=sent[name], used=got_id, name=used)
             found.append(Explanation(f"{top}.{name}", why))

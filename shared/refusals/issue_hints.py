@@ -9,21 +9,21 @@ from shared.notices.hints import Hint
 from shared.refusals.judging import (
     Fields,
     Rule,
+    as_integer,
     blank,
     choices_of,
     is_date,
     names_of,
     number,
     unknown,
-    whole,
 )
 from shared.refusals.known import Explanation, Known
-from shared.tracker.projects import Standing
+from shared.tracker.projects import ProjectState
 
 CLOSED_TO_ISSUES = {
-    Standing.CLOSED: Hint.PROJECT_CLOSED,
-    Standing.ARCHIVED: Hint.PROJECT_ARCHIVED,
-    Standing.ABSENT: Hint.PROJECT_ABSENT,
+    ProjectState.CLOSED: Hint.PROJECT_CLOSED,
+    ProjectState.ARCHIVED: Hint.PROJECT_ARCHIVED,
+    ProjectState.ABSENT: Hint.PROJECT_ABSENT,
 }
 
 
@@ -33,7 +33,7 @@ def project(fields: Fields, known: Known) -> Iterator[Explanation]:
         yield Explanation("issue.project_id", Hint.NO_PROJECT_GIVEN())
     elif known.project_now is not None:
         yield from project_now(fields, known)
-    elif whole(fields["project_id"]) is not None and unknown(fields, "project_id", known.projects):
+    elif as_integer(fields["project_id"]) is not None and unknown(fields, "project_id", known.projects):
         yield Explanation("issue.project_id", Hint.PROJECT_NOT_ACTIVE(project_id=fields["project_id"]))
 
 
@@ -42,8 +42,8 @@ def project_now(_fields: Fields, known: Known) -> Iterator[Explanation]:
     now = known.project_now
     if now is None:
         return
-    if now.standing is not Standing.ACTIVE:
-        yield Explanation("issue.project_id", CLOSED_TO_ISSUES[now.standing](**now.named))
+    if now.state is not ProjectState.ACTIVE:
+        yield Explanation("issue.project_id", CLOSED_TO_ISSUES[now.state](**now.named))
     elif now.modules is not None and "issue_tracking" not in now.modules:
         yield Explanation("issue.project_id", Hint.NO_ISSUE_TRACKING(**now.named))
 
@@ -78,7 +78,7 @@ def category(fields: Fields, known: Known) -> Iterator[Explanation]:
         categories is None and known.tracker_project_id not in known.projects
     ):
         return
-    if whole(fields["category_id"]) not in (known.categories if categories is None else categories):
+    if as_integer(fields["category_id"]) not in (known.categories if categories is None else categories):
         there_are = choices_of(known.categories.values()) if categories is None else names_of(categories)
         why = Hint.UNKNOWN_CATEGORY(
             project_id=known.tracker_project_id, category_id=fields["category_id"], **there_are
@@ -88,7 +88,7 @@ def category(fields: Fields, known: Known) -> Iterator[Explanation]:
 
 def category_assignee(fields: Fields, known: Known) -> Iterator[Explanation]:
     """The default assignee of a category must be active."""
-    entry = known.categories.get(whole(fields.get("category_id")) or 0)
+    entry = known.categories.get(as_integer(fields.get("category_id")) or 0)
     assignee_id = entry.details.get("assigned_to_id") if entry else None
     is_given = not blank(fields.get("assigned_to_id"))
     if entry is None or is_given or assignee_id is None or not known.users or assignee_id in known.users:
@@ -127,7 +127,7 @@ def watchers(fields: Fields, known: Known) -> Iterator[Explanation]:
     """Watchers must be active users; the tracker answers 404 to one that does not exist."""
     given = fields.get("watcher_user_ids")
     ids = given if isinstance(given, list) else []
-    strange = [one for one in ids if known.users and whole(one) not in known.users]
+    strange = [one for one in ids if known.users and as_integer(one) not in known.users]
     if strange:
         why = Hint.UNKNOWN_WATCHERS(user_ids=[str(one)[:20] for one in strange[:10]])
         yield Explanation("issue.watcher_user_ids", why)
@@ -136,7 +136,7 @@ def watchers(fields: Fields, known: Known) -> Iterator[Explanation]:
 def assignee(fields: Fields, known: Known) -> Iterator[Explanation]:
     """An assignee must be a member; the cache only shows whether the user exists."""
     value = fields.get("assigned_to_id")
-    if not blank(value) and known.users and whole(value) not in known.users:
+    if not blank(value) and known.users and as_integer(value) not in known.users:
         yield Explanation("issue.assigned_to_id", Hint.UNKNOWN_ASSIGNEE(user_id=value))
 
 

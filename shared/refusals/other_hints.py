@@ -9,16 +9,16 @@ from shared.notices.hints import Hint
 from shared.refusals.judging import (
     Fields,
     Rule,
+    as_integer,
     blank,
     choices_of,
     is_date,
     names_of,
     number,
     unknown,
-    whole,
 )
 from shared.refusals.known import Entries, Explanation, Known
-from shared.tracker.projects import Standing
+from shared.tracker.projects import ProjectState
 
 MOST_HOURS = 999
 HOURS_OF_A_DAY = 24
@@ -30,8 +30,8 @@ def activity(fields: Fields, known: Known) -> Iterator[Explanation]:
     value, usable = fields.get("activity_id"), _usable_activities(known)
     now = known.project_now
     if now is not None and now.activities is not None and not blank(value):
-        if now.standing is Standing.ACTIVE and whole(value) not in now.activities:
-            listed = known.activities.get(whole(value) or 0)
+        if now.state is ProjectState.ACTIVE and as_integer(value) not in now.activities:
+            listed = known.activities.get(as_integer(value) or 0)
             is_off = listed is not None and not listed.details.get("active", True)
             code = Hint.ACTIVITY_SWITCHED_OFF if is_off else Hint.ACTIVITY_NOT_USABLE_NOW
             where = {} if is_off else now.named
@@ -45,7 +45,7 @@ def activity(fields: Fields, known: Known) -> Iterator[Explanation]:
         if not any(one.details.get("is_default") for one in known.activities.values()):
             why = Hint.NO_DEFAULT_ACTIVITY(**choices_of(usable.values()))
             yield Explanation("time_entry.activity_id", why)
-    elif whole(value) not in _enabled_ids(known):
+    elif as_integer(value) not in _enabled_ids(known):
         why = Hint.ACTIVITY_NOT_ENABLED(
             activity_id=value, project_id=known.tracker_project_id, **choices_of(usable.values())
         )
@@ -91,9 +91,9 @@ def day(fields: Fields, _known: Known) -> Iterator[Explanation]:
 
 
 CLOSED_TO_TIME = {
-    Standing.CLOSED: Hint.TIME_PROJECT_CLOSED,
-    Standing.ARCHIVED: Hint.TIME_PROJECT_ARCHIVED,
-    Standing.ABSENT: Hint.TIME_PROJECT_ABSENT,
+    ProjectState.CLOSED: Hint.TIME_PROJECT_CLOSED,
+    ProjectState.ARCHIVED: Hint.TIME_PROJECT_ARCHIVED,
+    ProjectState.ABSENT: Hint.TIME_PROJECT_ABSENT,
 }
 
 
@@ -101,8 +101,8 @@ def time_project(_fields: Fields, known: Known) -> Iterator[Explanation]:
     """Time can be logged only in an active project with time tracking."""
     project_id, now = known.tracker_project_id, known.project_now
     if now is not None:
-        if now.standing is not Standing.ACTIVE:
-            yield Explanation("time_entry.issue_id", CLOSED_TO_TIME[now.standing](**now.named))
+        if now.state is not ProjectState.ACTIVE:
+            yield Explanation("time_entry.issue_id", CLOSED_TO_TIME[now.state](**now.named))
         elif now.modules is not None and "time_tracking" not in now.modules:
             yield Explanation("time_entry.issue_id", Hint.NO_TIME_TRACKING(**now.named))
     elif project_id is not None and known.projects and project_id not in known.projects:
@@ -170,7 +170,7 @@ def project_guesses(fields: Fields, _known: Known) -> Iterator[Explanation]:
 def roles(fields: Fields, known: Known) -> Iterator[Explanation]:
     """At least one role must exist and must not be built-in."""
     given = fields.get("role_ids")
-    ids = {whole(one) for one in given} if isinstance(given, list) else set()
+    ids = {as_integer(one) for one in given} if isinstance(given, list) else set()
     if known.roles and not ids & known.roles.keys():
         yield Explanation("membership.role_ids", Hint.NO_USABLE_ROLE(**choices_of(known.roles.values())))
 
@@ -180,7 +180,7 @@ def member(fields: Fields, known: Known) -> Iterator[Explanation]:
     value = fields.get("user_id")
     if blank(value):
         yield Explanation("membership.user_id", Hint.NO_MEMBER_GIVEN())
-    elif known.users and whole(value) not in known.users:
+    elif known.users and as_integer(value) not in known.users:
         yield Explanation("membership.user_id", Hint.UNKNOWN_MEMBER(user_id=value))
 
 

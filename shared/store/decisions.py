@@ -20,7 +20,7 @@ from typing import Any, Protocol
 
 from shared.events.config import PluginConfig
 from shared.events.event import Event
-from shared.events.gate import closed
+from shared.events.filter import why_nothing_is_sent
 from shared.events.payloads import not_taken
 from shared.notices.authors import Misattribution
 from shared.notices.kinds import ATTRIBUTED, ON_ISSUE, Kind
@@ -222,7 +222,7 @@ class Decisions:
                     if held.kind.is_addition:
                         what = What.NOTE_FOR_PERSON(kind=held.kind, because=given_up)
                     self._note(held, what)
-            self.tx.statuses.owe({ticket_id: None}, self.tx.configs.status_map())
+            self.tx.statuses.mark_due({ticket_id: None}, self.tx.configs.status_map())
 
     def take_back(self, row: LedgerRow, tracker_id: int) -> bool:
         """Put a row back on hold that a person linked to the wrong object; return False if it is not linked to it."""
@@ -274,14 +274,14 @@ class Decisions:
             elif change is InJournal.REOPEN_CAUSE_ALWAYS:
                 asked = self._ask_again(row, reason, tuple(EventState))
             elif change is InJournal.MAKE_DUE:
-                journal.hurry(row.ticket_id, key)
+                journal.make_due(row.ticket_id, key)
             else:
-                journal.put_off(row.ticket_id, delay_s, key=key)
+                journal.reschedule(row.ticket_id, delay_s, key=key)
         return asked
 
     def _owe(self, ticket_id: int, tracker_status_id: int | None) -> None:
         if self.kind is Kind.TICKET:
-            self.tx.statuses.owe({ticket_id: tracker_status_id}, self.tx.configs.status_map())
+            self.tx.statuses.mark_due({ticket_id: tracker_status_id}, self.tx.configs.status_map())
 
     def _narrow(self, tracker_id: int) -> None:
         """Remove an object from the candidates of rows put on hold after a restore; free rows without candidates."""
@@ -351,7 +351,7 @@ class Decisions:
         key = self._key(row.key) or (asked_by and asked_by.key)
         for one in self.tx.journal.of_key(key) if key else ():
             event = snapshot_of(one)
-            if event is not None and not closed(event, self.config):
+            if event is not None and not why_nothing_is_sent(event, self.config):
                 self.to_notify.update({one.ticket_id} - {row.ticket_id})
                 return one.state in ended and bool(self.tx.journal.reopen(JournalEvent.id == one.id, reason))
         return False

@@ -11,7 +11,7 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from producer.admin.backfill.replay import replay_state
 from producer.admin.configuration.configuration import change
-from producer.admin.projects.links import make_link, remove_link
+from producer.admin.projects.links import add_mapping, remove_link
 from producer.admin.records.transaction import Store
 from producer.admin.review.held import NotResolved, decide, rows_on_hold
 from producer.admin.templates.defaults import default_template
@@ -126,7 +126,7 @@ class Administrator:
             self._to_undo.pop(name)
 
     def _link(self, project_id: int) -> None:
-        make_link(self._store, Link(LinkKind.ENTITY, PUBLIC_ENTITY, project_id, None), replay=True)
+        add_mapping(self._store, Link(LinkKind.ENTITY, PUBLIC_ENTITY, project_id, None), replay=True)
 
     def _map(self, status_map: Mapping[int, int]) -> None:
         change(self._store, {"status_map": json.dumps(status_map)}, replay=True)

@@ -42,7 +42,7 @@ from shared.store.tables.database import Database
 from shared.store.tables.journal import JournalEvent
 from shared.store.tables.ledger import DryRunObject
 from shared.store.tables.types import clock
-from shared.tracker import lanes
+from shared.tracker import concurrent_reads
 from shared.tracker.projects import listed_now
 from tests.support.bridge import Bridge
 from tests.support.databases import make_tables
@@ -316,7 +316,7 @@ def impatient(bridge: Bridge, monkeypatch: pytest.MonkeyPatch) -> Installation:
         return listed_now(*given)
 
     clock = SimpleNamespace(monotonic=lambda: float(len(asked)))
-    for module in (live, lanes):
+    for module in (live, concurrent_reads):
         monkeypatch.setattr(module, "time", clock)
     monkeypatch.setattr(live, "listed_now", taking_long)
     monkeypatch.setattr(live, "IN_ONE_CALL", 1)

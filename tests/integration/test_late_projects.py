@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from deploy.sandbox.tracker.control import StandIn
-from producer.admin.projects.links import make_link
+from producer.admin.projects.links import add_mapping
 from shared.notices.reasons import Reason
 from shared.store.configuration.links import Link, LinkKind
 from shared.store.tables.journal import EventState
@@ -79,7 +79,7 @@ def test_what_was_skipped_is_not_sent_by_a_link_of_which_a_person_said_that_it_i
 ) -> None:
     """They were asked, and chose not to replay: a later event of the ticket does not do it for them."""
     either.forward(task_event(of_ticket=placed()))
-    make_link(either.store, Link(LinkKind.ENTITY, ELSEWHERE, SUPPORT, None), replay=False)
+    add_mapping(either.store, Link(LinkKind.ENTITY, ELSEWHERE, SUPPORT, None), replay=False)
     either.forward(task_event(1, of_ticket=placed(), of_task=task(513)))
     assert [one["comments"] for one in entries(stand_in)] == ["Extinguished 513"]
 
@@ -97,7 +97,7 @@ def test_a_status_that_was_dropped_for_want_of_a_link_is_given_once_there_is_one
 
 def test_a_link_replays_tickets_of_which_it_is_a_further_project(either: Bridge, stand_in: StandIn) -> None:
     either.forward(task_event(of_ticket=placed(project_id=40, other_project_ids=[41])))
-    made = make_link(either.store, Link(LinkKind.PROJECT, 41, SUPPORT, None), replay=True)
+    made = add_mapping(either.store, Link(LinkKind.PROJECT, 41, SUPPORT, None), replay=True)
     assert made.tickets == [4711]
     either.sync()
     assert len(entries(stand_in)) == 1

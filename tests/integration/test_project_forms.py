@@ -19,7 +19,7 @@ from producer.admin.records.models import ProjectClaim
 from producer.admin.records.project_claims import ProjectClaims
 from shared.connection.connector import Connector
 from shared.connection.vault import Vault
-from shared.errors import BridgeError, LeaseOver, NotFound, TrackerClosed, TrackerUnreachable
+from shared.errors import BridgeError, LeaseExpired, NotFound, TrackerClosed, TrackerUnreachable
 from shared.metadata.synchronisation import synchronise
 from shared.notices.hints import Hint
 from shared.notices.invalid import Invalid
@@ -257,7 +257,7 @@ def test_a_form_whose_machine_slept_between_claim_and_call_sends_nothing(
         slept += 3600
         return attempt
 
-    with monkeypatch.context() as patch, pytest.raises(LeaseOver):
+    with monkeypatch.context() as patch, pytest.raises(LeaseExpired):
         patch.setattr(ProjectClaims, "claim", claim_then_sleep)
         forms.create(ENTITY, 9, form())
     assert creations(stand_in) == 0
@@ -280,11 +280,11 @@ def test_a_form_waits_for_the_rate_limit_before_its_claim(
         monkeypatch.setattr(kind, name, note)
 
     noted(ProjectClaims, "claim")
-    noted(TrackerClient, "take_turn")
+    noted(TrackerClient, "wait_for_rate_limit")
     noted(TrackerClient, "call")
     forms.create(ENTITY, 9, form())
     at = order.index("claim")
-    assert order[at - 1 : at + 3] == ["take_turn", "claim", "call", "call"]
+    assert order[at - 1 : at + 3] == ["wait_for_rate_limit", "claim", "call", "call"]
 
 
 def test_a_project_that_appears_after_all_is_found_by_the_repeat(

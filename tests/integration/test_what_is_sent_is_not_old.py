@@ -18,7 +18,7 @@ from producer.admin.configuration.configuration import change
 from producer.admin.records.transaction import Transaction
 from shared.connection.connector import Connector
 from shared.connection.vault import Vault
-from shared.errors import LeaseOver
+from shared.errors import LeaseExpired
 from shared.events.config import PluginConfig
 from shared.notices.faults import Fault
 from shared.notices.kinds import Kind
@@ -226,7 +226,7 @@ def somebody_else_claims(desk: Bridge, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def the_lease_runs_out(desk: Bridge, monkeypatch: pytest.MonkeyPatch) -> None:
     def check(_window: SendWindow) -> None:
-        raise LeaseOver(Fault.LEASE_RAN_OUT())
+        raise LeaseExpired(Fault.LEASE_RAN_OUT())
 
     monkeypatch.setattr(SendWindow, "check", check)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from shared.errors import BridgeError, NotBegun, SettingsError, TrackerOutage
+from shared.errors import BridgeError, NotStarted, SettingsError, TrackerOutage
 from shared.notices.faults import Fault
 from shared.notices.notice import Notice
 
@@ -47,9 +47,9 @@ class Admission:
         """
         if self.is_stopping:
             self.refused.add(ticket_id)
-            raise NotBegun(Fault.WORKER_ENDS())
+            raise NotStarted(Fault.WORKER_ENDS())
         if seen < self._outages:
-            raise NotBegun(self._because)
+            raise NotStarted(self._because)
 
     def note(self, ticket_id: int, error: BaseException) -> bool:
         """Note an error that a ticket met; tell whether it is an outage: what was let in before starts nothing now."""

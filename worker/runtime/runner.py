@@ -9,7 +9,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
-from shared.errors import NotBegun
+from shared.errors import NotStarted
 from worker.runtime.admission import Admission
 from worker.runtime.lanes import ExecuteAlone, Lane, commit_lane, round_trip
 from worker.runtime.slots import Slots
@@ -217,7 +217,7 @@ class Runner:
                 return False
         try:
             self._admission.check(ticket.ticket_id, ticket.outages)
-        except NotBegun:
+        except NotStarted:
             slots.release()
             raise
         return True

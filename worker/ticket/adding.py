@@ -8,7 +8,7 @@ from datetime import datetime
 from shared.events.attachments import attachment_name, shown_documents
 from shared.events.config import PluginConfig
 from shared.events.event import Event
-from shared.events.gate import closed_to_addition
+from shared.events.filter import why_addition_filtered
 from shared.notices.kinds import Kind
 from shared.notices.reasons import Reason
 from shared.store.journal.due import snapshot_of
@@ -163,7 +163,7 @@ class Additions:
 def _will_be_attached(row: JournalEvent, event: Event, config: PluginConfig) -> bool:
     """Return whether the document of an event is attached to an issue that is about to be created, or was before."""
     waits = row.state == EventState.PENDING or row.has_code(Reason.NO_ISSUE_FOR_NOTE)
-    return (waits or row.state == EventState.DONE) and closed_to_addition(event, config) is None
+    return (waits or row.state == EventState.DONE) and why_addition_filtered(event, config) is None
 
 
 def _ids(events: list[Pending]) -> list[int]:

@@ -170,10 +170,10 @@ class TicketContext:
             NotYet, TrackerError: as `TicketTracker.call_as_api_user`.
         """
         async with self.slot():
-            await self.tracker.take_turn()
+            await self.tracker.wait_for_rate_limit()
             await self.db.check_settings()
             return await self.tracker.call_as_api_user(
-                method, path, body, self.lock.check, expected=expected, has_turn=True
+                method, path, body, self.lock.check, expected=expected, has_waited=True
             )
 
     def blocking(self, do: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> Step[T]:

@@ -115,7 +115,7 @@ async def create(
     if created is None:
         created = await ctx.db.run(link)
     if isinstance(created, Created) and _is_switch_ignored(created):
-        await ctx.tracker.ask_whether_open()  # a key that has lost its rights: everything waits
+        await ctx.tracker.check_access()  # a key that has lost its rights: everything waits
     return created, after
 
 
@@ -171,13 +171,13 @@ async def _failed(creation: Creation, attempt: Attempt, error: BridgeError) -> W
 async def _claimed(creation: Creation, row: LedgerRow | None, started: float) -> Attempt | Created | Waiting:
     """Claim the row; if the claim is not given, return what it waits for, or what is there already."""
     ctx = creation.ctx
-    await ctx.tracker.take_turn()
+    await ctx.tracker.wait_for_rate_limit()
     attempt = await ctx.db.run(Claim(creation, row))
     _tell_wait(ctx, time.monotonic() - started, creation.task_id)
     if isinstance(attempt, RecoveryMode):
         if known := await look_first(creation, attempt.since):
             return known
-        await ctx.tracker.take_turn()
+        await ctx.tracker.wait_for_rate_limit()
         attempt = await ctx.db.run(Claim(creation, row, looked=True))
     if isinstance(attempt, Outdated):
         raise attempt

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from shared.errors import BridgeError, NotBegun, TrackerRejected
+from shared.errors import BridgeError, NotStarted, TrackerRejected
 from shared.events.payloads import Body
 from shared.notices.faults import Detail
 from shared.notices.hints import IGNORED
@@ -54,7 +54,7 @@ async def _known(ctx: TicketContext, operation: Operation, body: Body, project_i
     ctx.people.clear()  # the cache of people may be read afresh, too
     try:
         return await ctx.metadata(lambda store, lists: known_now(store, lists, operation, body, project_id))
-    except NotBegun:
+    except NotStarted:
         raise
     except BridgeError:
         return await ctx.db.change(lambda tx: known_of(tx, project_id))

@@ -37,7 +37,7 @@ async def _is_gone(ctx: TicketContext, issue_id: int) -> bool:
         await ctx.tracker.call("PUT", f"/issues/{issue_id}.json", body={"issue": {}})
     except TrackerRejected as rejection:
         if rejection.status == 403:
-            await ctx.tracker.ask_whether_open()
+            await ctx.tracker.check_access()
         if rejection.status != 404:
             return False
     else:

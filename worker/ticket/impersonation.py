@@ -130,14 +130,14 @@ class Sender:
         tracker, person = self.ctx.tracker, self.person
         confirm = confirm or _as_it_is
 
-        async def call(login: str, has_turn: bool) -> Answer:
+        async def call(login: str, has_waited: bool) -> Answer:
             made = tracker.call(
-                method, path, body=body, login=login, before_send=before_send, has_turn=has_turn
+                method, path, body=body, login=login, before_send=before_send, has_waited=has_waited
             )
             return await confirm(made, person)
 
         if self.person is None:
-            made = tracker.call_as_api_user(method, path, body, before_send, has_turn=True)
+            made = tracker.call_as_api_user(method, path, body, before_send, has_waited=True)
             return await confirm(made, None)
         try:
             return await self._as_person(self.person, call, is_claimed=True)
@@ -254,7 +254,7 @@ class Sender:
 
         async def call(login: str | None) -> Answer:
             async with self.ctx.slot():
-                await tracker.take_turn()
+                await tracker.wait_for_rate_limit()
                 return await tracker.upload(file, name, login)
 
         if self.person is None:

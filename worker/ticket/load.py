@@ -274,7 +274,7 @@ def _fold(
             if row.ticket_id not in moved:
                 wanted = config.status_map.get(pending.event.ticket.status)
                 is_update, is_fresh = pending.event.is_update, row.attempts == 0
-                tx.statuses.give_again(
+                tx.statuses.retry_late_status(
                     row.ticket_id, row.id, settling, wanted, is_update=is_update, is_fresh=is_fresh
                 )
                 if wanted is not None:

@@ -149,7 +149,7 @@ class NoteCreation(Addition):
         if not found and any(one.created_on >= since for one in alike):
             raise NotYet(Reason.UNEXPECTED_AUTHOR())
         if not found:
-            await ctx.tracker.ask_whether_open()  # a key without rights is not shown private notes
+            await ctx.tracker.check_access()  # a key without rights is not shown private notes
             return None
         return max(found, key=lambda one: one.tracker_id).listed
 

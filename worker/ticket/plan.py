@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from shared.events.config import PluginConfig
 from shared.events.event import Deletion, Event
-from shared.events.gate import closed_gate, closed_to_addition
+from shared.events.filter import why_addition_filtered, why_filtered
 from shared.events.snapshots import Document, Note, TicketTask
 from shared.notices.kinds import Kind, RowId
 from shared.notices.notice import Notice
@@ -98,7 +98,7 @@ def plan_times(
     plan = Plan()
     passing: dict[int, list[Pending]] = defaultdict(list)
     for pending in events:
-        if closed := closed_gate(pending.event, config):
+        if closed := why_filtered(pending.event, config):
             plan.skipped[pending.id] = closed
         elif pending.row_id in logged:
             plan.logged[pending.id] = logged[pending.row_id]
@@ -140,7 +140,7 @@ def plan_additions(
     """
     passing: list[Pending] = []
     for pending in events:
-        if closed := closed_to_addition(pending.event, config):
+        if closed := why_addition_filtered(pending.event, config):
             plan.skipped[pending.id] = closed
         elif pending.row_id in added:
             plan.added[pending.id] = added[pending.row_id]
@@ -165,5 +165,5 @@ def _overtaking(pending: Pending, newest: Mapping[int, Known], config: PluginCon
     if known is None or known.event_id == pending.id:
         return None
     elsewhere = known.event.ticket.id != pending.event.ticket.id
-    is_gone = isinstance(known.event, Deletion) or closed_gate(known.event, config) is not None
+    is_gone = isinstance(known.event, Deletion) or why_filtered(known.event, config) is not None
     return known if elsewhere or is_gone else None

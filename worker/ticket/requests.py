@@ -263,7 +263,7 @@ class IssueCreation(Creation):
                     match=creation.work.technician.why,
                 )
             )
-        tx.statuses.owe(owing, status_map)
+        tx.statuses.mark_due(owing, status_map)
         newest = note_given(tx, status_map, given)
         return [one.creation.ctx.ticket_id in newest for one in links]
 

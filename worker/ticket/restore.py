@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import datetime, timedelta
 
-from shared.events.gate import closed
+from shared.events.filter import why_nothing_is_sent
 from shared.notices.reasons import Reason
 from shared.notices.steps import What
 from shared.store.journal.due import snapshot_of
@@ -72,7 +72,9 @@ async def _forms(creation: Creation) -> list[Creation]:
     events = [event for row in newest_first if (event := snapshot_of(row))]
     if creation.kind.is_on_issue:
         key = creation.asking.event.key
-        events = [event for event in events if event.key == key and not closed(event, ctx.config)]
+        events = [
+            event for event in events if event.key == key and not why_nothing_is_sent(event, ctx.config)
+        ]
     as_asked = await ctx.blocking(lambda: [creation.as_of(event) for event in events])
     return [creation, *as_asked]
 

@@ -109,9 +109,9 @@ async def additions_of(ctx: TicketContext, kind: Kind, issue_id: int) -> tuple[l
 
 async def _additions(ctx: TicketContext, kind: Kind, issue_id: int) -> tuple[list[Listed], timedelta]:
     """Return what `look_up` does; a key that lost its rights would not be shown the private notes."""
-    await ctx.tracker.ask_whether_open()
+    await ctx.tracker.check_access()
     additions, answer = await additions_of(ctx, kind, issue_id)
-    await ctx.tracker.ask_whether_open()
+    await ctx.tracker.check_access()
     return additions, await _offset(ctx, answer)
 
 

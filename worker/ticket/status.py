@@ -17,7 +17,7 @@ from shared.notices.faults import Detail
 from shared.notices.notice import Notice
 from shared.notices.reasons import Reason
 from shared.notices.steps import What
-from shared.refusals.judging import whole
+from shared.refusals.judging import as_integer
 from shared.store.configuration.metadata import Entry, MetadataKind
 from shared.store.journal.ticket_queries import Desired
 from shared.store.transaction import Transaction
@@ -80,7 +80,7 @@ async def _given(ctx: TicketContext, work: Work, issue: Created) -> Result:
         raise TrackerRejected("PUT", path, detail=Detail.STATUS_NOT_THERE(tracker_status_id=status_id))
     try:
         await ctx.call_unclaimed("PUT", path, body)
-        wanted, ignored = whole(status_id), None
+        wanted, ignored = as_integer(status_id), None
         transition = _transition(ctx, work, issue, wanted)
         if wanted is not None and not (transition and ctx.services.confirmed.is_known(transition)):
             ignored = await _ignored(ctx, issue.tracker_id, wanted, transition)
@@ -215,7 +215,7 @@ def note_given(
     Returns:
         The tickets of which nothing is due.
     """
-    newest = tx.statuses.given_all([(ctx.ticket_id, state.event_id, has) for ctx, state, has in given])
+    newest = tx.statuses.record_set([(ctx.ticket_id, state.event_id, has) for ctx, state, has in given])
     owed = [
         ctx for ctx, state, has in given if status_map.get(state.newest_mapped(status_map)[1], has) != has
     ]

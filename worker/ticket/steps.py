@@ -37,7 +37,7 @@ class Step(ABC, Generic[R]):
 
 
 class Starting(Step[R]):
-    """A step that starts something new: the scheduler refuses it (`NotBegun`) while it stops or the tracker is away."""
+    """A step that starts something new: the scheduler refuses it (`NotStarted`) while stopping or in an outage."""
 
 
 class RedisOp(Step[R]):

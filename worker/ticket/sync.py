@@ -97,10 +97,10 @@ async def forward(
             elif isinstance(work, Work):
                 if asks_first:
                     # a key without rights would create in its owner's name, and what gets no clear answer is in doubt
-                    await ctx.tracker.ask_whether_open()
+                    await ctx.tracker.check_access()
                 results = await _synced(ctx, work)
             if probes and not ctx.answered:
-                await ctx.tracker.ask_whether_open()
+                await ctx.tracker.check_access()
     finally:
         is_more_due = ctx is not None and (await Leave(ctx) or ctx.is_outdated)
         if ctx is not None and ctx.to_notify:

@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable, Collection
 from dataclasses import dataclass, replace
 from typing import Any
 
-from shared.errors import NotBegun, NotYet, OutcomeUnknown, TrackerRejected
+from shared.errors import NotStarted, NotYet, OutcomeUnknown, TrackerRejected
 from shared.notices.faults import Detail, Fault
 from shared.notices.kinds import Kind
 from shared.tracker.answers import Answer
@@ -45,7 +45,7 @@ class TicketTracker:
         login: str | None = None,
         before_send: Callable[[], None] | None = None,
         expected: Collection[int] = (),
-        has_turn: bool = False,
+        has_waited: bool = False,
     ) -> TrackerCall:
         """Make one call; the arguments are those of `Request`.
 
@@ -54,10 +54,10 @@ class TicketTracker:
             TrackerError: as `TrackerClient.send`.
         """
         if self.reads_only and method != "GET":
-            raise NotBegun(Fault.TRIAL_SENDS_NOTHING(method=method, path=path))
+            raise NotStarted(Fault.TRIAL_SENDS_NOTHING(method=method, path=path))
         return TrackerCall(
             self.client,
-            Request(method, path, body, params, login, before_send, self.observe, expected, has_turn),
+            Request(method, path, body, params, login, before_send, self.observe, expected, has_waited),
         )
 
     async def upload(self, file: Upload, name: str, login: str | None) -> Answer:
@@ -74,7 +74,7 @@ class TicketTracker:
             TrackerError: as `TrackerClient.send`.
         """
         if self.reads_only:
-            raise NotBegun(Fault.TRIAL_SENDS_NOTHING(method="POST", path=UPLOADS))
+            raise NotStarted(Fault.TRIAL_SENDS_NOTHING(method="POST", path=UPLOADS))
         request = Request(
             "POST",
             UPLOADS,
@@ -85,8 +85,8 @@ class TicketTracker:
             upload=file,
         )
 
-        def made(has_turn: bool) -> TrackerCall:
-            return TrackerCall(self.client, replace(request, has_turn=has_turn))
+        def made(has_waited: bool) -> TrackerCall:
+            return TrackerCall(self.client, replace(request, has_waited=has_waited))
 
         return await (self._as_api_user(made, True) if login is None else made(True))
 
@@ -98,7 +98,7 @@ class TicketTracker:
         before_send: Callable[[], None] | None = None,
         *,
         expected: Collection[int] = (),
-        has_turn: bool = False,
+        has_waited: bool = False,
     ) -> Answer:
         """Make a call that needs a right of the API user: a 403 counts only if it comes again while the API is on.
 
@@ -110,35 +110,35 @@ class TicketTracker:
             TrackerError: as any call.
         """
 
-        def made(has_turn: bool) -> TrackerCall:
+        def made(has_waited: bool) -> TrackerCall:
             return self.call(
-                method, path, body=body, before_send=before_send, expected=expected, has_turn=has_turn
+                method, path, body=body, before_send=before_send, expected=expected, has_waited=has_waited
             )
 
-        return await self._as_api_user(made, has_turn)
+        return await self._as_api_user(made, has_waited)
 
-    async def _as_api_user(self, made: Callable[[bool], TrackerCall], has_turn: bool) -> Answer:
+    async def _as_api_user(self, made: Callable[[bool], TrackerCall], has_waited: bool) -> Answer:
         """Do what `call_as_api_user` does with a call that is made of whether the rate limit was waited for."""
         try:
-            return await made(has_turn)
+            return await made(has_waited)
         except TrackerRejected as rejection:
             if rejection.status != FORBIDDEN:
                 raise
             refusal = rejection
         try:
-            await self.ask_whether_open()
+            await self.check_access()
         except OutcomeUnknown as unclear:
             raise NotYet(Fault.OPENNESS_UNKNOWN(refusal=refusal.notice, because=unclear.notice)) from None
         return await made(False)
 
-    async def take_turn(self) -> None:
+    async def wait_for_rate_limit(self) -> None:
         """Wait for the rate limit, for the next call: a claim's lease does not wait for it.
 
         Raises:
             LockBusy: the ticket's lock was lost in the meantime.
         """
         if self.client.is_limited:
-            await BlockingCall(Pool.TRACKER, self.client.take_turn)
+            await BlockingCall(Pool.TRACKER, self.client.wait_for_rate_limit)
         self.check_lock()
 
     def get(self, path: str, params: Params | None = None) -> TrackerCall:
@@ -149,7 +149,7 @@ class TicketTracker:
         """
         return self.call("GET", path, params=params)
 
-    async def ask_whether_open(self) -> None:
+    async def check_access(self) -> None:
         """Make sure that the tracker accepts the key.
 
         Raises:
@@ -175,13 +175,13 @@ class TicketTracker:
             OutcomeUnknown: it is too long.
             TrackerError: as any call.
         """
-        await self.ask_whether_open()
+        await self.check_access()
         search = PageSearch(path, name, params, most_pages)
         while not search.is_over:
             answer = await self.get(path, search.page())
             if await enough(search.take(answer), answer):
                 search.is_over = True
-        await self.ask_whether_open()
+        await self.check_access()
         return search.found
 
     async def find(self, path: str, name: str, tracker_id: int, params: Params) -> Listed | None:

@@ -17,7 +17,7 @@ from shared.notices.doctor_service import ServiceFinding
 from shared.store.configuration.links import Link
 from shared.store.configuration.matching import TrackerPerson
 from shared.tracker.client import USERS
-from shared.tracker.lanes import LONG_ANSWERS, in_lanes
+from shared.tracker.concurrent_reads import LONG_ANSWERS, run_concurrently
 from shared.tracker.lists import TrackerLists
 from shared.tracker.projects import (
     ACTIVITIES,
@@ -71,7 +71,7 @@ def read(installation: Installation) -> Iterator[CheckResult]:
 
 
 def _locked(lists: TrackerLists) -> list[TrackerPerson]:
-    rows = lists.whole(USERS, "users", {"status": LOCKED})
+    rows = lists.read_all(USERS, "users", {"status": LOCKED})
     return [one for one in (person(row, USERS) for row in rows) if one is not None]
 
 
@@ -91,7 +91,7 @@ def _deleted(lists: TrackerLists, user_ids: Sequence[int]) -> set[int]:
     def keep(user_id: int | None) -> None:
         found.update([] if user_id is None else [user_id])
 
-    in_lanes(ask, user_ids, done=keep)
+    run_concurrently(ask, user_ids, done=keep)
     return found
 
 
@@ -129,6 +129,6 @@ def _projects(
         found[project.id] = project
 
     calls = [ids[first : first + IN_ONE_CALL] for first in range(0, len(ids), IN_ONE_CALL)]
-    in_lanes(listed, calls, done=keep_listed, lanes=LONG_ANSWERS, until=until)
-    in_lanes(lambda project_id: project_now(lists.get, project_id), missing, done=keep, until=until)
+    run_concurrently(listed, calls, done=keep_listed, concurrency=LONG_ANSWERS, until=until)
+    run_concurrently(lambda project_id: project_now(lists.get, project_id), missing, done=keep, until=until)
     return found

@@ -22,12 +22,12 @@ from shared.store.configuration.metadata import MetadataKind
 from shared.store.journal.tickets import AT_ONCE
 from shared.store.journal.trace import Step
 from shared.tracker.lists import TrackerLists
-from shared.tracker.projects import NEEDED_MODULES, ProjectNow, Standing, project_now
+from shared.tracker.projects import NEEDED_MODULES, ProjectNow, ProjectState, project_now
 
 NOT_CACHED = {
-    Standing.CLOSED: Refusal.PROJECT_CLOSED_NOW,
-    Standing.ARCHIVED: Refusal.PROJECT_ARCHIVED_NOW,
-    Standing.ACTIVE: Refusal.PROJECT_NOT_READ_YET,
+    ProjectState.CLOSED: Refusal.PROJECT_CLOSED_NOW,
+    ProjectState.ARCHIVED: Refusal.PROJECT_ARCHIVED_NOW,
+    ProjectState.ACTIVE: Refusal.PROJECT_NOT_READ_YET,
 }
 OF_THE_CATEGORY = (
     Refusal.CATEGORY_NOT_OF_PROJECT,
@@ -38,7 +38,7 @@ OF_THE_CATEGORY = (
 
 
 @dataclass(frozen=True, slots=True)
-class Linked:
+class MappingResult:
     """The result of adding a project mapping.
 
     Attributes:
@@ -116,9 +116,9 @@ def link_with_project(store: Store, names: Names, kind: LinkKind, helpdesk_id: i
     )
 
 
-def make_link(
+def add_mapping(
     store: Store, link: Link, *, replay: bool, keep_category: bool = False, connect: Connect | None = None
-) -> Linked:
+) -> MappingResult:
     """Create or replace a project mapping.
 
     Args:
@@ -139,18 +139,18 @@ def make_link(
         category_id = unknown.notice.params.get("category_id", link.default_category_id)  # it may be kept
         if now is None or not _is_newer(now, category_id):
             raise
-        if now.standing is Standing.ACTIVE and unknown.notice.code in OF_THE_CATEGORY:
+        if now.state is ProjectState.ACTIVE and unknown.notice.code in OF_THE_CATEGORY:
             newer = Refusal.CATEGORY_NOT_READ_YET(category_id=category_id, **now.named)
         else:
-            newer = NOT_CACHED[now.standing](**now.named)
+            newer = NOT_CACHED[now.state](**now.named)
         raise NotFound(newer) from None
-    return with_what_waited(store, made, replay=replay)
+    return replay_waiting(store, made, replay=replay)
 
 
 def _is_newer(now: ProjectNow, category_id: int | None) -> bool:
     """Return whether the tracker's state differs from the cache."""
-    if now.standing is not Standing.ACTIVE:
-        return now.standing is not Standing.ABSENT
+    if now.state is not ProjectState.ACTIVE:
+        return now.state is not ProjectState.ABSENT
     return category_id is None or category_id in (now.categories or {})
 
 
@@ -160,7 +160,7 @@ def _now(connect: Connect, project_id: int) -> ProjectNow | None:
         _, client = connect()
         lists = TrackerLists(client)
         project = project_now(lists.get, project_id)
-        lists.ask_whether_open()
+        lists.check_access()
     except BridgeError:
         return None
     return project
@@ -178,9 +178,9 @@ def lacking_modules(connect: Connect, project_id: int) -> list[str]:
     return [] if enabled is None else [one for one in NEEDED_MODULES if one not in enabled]
 
 
-def put_link(tx: Transaction, link: Link, *, keep_category: bool = False) -> Linked:
-    """Create or replace a mapping within a transaction, as `make_link`; after the commit, call `with_what_waited`."""
-    tx.configs.hold()
+def put_link(tx: Transaction, link: Link, *, keep_category: bool = False) -> MappingResult:
+    """Create or replace a mapping within a transaction, as `add_mapping`; after the commit, call `replay_waiting`."""
+    tx.configs.lock_exclusive()
     before = tx.links.get(link.kind, link.helpdesk_id)
     if keep_category and before and before.tracker_project_id == link.tracker_project_id:
         link = replace(link, default_category_id=before.default_category_id)
@@ -191,10 +191,10 @@ def put_link(tx: Transaction, link: Link, *, keep_category: bool = False) -> Lin
             kind=link.kind, id=link.helpdesk_id, tracker_project_id=link.tracker_project_id
         )
         tx.changes.note(did, before=_noted(before) if before else None, after=_noted(link))
-    return Linked(link, before, confirmed=confirmed)
+    return MappingResult(link, before, confirmed=confirmed)
 
 
-def with_what_waited(store: Store, made: Linked, *, replay: bool) -> Linked:
+def replay_waiting(store: Store, made: MappingResult, *, replay: bool) -> MappingResult:
     """Return the result of a mapping with the events and statuses that waited for it; replay them if requested.
 
     Each batch has its own transaction, which may take long: nothing is decided by the old mappings any more.
@@ -202,7 +202,7 @@ def with_what_waited(store: Store, made: Linked, *, replay: bool) -> Linked:
     Args:
         store: the database.
         made: the result of `put_link`, after its commit.
-        replay: as `make_link`.
+        replay: as `add_mapping`.
     """
     link = made.link
     with store.transaction() as tx:

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
-from producer.admin.projects.links import Linked, make_link, put_link, with_what_waited
+from producer.admin.projects.links import MappingResult, add_mapping, put_link, replay_waiting
 from producer.admin.projects.project_forms import FormRefused, ProjectForm, faults_of, refusal
 from producer.admin.records.models import ProjectClaim
 from producer.admin.records.project_claims import ClaimState
@@ -22,7 +22,7 @@ from shared.bodies.contexts import engine_for
 from shared.bodies.precedence import choose
 from shared.errors import (
     BridgeError,
-    LeaseOver,
+    LeaseExpired,
     LockBusy,
     NotFound,
     OutcomeUnknown,
@@ -70,7 +70,7 @@ class Made:
         warnings: what a person should know about the template that built the request, or failed to.
     """
 
-    linked: Linked
+    linked: MappingResult
     created: bool
     metadata: MetadataResult
     warnings: tuple[Notice, ...] = ()
@@ -100,7 +100,9 @@ class ProjectForms:
         Raises:
             NotFound: if the tracker project or the category is unknown.
         """
-        linked = make_link(self.store, link, replay=replay, keep_category=keep_category, connect=self.connect)
+        linked = add_mapping(
+            self.store, link, replay=replay, keep_category=keep_category, connect=self.connect
+        )
         self._notify(linked)
         return Made(linked, created=False, metadata=synchronise(self.store, self.locks, self.connect))
 
@@ -122,7 +124,7 @@ class ProjectForms:
             form: the form as it was filled in.
             category: category of new issues; it is set if the project turns out to have it, else there is a warning.
             keep_category: if no category is given, keep the one of the previous mapping.
-            replay: as `make_link`.
+            replay: as `add_mapping`.
 
         Raises:
             FormRefused: if fields are wrong, by our own checks or by the tracker's; it names each of them.
@@ -141,13 +143,13 @@ class ProjectForms:
         metadata = synchronise(self.store, self.locks, self.connect)
         if category is not None:
             try:
-                made = make_link(self.store, replace(link, default_category_id=category), replay=False)
+                made = add_mapping(self.store, replace(link, default_category_id=category), replay=False)
                 linked = replace(linked, link=made.link)
             except NotFound as unknown:
                 warnings = (*warnings, Caution.LINKED_WITHOUT_CATEGORY(problem=unknown.notice))
         return Made(linked, created, metadata, warnings)
 
-    def _notify(self, linked: Linked) -> None:
+    def _notify(self, linked: MappingResult) -> None:
         if linked.replayed:
             self.notify(linked.tickets)
 
@@ -208,7 +210,7 @@ class ProjectForms:
                 )
             return found, False
         settling = SEND_S + TIMEOUT_S + self.settling
-        client.take_turn()
+        client.wait_for_rate_limit()
         window = SendWindow(SEND_S)
         with self.store.transaction() as tx:
             seen = claim.attempt if claim else 0
@@ -228,7 +230,7 @@ class ProjectForms:
                 "/projects.json",
                 body={"project": project},
                 before_send=window.check,
-                has_turn=True,
+                has_waited=True,
             )
             return _entry(project, answer.object("project").get("id"))
         except TrackerRejected as rejection:
@@ -241,7 +243,7 @@ class ProjectForms:
             return self._look_up(client, identifier, unclear.notice)
         except KeyError:
             return self._look_up(client, identifier, Detail.NO_PROJECT_ID())
-        except (TrackerError, LeaseOver) as failure:
+        except (TrackerError, LeaseExpired) as failure:
             if isinstance(failure, TrackerOutage) and failure.may_have_acted:
                 return self._look_up(client, identifier, failure.notice)
             give_back(failure.notice)
@@ -257,7 +259,7 @@ class ProjectForms:
             raise ProjectInDoubt(Refusal.PROJECT_IN_DOUBT(identifier=identifier, problem=unclear)) from None
         return found
 
-    def _keep(self, link: Link, project: Entry, *, replay: bool, keep_category: bool) -> Linked:
+    def _keep(self, link: Link, project: Entry, *, replay: bool, keep_category: bool) -> MappingResult:
         """Store the project and its mapping in one commit; then process what waited for the mapping."""
         with self.store.transaction() as tx:
             tx.metadata.put([project])
@@ -266,7 +268,7 @@ class ProjectForms:
                 Did.PROJECT_CREATED(name=project.name), after={"id": project.tracker_id, **project.details}
             )
             made = put_link(tx, link, keep_category=keep_category)
-        return with_what_waited(self.store, made, replay=replay)
+        return replay_waiting(self.store, made, replay=replay)
 
     def _free(self, identifier: str, attempt: int, reason: Notice) -> None:
         with self.store.transaction() as tx:

@@ -49,12 +49,12 @@ class SettingUp:
     same_name: Mapping[int, int]
     producer_url: str
     can_sign: bool
-    first_event: tuple[datetime, int | None] | None
+    newest_event: tuple[datetime, int | None] | None
 
     @property
     def is_sample(self) -> bool:
         """Whether the newest event is a test event, which can be removed."""
-        return self.first_event is not None and is_sample(self.first_event[1] or 0)
+        return self.newest_event is not None and is_sample(self.newest_event[1] or 0)
 
 
 def is_over(found: Overview) -> bool:
@@ -103,7 +103,7 @@ def setting_up(services: Services, found: Overview) -> SettingUp | None:
         },
         producer_url=_url(host),
         can_sign=bool(services.settings.webhook_secrets) or services.settings.allow_unsigned,
-        first_event=found.counts.newest,
+        newest_event=found.counts.newest,
     )
 
 

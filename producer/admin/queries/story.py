@@ -197,7 +197,7 @@ def trace_ticket(store: Store, ticket_id: int, redis: Redis | None = None) -> Ti
         state, noted = tx.statuses.get(ticket_id), tx.trace.of_ticket(ticket_id)
         if not (rows or issue_row or time_rows or state or noted):
             raise NotFound(Refusal.TICKET_UNKNOWN(ticket_id=ticket_id))
-        link, has_wrong_author = _link(tx, issue_row), tx.misattributed.of_ticket(ticket_id)
+        link, has_wrong_author = _link(tx, issue_row), tx.misattributed.has_any(ticket_id)
     additions = _additions(addition_rows, [(row, one) for row, one in events if isinstance(one, Event)])
     happened = [Step.of(step.at, step.notice, step.call) for step in noted]
     arrived = [_arrival(row, event, config) for row, event in events]

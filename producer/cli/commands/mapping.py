@@ -13,7 +13,7 @@ from producer.cli.services import open_services
 from shared.notices.refusals import Refusal
 
 if TYPE_CHECKING:
-    from producer.admin.projects.links import Linked
+    from producer.admin.projects.links import MappingResult
     from producer.admin.projects.projects import Made
 
 From = Annotated[
@@ -136,7 +136,7 @@ def warn_of_metadata(made: Made) -> None:
         warn(f"the mapping was added, but the metadata was not refreshed: {made.metadata.error}")
 
 
-def _tell(made: Linked) -> None:
+def _tell(made: MappingResult) -> None:
     link, before = made.link, made.before
     moved = before is not None and before.tracker_project_id != link.tracker_project_id
     instead = f" (previously {before.tracker_project_id})" if before and moved else ""

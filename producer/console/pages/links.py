@@ -15,7 +15,7 @@ from producer.admin.projects.projects import ProjectInDoubt
 from producer.admin.projects.requests import LinkForm, LinkRefused
 from producer.console.auth.answers import WithServices
 from producer.console.auth.visitors import Fields
-from producer.console.pages.parts import Form, go, go_back, leaf, page_router, show
+from producer.console.pages.parts import Form, go, go_back, page_router, paginate, show
 from producer.http.problems import Problem
 from shared.errors import LockBusy, NotFound, SettingsError, TrackerError
 from shared.notices.invalid import Invalid
@@ -74,7 +74,7 @@ def _list(
     return show(
         request,
         "links",
-        **leaf(rows, after, PATH, kind=kind, find=find),
+        **paginate(rows, after, PATH, kind=kind, find=find),
         kind=shown,
         kinds=(LinkKind.ENTITY, LinkKind.PROJECT),
         names=projects,

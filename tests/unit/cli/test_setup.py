@@ -286,7 +286,7 @@ def test_a_new_status_map_offers_with_a_count_to_give_what_the_old_one_gave(shel
     shell.end([event_id], EventState.DONE, "given")
     link(shell, Kind.TICKET, 4711, 12, event_id)
     with shell.store.transaction() as tx:
-        tx.statuses.given_all([(4711, event_id, 9)])
+        tx.statuses.record_set([(4711, event_id, 9)])
     assert "The new status_map gives 1 ticket a different status" in shell.do(
         "config", "set", 'status_map={"2": 3}'
     )

@@ -25,11 +25,11 @@ from shared.refusals import custom_field_hints, issue_hints, other_hints
 from shared.store.configuration.links import Link, LinkKind
 from shared.templating.catalogue import SORTS
 from shared.templating.values import kind_of
-from shared.tracker.projects import ProjectNow, Standing
+from shared.tracker.projects import ProjectNow, ProjectState
 from shared.values import addresses, validation
 from tests.support import made_codes
 
-NAMED = ProjectNow(5, Standing.CLOSED, "Lab").named
+NAMED = ProjectNow(5, ProjectState.CLOSED, "Lab").named
 LINK = Link(LinkKind.ENTITY, 9, 5, 3)
 
 

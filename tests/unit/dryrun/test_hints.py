@@ -16,7 +16,7 @@ from shared.refusals.hints import explain, hints, ignored
 from shared.refusals.known import Explanation, Known
 from shared.store.configuration.metadata import Entry, MetadataKind
 from shared.templating.operations import OPERATIONS, Operation
-from shared.tracker.projects import ProjectNow, Standing
+from shared.tracker.projects import ProjectNow, ProjectState
 
 TODAY = date(2026, 11, 26)
 KNOWLEDGE = Path(__file__).resolve().parents[3] / "producer" / "admin" / "knowledge" / "records"
@@ -184,7 +184,7 @@ def test_a_refusal_that_nothing_explains_gets_guesses_that_say_so(operation: Ope
 @pytest.mark.parametrize("operation", OPERATIONS)
 def test_beside_the_tracker_s_own_words_nothing_is_guessed(operation: Operation) -> None:
     sent = payload(operation, {"watcher_user_ids": [5], "parent_id": 1, "spent_on": str(TODAY)})
-    now = replace(KNOWN, project_now=ProjectNow(1, Standing.ACTIVE, activities={9: "x"}), today=TODAY)
+    now = replace(KNOWN, project_now=ProjectNow(1, ProjectState.ACTIVE, activities={9: "x"}), today=TODAY)
     for known in (KNOWN, now, replace(now, is_issue_closed=False)):
         assert explain(operation, sent, known, 422, said=True) == []
 
@@ -316,13 +316,13 @@ def test_every_hint_has_a_record_and_comes_up() -> None:
     sent = payload(TIME, {})
     refused |= {one.why.code for one in explain(TIME, sent, Known(6, projects=KNOWN.projects), 422)}
     for now in (
-        *(ProjectNow(1, standing) for standing in Standing),
-        ProjectNow(1, Standing.ACTIVE, modules=frozenset(), activities={}),
+        *(ProjectNow(1, standing) for standing in ProjectState),
+        ProjectNow(1, ProjectState.ACTIVE, modules=frozenset(), activities={}),
     ):
         for operation in (ISSUE, TIME):
             known = replace(KNOWN, project_now=now)
             refused |= {one.why.code for one in explain(operation, payload(operation, {}), known, 422)}
-    usable_elsewhere = replace(KNOWN, project_now=ProjectNow(1, Standing.ACTIVE, activities={9: "x"}))
+    usable_elsewhere = replace(KNOWN, project_now=ProjectNow(1, ProjectState.ACTIVE, activities={9: "x"}))
     sent = payload(TIME, {"activity_id": 12})
     refused |= {one.why.code for one in explain(TIME, sent, usable_elsewhere, 422)}
     by_the_worker = {
