@@ -78,7 +78,7 @@ class Additions:
                 self._ctx.attached[document.id] = attachment_name(document)
 
     async def first(self, issue: Created, additions: list[Pending]) -> list[Pending]:
-        """Return the additions to send now: earlier ones of the ticket, even skipped for lack of an issue, go first."""
+        """Return the additions to send now; none overtakes an earlier one that waits, or that lacked the issue."""
         ids = {one.id for one in additions}
 
         if self._ctx.config.trial:

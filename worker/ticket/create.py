@@ -415,7 +415,7 @@ class Link(DbOp[Created | Waiting]):
 
 @dataclass(frozen=True, eq=False)
 class LinkAndClaim(DbOp[tuple[Created | Waiting, Claimed]]):
-    """The record of an answer and the claim of the next creation, in one commit; no claim if the answer is unusual."""
+    """The record of an answer and the claim of the next creation, in one commit; no claim if the answer differs."""
 
     link: Link
     claim: Claim

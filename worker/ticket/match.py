@@ -264,7 +264,7 @@ def settle(
 
 
 def fits(doubt: Doubt, candidate: Candidate) -> bool:
-    """Return whether a claim may have created a candidate: its author is possible, and so is everything else."""
+    """Return whether a claim may have created a candidate: `is_possible`, and by a possible author."""
     author_possible = not doubt.authors or candidate.author_id in doubt.authors
     return author_possible and is_possible(doubt, candidate)
 
