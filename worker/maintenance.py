@@ -63,8 +63,8 @@ def prune(worker: Worker) -> bool:
 def compare_with_helpdesk(worker: Worker) -> bool:
     """Compare the help desk with the journal once a day, and append missing changes; return whether it was done.
 
-    The first run only sets the time from which on events should have arrived: earlier changes must be imported by a
-    person.
+    The first run only sets the time from which events should have arrived. A person must import earlier changes
+    explicitly.
     """
     if worker.lookup is None or not worker.locks.once(RECONCILED, RECONCILE_AGAIN_S):
         return False

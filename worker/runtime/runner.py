@@ -161,7 +161,7 @@ class Runner:
                 return await self._redis.run(step, ticket.ticket_id)
             case TakeSlot():
                 ticket.slot = step.slot
-                if not ticket.has_priority:  # what a person waits for is claimed at once
+                if not ticket.has_priority:  # a ticket that a person waits for claims at once
                     await self._take(self._claims, ticket)
                     step.slot.give_back = self._claims.release
                 return None

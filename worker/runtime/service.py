@@ -51,7 +51,7 @@ class Entered:
 
 
 class Enter(Admission[Entered]):
-    """The check of the circuit breaker, which also takes the ticket's lock if it may; waits for neither."""
+    """The request for the circuit breaker's permit and the ticket's lock, which waits for neither."""
 
     def __init__(self, breaker: CircuitBreaker, locks: Locks, ticket_id: int) -> None:
         self._breaker, self._locks, self._name = breaker, locks, of_ticket(ticket_id)
@@ -73,7 +73,7 @@ class Enter(Admission[Entered]):
         try:
             taken = iter(actions[0]._locks.take_all(names) if names else ())
         except RedisError:
-            if any(permit.probing for permit in permits):  # else no one could until it runs out
+            if any(permit.probing for permit in permits):  # else none could probe until it expires
                 with suppress(RedisError):
                     actions[0]._breaker.give_up_probe()
             raise
@@ -127,7 +127,7 @@ class SyncService(Services):
             except Exception as fault:  # noqa: BLE001 (a fault of ours: bounded tries, never a spinning ticket)
                 return [*results, await Blocking(Pool.OTHERS, partial(self._put_off, ticket_id, fault))]
             finally:
-                if permit.probing:  # however it ended: a probe that is not given up stops everyone
+                if permit.probing:  # however it ended: a probe that is not given up blocks all tickets
                     await Blocking(Pool.NOTES, partial(self._end_probe, answered=answered))
             if not forwarded.is_more_due:
                 return results

@@ -18,7 +18,7 @@ T = TypeVar("T")
 
 
 async def built(ctx: TicketContext, build: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-    """Build what is to be sent: at once, or in a thread if that may take long.
+    """Build a body or a creation: at once, or in a thread if that may take long.
 
     Rendering a template takes time. A project that was not known when the ticket was loaded, and people who must be
     matched again, are read from the store.

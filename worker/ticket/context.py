@@ -59,7 +59,7 @@ class Services:
         call_limit: returns the limit of concurrent calls and its cause, or None if there is no limit.
         kept: the settings cache.
         unclear_answers: counts the unclear answers of all tickets of the process.
-        unable: called if this process cannot open the stored API key, but others may; if None, all processes pause.
+        unable: called if this process cannot open the stored API key, but others may; if None, all tickets wait.
         confirmed: values that the tracker has accepted, so that they need not be read back.
     """
 
@@ -324,7 +324,7 @@ class TicketRedis:
     locks: Locks
 
     def once(self, name: str, seconds: float) -> Step[bool]:
-        """Return whether no process has called this with the same name in the last so many seconds."""
+        """Return whether no process has called this with the same name within the last `seconds`."""
         return Blocking(Pool.NOTES, lambda: self.locks.once(name, seconds))
 
     @asynccontextmanager

@@ -27,7 +27,7 @@ class EventFinisher:
         now: the database's clock when the pass began.
 
     Attributes:
-        results: what was done, in order.
+        results: the results of the work, in order.
     """
 
     def __init__(self, ctx: TicketContext, now: datetime) -> None:

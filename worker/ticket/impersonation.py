@@ -49,7 +49,7 @@ class Sender:
     Args:
         ctx: the ticket's context.
         match: the match of the help desk user on the tracker, and its reason.
-        about: what is sent.
+        about: the data that request bodies are rendered from.
         is_member: whether the person's membership is known.
         administrators: tracker user ids of the possible authors of a call as the API user; empty if unknown.
         tried: the number of earlier attempts.

@@ -258,7 +258,7 @@ def _said(row: Due, is_deleted: bool) -> Said:
 def _fold(
     tx: Transaction, read: Mapping[int, _Read], settling: float, config: PluginConfig
 ) -> dict[int, Desired]:
-    """Move each snapshot to its ticket's events, oldest first; if it does not move, check if a status is due again.
+    """Move each snapshot to its ticket's events, oldest first; if none moves it, check if a status is due again.
 
     Returns:
         The states that have moved.

@@ -41,7 +41,7 @@ class Pending:
 
     @property
     def row_id(self) -> RowId:
-        """The ledger row of the time entry, note or attachment that the event asks for."""
+        """The id of the ledger row of the time entry, note or attachment that the event asks for."""
         if self.event.addition:
             return self.event.addition_kind, self.event.addition_key
         return Kind.TICKET_TASK, self.task.id
@@ -57,7 +57,7 @@ class Known:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What the pending events of a ticket's tasks, follow-ups, solutions and documents ask for.
+    """The plan for the pending events of a ticket's tasks, follow-ups, solutions and documents.
 
     Attributes:
         wanted: events that ask for a time entry, the newest of each ticket task, in order.

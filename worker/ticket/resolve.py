@@ -110,7 +110,7 @@ async def doubt(creation: Creation, attempt: int, unclear: TrackerError) -> Wait
 
 
 async def _cause(creation: Creation, unclear: TrackerError) -> Notice:
-    """Return why no clear answer came; if other tickets succeeded meanwhile, that this text alone is the cause."""
+    """Return why no clear answer came, including whether only this text fails while other tickets succeed."""
     said = unclear.notice
     if not isinstance(unclear, OutcomeUnknown) or unclear.status is None:
         return said

@@ -202,7 +202,7 @@ class TrackerCall(Starting[Answer]):
         """Send the request from this thread.
 
         Raises:
-            TrackerError: as `TrackerClient.send`.
+            TrackerError: as for `TrackerClient.send`.
         """
         return self._client.send_from_thread(self.request)
 
@@ -210,7 +210,7 @@ class TrackerCall(Starting[Answer]):
         """Send the request on the event loop.
 
         Raises:
-            TrackerError: as `TrackerClient.send`.
+            TrackerError: as for `TrackerClient.send`.
         """
         return await self._client.send(self.request)
 

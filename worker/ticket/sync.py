@@ -57,7 +57,7 @@ class Forwarded:
     """The result of one sync pass over a ticket.
 
     Attributes:
-        results: what was done, in order.
+        results: the results of the work, in order.
         answered: whether the tracker gave any clear answer.
         is_more_due: whether more work is due now, for which there may be no queue message.
     """
