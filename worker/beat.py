@@ -85,7 +85,7 @@ class EachInstallation(Scheduler):  # type: ignore[misc]
         super().__init__(**options)
 
     def send_task(self, *arguments: Any, **options: Any) -> None:
-        """Send a task to each installation; if Redis fails, to the last known ones, since the broker may be another."""
+        """Send a task to each installation; if Redis fails, to the last known ones, since the broker may still work."""
         with suppress(RedisError):
             self._known = self._heartbeats.installations(AT_WORK_S)
         for one in self._known:

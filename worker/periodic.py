@@ -32,7 +32,7 @@ class PeriodicJob:
         self._is_asked_for = threading.Event()
 
     def start(self) -> None:
-        """Run the job now and then repeatedly, in its thread, until the process ends."""
+        """Start the thread that runs the job, at once and then repeatedly, until the process ends."""
         threading.Thread(target=self._keep_running, daemon=True, name=self._name).start()
 
     def run_soon(self) -> None:

@@ -1,4 +1,4 @@
-"""Decides whether something new may start: not while the process stops, nor after an outage."""
+"""Decides whether something new may start: not while the process stops, nor for tickets admitted before an outage."""
 
 from __future__ import annotations
 

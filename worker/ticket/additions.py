@@ -66,7 +66,7 @@ class Addition(Creation):
         """Return the notice that trial mode shows."""
 
     def nothing(self) -> Notice | None:
-        """Return why nothing can be sent, or None if that is not known yet."""
+        """Return why nothing can be sent if that is known already, else None."""
         return None
 
     @asynccontextmanager
@@ -92,7 +92,7 @@ class Addition(Creation):
     @classmethod
     @abstractmethod
     def sent(cls, wrong: Notice | None, tracker_id: int, issue_id: int | None) -> Notice:
-        """Return the reason for its event, which names a wrong author."""
+        """Return the reason with which its event ends; it names a wrong author, if any."""
 
     @abstractmethod
     def told(self, tracker_id: int) -> Notice:

@@ -165,7 +165,7 @@ class TicketContext:
         lock may have sent something newer.
 
         Raises:
-            Outdated: if the settings that the request was built from have changed; nothing was sent.
+            Outdated: if the data that the request was built from has changed; nothing was sent.
             LockBusy: if the lock was lost, or nothing new may start; nothing was sent.
             NotYet, TrackerError: as for `TicketTracker.call_as_api_user`.
         """
@@ -306,7 +306,7 @@ class TicketDatabase:
         """Check the settings right before a request without a claim.
 
         Raises:
-            Outdated: if the settings that the request was built from have changed.
+            Outdated: if the data that the request was built from has changed.
         """
         basis = self.ctx.basis
         if basis is not None and not await self.change(lambda tx: tx.configs.is_basis(basis)):

@@ -87,7 +87,7 @@ async def create(
     Raises:
         TrackerError: on an outage, or if the tracker permanently refuses the creation.
         LeaseOver, NotYet: if nothing was created, but a later attempt may succeed.
-        Outdated: if the settings that it was built from have changed; nothing was created.
+        Outdated: if the data that it was built from has changed; nothing was created.
         LockBusy: if the lock was lost, the process is stopping or an outage has begun; nothing was created.
     """
     ctx, attempt, after = creation.ctx, begun, None
@@ -229,8 +229,8 @@ class Begun:
 class Claim(DbOp[Claimed]):
     """The claim of a row for one attempt, before anything is sent.
 
-    The result is an attempt; None if the row has changed since it was read; an error if the settings that it was built
-    from have changed; or the restore mode, if the tracker must be searched first.
+    The result is an attempt; None if the row has changed since it was read; an error if the data that it was built from
+    has changed; or the restore mode, if the tracker must be searched first.
     """
 
     creation: Creation
@@ -415,7 +415,7 @@ class Link(DbOp[Created | Waiting]):
 
 @dataclass(frozen=True, eq=False)
 class LinkAndClaim(DbOp[tuple[Created | Waiting, Claimed]]):
-    """The record of an answer and the claim of the next creation, in one commit; no claim if the answer differs."""
+    """The record of an answer and, if that is as expected, the claim of the next creation, in one commit."""
 
     link: Link
     claim: Claim

@@ -208,7 +208,7 @@ class DocumentCreation(Addition):
 
     @classmethod
     def sent(cls, wrong: Notice | None, tracker_id: int, issue_id: int | None) -> Notice:
-        """Return the reason for its event, which names a wrong author."""
+        """Return the reason with which its event ends; it names a wrong author, if any."""
         made = {"attachment_id": tracker_id, "issue_id": issue_id}
         if wrong is None:
             return Reason.DOCUMENT_ATTACHED(**made)

@@ -160,7 +160,7 @@ class NoteCreation(Addition):
 
     @classmethod
     def sent(cls, wrong: Notice | None, tracker_id: int, issue_id: int | None) -> Notice:
-        """Return the reason for its event, which names a wrong author."""
+        """Return the reason with which its event ends; it names a wrong author, if any."""
         made = {"note_id": tracker_id, "issue_id": issue_id}
         return (
             Reason.NOTE_SENT(**made) if wrong is None else Reason.NOTE_SENT_AS_ANOTHER(**made, because=wrong)

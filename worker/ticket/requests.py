@@ -365,7 +365,7 @@ def _is_member(ctx: TicketContext, match: Match, project_id: int) -> bool:
 
 
 def logged(wrong: Notice | None, **made: object) -> Notice:
-    """Return the reason for an event that logged time, which names a wrong author of the time or its new issue."""
+    """Return the reason for an event that logged time; it names a wrong author of the time or its new issue, if any."""
     if wrong is None:
         return Reason.TIME_LOGGED(**made)
     return Reason.TIME_LOGGED_AS_ANOTHER(**made, because=wrong)

@@ -113,7 +113,7 @@ async def _given(ctx: TicketContext, work: Work, issue: Created) -> Result:
 async def _ignored(
     ctx: TicketContext, issue_id: int, wanted: int, transition: Transition | None
 ) -> TrackerRejected | None:
-    """Return an error if the tracker answered the PUT of a status well but did not apply it, else None.
+    """Return an error if the tracker reported success for a status but did not apply it, else None.
 
     Raises:
         TrackerError: if the issue could not be read back.
