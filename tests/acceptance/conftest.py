@@ -26,7 +26,7 @@ def fork_server(request: pytest.FixtureRequest) -> ForkServer | None:
     """What begins the processes of the module: none where they are to start from nothing, or cannot be adopted."""
     if getattr(request.module, "FROM_NOTHING", False) or sys.platform != "linux":
         return None
-    made: ForkServer = request.getfixturevalue("one_nursery")
+    made: ForkServer = request.getfixturevalue("shared_fork_server")
     return made
 
 

@@ -1,4 +1,4 @@
-"""What a nursery begins is a process like one that starts from nothing: the tests that use it show nothing else."""
+"""What a fork server starts is a process like one that starts from nothing: the tests that use it show nothing else."""
 
 from __future__ import annotations
 
@@ -38,7 +38,11 @@ def environ(tmp_path: Path) -> dict[str, str]:
     ids=str,
 )
 def test_a_command_says_and_ends_as_from_nothing(
-    shared_fork_server: ForkServer, environ: dict[str, str], tmp_path: Path, command: list[str], more: dict[str, str]
+    shared_fork_server: ForkServer,
+    environ: dict[str, str],
+    tmp_path: Path,
+    command: list[str],
+    more: dict[str, str],
 ) -> None:
     env = environ | more
     program = [sys.executable, "-m", "producer.cli.main", *command]

@@ -39,7 +39,7 @@ def run(request: pytest.FixtureRequest) -> Run:
     """Runs a command in a directory, with an environment of which only this is there."""
     if sys.platform != "linux":
         return from_nothing
-    fork_server: ForkServer = request.getfixturevalue("one_nursery")
+    fork_server: ForkServer = request.getfixturevalue("shared_fork_server")
     return lambda where, *arguments, **environ: fork_server.run(arguments, environ, where, 60)
 
 

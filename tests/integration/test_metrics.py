@@ -33,7 +33,7 @@ Shown = dict[tuple[str, tuple[tuple[str, str], ...]], float]
 
 @pytest.fixture(autouse=True)
 def _nothing_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(standing, "FRESH_S", 0.0)
+    monkeypatch.setattr(state_metrics, "FRESH_S", 0.0)
 
 
 def shown(bridge: Bridge, store: Store | None = None) -> Shown:
@@ -170,7 +170,7 @@ def test_what_cannot_be_asked_is_left_out_and_said(bridge: Bridge) -> None:
 
 
 def test_however_many_ask_it_is_looked_up_once(bridge: Bridge, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(standing, "FRESH_S", 60.0)
+    monkeypatch.setattr(state_metrics, "FRESH_S", 60.0)
     asked: list[int] = []
 
     def backlog() -> int:

@@ -47,7 +47,7 @@ class Fleet:
         redis_url: address of an empty Redis.
         stand_in: the tracker.
         python: interpreter of the processes' venv, if it is another one.
-        nursery: forks the processes, if they need not start from scratch.
+        fork_server: forks the processes, if they need not start from scratch.
         settings: DESKBRIDGE_ variables that differ from the tests' defaults, without the prefix.
 
     Attributes:

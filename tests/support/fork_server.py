@@ -135,13 +135,13 @@ class ForkServer:
         return subprocess.CompletedProcess(list(arguments), begun.returncode, *said)
 
     def close(self) -> None:
-        """End the nursery; the processes that it forked continue."""
+        """End the fork server; the processes that it forked continue."""
         self._socket.close()
         self._process.wait(60)
 
 
 class ReadyMade(Child):
-    """A child that a nursery forks; its `argv` are the arguments of `deskbridge`."""
+    """A child that a fork server forks; its `argv` are the arguments of `deskbridge`."""
 
     def __init__(self, fork_server: ForkServer, name: str, argv: Sequence[str], **options: Any) -> None:
         super().__init__(name, argv, **options)
@@ -155,23 +155,23 @@ class ReadyMade(Child):
 
 
 class CommandShim:
-    """A program `deskbridge` for shells: a nursery forks the command, and its exit code is passed on.
+    """A program `deskbridge` for shells: a fork server forks the command, and its exit code is passed on.
 
     Args:
-        nursery: forks the commands.
+        fork_server: forks the commands.
         directory: separate directory, for a PATH.
     """
 
     def __init__(self, fork_server: ForkServer, directory: Path) -> None:
         self.directory, self._fork_server = directory, fork_server
-        address = directory / "door"
+        address = directory / "shim"
         self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         self._socket.bind(str(address))
         self._socket.listen()
         program = directory / "deskbridge"
         program.write_text(TYPED.format(python=sys.executable, address=str(address)), encoding="utf-8")
         program.chmod(0o755)
-        threading.Thread(target=self._open, name="door", daemon=True).start()
+        threading.Thread(target=self._open, name="shim", daemon=True).start()
 
     def _open(self) -> None:
         while True:

@@ -102,7 +102,7 @@ def emptied_postgres_url(postgres_server: PostgresServer, _database_of_many: Dat
 
 @pytest.fixture(scope="session")
 def shared_fork_server() -> Iterator[ForkServer]:
-    """The nursery that forks the processes of the whole session."""
+    """The fork server that forks the processes of the whole session."""
     made = ForkServer()
     yield made
     made.close()

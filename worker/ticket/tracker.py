@@ -1,4 +1,4 @@
-"""The tracker as the workflow of a ticket sees it: calls that are awaited, and what is read in several of them."""
+"""The tracker as a ticket's workflow sees it: calls to await, and reads that take several calls."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ ENOUGH_ROWS = Callable[[list[Listed], Answer], Awaitable[bool]]
 
 @dataclass(frozen=True)
 class TicketTracker:
-    """Makes the calls of one ticket.
+    """Makes the tracker calls of one ticket.
 
     Attributes:
-        client: makes the calls.
-        observe: is given each call once it has ended.
+        client: the tracker client.
+        observe: receives each call once it has ended.
         check_lock: raises `LockBusy` if the ticket's lock was lost.
         reads_only: whether trial mode is on.
     """
@@ -50,8 +50,8 @@ class TicketTracker:
         """Make one call; the arguments are those of `Request`.
 
         Raises:
-            NotBegun: nothing new starts any more, or trial mode is on and the call is no GET; nothing was sent.
-            TrackerError: as `TrackerClient.send`.
+            NotStarted: if nothing new may start, or trial mode is on and the call is not a GET; nothing was sent.
+            TrackerError: as for `TrackerClient.send`.
         """
         if self.reads_only and method != "GET":
             raise NotStarted(Fault.TRIAL_SENDS_NOTHING(method=method, path=path))
@@ -61,17 +61,17 @@ class TicketTracker:
         )
 
     async def upload(self, file: Upload, name: str, login: str | None) -> Answer:
-        """Upload a file that is attached later; without that the tracker drops it.
+        """Upload a file to attach later; the tracker drops files that are not attached.
 
         Args:
-            file: the file; the rate limit was waited for.
+            file: the file; the caller has already waited for the rate limiter.
             name: its name on the tracker.
-            login: the person on whose behalf it is made; None: the API user, as by `call_as_api_user`.
+            login: the login of the person to act as; None: the API user, as in `call_as_api_user`.
 
         Raises:
-            NotBegun: as `call`.
-            NotYet, TrackerClosed: as `call_as_api_user`.
-            TrackerError: as `TrackerClient.send`.
+            NotStarted: as for `call`.
+            NotYet, TrackerClosed: as for `call_as_api_user`.
+            TrackerError: as for `TrackerClient.send`.
         """
         if self.reads_only:
             raise NotStarted(Fault.TRIAL_SENDS_NOTHING(method="POST", path=UPLOADS))
@@ -100,14 +100,14 @@ class TicketTracker:
         expected: Collection[int] = (),
         has_waited: bool = False,
     ) -> Answer:
-        """Make a call that needs a right of the API user: a 403 counts only if it comes again while the API is on.
+        """Make a call that needs a right of the API user; a 403 counts only if it repeats while the API is on.
 
-        A REST API that is switched off answers 403, too, and may be on again by the time that anyone asks.
+        A REST API that is switched off also answers 403, and may be on again when that is checked.
 
         Raises:
-            NotYet: refused, and whether the API was on is not known.
-            TrackerClosed: the key is refused, or the API is off.
-            TrackerError: as any call.
+            NotYet: if the call was refused, and it is unknown whether the API was on.
+            TrackerClosed: if the key is refused, or the API is off.
+            TrackerError: as for any call.
         """
 
         def made(has_waited: bool) -> TrackerCall:
@@ -118,7 +118,7 @@ class TicketTracker:
         return await self._as_api_user(made, has_waited)
 
     async def _as_api_user(self, made: Callable[[bool], TrackerCall], has_waited: bool) -> Answer:
-        """Do what `call_as_api_user` does with a call that is made of whether the rate limit was waited for."""
+        """Do what `call_as_api_user` does; `made` returns the call, given whether the rate limiter was waited for."""
         try:
             return await made(has_waited)
         except TrackerRejected as rejection:
@@ -132,10 +132,10 @@ class TicketTracker:
         return await made(False)
 
     async def wait_for_rate_limit(self) -> None:
-        """Wait for the rate limit, for the next call: a claim's lease does not wait for it.
+        """Wait for the rate limiter before the next call, so that a claim's lease does not run meanwhile.
 
         Raises:
-            LockBusy: the ticket's lock was lost in the meantime.
+            LockBusy: if the ticket's lock was lost meanwhile.
         """
         if self.client.is_limited:
             await BlockingCall(Pool.TRACKER, self.client.wait_for_rate_limit)
@@ -145,7 +145,7 @@ class TicketTracker:
         """Read something as the API user.
 
         Raises:
-            TrackerError: as any call.
+            TrackerError: as for any call.
         """
         return self.call("GET", path, params=params)
 
@@ -153,27 +153,27 @@ class TicketTracker:
         """Make sure that the tracker accepts the key.
 
         Raises:
-            TrackerClosed: it refuses the key, or its REST API is off.
-            TrackerError: as any call.
+            TrackerClosed: if it refuses the key, or its REST API is off.
+            TrackerError: as for any call.
         """
         await self.get(USERS, {"limit": 1})
 
     async def search(
         self, path: str, name: str, params: Params, *, enough: ENOUGH_ROWS, most_pages: int = MOST_PAGES
     ) -> list[Listed]:
-        """Read a list page by page until a page is enough, or to its end.
+        """Read a list page by page, until a page is enough or the list ends.
 
         Args:
-            path: where it is.
+            path: the path of the list.
             name: its name in the answer.
-            params: query parameters; new rows must come where they only push older ones further on.
-            enough: is given the rows of each page, and its answer; True: what is looked for is on no later page.
+            params: query parameters; they must sort the list so that new rows only push older ones back.
+            enough: receives the rows of each page, and its answer; returns True if no later page has the wanted rows.
             most_pages: how many pages are read at most.
 
         Raises:
-            ListChanged: it became shorter in the meantime.
-            OutcomeUnknown: it is too long.
-            TrackerError: as any call.
+            ListChanged: if the list became shorter meanwhile.
+            OutcomeUnknown: if the list is too long.
+            TrackerError: as for any call.
         """
         await self.check_access()
         search = PageSearch(path, name, params, most_pages)
@@ -185,10 +185,10 @@ class TicketTracker:
         return search.found
 
     async def find(self, path: str, name: str, tracker_id: int, params: Params) -> Listed | None:
-        """Return the row of an id in a list; None: the list does not have it.
+        """Return the row of an id in a list, or None if the list does not have it.
 
         Raises:
-            TrackerError: as `search`.
+            TrackerError: as for `search`.
         """
 
         async def is_there(rows: list[Listed], _: Answer) -> bool:
@@ -202,11 +202,11 @@ class TicketTracker:
 
         Args:
             issue_id: the issue.
-            include: what more of it than its fields.
+            include: the associated data to read besides its fields.
 
         Raises:
-            OutcomeUnknown: the answer has no issue.
-            TrackerError: as any call.
+            OutcomeUnknown: if the answer has no issue.
+            TrackerError: as for any call.
         """
         path = f"/issues/{issue_id}.json"
         found = (await self.get(path, {"include": include} if include else None)).data
