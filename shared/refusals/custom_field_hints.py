@@ -8,7 +8,7 @@ from typing import Any
 from shared.metadata.confirming import some_of
 from shared.notices.hints import Hint
 from shared.refusals.judging import Fields, Rule, as_integer, blank, choices_of, is_date, number
-from shared.refusals.known import Explanation, Known
+from shared.refusals.known import Explanation, KnownMetadata
 from shared.store.configuration.metadata import Entry
 
 MOST_CHOICES = 20
@@ -19,7 +19,7 @@ BOOLEANS = ("0", "1", 0, 1, True, False)
 def rule_for(top_key: str) -> Rule:
     """Return the rule for the custom fields of the object that a top-level key names."""
 
-    def rule(fields: Fields, known: Known) -> Iterator[Explanation]:
+    def rule(fields: Fields, known: KnownMetadata) -> Iterator[Explanation]:
         own = fields_of(known, top_key, as_integer(fields.get("tracker_id")))
         given = given_values(fields)
         for field in own:
@@ -37,7 +37,7 @@ def rule_for(top_key: str) -> Rule:
     return rule
 
 
-def fields_of(known: Known, customized_type: str, issue_type_id: int | None) -> list[Entry]:
+def fields_of(known: KnownMetadata, customized_type: str, issue_type_id: int | None) -> list[Entry]:
     """Return the custom fields that an object has.
 
     Args:

@@ -8,12 +8,12 @@ from datetime import date
 from typing import Any
 
 from shared.metadata.confirming import some_of
-from shared.refusals.known import Entries, Explanation, Known
+from shared.refusals.known import Entries, Explanation, KnownMetadata
 from shared.store.configuration.metadata import Entry
 from shared.values.ids import read_id
 
 Fields = Mapping[str, Any]
-Rule = Callable[[Fields, Known], Iterator[Explanation]]
+Rule = Callable[[Fields, KnownMetadata], Iterator[Explanation]]
 DAY = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 
 

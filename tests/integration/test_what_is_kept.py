@@ -199,7 +199,7 @@ def test_what_nobody_has_counted_is_seen_after_a_minute(
 
 def test_a_match_that_was_read_beside_a_new_one_may_not_be_committed_and_is_not_kept(desk: Bridge) -> None:
     """The second spelling of an address finds the pin that the first has just made."""
-    known = kept.Known(basis=1)
+    known = kept.CachedSettings(basis=1)
     spellings = [HelpdeskUser(id=99, email=one) for one in ("bob@example.test", "Bob@example.test")]
     with pytest.raises(RuntimeError), desk.store.transaction() as tx:
         found = known.people(tx, spellings, administrators=False)

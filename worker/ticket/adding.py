@@ -25,7 +25,7 @@ from worker.ticket.finish import EventFinisher
 from worker.ticket.load import Work
 from worker.ticket.notes import FollowupCreation, SolutionCreation
 from worker.ticket.plan import Pending
-from worker.ticket.resolve import settled
+from worker.ticket.resolve import resolve_row
 from worker.ticket.results import AlreadyDone, Created, Result, Sent, Skipped, Waiting
 
 ADDITION_OF: Mapping[Kind, type[Addition]] = {
@@ -136,7 +136,7 @@ class Additions:
         ctx, work, (kind, key) = self._ctx, self._work, asking.row_id
         row, made = work.rows.get(asking.row_id), ADDITION_OF[kind]
         outcome: Created | Waiting | Skipped | None
-        outcome = await settled(ctx, kind, key, row, work.now)
+        outcome = await resolve_row(ctx, kind, key, row, work.now)
         if outcome is None:
             creation = await built(ctx, made.of, ctx, work, asking, issue)
             outcome = await self._created(creation, row)
@@ -147,10 +147,10 @@ class Additions:
 
     async def _created(self, creation: Addition, row: LedgerRow | None) -> Created | Waiting | Skipped:
         ctx = self._ctx
-        if nothing := creation.nothing():
+        if nothing := creation.why_nothing():
             return Skipped(nothing)
         if ctx.config.trial:
-            return trial.planned(ctx, self._work.now, creation.would())
+            return trial.planned(ctx, self._work.now, creation.trial_notice())
         async with creation.ready() as ready:
             if isinstance(ready, Waiting | Skipped):
                 return ready

@@ -62,10 +62,10 @@ class Addition(Creation):
         return f"/issues/{self.issue.tracker_id}.json"
 
     @abstractmethod
-    def would(self) -> Notice:
+    def trial_notice(self) -> Notice:
         """Return the notice that trial mode shows."""
 
-    def nothing(self) -> Notice | None:
+    def why_nothing(self) -> Notice | None:
         """Return why nothing can be sent if that is known already, else None."""
         return None
 
@@ -95,7 +95,7 @@ class Addition(Creation):
         """Return the reason with which its event ends; it names a wrong author, if any."""
 
     @abstractmethod
-    def told(self, tracker_id: int) -> Notice:
+    def history_notice(self, tracker_id: int) -> Notice:
         """Return the notice for the ticket history."""
 
     @classmethod
@@ -108,7 +108,7 @@ class Addition(Creation):
             reason = creation.sent(one.wrong, tracker_id, creation.issue_id)
             by_event = Reason.NOTED_BY_EVENT(event_id=asking.id)
             ended.append(Done(asking.id, asking.event.key, reason, by_event))
-            creation.ctx.note(creation.told(tracker_id))
+            creation.ctx.note(creation.history_notice(tracker_id))
         tx.journal.done_all(ended)
         return [False] * len(links)
 

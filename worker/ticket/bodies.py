@@ -46,13 +46,13 @@ def choose_body(
     """
 
     def context() -> Context:
-        name = ctx.known.project_name(ctx.store, about.project_id)
+        name = ctx.cached.project_name(ctx.store, about.project_id)
         return ticket_context(name, ctx.config, about)
 
     return choose(ctx.templates.get(operation), lambda: engine_for(operation), context, plain)
 
 
-def tell_choice(
+def note_choice(
     ctx: TicketContext, operation: Operation, chosen: RenderedBody, task_id: int | None = None
 ) -> None:
     """Record in the ticket history which template was used, or failed."""
@@ -69,5 +69,5 @@ def tell_choice(
 def body_for(ctx: TicketContext, operation: Operation, about: RenderInput, plain: Callable[[], Body]) -> Body:
     """Return the body to send, as `choose_body` does, and record the choice."""
     chosen = choose_body(ctx, operation, about, plain)
-    tell_choice(ctx, operation, chosen)
+    note_choice(ctx, operation, chosen)
     return chosen.body

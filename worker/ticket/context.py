@@ -38,7 +38,7 @@ from worker.ticket.confirmed import Confirmed
 from worker.ticket.enrichment import Completion
 from worker.ticket.outages import UnclearAnswers
 from worker.ticket.retry import backoff
-from worker.ticket.settings_cache import Known, SettingsCache
+from worker.ticket.settings_cache import CachedSettings, SettingsCache
 from worker.ticket.steps import Blocking, BlockingCall, Pool, Release, Slot, Step
 from worker.ticket.tracker import TicketTracker
 
@@ -71,7 +71,7 @@ class Services:
     notify: Callable[[list[int]], bool]
     completion: Completion
     call_limit: Callable[[], CallLimit | None] = lambda: None
-    kept: SettingsCache = field(default_factory=SettingsCache)
+    settings_cache: SettingsCache = field(default_factory=SettingsCache)
     unclear_answers: UnclearAnswers = field(default_factory=UnclearAnswers)
     unable: Callable[[Notice], None] | None = None
     confirmed: Confirmed = field(default_factory=Confirmed)
@@ -90,7 +90,7 @@ class TicketContext:
         templates: the active templates, by operation.
         people: help desk user (`People.who`) to their match on the tracker; only loaded users.
         members: (tracker project, tracker user) to whether the membership is known; only loaded pairs.
-        known: the settings cache as it was when the ticket was loaded.
+        cached: the settings cache as it was when the ticket was loaded.
         steps: the steps so far, for the ticket history; each commit stores them.
         to_notify: other tickets to notify at the end, because their waiting work can continue.
         attached: documents attached in this pass, or to attach once there is an issue: number to file name.
@@ -111,7 +111,7 @@ class TicketContext:
     templates: Mapping[str, ActiveTemplate] = field(default_factory=dict)
     people: dict[tuple[int, str | None], Match] = field(default_factory=dict)
     members: dict[tuple[int, int], bool] = field(default_factory=dict)
-    known: Known = field(default_factory=Known)
+    cached: CachedSettings = field(default_factory=CachedSettings)
     steps: list[TraceStep] = field(default_factory=list)
     to_notify: set[int] = field(default_factory=set)
     attached: dict[int, str] = field(default_factory=dict)

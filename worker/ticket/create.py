@@ -51,15 +51,15 @@ from shared.store.tables.ledger import LedgerRow, LedgerState
 from shared.store.transaction import DatabaseFailed, Transaction
 from shared.telemetry.logs import get_logger
 from shared.values.ids import id_in, is_id
-from worker.ticket.bodies import takes_long, tell_choice
+from worker.ticket.bodies import note_choice, takes_long
 from worker.ticket.context import DbOp, TicketContext
 from worker.ticket.diagnosis import explained
 from worker.ticket.error_table import Row, effect_of
 from worker.ticket.match import sent_essence
 from worker.ticket.plan import Pending
 from worker.ticket.requests import Creation, Linked, TimeEntryCreation
-from worker.ticket.resolve import doubt
-from worker.ticket.restore import look_first
+from worker.ticket.resolve import put_in_doubt
+from worker.ticket.restore import search_first
 from worker.ticket.results import Created, Waiting
 
 log = get_logger("sync")
@@ -72,7 +72,7 @@ async def create(
     row: LedgerRow | None,
     begun: Attempt | None = None,
     following: Pending | None = None,
-) -> tuple[Created | Waiting, Begun | None]:
+) -> tuple[Created | Waiting, ClaimedCreation | None]:
     """Create an issue, a time entry, a note or an attachment, once.
 
     Args:
@@ -104,7 +104,7 @@ async def create(
                 if not isinstance(claimed, Attempt):
                     return claimed, None
                 attempt = claimed
-            tell_choice(ctx, creation.operation, creation.chosen, creation.task_id)
+            note_choice(ctx, creation.operation, creation.chosen, creation.task_id)
             link = Link(creation, attempt, *await send(creation, attempt))
             if following and (coming := _coming(link, following)):
                 created, after = await _link_and_claim(link, coming)
@@ -119,9 +119,11 @@ async def create(
     return created, after
 
 
-async def _link_and_claim(link: Link, coming: TimeEntryCreation) -> tuple[Created | Waiting, Begun | None]:
+async def _link_and_claim(
+    link: Link, coming: TimeEntryCreation
+) -> tuple[Created | Waiting, ClaimedCreation | None]:
     created, attempt = await link.creation.ctx.db.run(LinkAndClaim(link, Claim(coming, None)))
-    return created, Begun(coming, attempt) if isinstance(attempt, Attempt) else None
+    return created, ClaimedCreation(coming, attempt) if isinstance(attempt, Attempt) else None
 
 
 async def send(creation: Creation, attempt: Attempt) -> tuple[int, dict[str, Any]]:
@@ -156,7 +158,7 @@ async def _failed(creation: Creation, attempt: Attempt, error: BridgeError) -> W
     ctx, kind, row = creation.ctx, creation.kind, effect_of(error).row
     may_have_acted = isinstance(error, TrackerOutage) and error.may_have_acted
     if isinstance(error, TrackerError) and (row is Row.IN_DOUBT or may_have_acted):
-        waiting = await doubt(creation, attempt.number, error)
+        waiting = await put_in_doubt(creation, attempt.number, error)
         if row is Row.IN_DOUBT:
             return waiting
     elif row in (Row.FREE, Row.FREE_OR_IN_DOUBT):
@@ -175,7 +177,7 @@ async def _claimed(creation: Creation, row: LedgerRow | None, started: float) ->
     attempt = await ctx.db.run(Claim(creation, row))
     _tell_wait(ctx, time.monotonic() - started, creation.task_id)
     if isinstance(attempt, RecoveryMode):
-        if known := await look_first(creation, attempt.since):
+        if known := await search_first(creation, attempt.since):
             return known
         await ctx.tracker.wait_for_rate_limit()
         attempt = await ctx.db.run(Claim(creation, row, looked=True))
@@ -218,7 +220,7 @@ Claimed = Attempt | RecoveryMode | Outdated | None
 
 
 @dataclass(frozen=True)
-class Begun:
+class ClaimedCreation:
     """A creation that is claimed and must be sent at once."""
 
     creation: Creation
@@ -385,14 +387,14 @@ class Link(DbOp[Created | Waiting]):
         """Link a row that has changed meanwhile; return the result instead if it must not be linked."""
         decisions = self.creation.ctx.decisions(tx, self.creation.kind)
         row = tx.ledger(self.creation.kind).lock(self.creation.key)
-        if odd := self._at_odds(tx, decisions, row):
+        if odd := self._conflict(tx, decisions, row):
             return odd
-        assert row is not None  # noqa: S101 (`_at_odds`)
+        assert row is not None  # noqa: S101 (`_conflict`)
         one = self._answered()
         decisions.link(row, one.attempt, one.tracker_id, one.author_id, one.reason)
         return None
 
-    def _at_odds(
+    def _conflict(
         self, tx: Transaction, decisions: Decisions, row: LedgerRow | None
     ) -> Created | Waiting | None:
         """Return the result if the changed row must not be linked, or None if it can be linked all the same."""

@@ -9,7 +9,7 @@ from shared.notices.hints import IGNORED
 from shared.notices.notice import Notice
 from shared.notices.steps import What
 from shared.refusals.hints import explain
-from shared.refusals.known import Known, known_of
+from shared.refusals.known import KnownMetadata, known_of
 from shared.templating.operations import Operation
 from worker.ticket.context import TicketContext
 from worker.ticket.fresh_metadata import known_now
@@ -45,7 +45,7 @@ async def explained(
     return refusal
 
 
-async def _known(ctx: TicketContext, operation: Operation, body: Body, project_id: int) -> Known:
+async def _known(ctx: TicketContext, operation: Operation, body: Body, project_id: int) -> KnownMetadata:
     """Return the current data of the tracker, or the cached data if it cannot be read.
 
     Raises:

@@ -75,14 +75,14 @@ class DocumentCreation(Addition):
         """The document."""
         return _document(self.asking)
 
-    def would(self) -> Notice:
+    def trial_notice(self) -> Notice:
         """Return the notice that trial mode shows."""
         made = {"document_id": self.document.id, "author": author(self.sender.person)}
         if self.issue.tracker_id == NOT_CREATED:
             return Would.ATTACH_TO_NEW(**made)
         return Would.ATTACH(issue_id=self.issue.tracker_id, **made)
 
-    def nothing(self) -> Notice | None:
+    def why_nothing(self) -> Notice | None:
         """Return the reason if there is no help desk API to fetch it from, else None."""
         has_api = self.ctx.services.completion.lookup is not None
         return None if has_api else Reason.DOCUMENTS_NEED_API()
@@ -214,7 +214,7 @@ class DocumentCreation(Addition):
             return Reason.DOCUMENT_ATTACHED(**made)
         return Reason.DOCUMENT_ATTACHED_AS_ANOTHER(**made, because=wrong)
 
-    def told(self, tracker_id: int) -> Notice:
+    def history_notice(self, tracker_id: int) -> Notice:
         """Return the notice for the ticket history."""
         made = {"attachment_id": tracker_id, "issue_id": self.issue_id}
         return What.DOCUMENT_ADDED(document_id=self.document.id, **made)

@@ -9,7 +9,7 @@ from typing import Any
 from shared.errors import TrackerRejected
 from shared.metadata.synchronisation import refresh, refresh_categories, refresh_people
 from shared.refusals.judging import blank
-from shared.refusals.known import Known, known_of
+from shared.refusals.known import KnownMetadata, known_of
 from shared.store.configuration.metadata import MetadataKind
 from shared.store.transaction import Store
 from shared.templating.operations import Operation
@@ -27,7 +27,7 @@ PEOPLE = ("watcher_user_ids", "assigned_to_id")
 
 def known_now(
     store: Store, lists: TrackerLists, operation: Operation, payload: Mapping[str, Any], project_id: int
-) -> Known:
+) -> KnownMetadata:
     """Refresh the metadata that may be why a payload was refused; return what is known about the tracker then.
 
     Args:

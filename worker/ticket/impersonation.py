@@ -197,7 +197,7 @@ class Sender:
         moved = await self._learn_project(issue_id)
         if moved and self._may_become_member():
             await self._ensure_membership(person)
-        self.ctx.known.permissions.clear()  # the current permissions of a role count
+        self.ctx.cached.permissions.clear()  # the current permissions of a role count
         try:
             found = await rights_of(self.ctx, person, person.login, self.project_id, issue_id, SET_PRIVATE)
         except (OutcomeUnknown, TrackerRejected) as unclear:
@@ -469,7 +469,7 @@ class Sender:
     async def _forget_membership(self, person: TrackerPerson) -> None:
         member = self.project_id, person.tracker_user_id
         await self.ctx.db.change(lambda tx: tx.people.forget_member(*member))
-        self.ctx.known.forget_member(*member)
+        self.ctx.cached.forget_member(*member)
         self.ctx.members[member] = False
 
     def _not_yet(self, because: Notice) -> None:

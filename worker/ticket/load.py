@@ -17,7 +17,7 @@ from shared.notices.reasons import Reason
 from shared.notices.steps import What
 from shared.store.configuration.links import Link
 from shared.store.configuration.matching import Match, nobody, who
-from shared.store.journal.deletions import Said
+from shared.store.journal.deletions import DeletionState
 from shared.store.journal.due import Due, DueEvents, content_of
 from shared.store.journal.ticket_queries import Desired
 from shared.store.journal.trace import Step
@@ -25,9 +25,8 @@ from shared.store.ledger.transitions import IN_FLIGHT
 from shared.store.tables.journal import EventState
 from shared.store.tables.ledger import LedgerRow, LedgerState
 from shared.store.transaction import Transaction
-from worker.ticket.plan import Known as KnownEvent
-from worker.ticket.plan import Pending, Plan, plan_additions, plan_times
-from worker.ticket.settings_cache import Known
+from worker.ticket.plan import KnownEvent, Pending, Plan, plan_additions, plan_times
+from worker.ticket.settings_cache import CachedSettings
 
 
 @dataclass(frozen=True)
@@ -38,7 +37,7 @@ class Incomplete:
 
 
 @dataclass(frozen=True)
-class Much:
+class TooManyEvents:
     """A ticket with too many due events to be loaded together with others: it must be loaded alone."""
 
 
@@ -117,7 +116,7 @@ class Work:
         return self.issue_row is not None and self.issue_row.state == LedgerState.LINKED
 
 
-Loaded = Work | Incomplete | Much | None
+Loaded = Work | Incomplete | TooManyEvents | None
 
 
 def load(
@@ -125,7 +124,7 @@ def load(
     ticket_ids: Collection[int],
     settling: float,
     config: PluginConfig,
-    known: Known,
+    known: CachedSettings,
     *,
     alone: bool = True,
 ) -> dict[int, Loaded]:
@@ -137,16 +136,16 @@ def load(
         settling: seconds in which a call that got no clear answer may still take effect.
         config: the Redmine settings.
         known: the settings cache.
-        alone: whether to load a ticket even if it has very many due events; otherwise its result is `Much`.
+        alone: whether to load a ticket even if it has very many due events; otherwise its result is `TooManyEvents`.
 
     Returns:
-        For each ticket its data, `Incomplete` or `Much`; None if no event ever named the ticket.
+        For each ticket its data, `Incomplete` or `TooManyEvents`; None if no event ever named the ticket.
     """
     due = tx.journal.due_of(ticket_ids, few=not alone)
     found: dict[int, Loaded] = dict.fromkeys(ticket_ids)
     read = dict[int, _Read]()
     for ticket_id in sorted(due):
-        one = _read(tx, due[ticket_id]) if alone or due[ticket_id].is_complete else Much()
+        one = _read(tx, due[ticket_id]) if alone or due[ticket_id].is_complete else TooManyEvents()
         if not isinstance(one, _Read):
             found[ticket_id] = one
         else:
@@ -225,9 +224,12 @@ def _read(tx: Transaction, due: DueEvents) -> _Read | Incomplete:
 def _end_deletions(tx: Transaction, read: Mapping[int, _Read]) -> None:
     """Record which tickets were deleted or restored, and end those events: nothing is sent for them."""
     deletions = [one for some in read.values() for one in some.deletions]
-    said = [_said(row, event.is_deleted) for row, event in deletions if event.task is None]
+    said = [_deletion_state(row, event.is_deleted) for row, event in deletions if event.task is None]
     said += [
-        _said(row, True) for some in read.values() for row, one in some.pairs if one.event.ticket.is_deleted
+        _deletion_state(row, True)
+        for some in read.values()
+        for row, one in some.pairs
+        if one.event.ticket.is_deleted
     ]
     _note(tx, said)
     for row, event in deletions:
@@ -241,18 +243,20 @@ def _end_deletions(tx: Transaction, read: Mapping[int, _Read]) -> None:
 def _bring_back(tx: Transaction, read: Mapping[int, _Read], deleted: Collection[int]) -> set[int]:
     """Return the deleted tickets that a newer snapshot shows as restored."""
     pairs = [pair for ticket_id in sorted(deleted) for pair in read[ticket_id].pairs]
-    return _note(tx, [_said(row, False) for row, one in pairs if one.event.ticket.is_deleted is False])
+    return _note(
+        tx, [_deletion_state(row, False) for row, one in pairs if one.event.ticket.is_deleted is False]
+    )
 
 
-def _note(tx: Transaction, said: Collection[Said]) -> set[int]:
+def _note(tx: Transaction, said: Collection[DeletionState]) -> set[int]:
     """Record deletions and restorations that events report; return the tickets that are restored."""
     back = tx.deletions.note(said)
     tx.trace.append([Step(ticket_id, What.TICKET_IS_BACK()) for ticket_id in back])
     return set(back)
 
 
-def _said(row: Due, is_deleted: bool) -> Said:
-    return Said(row.occurred_at, row.sequence, row.id, row.ticket_id, is_deleted)
+def _deletion_state(row: Due, is_deleted: bool) -> DeletionState:
+    return DeletionState(row.occurred_at, row.sequence, row.id, row.ticket_id, is_deleted)
 
 
 def _fold(
@@ -287,7 +291,7 @@ def _works(
     read: Mapping[int, _Read],
     states: Mapping[int, Desired],
     config: PluginConfig,
-    known: Known,
+    known: CachedSettings,
 ) -> dict[int, Work]:
     """Read the related rows of the tickets, and plan their events."""
     if not read:
@@ -306,7 +310,7 @@ def _works(
         plan_additions(plan, one.addition_events, sent, config, is_ticket_deleted=is_deleted)
         plans[ticket_id] = plan
     links = known.links(tx, {one.place for one in tickets.values()})
-    _look_again(tx, states, tickets, links, plans, issue_rows)
+    _replay_unmapped(tx, states, tickets, links, plans, issue_rows)
     users = dict[int, list[HelpdeskUser]]()
     for ticket_id, ticket in tickets.items():
         is_linked = links[ticket.place] is not None
@@ -340,7 +344,7 @@ def _works(
     }
 
 
-def _look_again(
+def _replay_unmapped(
     tx: Transaction,
     states: Mapping[int, Desired],
     tickets: Mapping[int, Ticket],
@@ -378,7 +382,7 @@ def _linked(rows: Mapping[RowId, LedgerRow]) -> dict[RowId, int]:
 
 def _members(
     tx: Transaction,
-    known: Known,
+    known: CachedSettings,
     links: Collection[Link | None],
     issue_rows: Collection[LedgerRow],
     people: Collection[Match],

@@ -49,7 +49,7 @@ class OwnContext:
         self._span.end(failed=failed)
         self.context.run(_own.set, None)
 
-    def tell(self, events: Sequence[Pending]) -> Fields:
+    def bind_event_fields(self, events: Sequence[Pending]) -> Fields:
         """Add the events of the workflow to its log lines and span; return their log fields."""
         named = events[-MOST_TOLD:]
         told: Fields = {
@@ -81,7 +81,7 @@ class OwnContext:
             bind_contextvars(trace_id=trace_id(self._span.traceparent))
 
 
-def tell(events: Sequence[Pending]) -> Fields:
+def bind_event_fields(events: Sequence[Pending]) -> Fields:
     """Add the events of the workflow to its log lines and span; return their log fields, or {} outside a context."""
     own = _own.get()
-    return own.tell(events) if own else {}
+    return own.bind_event_fields(events) if own else {}

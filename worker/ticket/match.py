@@ -91,7 +91,7 @@ class Doubt:
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
+class Resolution:
     """The decision on rows in doubt after a lookup; a row in neither mapping is absent on the tracker.
 
     Attributes:
@@ -234,11 +234,11 @@ def _choices(doubt: Doubt) -> tuple[int, bool, int]:
     )
 
 
-def settle(
+def resolve(
     doubts: Sequence[Doubt],
     found: Sequence[Candidate],
     earlier: Mapping[Any, Sequence[Candidate]] | None = None,
-) -> Verdict:
+) -> Resolution:
     """Decide on rows that may be indistinguishable: adopted, unclear (only the author does not match) or absent.
 
     Args:
@@ -260,7 +260,7 @@ def settle(
         left = [one for one in alike if one.tracker_id not in taken and is_possible(doubt, one)]
         if doubt.key not in adopted and left:
             unclear[doubt.key] = left
-    return Verdict(adopted, unclear)
+    return Resolution(adopted, unclear)
 
 
 def fits(doubt: Doubt, candidate: Candidate) -> bool:

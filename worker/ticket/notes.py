@@ -56,14 +56,14 @@ class NoteCreation(Addition):
             chosen = _private(chosen)
         return cls(ctx, work, asking, note.id, chosen, sender, issue)
 
-    def would(self) -> Notice:
+    def trial_notice(self) -> Notice:
         """Return the notice that trial mode shows."""
         made = author(self.sender.person)
         if self.issue.tracker_id == NOT_CREATED:
             return Would.ADD_NOTE_TO_NEW(author=made)
         return Would.ADD_NOTE(issue_id=self.issue.tracker_id, author=made)
 
-    def nothing(self) -> Notice | None:
+    def why_nothing(self) -> Notice | None:
         """Return the reason if the note has no text, since the tracker would add none; else return None."""
         return None if self.text else Reason.NOTE_IS_EMPTY()
 
@@ -166,7 +166,7 @@ class NoteCreation(Addition):
             Reason.NOTE_SENT(**made) if wrong is None else Reason.NOTE_SENT_AS_ANOTHER(**made, because=wrong)
         )
 
-    def told(self, tracker_id: int) -> Notice:
+    def history_notice(self, tracker_id: int) -> Notice:
         """Return the notice for the ticket history."""
         made = {"note_id": tracker_id, "issue_id": self.issue_id}
         return What.NOTE_ADDED(**made, kind=self.kind, key=self.key)

@@ -48,7 +48,7 @@ class Pending:
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
+class KnownEvent:
     """The newest event of a ticket task in the journal, whatever its state and its ticket."""
 
     event_id: int
@@ -80,7 +80,7 @@ def plan_times(
     events: Sequence[Pending],
     logged: Mapping[RowId, int],
     config: PluginConfig,
-    newest: Mapping[int, Known] | None = None,
+    newest: Mapping[int, KnownEvent] | None = None,
     *,
     is_ticket_deleted: bool = False,
 ) -> Plan:
@@ -159,7 +159,9 @@ def plan_additions(
             plan.additions.append(pending)
 
 
-def _overtaking(pending: Pending, newest: Mapping[int, Known], config: PluginConfig) -> Known | None:
+def _overtaking(
+    pending: Pending, newest: Mapping[int, KnownEvent], config: PluginConfig
+) -> KnownEvent | None:
     """Return the task's newest event if the task has since left Done, changed its ticket or been deleted, else None."""
     known = newest.get(pending.task.id)
     if known is None or known.event_id == pending.id:

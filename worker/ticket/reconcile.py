@@ -16,7 +16,7 @@ from shared.notices.reasons import Reason
 from shared.store.tables.ledger import LedgerRow
 from shared.store.transaction import NotUnique, Transaction
 from worker.ticket.context import TicketContext
-from worker.ticket.match import Candidate, Doubt, Verdict, candidates, fingerprint, sent_essence, settle
+from worker.ticket.match import Candidate, Doubt, Resolution, candidates, fingerprint, resolve, sent_essence
 from worker.ticket.retry import backoff, is_given_up, is_undecidable, round_delay
 from worker.ticket.search import ids_of, look_up
 
@@ -85,7 +85,7 @@ async def _settle_alike(ctx: TicketContext, kind: Kind, row: LedgerRow, shared: 
         )
         for one in alike
     ]
-    await _apply(ctx, alike, settle(doubts, found, before))
+    await _apply(ctx, alike, resolve(doubts, found, before))
 
 
 def _id(row: LedgerRow) -> tuple[Kind, int]:
@@ -138,7 +138,7 @@ def _since(row: LedgerRow) -> datetime:
     return claimed_at - CLOCK_MARGIN
 
 
-async def _apply(ctx: TicketContext, alike: Sequence[LedgerRow], verdict: Verdict) -> None:
+async def _apply(ctx: TicketContext, alike: Sequence[LedgerRow], verdict: Resolution) -> None:
     def apply(tx: Transaction, row: LedgerRow) -> None:
         decisions, row_id = ctx.decisions(tx, row.kind), _id(row)
         if row_id in verdict.adopted:

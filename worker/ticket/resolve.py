@@ -26,7 +26,7 @@ SURE = 2
 OF_THIS_TEXT = (Detail.REFUSED_ON_THE_WAY, Detail.TOO_LARGE_ON_THE_WAY, Detail.ONLY_THIS_TEXT)
 
 
-async def settled(
+async def resolve_row(
     ctx: TicketContext, kind: Kind, key: int, row: LedgerRow | None, now: datetime
 ) -> Created | Waiting | None:
     """Resolve a creation that was started earlier, if it is due.
@@ -84,7 +84,7 @@ async def _settle(ctx: TicketContext, kind: Kind, row: LedgerRow, now: datetime)
     return None
 
 
-async def doubt(creation: Creation, attempt: int, unclear: TrackerError) -> Waiting:
+async def put_in_doubt(creation: Creation, attempt: int, unclear: TrackerError) -> Waiting:
     """Put a claim without a clear answer in doubt, or on hold at once if the policy requires that."""
     ctx, kind, key = creation.ctx, creation.kind, creation.key
     settling = ctx.settings.settling_time

@@ -19,7 +19,7 @@ MOST_PAGES = 500
 MARGIN = timedelta(minutes=15)
 
 
-async def look_first(creation: Creation, since: datetime) -> Created | Waiting | None:
+async def search_first(creation: Creation, since: datetime) -> Created | Waiting | None:
     """Search the tracker for an object that may have been created after the backup.
 
     Args:

@@ -125,7 +125,7 @@ async def is_deleted(ctx: TicketContext, person: TrackerPerson) -> bool:
 
 async def _permissions(ctx: TicketContext, role_id: int) -> frozenset[str]:
     """Return the permissions of a role, as they were read within the last minute."""
-    known = ctx.known.permissions
+    known = ctx.cached.permissions
     if role_id not in known:
         path = f"/roles/{role_id}.json"
         try:

@@ -27,7 +27,7 @@ KEPT_S = 60.0
 
 
 @dataclass
-class Known:
+class CachedSettings:
     """The cached data of one settings version; data that is not cached yet is read on demand.
 
     Args:
@@ -118,11 +118,11 @@ class SettingsCache:
     """The cached data of the process, which is discarded once the settings version changes."""
 
     def __init__(self) -> None:
-        self._known = Known()
+        self._known = CachedSettings()
 
-    def as_of(self, basis: int | None) -> Known:
+    def as_of(self, basis: int | None) -> CachedSettings:
         """Return the cached data of a settings version; it is empty if the cache is too old or of another version."""
         known = self._known
         if basis is None or known.basis != basis or known.is_old:
-            known = self._known = Known(basis)
+            known = self._known = CachedSettings(basis)
         return known

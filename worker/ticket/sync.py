@@ -21,17 +21,17 @@ from worker.ticket import trial
 from worker.ticket.adding import Additions
 from worker.ticket.bodies import built
 from worker.ticket.context import DbOp, Services, TicketContext
-from worker.ticket.create import Begun, create
+from worker.ticket.create import ClaimedCreation, create
 from worker.ticket.error_table import Events, effect_of
 from worker.ticket.fields import give_fields
 from worker.ticket.finish import EventFinisher
 from worker.ticket.gone import ISSUE_MAY_BE_GONE, issue_gone
 from worker.ticket.impersonation import Sender
-from worker.ticket.load import Incomplete, Loaded, Much, Work, load
-from worker.ticket.log_context import tell
+from worker.ticket.load import Incomplete, Loaded, TooManyEvents, Work, load
+from worker.ticket.log_context import bind_event_fields
 from worker.ticket.plan import Pending, Plan
 from worker.ticket.requests import IssueCreation, TimeEntryCreation, logged
-from worker.ticket.resolve import settled
+from worker.ticket.resolve import resolve_row
 from worker.ticket.results import AlreadyDone, Created, Result, Sent, Skipped, Waiting
 from worker.ticket.retry import is_exhausted
 from worker.ticket.status import drop, give_status
@@ -91,7 +91,7 @@ async def forward(
             ctx, work = await _loaded(using, ticket_id, lock)
             ctx.probes = probes
             if isinstance(work, Work | Incomplete):
-                ctx.about = tell(work.events)
+                ctx.about = bind_event_fields(work.events)
             if isinstance(work, Incomplete):
                 results = await ctx.helpdesk(using.completion.complete, ticket_id, work.events)
             elif isinstance(work, Work):
@@ -102,7 +102,7 @@ async def forward(
             if probes and not ctx.answered:
                 await ctx.tracker.check_access()
     finally:
-        is_more_due = ctx is not None and (await Leave(ctx) or ctx.is_outdated)
+        is_more_due = ctx is not None and (await HasDueEvents(ctx) or ctx.is_outdated)
         if ctx is not None and ctx.to_notify:
             await ctx.blocking(using.notify, sorted(ctx.to_notify))
     return Forwarded(results, ctx.answered, is_more_due)
@@ -121,13 +121,13 @@ async def _synced(ctx: TicketContext, work: Work) -> list[Result]:
 
 async def _loaded(using: Services, ticket_id: int, lock: HeldLock) -> tuple[TicketContext, Loaded]:
     ctx, work = await Load(using, ticket_id, lock)
-    if isinstance(work, Much):
+    if isinstance(work, TooManyEvents):
         return await Blocking(Pool.OTHERS, Load(using, ticket_id, lock, alone=True).carry_out)
     return ctx, work
 
 
 @dataclass(frozen=True)
-class Leave(DbOp[bool]):
+class HasDueEvents(DbOp[bool]):
     """A query whether the ticket has due events.
 
     A message that arrived while the lock was held found it busy, so the query runs after the lock's release.
@@ -171,7 +171,7 @@ class Load(DbOp[tuple[TicketContext, Loaded]]):
         using, settings = operations[0].using, operations[0].using.settings
         config, tracker = using.connect(tx)
         basis = tx.configs.basis
-        known = using.kept.as_of(basis)
+        known = using.settings_cache.as_of(basis)
         templates = known.templates(tx)
         ids, alone = [one.ticket_id for one in operations], operations[0].alone
         works = load(tx, ids, settings.settling_time, config, known, alone=alone)
@@ -179,7 +179,7 @@ class Load(DbOp[tuple[TicketContext, Loaded]]):
         for one in operations:
             work = works[one.ticket_id]
             ctx = TicketContext(
-                using, one.ticket_id, config, tracker, one.lock, templates, known=known, basis=basis
+                using, one.ticket_id, config, tracker, one.lock, templates, cached=known, basis=basis
             )
             if isinstance(work, Work):
                 ctx.people.update(work.people)
@@ -201,7 +201,7 @@ class Forwarding:
         self._work = work
         self._events = EventFinisher(ctx, work.now)
         self._additions = Additions(ctx, work, self._events)
-        self._begun: Begun | None = None  # the first time entry, if claimed with its issue's link
+        self._begun: ClaimedCreation | None = None  # the first time entry, if claimed with its issue's link
         self._planned: dict[int, Notice] = {}  # in trial mode, by event: the issue that it would create
 
     @property
@@ -285,7 +285,7 @@ class Forwarding:
 
     async def _settled_or_new_issue(self, asking: list[Pending]) -> Created | Waiting | None:
         ctx, work = self._ctx, self._work
-        outcome = await settled(ctx, Kind.TICKET, ctx.ticket_id, work.issue_row, work.now)
+        outcome = await resolve_row(ctx, Kind.TICKET, ctx.ticket_id, work.issue_row, work.now)
         if outcome or not asking:
             return outcome
         await self._additions.name_pictures()
@@ -311,7 +311,7 @@ class Forwarding:
         if begun is not None:
             outcome, _ = await create(begun.creation, row, begun.attempt)
         else:
-            outcome = await settled(ctx, Kind.TICKET_TASK, task_id, row, work.now)
+            outcome = await resolve_row(ctx, Kind.TICKET_TASK, task_id, row, work.now)
         if outcome is None:
             creation = await built(ctx, TimeEntryCreation.of, ctx, work, asking, issue)
             if ctx.config.trial:
@@ -365,7 +365,7 @@ class Forwarding:
         """Resolve unfinished creations on the issue that this pass has not attempted."""
         for (kind, key), row in self._work.unsettled.items():
             if (kind, key) not in attempted:
-                await self._attempt([], settled(self._ctx, kind, key, row, self._work.now))
+                await self._attempt([], resolve_row(self._ctx, kind, key, row, self._work.now))
 
     async def _status(self, issue: Created | Waiting | None) -> None:
         """Set the newest status if it is due, and end the ticket updates."""

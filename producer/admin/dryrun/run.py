@@ -28,7 +28,7 @@ from shared.metadata.synchronisation import Connect
 from shared.notices.changes import Did
 from shared.notices.templates import TemplateRefusal
 from shared.refusals.hints import explain, ignored
-from shared.refusals.known import Explanation, Known, known_of
+from shared.refusals.known import Explanation, KnownMetadata, known_of
 from shared.templating.catalogue import catalogue_for
 from shared.templating.operations import CustomField, Operation
 from shared.templating.render import Engine, Rendering
@@ -152,7 +152,7 @@ class DryRuns:
         )
 
 
-def _hints(operation: Operation, tried: Tried, known: Known) -> list[Explanation]:
+def _hints(operation: Operation, tried: Tried, known: KnownMetadata) -> list[Explanation]:
     if tried.answer is None:
         return []
     payload = tried.rendering.payload

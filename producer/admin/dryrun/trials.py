@@ -20,7 +20,7 @@ from shared.notices.invalid import Invalid
 from shared.notices.notice import Notice
 from shared.notices.templates import TemplateRefusal
 from shared.refusals.hints import explain
-from shared.refusals.known import Explanation, Known
+from shared.refusals.known import Explanation, KnownMetadata
 from shared.store.ledger.send_window import SendWindow
 from shared.templating.operations import UPDATES, Operation
 from shared.templating.render import Engine, Rendering
@@ -69,7 +69,7 @@ class Trial:
     project_id: int | None
     config: PluginConfig
     bench: DryRunSession
-    known: Known
+    known: KnownMetadata
 
     def carry_out(self) -> Tried:
         """Try the operation, and delete what was created.

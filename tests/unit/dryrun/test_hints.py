@@ -13,7 +13,7 @@ import pytest
 from shared.notices.hints import Hint
 from shared.refusals import issue_hints
 from shared.refusals.hints import explain, hints, ignored
-from shared.refusals.known import Explanation, Known
+from shared.refusals.known import Explanation, KnownMetadata
 from shared.store.configuration.metadata import Entry, MetadataKind
 from shared.templating.operations import OPERATIONS, Operation
 from shared.tracker.projects import ProjectNow, ProjectState
@@ -56,7 +56,7 @@ FIELDS = [
     custom_field(9, "issue", field_format="list", multiple=True, possible_values=choices("a", "b")),
     custom_field(10, "issue", field_format="float"),
 ]
-KNOWN = Known(
+KNOWN = KnownMetadata(
     tracker_project_id=1,
     projects={
         1: Entry(MetadataKind.PROJECT, 1, "Support", {"identifier": "support", "activity_ids": [9, 13]}),
@@ -171,7 +171,7 @@ def test_a_payload_that_fits_has_no_hints(operation: Operation) -> None:
 @pytest.mark.parametrize("operation", OPERATIONS)
 def test_an_empty_cache_denies_nothing(operation: Operation) -> None:
     sent = payload(operation, {"priority_id": 99, "user_id": 77, "custom_fields": [{"id": 1, "value": "x"}]})
-    assert hints(operation, sent, Known()) == []
+    assert hints(operation, sent, KnownMetadata()) == []
 
 
 @pytest.mark.parametrize("operation", OPERATIONS)
@@ -227,7 +227,7 @@ def test_a_project_that_was_made_is_still_judged_by_the_identifier_that_was_not_
 
 
 def test_time_in_a_project_that_is_not_active_is_told() -> None:
-    closed = Known(tracker_project_id=6, projects=KNOWN.projects)
+    closed = KnownMetadata(tracker_project_id=6, projects=KNOWN.projects)
     assert [one.record for one in hints(TIME, payload(TIME, {}), closed)] == ["KB-HINT-007"]
 
 
@@ -235,7 +235,7 @@ def test_time_in_a_project_that_is_not_active_is_told() -> None:
 def test_where_the_projects_activities_were_not_read_only_those_of_the_tracker_count(
     activity_id: int,
 ) -> None:
-    unread = Known(tracker_project_id=2, projects=KNOWN.projects, activities=KNOWN.activities)
+    unread = KnownMetadata(tracker_project_id=2, projects=KNOWN.projects, activities=KNOWN.activities)
     refused = hints(TIME, payload(TIME, {"activity_id": activity_id}), unread)
     assert bool(refused) is (activity_id == 13)
     guessed = explain(TIME, payload(TIME, {"activity_id": 10}), unread, 422)
@@ -307,14 +307,14 @@ def test_every_hint_has_a_record_and_comes_up() -> None:
     }
     for operation in OPERATIONS:
         sent = payload(operation, {**maybe, "comments": "", "hours": 0.001})
-        known = Known(is_issue_closed=True, today=TODAY) if operation is TIME else KNOWN
+        known = KnownMetadata(is_issue_closed=True, today=TODAY) if operation is TIME else KNOWN
         refused |= {one.why.code for one in explain(operation, sent, known, 422)}
     refused |= {one.why.code for one in explain(TIME, payload(TIME, {"hours": 25}), KNOWN, 422)}
     sent = payload(ISSUE, {"status_id": 2, "custom_fields": [{"id": 99, "value": "x"}]})
     answer = {"issue": {"status": {"id": 1}, "custom_fields": []}}
     refused |= {one.why.code for one in ignored(ISSUE, sent, answer)}
     sent = payload(TIME, {})
-    refused |= {one.why.code for one in explain(TIME, sent, Known(6, projects=KNOWN.projects), 422)}
+    refused |= {one.why.code for one in explain(TIME, sent, KnownMetadata(6, projects=KNOWN.projects), 422)}
     for now in (
         *(ProjectNow(1, standing) for standing in ProjectState),
         ProjectNow(1, ProjectState.ACTIVE, modules=frozenset(), activities={}),
