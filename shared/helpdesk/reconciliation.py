@@ -166,7 +166,7 @@ def _count(tx: Transaction, missing: Iterable[Changed], found: Reconciled) -> No
         place = ticket.place
         if state and not place.project_ids:  # the help desk's API does not return them
             place = place._replace(project_ids=place_of(state.snapshot).project_ids)
-        link = tx.links.of(place)
+        link = tx.mappings.of(place)
         if link is None:
             found.unlinked_tasks += 1
             continue

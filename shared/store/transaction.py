@@ -18,7 +18,7 @@ from shared.notices.kinds import ADDITIONS, Kind, RowId
 from shared.store import opening
 from shared.store.configuration.changes import Changes
 from shared.store.configuration.configs import SHARE, Configs, lock_shared
-from shared.store.configuration.links import Links
+from shared.store.configuration.mappings import ProjectMappings
 from shared.store.configuration.metadata import Metadata
 from shared.store.configuration.notifications import Notifications
 from shared.store.configuration.people import People
@@ -59,7 +59,7 @@ class Transaction(UnitOfWork):
     times = Repository(partial(Ledger, kind=Kind.TICKET_TASK))
     statuses = Repository(TicketStates)
     deletions = Repository(TicketDeletions)
-    links = Repository(Links)
+    mappings = Repository(ProjectMappings)
     people = Repository(People)
     metadata = Repository(Metadata)
     dry_runs = Repository(DryRunObjects)

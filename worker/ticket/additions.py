@@ -133,7 +133,7 @@ def issue_and_sender(
         task=None,
         occurred_at=event.occurred_at,
         event_name=event.event,
-        link=work.link,
+        link=work.mapping,
         project_id=issue.project_id,
         issue_id=issue.tracker_id,
         person=match.person,

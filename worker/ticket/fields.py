@@ -48,7 +48,7 @@ async def give_fields(ctx: TicketContext, work: Work, issue: Created) -> list[st
         return []
     if state.fields_at and state.fields_at > ctx.now(work.now):
         return []
-    if work.link is None:
+    if work.mapping is None:
         return await _conclude(ctx, issue, state.fields_due, state.fields_due, Reason.NO_LINK())
     sent = (row.body or {}).get("issue", {})
     due = [name for name in state.fields_due if name in sent]

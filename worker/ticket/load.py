@@ -15,7 +15,7 @@ from shared.events.snapshots import LARGEST_TICKET, HelpdeskUser, Ticket, docume
 from shared.notices.kinds import Kind, RowId
 from shared.notices.reasons import Reason
 from shared.notices.steps import What
-from shared.store.configuration.links import Link
+from shared.store.configuration.mappings import ProjectMapping
 from shared.store.configuration.matching import Match, nobody, who
 from shared.store.journal.deletions import DeletionState
 from shared.store.journal.due import Due, DueEvents, content_of
@@ -49,7 +49,7 @@ class Work:
         events: pending and due events, oldest first.
         state: the desired state, with the newest known snapshot.
         ticket: that snapshot.
-        link: the project mapping that applies, or None.
+        mapping: the project mapping that applies, or None.
         issue_row: the ledger row of the issue.
         rows: ledger rows of time entries, notes and attachments: those of the events, those that are claimed or in
             doubt, and those of documents that a text shows.
@@ -67,7 +67,7 @@ class Work:
     events: list[Pending]
     state: Desired
     ticket: Ticket
-    link: Link | None
+    mapping: ProjectMapping | None
     issue_row: LedgerRow | None
     rows: Mapping[RowId, LedgerRow]
     technician: Match
@@ -309,17 +309,17 @@ def _works(
         plan = plan_times(one.task_events, sent, config, newest, is_ticket_deleted=is_deleted)
         plan_additions(plan, one.addition_events, sent, config, is_ticket_deleted=is_deleted)
         plans[ticket_id] = plan
-    links = known.links(tx, {one.place for one in tickets.values()})
-    _replay_unmapped(tx, states, tickets, links, plans, issue_rows)
+    mappings = known.mappings(tx, {one.place for one in tickets.values()})
+    _replay_unmapped(tx, states, tickets, mappings, plans, issue_rows)
     users = dict[int, list[HelpdeskUser]]()
     for ticket_id, ticket in tickets.items():
-        is_linked = links[ticket.place] is not None
+        is_linked = mappings[ticket.place] is not None
         plan = plans[ticket_id]
         named = [one.event.user for one in (*plan.wanted, *plan.additions)]
         users[ticket_id] = [user for user in (ticket.technician, *(named if is_linked else ())) if user]
     every = [user for some in users.values() for user in some]
     people = known.people(tx, every, administrators=config.match_administrators)
-    members = _members(tx, known, links.values(), issue_rows.values(), people.values())
+    members = _members(tx, known, mappings.values(), issue_rows.values(), people.values())
     administrators, statuses = known.needed(tx)
     now = next((one.due.now for one in read.values() if one.due.now), None) or tx.now()
     return {
@@ -327,7 +327,7 @@ def _works(
             events=one.events,
             state=states[ticket_id],
             ticket=tickets[ticket_id],
-            link=links[tickets[ticket_id].place],
+            mapping=mappings[tickets[ticket_id].place],
             issue_row=issue_rows.get(ticket_id),
             rows=rows[ticket_id],
             technician=people[who(technician)] if (technician := tickets[ticket_id].technician) else nobody(),
@@ -348,7 +348,7 @@ def _replay_unmapped(
     tx: Transaction,
     states: Mapping[int, Desired],
     tickets: Mapping[int, Ticket],
-    links: Mapping[Place, Link | None],
+    mappings: Mapping[Place, ProjectMapping | None],
     plans: Mapping[int, Plan],
     issue_rows: Collection[int],
 ) -> None:
@@ -358,15 +358,15 @@ def _replay_unmapped(
     """
     noted = dict[int, str | None]()
     for ticket_id, ticket in tickets.items():
-        before, here, link = states[ticket_id].unlinked_place, str(ticket.place), links[ticket.place]
+        before, here, mapping = states[ticket_id].unlinked_place, str(ticket.place), mappings[ticket.place]
         plan = plans[ticket_id]
-        if link is None and before != here and (plan.wanted or plan.additions or ticket_id in issue_rows):
+        if mapping is None and before != here and (plan.wanted or plan.additions or ticket_id in issue_rows):
             noted[ticket_id] = here
-        elif link is not None and before not in (None, here):
+        elif mapping is not None and before not in (None, here):
             noted[ticket_id] = None
             tx.journal.replay_skipped([ticket_id], Reason.NO_LINK, Reason.LINK_WAS_MADE())
             tx.statuses.give_dropped([ticket_id], Reason.NO_LINK)
-            what = What.REPLAYED_FOR_LINK(link=link.notice, tracker_project_id=link.tracker_project_id)
+            what = What.REPLAYED_FOR_LINK(link=mapping.notice, tracker_project_id=mapping.tracker_project_id)
             tx.trace.append([Step(ticket_id, what)])
     tx.statuses.note_unlinked(noted)
 
@@ -383,12 +383,12 @@ def _linked(rows: Mapping[RowId, LedgerRow]) -> dict[RowId, int]:
 def _members(
     tx: Transaction,
     known: CachedSettings,
-    links: Collection[Link | None],
+    mappings: Collection[ProjectMapping | None],
     issue_rows: Collection[LedgerRow],
     people: Collection[Match],
 ) -> dict[tuple[int, int], bool]:
     """Return whether each person's membership is known, in the mapped projects and in the issues' projects."""
-    linked = {one.tracker_project_id for one in links if one}
+    linked = {one.tracker_project_id for one in mappings if one}
     projects = linked | {row.tracker_project_id for row in issue_rows if row.tracker_project_id}
     return known.members(tx, projects, {one.person.tracker_user_id for one in people if one.person})
 
@@ -412,7 +412,7 @@ def as_of(tx: Transaction, work: Work, event: Event, *, administrators: bool = T
     return replace(
         work,
         ticket=ticket,
-        link=tx.links.of(ticket.place) or work.link,
+        mapping=tx.mappings.of(ticket.place) or work.mapping,
         technician=tx.people.match(ticket.technician, administrators=administrators),
     )
 

@@ -190,7 +190,7 @@ class IssueCreation(Creation):
             asking: the event.
             tried: the number of earlier attempts.
         """
-        link = work.link
+        link = work.mapping
         assert link is not None, "the project rule comes before any creation"  # noqa: S101
         event = asking.event
         about = RenderInput(
@@ -259,7 +259,7 @@ class IssueCreation(Creation):
                 What.ISSUE_CREATED(
                     issue_id=one.found.get("id"),
                     tracker_project_id=creation.sender.project_id,
-                    link=creation.work.link.notice if creation.work.link else None,
+                    link=creation.work.mapping.notice if creation.work.mapping else None,
                     match=creation.work.technician.why,
                 )
             )
@@ -310,7 +310,7 @@ class TimeEntryCreation(Creation):
             task=task,
             occurred_at=event.occurred_at,
             event_name=event.event,
-            link=work.link,
+            link=work.mapping,
             project_id=issue.project_id,
             issue_id=issue.tracker_id,
             person=match.person,

@@ -17,7 +17,7 @@ from itertools import product
 from shared.bodies.contexts import project_name
 from shared.events.place import Place
 from shared.events.snapshots import HelpdeskUser
-from shared.store.configuration.links import Link
+from shared.store.configuration.mappings import ProjectMapping
 from shared.store.configuration.matching import Match, who
 from shared.store.configuration.templates import ActiveTemplate
 from shared.store.transaction import Store, Transaction
@@ -39,7 +39,7 @@ class CachedSettings:
     _read_at: float = field(default_factory=time.monotonic)
     _templates: Mapping[str, ActiveTemplate] | None = None
     _needed: tuple[tuple[int, ...], frozenset[int]] | None = None
-    _links: dict[Place, Link] = field(default_factory=dict)
+    _mappings: dict[Place, ProjectMapping] = field(default_factory=dict)
     _people: dict[tuple[int, str | None], Match] = field(default_factory=dict)
     _project_names: dict[int, str] = field(default_factory=dict)
     _members: set[tuple[int, int]] = field(default_factory=set)
@@ -90,12 +90,12 @@ class CachedSettings:
         """Forget a membership that the tracker's refusal made doubtful."""
         self._members.discard((project_id, user_id))
 
-    def links(self, tx: Transaction, places: Collection[Place]) -> dict[Place, Link | None]:
+    def mappings(self, tx: Transaction, places: Collection[Place]) -> dict[Place, ProjectMapping | None]:
         """Return the project mapping of each place, or None."""
-        if unknown := [one for one in places if one not in self._links]:
-            found = tx.links.resolve_all(unknown)
-            self._links |= {place: link for place, link in found.items() if link}
-        return {one: self._links.get(one) for one in places}
+        if unknown := [one for one in places if one not in self._mappings]:
+            found = tx.mappings.resolve_all(unknown)
+            self._mappings |= {place: link for place, link in found.items() if link}
+        return {one: self._mappings.get(one) for one in places}
 
     def people(
         self, tx: Transaction, users: Iterable[HelpdeskUser], *, administrators: bool

@@ -276,7 +276,7 @@ def _body(ctx: TicketContext, work: Work, issue: Created) -> Body:
         task=None,
         occurred_at=state.occurred_at,
         event_name=next((one.event.event for one in work.events if one.id == state.event_id), None),
-        link=work.link,
+        link=work.mapping,
         project_id=issue.project_id,
         issue_id=issue.tracker_id,
         person=work.technician.person,

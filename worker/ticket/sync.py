@@ -213,8 +213,8 @@ class Forwarding:
         """End the events that send nothing, then send; return the results, in order."""
         work, plan = self._work, self._work.plan
         await self._end_what_sends_nothing(plan)
-        wanted = [] if work.link is None else await self._with_attempts_left(plan.wanted)
-        additions = [] if work.link is None else await self._with_attempts_left(plan.additions)
+        wanted = [] if work.mapping is None else await self._with_attempts_left(plan.wanted)
+        additions = [] if work.mapping is None else await self._with_attempts_left(plan.additions)
         issue = await self._issue(wanted)
         if isinstance(issue, Created):
             if (issue.fields or work.state.fields_due) and not self._ctx.config.trial:
@@ -240,7 +240,7 @@ class Forwarding:
             await events.supersede([event_id], other(event_id=other_id))
         if work.is_deleted:
             await events.end(_ids(work.ticket_events), Skipped(Reason.TICKET_DELETED()))
-        elif work.link is None:
+        elif work.mapping is None:
             no_link = Skipped(Reason.NO_LINK(), follows_from_settings=True)
             await events.end(_ids(plan.wanted + plan.additions + work.ticket_events), no_link)
         if not work.is_complete:
@@ -375,7 +375,7 @@ class Forwarding:
                 dropping = partial(drop, ctx, state, work.issue_row.tracker_id, Reason.TICKET_DELETED())
                 await ctx.db.change(dropping)
             return
-        if work.link is None:
+        if work.mapping is None:
             if state.status_due and work.issue_row is not None:
                 issue_id = work.issue_row.tracker_id
                 await ctx.db.change_if_current(partial(drop, ctx, state, issue_id, Reason.NO_LINK()))

@@ -355,7 +355,7 @@ def _change_address(
     ]
     tx.dry_runs.forget_tracker()
     left = {
-        Caution.LINKS_OF_OTHER_TRACKER: len(tx.links.all()),
+        Caution.LINKS_OF_OTHER_TRACKER: len(tx.mappings.all()),
         Caution.OVERRIDES_OF_OTHER_TRACKER: len(tx.people.overrides()),
     }
     return warnings + [caution(count=count, **on) for caution, count in left.items() if count]

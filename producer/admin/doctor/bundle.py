@@ -196,7 +196,7 @@ def _counts(services: Services) -> dict[str, Any]:
     with services.store.transaction() as tx:
         events, ledger = tx.support.events(), tx.support.ledger()
         metadata, users = tx.metadata.counts(), tx.people.cached_count()
-        links, overrides = len(tx.links.all()), len(tx.people.overrides())
+        links, overrides = len(tx.mappings.all()), len(tx.people.overrides())
     return {
         "events": [
             {

@@ -113,7 +113,7 @@ def skipped(installation: Installation) -> Iterator[CheckResult]:
     """Check that no ticket was skipped because its project mapping was missing."""
     with installation.store.transaction() as tx:
         unlinked = tx.journal.unlinked(WEEK_S)
-        resolved = [tx.links.resolve(one.project_id, one.entity_id) for one in unlinked]
+        resolved = [tx.mappings.resolve(one.project_id, one.entity_id) for one in unlinked]
     by_entity: dict[tuple[int, bool], list[Unlinked]] = {}
     for one, link in zip(unlinked, resolved, strict=True):
         by_entity.setdefault((one.entity_id, link is not None), []).append(one)

@@ -14,7 +14,7 @@ from shared.metadata.reading import read_kinds, read_people
 from shared.metadata.rows import LISTINGS, person
 from shared.metadata.synchronisation import keep_kinds
 from shared.notices.doctor_service import ServiceFinding
-from shared.store.configuration.links import Link
+from shared.store.configuration.mappings import ProjectMapping
 from shared.store.configuration.matching import TrackerPerson
 from shared.tracker.client import USERS
 from shared.tracker.concurrent_reads import LONG_ANSWERS, run_concurrently
@@ -42,7 +42,7 @@ KINDS = [one.kind for one in LISTINGS]
 def read(installation: Installation) -> Iterator[CheckResult]:
     """Update the cache, except for projects, and record the state of the mapped projects."""
     with installation.store.transaction() as tx:
-        config, links, first = tx.configs.get()[0], tx.links.all(), tx.issues.newest_projects(NEWEST)
+        config, links, first = tx.configs.get()[0], tx.mappings.all(), tx.issues.newest_projects(NEWEST)
         named = dict.fromkeys(
             [
                 *tx.people.overrides().values(),
@@ -95,7 +95,7 @@ def _deleted(lists: TrackerLists, user_ids: Sequence[int]) -> set[int]:
     return found
 
 
-def _include(config: PluginConfig, links: Collection[Link]) -> list[str]:
+def _include(config: PluginConfig, links: Collection[ProjectMapping]) -> list[str]:
     """Return what to read of each project; what no setting needs is left out, since it costs the tracker time."""
     wanted = {
         MODULES: True,

@@ -113,7 +113,7 @@ def memberships(installation: Installation) -> Iterator[CheckResult]:
     """Check that an e-mail address alone makes no one a member of a private project."""
     with installation.store.transaction() as tx:
         config, _ = tx.configs.get()
-        linked = {link.tracker_project_id for link in tx.links.all()}
+        linked = {link.tracker_project_id for link in tx.mappings.all()}
         entries = tx.metadata.of_kind(MetadataKind.PROJECT)
     private = [str(one) for one in entries if one.tracker_id in linked and not one.details.get("is_public")]
     if private and config.membership_for == "matched" and config.default_role_id is not None:

@@ -19,7 +19,7 @@ from shared.notices.notice import Notice
 from shared.notices.render import because
 from shared.redis.latency import SLOW_S
 from shared.refusals.judging import names_of
-from shared.store.configuration.links import Link
+from shared.store.configuration.mappings import ProjectMapping
 from shared.store.configuration.metadata import Entry, MetadataKind
 from shared.tracker.client import USERS, TrackerClient
 from shared.tracker.lists import PAGE_SIZE
@@ -115,7 +115,7 @@ def projects(installation: Installation) -> Iterator[CheckResult]:
     """Check that each mapping leads to an active project with the modules, category and activity that are needed."""
     with installation.store.transaction() as tx:
         config, _ = tx.configs.get()
-        found = tx.links.all()
+        found = tx.mappings.all()
         categories = {one.tracker_id: one for one in tx.metadata.of_kind(MetadataKind.CATEGORY)}
         activity = tx.metadata.get(MetadataKind.ACTIVITY, config.default_activity_id or 0)
     is_off = activity is not None and not activity.details.get("active", True)  # no project can change this
@@ -177,7 +177,7 @@ def notes(installation: Installation) -> Iterator[CheckResult]:
         yield ok("notes", SetupFinding.NOTES_ALLOWED(role_id=role_id))
 
 
-def _standing(link: Link, project: ProjectNow) -> list[CheckResult]:
+def _standing(link: ProjectMapping, project: ProjectNow) -> list[CheckResult]:
     found = GONE.get(project.state)
     if found is None:
         return []
@@ -185,7 +185,7 @@ def _standing(link: Link, project: ProjectNow) -> list[CheckResult]:
     return [failure("links", found(**project.named, **about))]
 
 
-def _category(link: Link, project: ProjectNow) -> list[CheckResult]:
+def _category(link: ProjectMapping, project: ProjectNow) -> list[CheckResult]:
     wanted, categories = link.default_category_id, project.categories
     if (
         project.state is not ProjectState.ACTIVE
@@ -205,7 +205,7 @@ def _category(link: Link, project: ProjectNow) -> list[CheckResult]:
     return [failure("links", why)]
 
 
-def _assignee(link: Link, category: Entry | None, locked: Collection[int]) -> list[CheckResult]:
+def _assignee(link: ProjectMapping, category: Entry | None, locked: Collection[int]) -> list[CheckResult]:
     """Return a warning if a category's default assignee is locked: the tracker then refuses its issues."""
     assignee_id = category.details.get("assigned_to_id") if category else None
     if category is None or assignee_id not in locked:

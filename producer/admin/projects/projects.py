@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
-from producer.admin.projects.links import MappingResult, add_mapping, put_link, replay_waiting
+from producer.admin.projects.mappings import MappingResult, add_mapping, put_mapping, replay_waiting
 from producer.admin.projects.project_forms import FormRefused, ProjectForm, faults_of, refusal
 from producer.admin.records.models import ProjectClaim
 from producer.admin.records.project_claims import ClaimState
@@ -40,7 +40,7 @@ from shared.notices.invalid import Invalid
 from shared.notices.notice import Notice
 from shared.notices.refusals import Refusal
 from shared.redis.locks import Locks
-from shared.store.configuration.links import Link, LinkKind
+from shared.store.configuration.mappings import MappingKind, ProjectMapping
 from shared.store.configuration.metadata import Entry, MetadataKind
 from shared.store.ledger.send_window import SendWindow
 from shared.telemetry.logs import get_logger, log_fields
@@ -94,7 +94,7 @@ class ProjectForms:
     notify: Callable[[Sequence[int]], object]
     sleep: Callable[[float], None] = time.sleep
 
-    def link(self, link: Link, *, replay: bool = False, keep_category: bool = False) -> Made:
+    def link(self, link: ProjectMapping, *, replay: bool = False, keep_category: bool = False) -> Made:
         """Map to an existing active project, notify replayed tickets, then synchronise the metadata.
 
         Raises:
@@ -108,7 +108,7 @@ class ProjectForms:
 
     def create(
         self,
-        kind: LinkKind,
+        kind: MappingKind,
         helpdesk_id: int,
         form: ProjectForm,
         *,
@@ -136,7 +136,7 @@ class ProjectForms:
         project, warnings = self._project(form, config)
         with self._alone(project["identifier"]):
             entry, created = self._ensure(client, kind, helpdesk_id, project)
-            link = Link(kind, helpdesk_id, entry.tracker_id, None)
+            link = ProjectMapping(kind, helpdesk_id, entry.tracker_id, None)
             keep = keep_category and category is None
             linked = self._keep(link, entry, replay=replay, keep_category=keep)
         self._notify(linked)
@@ -191,7 +191,7 @@ class ProjectForms:
             self.sleep(LOOK_AGAIN_S)
 
     def _ensure(
-        self, client: TrackerClient, kind: LinkKind, helpdesk_id: int, project: dict[str, Any]
+        self, client: TrackerClient, kind: MappingKind, helpdesk_id: int, project: dict[str, Any]
     ) -> tuple[Entry, bool]:
         """Return the project, and whether it was created now."""
         identifier = project["identifier"]
@@ -259,7 +259,9 @@ class ProjectForms:
             raise ProjectInDoubt(Refusal.PROJECT_IN_DOUBT(identifier=identifier, problem=unclear)) from None
         return found
 
-    def _keep(self, link: Link, project: Entry, *, replay: bool, keep_category: bool) -> MappingResult:
+    def _keep(
+        self, link: ProjectMapping, project: Entry, *, replay: bool, keep_category: bool
+    ) -> MappingResult:
         """Store the project and its mapping in one commit; then process what waited for the mapping."""
         with self.store.transaction() as tx:
             tx.metadata.put([project])
@@ -267,7 +269,7 @@ class ProjectForms:
             tx.changes.note(
                 Did.PROJECT_CREATED(name=project.name), after={"id": project.tracker_id, **project.details}
             )
-            made = put_link(tx, link, keep_category=keep_category)
+            made = put_mapping(tx, link, keep_category=keep_category)
         return replay_waiting(self.store, made, replay=replay)
 
     def _free(self, identifier: str, attempt: int, reason: Notice) -> None:
@@ -275,7 +277,7 @@ class ProjectForms:
             tx.project_claims.free(identifier, attempt, reason)
 
 
-def _is_ours(claim: ProjectClaim, kind: LinkKind, helpdesk_id: int) -> bool:
+def _is_ours(claim: ProjectClaim, kind: MappingKind, helpdesk_id: int) -> bool:
     """Return whether a project with this identifier comes from an earlier form of the same help desk object."""
     same = (claim.link_kind, claim.helpdesk_id) == (str(kind), helpdesk_id)
     return same and claim.state in (ClaimState.CLAIMED, ClaimState.CREATED)

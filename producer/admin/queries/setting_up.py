@@ -77,7 +77,7 @@ def setting_up(services: Services, found: Overview) -> SettingUp | None:
         good = tx.metadata.last_good_run()
         entries = tx.metadata.of_kinds(*KINDS)
         unmapped = tx.journal.unlinked(MONTH_S)[:MOST_ENTITIES]
-        linked = {one.helpdesk_id for one in tx.links.all()}
+        linked = {one.helpdesk_id for one in tx.mappings.all()}
         producers = tx.producers.seen()
     unmapped = [one for one in unmapped if one.entity_id not in linked]
     projects = {one.name.strip().casefold(): one.tracker_id for one in entries[MetadataKind.PROJECT]}

@@ -34,7 +34,7 @@ from shared.store.journal.ticket_queries import not_given, with_fields_kept
 from shared.store.ledger.ledger_queries import NOT_LINKED, undecided_count
 from shared.store.ledger.misattributed import wrong_authors
 from shared.store.ledger.transitions import FOR_A_PERSON
-from shared.store.tables.configuration import EntityLink, ProjectLink
+from shared.store.tables.configuration import EntityMappingRow, ProjectMappingRow
 from shared.store.tables.explained import reason_from_columns
 from shared.store.tables.journal import EventState, JournalEvent, TraceStep
 from shared.store.tables.ledger import (
@@ -289,7 +289,10 @@ class EventSearch:
             undecided_count(),
             moment(),
             done_at,
-            or_(exists(select(EntityLink.entity_id)), exists(select(ProjectLink.helpdesk_project_id))),
+            or_(
+                exists(select(EntityMappingRow.entity_id)),
+                exists(select(ProjectMappingRow.helpdesk_project_id)),
+            ),
             *(one.exists() for one in noted),
             *(last.with_only_columns(one).scalar_subquery() for one in (newest.c.at, newest.c.call)),
             *(

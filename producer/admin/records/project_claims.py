@@ -10,7 +10,7 @@ from sqlalchemy.orm import Session
 
 from producer.admin.records.models import ProjectClaim
 from shared.notices.notice import Notice
-from shared.store.configuration.links import LinkKind
+from shared.store.configuration.mappings import MappingKind
 from shared.store.tables.explained import reason_columns
 from shared.store.tables.types import clock, insert_for
 
@@ -36,7 +36,7 @@ class ProjectClaims:
         return self._session.scalar(select(ProjectClaim).where(ProjectClaim.identifier == identifier))
 
     def claim(
-        self, identifier: str, kind: LinkKind, helpdesk_id: int, *, attempt: int, settling: float
+        self, identifier: str, kind: MappingKind, helpdesk_id: int, *, attempt: int, settling: float
     ) -> int | None:
         """Claim an identifier for a form of a helpdesk project or entity.
 

@@ -17,7 +17,7 @@ from shared.notices.changes import Did
 from shared.notices.reasons import Reason
 from shared.notices.refusals import Refusal
 from shared.notices.steps import What
-from shared.store.configuration.links import Link, LinkKind
+from shared.store.configuration.mappings import MappingKind, ProjectMapping
 from shared.store.configuration.metadata import MetadataKind
 from shared.store.journal.tickets import AT_ONCE
 from shared.store.journal.trace import Step
@@ -50,59 +50,59 @@ class MappingResult:
         confirmed: whether the cached metadata has the tracker project; False if the cache is empty.
     """
 
-    link: Link
-    before: Link | None
+    link: ProjectMapping
+    before: ProjectMapping | None
     tickets: list[int] = field(default_factory=list)
     events: int = 0
     replayed: bool = False
     confirmed: bool = True
 
 
-def all_links(store: Store) -> Sequence[Link]:
+def all_mappings(store: Store) -> Sequence[ProjectMapping]:
     """Return every project mapping, those of help desk projects first."""
     with store.transaction() as tx:
-        return tx.links.all()
+        return tx.mappings.all()
 
 
 @dataclass(frozen=True, slots=True)
 class NamedLinks:
     """Mappings of one kind, with the names of their tracker projects and categories by id."""
 
-    links: list[Link]
+    links: list[ProjectMapping]
     projects: dict[int, str]
     categories: dict[int, str]
 
 
-def named_links(store: Store, kind: LinkKind) -> NamedLinks:
+def named_links(store: Store, kind: MappingKind) -> NamedLinks:
     """Return the mappings of help desk projects, or of entities, with names."""
     with store.transaction() as tx:
-        found = [one for one in tx.links.all() if one.kind is kind]
+        found = [one for one in tx.mappings.all() if one.kind is kind]
         project_ids = {one.tracker_project_id for one in found}
         category_ids = {one.default_category_id for one in found}
         names = tx.metadata.names_of({MetadataKind.PROJECT: project_ids, MetadataKind.CATEGORY: category_ids})
         return NamedLinks(found, names[MetadataKind.PROJECT], names[MetadataKind.CATEGORY])
 
 
-def find_link(store: Store, kind: LinkKind, helpdesk_id: int) -> Link | None:
+def find_link(store: Store, kind: MappingKind, helpdesk_id: int) -> ProjectMapping | None:
     """Return the mapping of a help desk project or entity, or None."""
     with store.transaction() as tx:
-        return tx.links.get(kind, helpdesk_id)
+        return tx.mappings.get(kind, helpdesk_id)
 
 
-def named_link(names: Names, link: Link) -> shapes.LinkNamed:
+def named_mapping(names: Names, link: ProjectMapping) -> shapes.LinkNamed:
     """Return a mapping with the names that are known."""
     project = names.name("tracker_project", link.tracker_project_id)
     return shapes.LinkNamed.of(link, name=names.name(str(link.kind), link.helpdesk_id), project=project)
 
 
-def link_with_project(store: Store, names: Names, kind: LinkKind, helpdesk_id: int) -> shapes.LinkShown:
+def mapping_with_project(store: Store, names: Names, kind: MappingKind, helpdesk_id: int) -> shapes.LinkShown:
     """Return the mapping of a help desk project or entity, with the tracker project's name and address if known.
 
     Raises:
         NotFound: if there is no such mapping.
     """
     with store.transaction() as tx:
-        link = tx.links.get(kind, helpdesk_id)
+        link = tx.mappings.get(kind, helpdesk_id)
         if link is None:
             raise NotFound(Refusal.LINK_UNKNOWN(kind=str(kind), id=helpdesk_id))
         project = tx.metadata.get(MetadataKind.PROJECT, link.tracker_project_id)
@@ -117,7 +117,12 @@ def link_with_project(store: Store, names: Names, kind: LinkKind, helpdesk_id: i
 
 
 def add_mapping(
-    store: Store, link: Link, *, replay: bool, keep_category: bool = False, connect: Connect | None = None
+    store: Store,
+    link: ProjectMapping,
+    *,
+    replay: bool,
+    keep_category: bool = False,
+    connect: Connect | None = None,
 ) -> MappingResult:
     """Create or replace a project mapping.
 
@@ -133,7 +138,7 @@ def add_mapping(
     """
     try:
         with store.transaction() as tx:
-            made = put_link(tx, link, keep_category=keep_category)
+            made = put_mapping(tx, link, keep_category=keep_category)
     except NotFound as unknown:
         now = _now(connect, link.tracker_project_id) if connect else None
         category_id = unknown.notice.params.get("category_id", link.default_category_id)  # it may be kept
@@ -178,14 +183,14 @@ def lacking_modules(connect: Connect, project_id: int) -> list[str]:
     return [] if enabled is None else [one for one in NEEDED_MODULES if one not in enabled]
 
 
-def put_link(tx: Transaction, link: Link, *, keep_category: bool = False) -> MappingResult:
+def put_mapping(tx: Transaction, link: ProjectMapping, *, keep_category: bool = False) -> MappingResult:
     """Create or replace a mapping within a transaction, as `add_mapping`; after the commit, call `replay_waiting`."""
     tx.configs.lock_exclusive()
-    before = tx.links.get(link.kind, link.helpdesk_id)
+    before = tx.mappings.get(link.kind, link.helpdesk_id)
     if keep_category and before and before.tracker_project_id == link.tracker_project_id:
         link = replace(link, default_category_id=before.default_category_id)
     confirmed = confirm_link(tx, link)
-    tx.links.put(link)
+    tx.mappings.put(link)
     if link != before:
         did = Did.LINK_CHANGED(
             kind=link.kind, id=link.helpdesk_id, tracker_project_id=link.tracker_project_id
@@ -201,7 +206,7 @@ def replay_waiting(store: Store, made: MappingResult, *, replay: bool) -> Mappin
 
     Args:
         store: the database.
-        made: the result of `put_link`, after its commit.
+        made: the result of `put_mapping`, after its commit.
         replay: as `add_mapping`.
     """
     link = made.link
@@ -221,7 +226,7 @@ def replay_waiting(store: Store, made: MappingResult, *, replay: bool) -> Mappin
     return replace(made, tickets=tickets, events=events, replayed=replay and bool(tickets))
 
 
-def remove_link(store: Store, kind: LinkKind, helpdesk_id: int) -> Link:
+def remove_mapping(store: Store, kind: MappingKind, helpdesk_id: int) -> ProjectMapping:
     """Remove a mapping; nothing more is sent for the tickets that depend on it.
 
     Returns:
@@ -231,26 +236,26 @@ def remove_link(store: Store, kind: LinkKind, helpdesk_id: int) -> Link:
         NotFound: if there is no such mapping.
     """
     with store.transaction() as tx:
-        link = tx.links.get(kind, helpdesk_id)
+        link = tx.mappings.get(kind, helpdesk_id)
         if link is None:
             raise NotFound(Refusal.LINK_UNKNOWN(kind=str(kind), id=helpdesk_id))
-        tx.links.remove(kind, helpdesk_id)
+        tx.mappings.remove(kind, helpdesk_id)
         tx.changes.note(Did.LINK_REMOVED(kind=kind, id=helpdesk_id), before=_noted(link))
     return link
 
 
-def _noted(link: Link) -> dict[str, Any]:
+def _noted(link: ProjectMapping) -> dict[str, Any]:
     """Return a mapping as the audit log stores it."""
     return shapes.Link.of(link).model_dump()
 
 
-def _belongs(snapshot: Mapping[str, Any], link: Link) -> bool:
+def _belongs(snapshot: Mapping[str, Any], link: ProjectMapping) -> bool:
     place = place_of(snapshot)
-    of_its_kind = place.project_ids if link.kind is LinkKind.PROJECT else (place.entity_id,)
+    of_its_kind = place.project_ids if link.kind is MappingKind.PROJECT else (place.entity_id,)
     return link.helpdesk_id in of_its_kind
 
 
-def _replay(tx: Transaction, tickets: list[int], link: Link) -> None:
+def _replay(tx: Transaction, tickets: list[int], link: ProjectMapping) -> None:
     tx.journal.replay_skipped(tickets, Reason.NO_LINK, Reason.LINK_WAS_MADE())
     tx.statuses.give(tickets)  # the status was dropped, too, even if its own event had ended before
     what = What.REPLAYED_FOR_LINK(link=link.notice, tracker_project_id=link.tracker_project_id)
