@@ -368,14 +368,12 @@ class DbOp(Step[R]):
 
     Attributes:
         lane: `write`, or `read` for operations that no call waits for; they run in parallel to all writing.
-        linger: whether it waits for a moment for others, with which it shares a transaction.
         durable: whether its commit must reach the disk.
         order: operations with a lower number run first in a shared transaction.
         splits: whether it consists of parts that run one after the other if it has to be repeated.
     """
 
     lane: ClassVar[Literal["write", "read"]] = "write"
-    linger: ClassVar[bool] = False
     durable: ClassVar[bool] = True
     order: ClassVar[int] = 0
     splits: ClassVar[bool] = False

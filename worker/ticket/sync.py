@@ -135,7 +135,6 @@ class HasDueEvents(DbOp[bool]):
 
     ctx: TicketContext
     lane: ClassVar[Literal["write", "read"]] = "read"
-    linger: ClassVar[bool] = True
     durable: ClassVar[bool] = False
     order: ClassVar[int] = 1
 
