@@ -24,7 +24,6 @@ ALL = "all"
 """Value of `sync_followups`: private follow-ups are stored and sent too."""
 FILE_TYPE = re.compile(r"\.[a-z0-9]{1,20}|[a-z0-9.+-]+/(?:\*|[a-z0-9.+-]+)")
 MEGABYTE = 1024 * 1024
-ALSO_IN_GLPI = N_("Also switch this on in GLPI: on the plugin's page, or with webhooks.")
 
 HELPDESK_STATUSES = {
     1: N_("New"),
@@ -169,14 +168,18 @@ class PluginConfig(BaseModel):
             "defaults",
             N_("Role"),
             N_(
-                "deskbridge adds technicians to private projects with this role. If empty, it adds no members."
+                "deskbridge adds technicians, and authors of follow-ups, solutions and documents that it sends, to "
+                "Redmine projects with this role. If empty, it adds no members."
             ),
             kind="role",
             empty=N_("none"),
         ),
     ] = Field(
         default=None,
-        description="Role of the technicians that deskbridge adds to a Redmine project; none: it adds no members",
+        description=(
+            "Role of the people that deskbridge adds to a Redmine project: technicians, and authors of follow-ups, "
+            "solutions and documents that it sends; none: it adds no members"
+        ),
     )
     default_watcher_ids: Annotated[
         tuple[Id, ...],
@@ -247,7 +250,11 @@ class PluginConfig(BaseModel):
         Setting(
             "behaviour",
             N_("Follow-ups"),
-            ALSO_IN_GLPI,
+            N_(
+                "Also switch this on in GLPI: on the plugin's page, or with webhooks. If private ones are sent: "
+                "requesters who write follow-ups can read them if the role of new members has Redmine's right View "
+                "private notes."
+            ),
             choices={
                 "off": N_("not sent"),
                 "public": N_("send public ones as notes"),
@@ -258,7 +265,9 @@ class PluginConfig(BaseModel):
         default="off",
         description=(
             "GLPI follow-ups as notes of the Redmine issue: `off`, none; `public`, all but private ones; `all`, "
-            "private ones too, as private notes. The text of private follow-ups is stored only with `all`"
+            "private ones too, as private notes. The text of private follow-ups is stored only with `all`. Requesters "
+            "whom deskbridge adds as members can read private notes if `default_role_id` has the right View private "
+            "notes"
         ),
     )
     sync_solutions: Annotated[
@@ -266,7 +275,7 @@ class PluginConfig(BaseModel):
         Setting(
             "behaviour",
             N_("Solutions"),
-            ALSO_IN_GLPI,
+            N_("Also switch this on in GLPI: on the plugin's page, or with webhooks."),
             choices={"off": N_("not sent"), "on": N_("send as notes")},
         ),
     ] = Field(default="off", description="GLPI solutions as notes of the Redmine issue: `off` or `on`")
@@ -327,6 +336,10 @@ class PluginConfig(BaseModel):
         Setting(
             "behaviour",
             N_("Who is made a member"),
+            N_(
+                "Requesters too, if deskbridge sends their follow-ups or documents. The role of new members decides "
+                "whether they can read private notes."
+            ),
             choices={
                 "matched": N_("every matched user"),
                 "confirmed": N_("only confirmed users"),

@@ -64,7 +64,7 @@ class SetupFinding(Code):
         "all other ids in the Redmine settings exist",
         article="KB-SETUP-007",
     )
-    ROLE_KNOWN = Message("role_known", "deskbridge gives technicians role {role_id}", article="KB-SETUP-003")
+    ROLE_KNOWN = Message("role_known", "deskbridge gives new members role {role_id}", article="KB-SETUP-003")
     NOTES_NOT_SENT = Message(
         "notes_not_sent", "sync_followups, sync_solutions and sync_documents are off", article="KB-SETUP-003"
     )
@@ -75,6 +75,18 @@ class SetupFinding(Code):
         "notes_lack_rights",
         "role {role} lacks {rights}, so deskbridge sends notes and documents of its members as the API user",
         why="give the role these rights in Redmine (Administration, Roles and permissions)",
+        article="KB-SETUP-003",
+    )
+    PRIVATE_NOTES_READABLE = Message(
+        "private_notes_readable",
+        (
+            "requesters who write follow-ups become project members with role {role}, whose right *View private "
+            "notes* lets them read all private follow-ups"
+        ),
+        why=(
+            "run `deskbridge config set membership_for=confirmed`, choose a default_role_id without this right, "
+            "or run `deskbridge config set sync_followups=public`"
+        ),
         article="KB-SETUP-003",
     )
     NOTES_RIGHTS_UNKNOWN = Message(
