@@ -133,7 +133,7 @@ def test_what_a_lost_deletion_left_is_deleted_by_the_sweep(
 ) -> None:
     before = held(tracker)
     for operation in OPERATIONS:
-        monkeypatch.setattr("shared.dryrun.objects.Bench.remove", lambda *_: None)
+        monkeypatch.setattr("shared.dryrun.objects.DryRunSession.remove", lambda *_: None)
         (left,) = dry_run(runs, operation).left
         monkeypatch.undo()
         assert left.tracker_id

@@ -87,7 +87,7 @@ def without_doubt() -> AbstractContextManager[Any]:
         await wanted.ctx.db.change(lambda tx: tx.ledger(kind).free(key, attempt, unclear.notice))
         return Waiting(written("as if it had never been sent"))
 
-    return mock.patch.object(creation, "doubt", free)
+    return mock.patch.object(creation, "put_in_doubt", free)
 
 
 def without_leases() -> AbstractContextManager[Any]:
