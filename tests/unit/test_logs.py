@@ -39,8 +39,8 @@ def test_a_line_is_json_with_time_level_process_and_what_was_said(capsys: pytest
     assert line["timestamp"].endswith("Z")
 
 
-class SettingsCache(logging.Handler):
-    """Keeps what it is given."""
+class Recorder(logging.Handler):
+    """Keeps the records that it receives."""
 
     def __init__(self, level: int = logging.NOTSET) -> None:
         super().__init__(level)
@@ -63,7 +63,7 @@ def test_a_handler_of_the_channel_gets_every_line_once(
     capsys: pytest.CaptureFixture[str], channel: logging.Logger
 ) -> None:
     configure_logging("json", process="worker")
-    of_channel, of_part = SettingsCache(), SettingsCache()
+    of_channel, of_part = Recorder(), Recorder()
     channel.addHandler(of_channel)
     logging.getLogger("deskbridge.t8").addHandler(of_part)
     get_logger("t8").warning("refused", ticket_id=4711)
@@ -82,7 +82,7 @@ def test_a_handler_gets_no_line_below_its_level_and_a_channel_of_its_own_is_not_
     capsys: pytest.CaptureFixture[str], channel: logging.Logger
 ) -> None:
     configure_logging("json", process="worker")
-    kept = SettingsCache(logging.ERROR)
+    kept = Recorder(logging.ERROR)
     channel.addHandler(kept)
     channel.propagate = False
     get_logger("t10").info("linked")
